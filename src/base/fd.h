@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// UniqueFd: the single owner of a file descriptor, and the few calls that make
+// descriptors. Everything made here is close-on-exec.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+
+namespace muster {
+
+class UniqueFd {
+ public:
+  UniqueFd() = default;
+  explicit UniqueFd(int fd) : fd_(fd) {}
+  UniqueFd(UniqueFd&& other) noexcept : fd_(other.release()) {}
+  UniqueFd& operator=(UniqueFd&& other) noexcept {
+    reset(other.release());
+    return *this;
+  }
+  ~UniqueFd() { reset(); }
+
+  [[nodiscard]] int get() const { return fd_; }
+  explicit operator bool() const { return fd_ >= 0; }
+  int release() { return std::exchange(fd_, -1); }
+  void reset(int fd = -1);
+
+ private:
+  int fd_ = -1;
+};
+
+struct Pipe {
+  UniqueFd read;
+  UniqueFd write;
+};
+
+Result<Pipe> make_pipe();
+// A connected pair of AF_UNIX sockets of `type` (SOCK_STREAM, SOCK_SEQPACKET).
+Result<Pipe> make_socketpair(int type);
+void set_nonblocking(int fd, bool on = true);
+
+// Whole file, at most `limit` bytes (more is an error, not a cut).
+Result<std::string> read_file(const std::string& path,
+                              size_t limit = 1 << 20);
+// Writes to PATH.tmp beside it and renames, so that no reader sees half a file.
+Status write_file_atomically(const std::string& path, std::string_view text,
+                             int mode = 0644);
+// Blocking write of everything; retries EINTR. For small control writes only.
+Status write_all(int fd, std::string_view bytes);
+
+// Sends one datagram/message with descriptors over an AF_UNIX socket.
+Status send_with_fds(int socket, std::string_view bytes,
+                     std::span<const int> fds);
+struct Received {
+  std::string bytes;
+  std::vector<UniqueFd> fds;
+  bool eof = false;
+};
+// One recvmsg of at most `limit` bytes and 8 descriptors. EAGAIN is reported as
+// an Error with code "again".
+Result<Received> receive_with_fds(int socket, size_t limit = 64 * 1024);
+
+}  // namespace muster

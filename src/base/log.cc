@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/log.h"
+
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include "base/json_text.h"
+
+namespace muster::log {
+
+namespace {
+
+struct State {
+  Options options;
+  std::shared_ptr<spdlog::logger> logger;
+};
+
+// The only process-wide state of the log; created on first use.
+State& state() {
+  static State instance = [] {
+    auto logger = std::make_shared<spdlog::logger>(
+        "muster", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+    logger->set_pattern("%v");
+    logger->set_level(spdlog::level::trace);
+    logger->flush_on(spdlog::level::trace);
+    return State{{}, std::move(logger)};
+  }();
+  return instance;
+}
+
+const char* level_name(Level level) {
+  switch (level) {
+    case Level::kDebug: return "debug";
+    case Level::kInfo: return "info";
+    case Level::kWarn: return "warn";
+    case Level::kError: return "error";
+  }
+  return "info";
+}
+
+}  // namespace
+
+void configure(const Options& options) { state().options = options; }
+
+bool enabled(Level level) { return level >= state().options.level; }
+
+void write(Level level, std::string_view text) {
+  if (!enabled(level)) return;
+  const Options& options = state().options;
+  std::string line;
+  if (options.json) {
+    line = "{\"timestamp\":\"";
+    append_timestamp(line, realtime_ns());
+    line += "\",\"level\":\"";
+    line += level_name(level);
+    line += "\",\"role\":";
+    append_json_string(line, options.role);
+    if (!options.host.empty()) {
+      line += ",\"host\":";
+      append_json_string(line, options.host);
+    }
+    line += ",\"message\":";
+    append_json_string(line, text);
+    line += "}";
+  } else {
+    line = "muster: ";
+    if (level == Level::kWarn) line += "warning: ";
+    if (level == Level::kError) line += "error: ";
+    if (level == Level::kDebug) line += "debug: ";
+    line += text;
+  }
+  state().logger->log(spdlog::level::info, line);
+}
+
+}  // namespace muster::log

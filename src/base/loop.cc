@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/loop.h"
+
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <asio/io_context.hpp>
+#include <asio/post.hpp>
+#include <asio/executor_work_guard.hpp>
+#include <asio/posix/stream_descriptor.hpp>
+#include <asio/steady_timer.hpp>
+#include <cerrno>
+
+namespace muster {
+
+struct Loop::Impl {
+  asio::io_context context{1};
+  asio::executor_work_guard<asio::io_context::executor_type> work{
+      context.get_executor()};
+};
+
+Loop::Loop() : impl_(std::make_unique<Impl>()) {}
+Loop::~Loop() = default;
+
+void Loop::run() {
+  impl_->context.restart();
+  impl_->context.run();
+}
+
+void Loop::stop() { impl_->context.stop(); }
+
+void Loop::post(std::function<void()> task) {
+  asio::post(impl_->context, std::move(task));
+}
+
+// Shared with the pending handler, which finds `fire` empty after a cancel:
+// Asio may have queued the handler before the cancel.
+struct Timer::Impl {
+  explicit Impl(Loop& loop) : timer(loop.impl().context) {}
+  asio::steady_timer timer;
+  std::function<void()> fire;
+  uint64_t generation = 0;
+};
+
+Timer::Timer(Loop& loop) : impl_(std::make_shared<Impl>(loop)) {}
+Timer::~Timer() { cancel(); }
+
+void Timer::start(Milliseconds delay, std::function<void()> fire) {
+  impl_->fire = std::move(fire);
+  const uint64_t generation = ++impl_->generation;
+  impl_->timer.expires_after(delay);
+  impl_->timer.async_wait([impl = impl_, generation](const auto& error) {
+    if (error || generation != impl->generation || !impl->fire) return;
+    const auto task = std::move(impl->fire);
+    impl->fire = nullptr;
+    task();
+  });
+}
+
+void Timer::cancel() {
+  ++impl_->generation;
+  impl_->fire = nullptr;
+  impl_->timer.cancel();
+}
+
+bool Timer::pending() const { return static_cast<bool>(impl_->fire); }
+
+struct FdWatch::Impl : std::enable_shared_from_this<FdWatch::Impl> {
+  Impl(Loop& owner, int descriptor)
+      : loop(owner), stream(owner.impl().context) {
+    struct stat info {};
+    always_ready = ::fstat(descriptor, &info) == 0 && S_ISREG(info.st_mode);
+    if (!always_ready) stream.assign(descriptor);
+  }
+
+  // Waits again after each callback while the slot is still filled; `armed`
+  // keeps it to one outstanding wait per direction.
+  void arm(bool write) {
+    bool& armed = write ? write_armed : read_armed;
+    if (armed || closed) return;
+    armed = true;
+    auto handler = [self = shared_from_this(), write](const auto& error) {
+      (write ? self->write_armed : self->read_armed) = false;
+      auto& slot = write ? self->writable : self->readable;
+      if (error || self->closed || !slot) return;
+      const auto task = slot;  // the callback may empty the slot or destroy us
+      task();
+      if (slot && !self->closed) self->arm(write);
+    };
+    if (always_ready) {
+      asio::post(loop.impl().context,
+                 [handler] { handler(asio::error_code{}); });
+    } else {
+      stream.async_wait(write ? asio::posix::stream_descriptor::wait_write
+                              : asio::posix::stream_descriptor::wait_read,
+                        handler);
+    }
+  }
+
+  Loop& loop;
+  asio::posix::stream_descriptor stream;
+  std::function<void()> readable;
+  std::function<void()> writable;
+  bool always_ready = false;
+  bool read_armed = false;
+  bool write_armed = false;
+  bool closed = false;
+};
+
+FdWatch::FdWatch(Loop& loop, int fd)
+    : impl_(std::make_shared<Impl>(loop, fd)) {}
+
+FdWatch::~FdWatch() {
+  impl_->closed = true;
+  impl_->readable = nullptr;
+  impl_->writable = nullptr;
+  if (!impl_->always_ready) impl_->stream.release();
+}
+
+void FdWatch::on_readable(std::function<void()> ready) {
+  impl_->readable = std::move(ready);
+  impl_->arm(false);
+}
+
+void FdWatch::on_writable(std::function<void()> ready) {
+  impl_->writable = std::move(ready);
+  impl_->arm(true);
+}
+
+void FdWatch::stop_reading() { impl_->readable = nullptr; }
+void FdWatch::stop_writing() { impl_->writable = nullptr; }
+
+SignalWatch::SignalWatch(Loop& loop, const std::vector<int>& signals,
+                         std::function<void(const signalfd_siginfo&)> handler) {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : signals) sigaddset(&set, signal);
+  sigprocmask(SIG_BLOCK, &set, nullptr);
+  fd_ = ::signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+  watch_ = std::make_unique<FdWatch>(loop, fd_);
+  watch_->on_readable([fd = fd_, handler = std::move(handler)] {
+    signalfd_siginfo info;
+    while (::read(fd, &info, sizeof info) == sizeof info) handler(info);
+  });
+}
+
+SignalWatch::~SignalWatch() {
+  watch_.reset();
+  ::close(fd_);
+}
+
+}  // namespace muster

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/process_table.h"
+
+#include <dirent.h>
+#include <unistd.h>
+
+#include <memory>
+
+#include "base/fd.h"
+#include "base/text.h"
+
+namespace muster {
+
+namespace {
+
+std::vector<pid_t> all_pids(const std::string& proc) {
+  std::vector<pid_t> pids;
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory(
+      ::opendir(proc.c_str()), ::closedir);
+  if (!directory) return pids;
+  while (const dirent* entry = ::readdir(directory.get())) {
+    const auto pid = parse_integer(entry->d_name);
+    if (pid && *pid > 0) pids.push_back(static_cast<pid_t>(*pid));
+  }
+  return pids;
+}
+
+std::string proc_file(const std::string& proc, pid_t pid, const char* name) {
+  return proc + "/" + std::to_string(pid) + "/" + name;
+}
+
+// The fields of /proc/PID/stat after the command, which may hold anything.
+std::vector<std::string> stat_fields(pid_t pid, const std::string& proc) {
+  const auto text = read_file(proc_file(proc, pid, "stat"), 4096);
+  if (!text) return {};
+  const size_t end = text->rfind(')');
+  if (end == std::string::npos) return {};
+  std::vector<std::string> out;
+  for (const auto word : split_words(std::string_view(*text).substr(end + 1))) {
+    out.emplace_back(word);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<pid_t> processes_with_env(std::string_view name,
+                                      std::string_view value,
+                                      const std::string& proc) {
+  const std::string wanted = std::string(name) + "=" + std::string(value);
+  std::vector<pid_t> out;
+  const pid_t self = ::getpid();
+  for (const pid_t pid : all_pids(proc)) {
+    if (pid == self) continue;
+    const auto env = read_file(proc_file(proc, pid, "environ"), 8 << 20);
+    if (!env) continue;
+    for (const auto entry : split(*env, '\0')) {
+      if (entry == wanted) {
+        out.push_back(pid);
+        break;
+      }
+    }
+  }
+  return out;
+}
+
+pid_t parent_of(pid_t pid, const std::string& proc) {
+  const auto fields = stat_fields(pid, proc);
+  if (fields.size() < 2) return 0;
+  return static_cast<pid_t>(parse_integer(fields[1]).value_or(0));
+}
+
+bool has_mapped(pid_t pid, std::string_view prefix, const std::string& proc) {
+  const auto maps = read_file(proc_file(proc, pid, "maps"), 32 << 20);
+  if (!maps) return false;
+  for (const auto line : split(*maps, '\n')) {
+    const size_t slash = line.rfind('/');
+    if (slash == std::string_view::npos) continue;
+    if (line.substr(slash + 1).starts_with(prefix)) return true;
+  }
+  return false;
+}
+
+bool is_alive(pid_t pid, const std::string& proc) {
+  const auto fields = stat_fields(pid, proc);
+  return !fields.empty() && fields[0] != "Z" && fields[0] != "X";
+}
+
+unsigned long long start_time(pid_t pid, const std::string& proc) {
+  const auto fields = stat_fields(pid, proc);
+  if (fields.size() < 20) return 0;
+  return static_cast<unsigned long long>(
+      parse_integer(fields[19]).value_or(0));
+}
+
+int count_processes(const std::string& proc) {
+  return static_cast<int>(all_pids(proc).size());
+}
+
+}  // namespace muster

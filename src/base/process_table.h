@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads /proc for what a supervisor must know of processes that are not its
+// direct children. The root of proc is a parameter for tests.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace muster {
+
+// Pids (other than ours) whose initial environment has NAME=VALUE. Processes of
+// other users are invisible and skipped.
+std::vector<pid_t> processes_with_env(std::string_view name,
+                                      std::string_view value,
+                                      const std::string& proc = "/proc");
+// 0 if it is gone.
+pid_t parent_of(pid_t pid, const std::string& proc = "/proc");
+// Does any mapped file of `pid` have a base name starting with `prefix`?
+bool has_mapped(pid_t pid, std::string_view prefix,
+                const std::string& proc = "/proc");
+// "Z"ombies count as gone.
+bool is_alive(pid_t pid, const std::string& proc = "/proc");
+// Clock ticks since boot at which it started; 0 if gone. With the pid it names
+// one process for ever.
+unsigned long long start_time(pid_t pid, const std::string& proc = "/proc");
+int count_processes(const std::string& proc = "/proc");
+
+}  // namespace muster

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reaper: the only caller of wait() in a process. Reaps every child, known or
+// adopted (subreaper, pid 1), and hands the status to whoever asked for it.
+// Refuses: a second Reaper in one process; popen(), libraries that fork.
+#pragma once
+
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include <functional>
+#include <map>
+
+#include "base/loop.h"
+
+namespace muster {
+
+struct ChildExit {
+  pid_t pid = 0;
+  int wait_status = 0;  // as waitpid() gives it
+  rusage usage{};       // of the child and its waited-for descendants
+};
+
+class Reaper {
+ public:
+  explicit Reaper(Loop& loop);
+
+  // `handler` runs once, on the loop, when `pid` has been reaped. Call it in
+  // the callback that spawned the child: reaping happens only on the loop, so
+  // an exit cannot be missed in between, and a reused pid not mistaken.
+  void watch(pid_t pid, std::function<void(const ChildExit&)> handler);
+  void forget(pid_t pid);
+  // Called for children nobody watches (adopted orphans); may be empty.
+  void on_stranger(std::function<void(const ChildExit&)> handler);
+
+ private:
+  void reap();
+
+  SignalWatch signal_;
+  std::map<pid_t, std::function<void(const ChildExit&)>> handlers_;
+  std::function<void(const ChildExit&)> stranger_;
+};
+
+}  // namespace muster

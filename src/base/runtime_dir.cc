@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/runtime_dir.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <utility>
+
+#include "base/fd.h"
+#include "base/text.h"
+
+namespace muster {
+
+std::vector<std::string> writable_candidates() {
+  std::vector<std::string> out;
+  const char* tmpdir = std::getenv("TMPDIR");
+  // A socket path holds at most 107 bytes; a long TMPDIR leaves no room.
+  if (tmpdir != nullptr && tmpdir[0] == '/' && std::string(tmpdir).size() < 48) {
+    out.emplace_back(tmpdir);
+  }
+  out.emplace_back("/tmp");
+  out.emplace_back("/dev/shm");
+  return out;
+}
+
+std::vector<std::string> writable_directories() {
+  std::vector<std::string> out;
+  for (const std::string& directory : writable_candidates()) {
+    std::string probe = directory + "/.muster-probe-XXXXXX";
+    UniqueFd fd(::mkostemp(probe.data(), O_CLOEXEC));
+    if (!fd) continue;
+    ::unlink(probe.c_str());
+    out.push_back(directory);
+  }
+  return out;
+}
+
+Result<RuntimeDir> RuntimeDir::create(const std::string& name) {
+  std::string tried;
+  for (const std::string& directory : writable_candidates()) {
+    const std::string path = directory + "/muster-" + name;
+    struct stat info {};
+    const bool ours = ::lstat(path.c_str(), &info) == 0 &&
+                      S_ISDIR(info.st_mode) && info.st_uid == ::geteuid();
+    if (ours || ::mkdir(path.c_str(), 0700) == 0) {
+      RuntimeDir out;
+      out.path_ = path;
+      return out;
+    }
+    tried += (tried.empty() ? "" : ", ") + directory;
+  }
+  return fail(Error{"no_writable_dir", "no writable directory", "tried " + tried,
+                    {},
+                    "mount an emptyDir at /tmp or set TMPDIR to one"});
+}
+
+RuntimeDir::RuntimeDir(RuntimeDir&& other) noexcept
+    : path_(std::exchange(other.path_, {})) {}
+
+RuntimeDir& RuntimeDir::operator=(RuntimeDir&& other) noexcept {
+  std::swap(path_, other.path_);
+  return *this;
+}
+
+RuntimeDir::~RuntimeDir() {
+  if (path_.empty()) return;
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+std::string find_runtime_file(const std::string& name,
+                              const std::string& file) {
+  for (const std::string& directory : writable_candidates()) {
+    const std::string path = directory + "/muster-" + name + "/" + file;
+    struct stat info {};
+    if (::lstat(path.c_str(), &info) == 0 && info.st_uid == ::geteuid()) {
+      return path;
+    }
+  }
+  return {};
+}
+
+}  // namespace muster

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds muster's own files from where this executable lies, so that a copy of
+// the tree works wherever an image puts it. Reads /proc/self/exe only.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace muster {
+
+// Absolute path of this executable, links resolved; "" without /proc.
+std::string self_path();
+
+// Absolute path of muster-agent for an executable at `self`: the same
+// directory, ../libexec/muster, then the build tree. Error "agent_missing".
+Result<std::string> agent_path_for(const std::string& self);
+Result<std::string> agent_path();
+
+// Where an installation keeps its links named mpirun, ssh, …; "" if this
+// executable is not installed with them.
+std::string drop_in_directory();
+
+// The first of `names` on `search_path` that is not muster under that name
+// (drop-ins are links to it); "" if there is none.
+std::string find_foreign_program(const std::vector<std::string>& names,
+                                 const std::string& search_path);
+
+}  // namespace muster

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/spawn.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/fd.h"
+#include "base/text.h"
+
+extern char** environ;
+
+namespace muster {
+
+namespace {
+
+enum class Stage : int { kDirectory, kDescriptors, kExec };
+
+struct StageReport {
+  Stage stage;
+  int error;
+};
+
+struct ChildPlan {
+  const char* path;
+  char* const* argv;
+  char* const* envp;
+  const SpawnOptions* options;
+  std::vector<std::pair<int, int>> fds;  // sources moved above all targets
+  pid_t parent;
+  int report;
+};
+
+[[noreturn]] void child_fails(int report, Stage stage) {
+  const StageReport message{stage, errno};
+  [[maybe_unused]] const ssize_t n = ::write(report, &message, sizeof message);
+  ::_exit(127);
+}
+
+void raise_soft_limits() {
+  for (const auto resource :
+       {RLIMIT_MEMLOCK, RLIMIT_NOFILE, RLIMIT_STACK, RLIMIT_CORE}) {
+    rlimit limit{};
+    if (::getrlimit(resource, &limit) != 0) continue;
+    limit.rlim_cur = limit.rlim_max;
+    // A program that loops to RLIMIT_NOFILE must not loop for ever.
+    if (resource == RLIMIT_NOFILE) {
+      limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, 1 << 20);
+    }
+    ::setrlimit(resource, &limit);
+  }
+}
+
+// Runs between fork and exec: async-signal-safe calls only.
+[[noreturn]] void run_child(const ChildPlan& plan) {
+  const SpawnOptions& options = *plan.options;
+  if (options.new_session) ::setsid();
+  if (options.parent_death_signal != 0) {
+    ::prctl(PR_SET_PDEATHSIG, options.parent_death_signal);
+    if (::getppid() != plan.parent) ::_exit(127);
+  }
+  for (int signal = 1; signal < NSIG; ++signal) {
+    struct sigaction action {};
+    action.sa_handler = SIG_DFL;
+    ::sigaction(signal, &action, nullptr);
+  }
+  sigset_t none;
+  sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  if (options.raise_soft_limits) raise_soft_limits();
+  if (!options.cpus.empty()) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    for (const int cpu : options.cpus) CPU_SET(cpu, &set);
+    ::sched_setaffinity(0, sizeof set, &set);
+  }
+  int highest = 2;
+  for (const auto& [source, target] : plan.fds) {
+    if (::dup2(source, target) < 0) {
+      child_fails(plan.report, Stage::kDescriptors);
+    }
+    highest = std::max(highest, target);
+  }
+  if (!options.inherit_stdio) {
+    for (int target = 0; target < 3; ++target) {
+      const bool given =
+          std::any_of(plan.fds.begin(), plan.fds.end(),
+                      [target](const auto& f) { return f.second == target; });
+      if (given) continue;
+      const int null = ::open("/dev/null", target == 0 ? O_RDONLY : O_WRONLY);
+      if (null < 0) continue;
+      if (null != target) {
+        ::dup2(null, target);
+        ::close(null);
+      }
+    }
+  }
+  // Everything else of ours is close-on-exec already; this catches what
+  // libraries opened without it. ENOSYS on kernels before 5.9 is fine.
+  ::syscall(SYS_close_range, static_cast<unsigned>(highest + 1), ~0U,
+            4U /* CLOSE_RANGE_CLOEXEC */);
+  if (!options.cwd.empty() && ::chdir(options.cwd.c_str()) != 0) {
+    child_fails(plan.report, Stage::kDirectory);
+  }
+  ::execve(plan.path, plan.argv, plan.envp);
+  child_fails(plan.report, Stage::kExec);
+}
+
+std::vector<char*> pointers(std::vector<std::string>& strings) {
+  std::vector<char*> out;
+  out.reserve(strings.size() + 1);
+  for (std::string& s : strings) out.push_back(s.data());
+  out.push_back(nullptr);
+  return out;
+}
+
+Error spawn_error(const StageReport& report, const SpawnOptions& options) {
+  switch (report.stage) {
+    case Stage::kDirectory:
+      return Error{"cwd_missing", "cannot enter the working directory " +
+                                      options.cwd,
+                   strerror(report.error), {},
+                   "give one that exists on every host with --chdir"};
+    case Stage::kDescriptors:
+      return Error{"resources", "cannot prepare descriptors for " +
+                                    options.argv[0],
+                   strerror(report.error), {}, {}};
+    case Stage::kExec:
+      break;
+  }
+  const bool missing = report.error == ENOENT || report.error == ENOTDIR;
+  return Error{missing ? "exe_not_found" : "exe_not_runnable",
+               "cannot start " + options.argv[0], strerror(report.error), {},
+               missing ? "the file or its interpreter (#! line, ELF loader) "
+                         "is not in this image"
+                       : "check its mode and that it was built for this "
+                         "machine"};
+}
+
+}  // namespace
+
+Result<pid_t> spawn(const SpawnOptions& options) {
+  const std::string* search = find_env(options.env, "PATH");
+  auto path = find_program(options.argv.empty() ? "" : options.argv[0],
+                           search ? *search : "/usr/local/bin:/usr/bin:/bin",
+                           options.cwd);
+  struct stat directory {};
+  if (!path && !options.cwd.empty() &&
+      ::stat(options.cwd.c_str(), &directory) != 0) {
+    // "./prog" is missing because its directory is: say that.
+    return fail(spawn_error({Stage::kDirectory, errno}, options));
+  }
+  if (!path) return tl::unexpected(path.error());
+  std::vector<std::string> argv = options.argv;
+  std::vector<std::string> env;
+  env.reserve(options.env.size());
+  for (const auto& [name, value] : options.env) {
+    env.push_back(name + "=" + value);
+  }
+  std::vector<char*> argv_pointers = pointers(argv);
+  std::vector<char*> env_pointers = pointers(env);
+
+  auto report = make_pipe();
+  if (!report) return tl::unexpected(report.error());
+  int first_free = 3;
+  for (const auto& [source, target] : options.fds) {
+    first_free = std::max(first_free, target + 1);
+  }
+  ChildPlan plan{path->c_str(), argv_pointers.data(), env_pointers.data(),
+                 &options, {}, ::getpid(), -1};
+  std::vector<UniqueFd> moved;  // so that no dup2 overwrites a later source
+  for (const auto& [source, target] : options.fds) {
+    moved.emplace_back(::fcntl(source, F_DUPFD_CLOEXEC, first_free));
+    if (!moved.back()) return fail_errno("resources", "dup of a descriptor");
+    plan.fds.emplace_back(moved.back().get(), target);
+  }
+  UniqueFd report_end(
+      ::fcntl(report->write.get(), F_DUPFD_CLOEXEC, first_free));
+  report->write.reset();
+  plan.report = report_end.get();
+
+  // Signals stay blocked across the fork so that no handler of ours runs in
+  // the child.
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  ::sigprocmask(SIG_SETMASK, &all, &before);
+  const pid_t pid = ::fork();
+  if (pid == 0) run_child(plan);
+  const int fork_error = errno;
+  ::sigprocmask(SIG_SETMASK, &before, nullptr);
+  if (pid < 0) {
+    return fail(Error{"resources", "cannot fork to start " + options.argv[0],
+                      strerror(fork_error), {},
+                      fork_error == EAGAIN
+                          ? "the pod's process limit (pids) is reached"
+                          : ""});
+  }
+  report_end.reset();
+  StageReport failed{};
+  ssize_t n;
+  do {
+    n = ::read(report->read.get(), &failed, sizeof failed);
+  } while (n < 0 && errno == EINTR);
+  if (n == static_cast<ssize_t>(sizeof failed)) {
+    while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+    }
+    return fail(spawn_error(failed, options));
+  }
+  return pid;
+}
+
+Result<std::string> find_program(const std::string& name,
+                                 const std::string& search_path,
+                                 const std::string& cwd) {
+  const auto not_found = [&name](int code, const std::string& why) {
+    return fail(Error{code == ENOENT ? "exe_not_found" : "exe_not_runnable",
+                      "cannot start " + (name.empty() ? "\"\"" : name), why,
+                      {},
+                      code == ENOENT ? "check the spelling and that the image "
+                                       "of this host contains it"
+                                     : "make it executable (chmod +x)"});
+  };
+  if (name.empty()) return not_found(ENOENT, "empty program name");
+  if (name.find('/') != std::string::npos) {
+    const std::string full =
+        name[0] == '/' || cwd.empty() ? name : cwd + "/" + name;
+    struct stat info {};
+    if (::stat(full.c_str(), &info) != 0) {
+      return not_found(errno == EACCES ? EACCES : ENOENT, strerror(errno));
+    }
+    if (S_ISDIR(info.st_mode)) return not_found(EACCES, "is a directory");
+    if (::access(full.c_str(), X_OK) != 0) {
+      return not_found(EACCES, strerror(errno));
+    }
+    return name;
+  }
+  bool seen_unrunnable = false;
+  for (const std::string_view directory : split(search_path, ':')) {
+    const std::string full =
+        (directory.empty() ? "." : std::string(directory)) + "/" + name;
+    struct stat info {};
+    if (::stat(full.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) continue;
+    if (::access(full.c_str(), X_OK) == 0) return full;
+    seen_unrunnable = true;
+  }
+  if (seen_unrunnable) return not_found(EACCES, "found, but not executable");
+  return not_found(ENOENT, "not found in PATH=" + search_path);
+}
+
+Environment current_environment() {
+  Environment env;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    const size_t equals = text.find('=');
+    if (equals == std::string_view::npos || equals == 0) continue;
+    env.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return env;
+}
+
+const std::string* find_env(const Environment& env, std::string_view name) {
+  for (const auto& [key, value] : env) {
+    if (key == name) return &value;
+  }
+  return nullptr;
+}
+
+void set_env(Environment& env, std::string_view name, std::string value) {
+  for (auto& [key, old] : env) {
+    if (key == name) {
+      old = std::move(value);
+      return;
+    }
+  }
+  env.emplace_back(std::string(name), std::move(value));
+}
+
+}  // namespace muster

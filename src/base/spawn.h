@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Starts a child program and says which step failed when it could not.
+// The child reports {stage, errno} over a close-on-exec pipe, so spawn()
+// returns only when exec has succeeded or the reason is known.
+// Refuses: shells (pass {"/bin/sh","-c",…} yourself), inherited descriptors
+// other than those listed, blocked signals in the child.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+
+namespace muster {
+
+using Environment = std::vector<std::pair<std::string, std::string>>;
+
+struct SpawnOptions {
+  std::vector<std::string> argv;  // argv[0] is looked up in env's PATH
+  Environment env;                // the whole environment of the child
+  std::string cwd;                // empty: ours
+  // {descriptor of ours, number in the child}; 0–2 not named here read from
+  // or write to /dev/null, except where `inherit_stdio`.
+  std::vector<std::pair<int, int>> fds;
+  bool inherit_stdio = false;
+  bool new_session = true;       // setsid: the child leads a process group
+  int parent_death_signal = 0;   // PR_SET_PDEATHSIG; 0: none
+  bool raise_soft_limits = true;  // memlock, nofile, stack, core: soft = hard
+  std::vector<int> cpus;          // sched_setaffinity; empty: ours
+};
+
+// Error codes: "exe_not_found" (127), "exe_not_runnable" (126), "cwd_missing",
+// "resources".
+Result<pid_t> spawn(const SpawnOptions& options);
+
+// The absolute path that exec would use, or why there is none.
+Result<std::string> find_program(const std::string& name,
+                                 const std::string& search_path,
+                                 const std::string& cwd = {});
+
+Environment current_environment();
+// nullptr if unset.
+const std::string* find_env(const Environment& env, std::string_view name);
+void set_env(Environment& env, std::string_view name, std::string value);
+
+}  // namespace muster

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a runtime directory lands, and that it goes with its owner.
+#include "base/runtime_dir.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "catch.h"
+#include "temporary_directory.h"
+
+namespace muster {
+namespace {
+
+class Tmpdir {
+ public:
+  explicit Tmpdir(const std::string& value) {
+    const char* old = ::getenv("TMPDIR");
+    if (old != nullptr) old_ = old;
+    ::setenv("TMPDIR", value.c_str(), 1);
+  }
+  ~Tmpdir() {
+    if (old_.empty()) {
+      ::unsetenv("TMPDIR");
+    } else {
+      ::setenv("TMPDIR", old_.c_str(), 1);
+    }
+  }
+
+ private:
+  std::string old_;
+};
+
+TEST_CASE("TMPDIR first, if a socket fits below it") {
+  const Tmpdir set("/tmp/x");
+  CHECK(writable_candidates() ==
+        std::vector<std::string>{"/tmp/x", "/tmp", "/dev/shm"});
+  const Tmpdir relative("x");
+  CHECK(writable_candidates().front() == "/tmp");
+  const Tmpdir deep("/" + std::string(100, 'x'));
+  CHECK(writable_candidates().front() == "/tmp");
+}
+
+TEST_CASE("a directory that takes no file is not writable") {
+  const Tmpdir set("/proc");
+  for (const std::string& directory : writable_directories()) {
+    CHECK(directory != "/proc");
+  }
+  auto made = RuntimeDir::create("unit-test-proc");
+  REQUIRE(made);
+  CHECK(made->path() == "/tmp/muster-unit-test-proc");
+}
+
+TEST_CASE("a runtime directory is private and goes with its owner") {
+  TemporaryDirectory parent;
+  const Tmpdir set(parent.path());
+  std::string path;
+  {
+    auto made = RuntimeDir::create("a");
+    REQUIRE(made);
+    path = made->path();
+    CHECK(path == parent.at("muster-a"));
+    struct stat info {};
+    REQUIRE(::stat(path.c_str(), &info) == 0);
+    CHECK((info.st_mode & 0777) == 0700);
+    std::ofstream(path + "/file") << "x";
+    CHECK(find_runtime_file("a", "file") == path + "/file");
+    CHECK(find_runtime_file("a", "other").empty());
+    CHECK(find_runtime_file("b", "file").empty());
+    const RuntimeDir moved = std::move(*made);
+    CHECK(moved.path() == path);
+  }
+  CHECK_FALSE(std::filesystem::exists(path));
+}
+
+TEST_CASE("keep() leaves it, create() takes it up again") {
+  TemporaryDirectory parent;
+  const Tmpdir set(parent.path());
+  auto first = RuntimeDir::create("a");
+  REQUIRE(first);
+  const std::string path = first->path();
+  first->keep();
+  first = RuntimeDir();
+  CHECK(std::filesystem::exists(path));
+  CHECK(RuntimeDir::create("a")->path() == path);
+}
+
+TEST_CASE("a link in the way is never followed") {
+  TemporaryDirectory parent;
+  const Tmpdir set(parent.path());
+  std::filesystem::create_directory(parent.at("elsewhere"));
+  std::filesystem::create_directory_symlink(parent.at("elsewhere"),
+                                            parent.at("muster-link"));
+  auto made = RuntimeDir::create("link");
+  REQUIRE(made);
+  CHECK(made->path() == "/tmp/muster-link");
+}
+
+}  // namespace
+}  // namespace muster
