@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which variables a rank on one worker gets, and why: worker pod's own <
+// launcher pod's < command line. What belongs to one pod (its name, its GPUs,
+// its paths, its launcher) never travels by itself; the command line may name
+// anything. Values are bytes and stay as they are.
+// Pure; printing and masking of secrets is the caller's.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/spawn.h"
+#include "job/env_request.h"
+#include "job/finding.h"
+
+namespace muster {
+
+enum class EnvSource { kWorker, kLauncher, kCommandLine };
+std::string_view env_source_name(EnvSource source);
+
+struct EnvDecision {
+  std::string name;
+  std::string value;  // what the rank sees
+  EnvSource source = EnvSource::kWorker;
+  // Another value that lost, and whose it was.
+  std::optional<std::string> overridden;
+  EnvSource overridden_source = EnvSource::kWorker;
+  std::string reason;
+};
+
+struct EnvMerge {
+  std::vector<EnvDecision> decisions;  // sorted by name
+  Environment to_set;                  // on top of the worker's own environment
+  std::vector<Finding> findings;
+};
+
+EnvMerge merge_environment(const Environment& worker,
+                           const Environment& launcher,
+                           const std::vector<EnvRequest>& command_line);
+
+// Why a variable of the launcher pod stays there; nullopt: it travels.
+// Kubernetes' service links are told by shape: X_PORT only with a value like
+// tcp://10.0.0.1:80, so that MASTER_PORT=29500 travels.
+std::optional<std::string> why_not_travel(std::string_view name,
+                                          std::string_view value);
+
+}  // namespace muster

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// /proc/self/mountinfo as a list, as far as muster needs it (proc(5)).
+// Lines that are not understood are left out, never guessed at. Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace muster {
+
+struct Mount {
+  std::string point;  // unescaped: a blank is a blank again
+  std::string type;   // "tmpfs"
+  std::string source;
+};
+
+// In the order of the text; later mounts lie over earlier ones.
+std::vector<Mount> parse_mountinfo(std::string_view text);
+
+}  // namespace muster

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// The JSON form of NodeFacts: one list of fields, read and written alike. Pure.
+#include "job/node_facts.h"
+
+#include <concepts>
+#include <type_traits>
+
+#include "job/json_fields.h"
+
+namespace muster {
+
+namespace {
+
+template <class Given, class Wanted>
+concept Is = std::same_as<std::remove_const_t<Given>, Wanted>;
+
+template <class Visitor>
+void visit(Visitor& visitor, Is<NetInterface> auto& interface) {
+  visitor.required("name", interface.name);
+  visitor.field("addresses", interface.addresses);
+  visitor.field("up", interface.up);
+  visitor.field("mtu", interface.mtu);
+}
+
+template <class Visitor>
+void visit(Visitor& visitor, Is<GpuFacts> auto& gpu) {
+  visitor.field("vendor", gpu.vendor);
+  visitor.field("count", gpu.count);
+  visitor.field("devices", gpu.devices);
+}
+
+template <class Visitor>
+void visit(Visitor& visitor, Is<MpiFacts> auto& mpi) {
+  visitor.field("family", mpi.family);
+  visitor.field("version", mpi.version);
+  visitor.field("launcher", mpi.launcher);
+}
+
+template <class Visitor>
+void visit(Visitor& visitor, Is<NodeFacts> auto& facts) {
+  const auto nested = [](auto& inner, auto& value) { visit(inner, value); };
+  visitor.required("hostname", facts.hostname);
+  visitor.field("uid", facts.uid);
+  visitor.field("gid", facts.gid);
+  visitor.field("has_passwd_entry", facts.has_passwd_entry);
+  visitor.field("cpus_allowed", facts.cpus_allowed);
+  visitor.field("cpu_quota", facts.cpu_quota);
+  visitor.field("memory_limit", facts.memory_limit);
+  visitor.field("memory_usage", facts.memory_usage);
+  visitor.field("cgroup_version", facts.cgroup_version);
+  visitor.field("memlock_soft", facts.memlock_soft);
+  visitor.field("memlock_hard", facts.memlock_hard);
+  visitor.field("nofile_hard", facts.nofile_hard);
+  visitor.field("shm_total", facts.shm_total);
+  visitor.field("shm_free", facts.shm_free);
+  visitor.field("writable", facts.writable);
+  visitor.object("gpu", facts.gpu, nested);
+  visitor.object("mpi", facts.mpi, nested);
+  visitor.field("nccl_version", facts.nccl_version);
+  visitor.field("cuda_runtime", facts.cuda_runtime);
+  visitor.field("cuda_driver", facts.cuda_driver);
+  visitor.field("image_id", facts.image_id);
+  visitor.field("muster_version", facts.muster_version);
+  visitor.objects("interfaces", facts.interfaces, nested);
+  visitor.field("environment", facts.environment);
+}
+
+}  // namespace
+
+std::string to_json(const NodeFacts& facts) {
+  JsonWriter writer;
+  visit(writer, facts);
+  return writer.text();
+}
+
+Result<NodeFacts> node_facts_from_json(std::string_view text) {
+  JsonReader reader(text, "facts of a pod");
+  NodeFacts facts;
+  visit(reader, facts);
+  if (Status status = reader.status(); !status) return fail(status.error());
+  return facts;
+}
+
+}  // namespace muster

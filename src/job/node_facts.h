@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// NodeFacts: what one pod is, as its agent saw it. A plain value with a JSON
+// form; everything unknown stays empty (-1, "").
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace muster {
+
+struct NetInterface {
+  std::string name;
+  std::vector<std::string> addresses;  // "10.1.2.3/24", "fd00::1/64"
+  bool up = false;
+  int mtu = -1;
+};
+
+struct GpuFacts {
+  std::string vendor;  // "nvidia", "amd", "intel"; empty: none seen
+  int count = 0;       // device nodes visible in the pod
+  std::vector<std::string> devices;  // "/dev/nvidia0", "MIG-…"
+};
+
+struct MpiFacts {
+  std::string family;    // "openmpi", "mpich", "intel", "mvapich"; empty: none
+  std::string version;   // "4.1.4"
+  std::string launcher;  // path of the mpirun that was asked
+};
+
+struct NodeFacts {
+  std::string hostname;
+  int uid = -1;
+  int gid = -1;
+  bool has_passwd_entry = false;
+  int cpus_allowed = -1;      // size of the affinity mask
+  double cpu_quota = -1;      // CFS quota in CPUs; -1: none
+  int64_t memory_limit = -1;  // bytes; -1: none
+  int64_t memory_usage = -1;
+  int cgroup_version = 0;     // 1, 2; 0: unknown
+  int64_t memlock_soft = -2;  // bytes; -1: unlimited; -2: unknown
+  int64_t memlock_hard = -2;
+  int64_t nofile_hard = -2;
+  int64_t shm_total = -1;  // /dev/shm, bytes
+  int64_t shm_free = -1;
+  std::vector<std::string> writable;  // of $TMPDIR /tmp /dev/shm, in order
+  GpuFacts gpu;
+  MpiFacts mpi;
+  std::string nccl_version;
+  std::string cuda_runtime;  // "12.4", from libcudart in the image
+  std::string cuda_driver;   // "550.54", from /proc/driver/nvidia/version
+  std::string image_id;      // from the environment or a file, if given
+  std::string muster_version;
+  std::vector<NetInterface> interfaces;
+  std::map<std::string, std::string> environment;  // of the worker's pid 1
+};
+
+std::string to_json(const NodeFacts& facts);
+Result<NodeFacts> node_facts_from_json(std::string_view text);
+
+}  // namespace muster

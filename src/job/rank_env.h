@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// The variables that tell one rank its place, in every spelling that scripts
+// and frameworks read, and the leftovers of other launchers that must be gone
+// before a rank starts natively. Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/spawn.h"
+
+namespace muster {
+
+struct RankPosition {
+  int rank = 0;
+  int size = 1;
+  int local_rank = 0;
+  int local_size = 1;
+  int node = 0;             // index of its node among those that run ranks
+  std::string master_addr;  // host of rank 0
+  int master_port = 0;      // 0: leave MASTER_PORT alone
+};
+
+// RANK WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE NODE_RANK GROUP_RANK (torchrun's
+// names), OMPI_COMM_WORLD_* (Open MPI's), MPI_LOCALRANKID MPI_LOCALNRANKS
+// (Hydra's). MASTER_ADDR and MASTER_PORT only where `given`, the rank's
+// environment so far, does not have them: a user's choice wins.
+Environment rank_environment(const RankPosition& position,
+                             const Environment& given);
+
+// Would `name`, inherited, make a rank believe that another launcher runs it?
+// PMIX_MCA_*, OMPI_MCA_* (but for the runtime's) are settings, not leftovers.
+bool is_launcher_leftover(std::string_view name);
+
+// Those names of `env` that must be unset before a native start.
+std::vector<std::string> scrub_list(const Environment& env);
+
+}  // namespace muster

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Do the pods of a job fit together? Compares what agents told of MPI, NCCL,
+// CUDA, driver, image and muster. What must break is an error that stops the
+// launch; what may differ is a warning. Unknown values are never compared.
+// Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "job/finding.h"
+#include "job/node_facts.h"
+
+namespace muster {
+
+struct SkewReport {
+  std::string table;  // one row per group of equal pods, ends with a newline
+  std::vector<Finding> findings;
+};
+
+// `allow_skew` (--allow-skew) turns errors into warnings.
+SkewReport compare_pods(const std::vector<NodeFacts>& pods,
+                        bool allow_skew = false);
+
+// The highest CUDA major version that a driver ("550.54") runs: branch 580 and
+// later 13, 525 and later 12, 450 and later 11 (NVIDIA's CUDA compatibility
+// guide, table of driver version ranges). 0: unknown.
+int cuda_major_of_driver(std::string_view driver);
+
+}  // namespace muster

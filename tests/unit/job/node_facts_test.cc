@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// NodeFacts there and back.
+#include "job/node_facts.h"
+
+#include "catch.h"
+
+namespace muster {
+namespace {
+
+TEST_CASE("every field of NodeFacts survives") {
+  NodeFacts facts;
+  facts.hostname = "w-0\n\"";
+  facts.uid = 1000650000;
+  facts.gid = 0;
+  facts.has_passwd_entry = true;
+  facts.cpus_allowed = 64;
+  facts.cpu_quota = 3.5;
+  facts.memory_limit = int64_t{1} << 42;
+  facts.memory_usage = 7;
+  facts.cgroup_version = 2;
+  facts.memlock_soft = -1;
+  facts.memlock_hard = 8 << 20;
+  facts.nofile_hard = 20000;
+  facts.shm_total = 64 << 20;
+  facts.shm_free = 1;
+  facts.writable = {"/tmp", "\xff"};
+  facts.gpu = {"nvidia", 2, {"/dev/nvidia0", "MIG-x"}};
+  facts.mpi = {"openmpi", "4.1.4", "/usr/bin/mpirun"};
+  facts.nccl_version = "2.22.3";
+  facts.cuda_runtime = "12.4";
+  facts.cuda_driver = "550.54";
+  facts.image_id = "sha256:0";
+  facts.muster_version = "0.1.0";
+  facts.interfaces = {{"eth0", {"10.1.2.3/24", "fd00::1/64"}, true, 9000},
+                      {"lo", {}, false, -1}};
+  facts.environment = {{"A", "x\ny"}, {"B", std::string("\xfe\0", 2)}};
+
+  const auto back = node_facts_from_json(to_json(facts));
+  if (!back) FAIL(back.error().text());
+  CHECK(to_json(*back) == to_json(facts));
+  CHECK(back->hostname == facts.hostname);
+  CHECK(back->uid == facts.uid);
+  CHECK(back->gid == 0);
+  CHECK(back->has_passwd_entry);
+  CHECK(back->cpus_allowed == 64);
+  CHECK(back->cpu_quota == 3.5);
+  CHECK(back->memory_limit == facts.memory_limit);
+  CHECK(back->memory_usage == 7);
+  CHECK(back->cgroup_version == 2);
+  CHECK(back->memlock_soft == -1);
+  CHECK(back->memlock_hard == 8 << 20);
+  CHECK(back->nofile_hard == 20000);
+  CHECK(back->shm_total == 64 << 20);
+  CHECK(back->shm_free == 1);
+  CHECK(back->writable == facts.writable);
+  CHECK(back->gpu.vendor == "nvidia");
+  CHECK(back->gpu.count == 2);
+  CHECK(back->gpu.devices == facts.gpu.devices);
+  CHECK(back->mpi.family == "openmpi");
+  CHECK(back->mpi.version == "4.1.4");
+  CHECK(back->mpi.launcher == "/usr/bin/mpirun");
+  CHECK(back->nccl_version == "2.22.3");
+  CHECK(back->cuda_runtime == "12.4");
+  CHECK(back->cuda_driver == "550.54");
+  CHECK(back->image_id == "sha256:0");
+  CHECK(back->muster_version == "0.1.0");
+  REQUIRE(back->interfaces.size() == 2);
+  CHECK(back->interfaces[0].addresses == facts.interfaces[0].addresses);
+  CHECK(back->interfaces[0].up);
+  CHECK(back->interfaces[0].mtu == 9000);
+  CHECK(back->environment == facts.environment);
+}
+
+TEST_CASE("facts that are no facts") {
+  CHECK_FALSE(node_facts_from_json(""));
+  CHECK_FALSE(node_facts_from_json("{}"));
+  CHECK_FALSE(node_facts_from_json(R"({"hostname":"a","gpu":3})"));
+  CHECK_FALSE(node_facts_from_json(R"({"hostname":"a","interfaces":[{}]})"));
+  const auto facts = node_facts_from_json(R"({"hostname":"a","new":1})");
+  REQUIRE(facts);
+  CHECK(facts->memlock_soft == -2);
+}
+
+}  // namespace
+}  // namespace muster
