@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// Frames between launcher and agent: a 12-byte header and a payload.
+//
+//   offset 0  u32  payload length, big-endian, <= kMaxPayload
+//          4  u8   type
+//          5  u8   flags (meaning depends on type)
+//          6  u16  node: the agent a frame is for or from (0 = launcher)
+//          8  u32  id: process or request the frame belongs to
+//
+// Control payloads are JSON (wire/messages.h); output and stdin are raw bytes.
+// Pure: no sockets, no clock. Refuses lengths above kMaxPayload and unknown
+// types before buffering anything for them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace muster::wire {
+
+constexpr size_t kHeaderSize = 12;
+constexpr size_t kMaxPayload = 1 << 20;
+constexpr uint16_t kProtocolMin = 1;
+constexpr uint16_t kProtocol = 1;
+
+enum class FrameType : uint8_t {
+  kHello = 1,       // launcher -> agent: Hello
+  kHelloReply = 2,  // agent -> launcher: HelloReply
+  kRefused = 3,     // agent -> launcher: Refused; the agent then leaves
+  kFactsRequest = 4,  // payload: path of the mpirun to ask, or empty
+  kFacts = 5,      // NodeFacts
+  kProbe = 6,      // ProbeRequest: can this pod resolve and reach …?
+  kProbeReply = 7,  // ProbeReply
+  kStart = 8,      // StartRequest; id chosen by the launcher, < kAttachedIds
+  kStarted = 9,    // Started
+  kStartFailed = 10,
+  kOutput = 11,       // flags: OutputFlags; payload: i64 time, bytes
+  kOutputCredit = 12,  // flags: stream; payload: u32 bytes
+  kStdin = 13,        // raw bytes for id
+  kStdinEof = 14,
+  kStdinCredit = 15,  // payload: u32 bytes
+  kExited = 16,       // Exited
+  kSignal = 17,       // SignalRequest; id 0: every process of the launch
+  kStop = 18,         // StopRequest: TERM, grace, KILL, for everything
+  kStopped = 19,      // nothing of this launch is left in the pod
+  kHeartbeat = 20,    // both ways; agent's payload: HealthSample
+  kAttached = 21,     // agent -> launcher: a rank under a foreign daemon
+  kLog = 22,          // agent -> launcher: LogLine about itself
+  kBye = 23,          // launcher -> agent: ByeMessage; orderly end
+};
+constexpr uint8_t kLastFrameType = 23;
+
+// Process ids >= this were allotted by the agent (ranks that mpirun started
+// and that attached through the rank wrapper).
+constexpr uint32_t kAttachedIds = 0x80000000;
+
+enum OutputFlags : uint8_t {
+  kStdout = 1,
+  kStderr = 2,
+  kStreamMask = 3,
+  kPartial = 4,  // last byte is not the end of a line; more may follow
+  kEnd = 8,      // stream has ended; payload may be empty
+};
+
+struct Frame {
+  FrameType type{};
+  uint8_t flags = 0;
+  uint16_t node = 0;
+  uint32_t id = 0;
+  std::string payload;
+};
+
+// Appends the encoded frame to `out`.
+void encode(const Frame& frame, std::string& out);
+// The same without building a Frame (hot path).
+void encode(FrameType type, uint8_t flags, uint16_t node, uint32_t id,
+            std::string_view payload, std::string& out);
+
+// Collects bytes as they arrive and yields whole frames.
+class FrameReader {
+ public:
+  void append(std::string_view bytes);
+  // nullopt: more bytes are needed. An Error (code "protocol") is final: the
+  // peer is not speaking this protocol.
+  Result<std::optional<Frame>> next();
+  // The first bytes seen, for "this is what the other side said instead".
+  [[nodiscard]] std::string_view buffered() const;
+
+ private:
+  std::string buffer_;
+  size_t consumed_ = 0;
+};
+
+// kOutput payload helpers. `time_ns` is CLOCK_REALTIME at the source.
+std::string output_payload(int64_t time_ns, std::string_view bytes);
+struct OutputView {
+  int64_t time_ns = 0;
+  std::string_view bytes;
+};
+std::optional<OutputView> parse_output(std::string_view payload);
+std::string u32_payload(uint32_t value);
+std::optional<uint32_t> parse_u32(std::string_view payload);
+
+}  // namespace muster::wire

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// The control messages between launcher and agent, as plain values with a JSON
+// form. Decoders are strict about types and lenient about unknown fields, so
+// that a newer peer may add some. Pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/spawn.h"
+#include "job/node_facts.h"
+
+namespace muster::wire {
+
+struct Hello {
+  int protocol_min = 0;
+  int protocol_max = 0;
+  std::string version;      // of the launcher's muster
+  std::string launch_id;    // unique per launch; in every process' environment
+  std::string job;          // same for all launches of one job (key fingerprint)
+  std::string incarnation;  // of the launcher's container; differs after restart
+  int node = 0;             // index of this worker, 1-based; 0 is the launcher
+  std::string host;         // the name under which the launcher knows this pod
+  int heartbeat_ms = 2000;
+  int silence_ms = 12000;   // no frame for so long: the launcher is gone
+  int grace_ms = 5000;      // between TERM and KILL when the launcher is gone
+};
+
+struct HelloReply {
+  int protocol = 0;
+  std::string version;
+  std::string hostname;
+  int pid = 0;
+  int64_t realtime_ns = 0;  // CLOCK_REALTIME when it answered
+};
+
+struct Refused {
+  std::string code;  // "version", "busy"
+  std::string text;
+};
+
+// Does this pod resolve `names`, and can it open a TCP connection to `targets`?
+struct ProbeTarget {
+  std::string host;
+  int port = 0;
+};
+struct ProbeRequest {
+  std::vector<std::string> names;
+  std::vector<ProbeTarget> targets;
+  int timeout_ms = 5000;
+  bool listen = false;  // open a listening port until the next probe or start
+};
+struct ProbeResult {
+  std::string subject;  // name or host:port
+  std::string outcome;  // "ok", "dns_unresolved", "refused", "timeout", …
+  std::string detail;   // addresses, or the reason
+};
+struct ProbeReply {
+  std::vector<ProbeResult> results;
+  int listen_port = 0;
+};
+
+enum class ProcessKind { kRank, kDaemon, kTool };
+
+struct StartRequest {
+  ProcessKind kind = ProcessKind::kTool;
+  std::vector<std::string> argv;
+  Environment env;       // on top of the worker pod's own environment
+  std::vector<std::string> unset;  // removed from the worker's own environment
+  std::string cwd;
+  bool stdin_open = false;  // else /dev/null
+  int rank = -1;            // kRank only
+  uint32_t credit = 65536;  // first output credit per stream, bytes
+  std::vector<int> cpus;
+  // Environment that rank wrappers under a kDaemon or kTool are told to set.
+  Environment rank_env;
+};
+
+struct Started {
+  int pid = 0;
+};
+
+struct StartFailed {
+  std::string code;
+  std::string text;
+  int exit_code = 127;  // 126 or 127
+};
+
+// A rank that a foreign daemon started attached through the rank wrapper.
+struct Attached {
+  int rank = -1;
+  int size = -1;
+  int local_rank = -1;
+  int pid = 0;
+  uint32_t parent_id = 0;  // process id of the daemon it descends from
+  std::string program;
+};
+
+struct Exited {
+  int wait_status = 0;
+  int64_t user_us = 0;
+  int64_t system_us = 0;
+  int64_t max_rss_kib = 0;
+  bool loaded_mpi = false;     // libmpi was mapped into it (natively started)
+  bool oom_killed = false;     // the cgroup's oom_kill counter rose with it
+  uint64_t bytes_lost = 0;     // output that could not be read
+};
+
+struct SignalRequest {
+  int signal = 0;
+};
+
+struct StopRequest {
+  int grace_ms = 5000;
+  bool now = false;  // KILL at once
+  // How much later than ranks daemons and mpirun are told to end: an mpirun
+  // that is ending its job already must not be interrupted in it.
+  int tool_delay_ms = 0;
+};
+
+struct HealthSample {
+  int64_t memory_bytes = -1;  // -1: unknown
+  int64_t memory_limit = -1;  // -1: unknown or unlimited
+  int64_t memory_peak = -1;
+  int64_t oom_kills = -1;
+  int64_t shm_free = -1;
+  int processes = -1;
+  int64_t realtime_ns = 0;
+};
+
+struct LogLine {
+  std::string level;  // "debug", "info", "warn", "error"
+  std::string text;
+};
+
+struct ByeMessage {
+  bool success = false;  // the job as a whole ended well: nothing will follow
+};
+
+std::string to_json(const Hello&);
+std::string to_json(const HelloReply&);
+std::string to_json(const Refused&);
+std::string to_json(const ProbeRequest&);
+std::string to_json(const ProbeReply&);
+std::string to_json(const StartRequest&);
+std::string to_json(const Started&);
+std::string to_json(const StartFailed&);
+std::string to_json(const Attached&);
+std::string to_json(const Exited&);
+std::string to_json(const SignalRequest&);
+std::string to_json(const StopRequest&);
+std::string to_json(const HealthSample&);
+std::string to_json(const LogLine&);
+std::string to_json(const ByeMessage&);
+
+// Error code "protocol" if `text` is not that message. Instantiated for each of
+// the types above.
+template <class Message>
+Result<Message> from_json(std::string_view text);
+
+}  // namespace muster::wire
