@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// How serious is a line? Told from the marks that logging libraries put in
+// front: Python logging, glog and absl, PyTorch, NCCL, UCX, Open MPI, spdlog.
+// Refuses to guess from words inside the message: "error" in a metric's name
+// is no error. Pure.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+namespace muster {
+
+enum class LogLevel { kTrace, kDebug, kInfo, kWarn, kError, kFatal };
+
+// "trace" … "fatal".
+const char* to_text(LogLevel level);
+// Any usual spelling: "warning", "ERR", "critical", "I".
+std::optional<LogLevel> parse_level(std::string_view word);
+// Nothing if the line carries no mark that is known. Looks at its first 160
+// bytes.
+std::optional<LogLevel> detect_level(std::string_view line);
+
+}  // namespace muster

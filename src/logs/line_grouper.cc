@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "logs/line_grouper.h"
+
+namespace muster {
+
+namespace {
+
+bool opens_python(std::string_view line) {
+  while (line.starts_with(' ') || line.starts_with('|')) line.remove_prefix(1);
+  if (line.starts_with("+ Exception Group ")) line.remove_prefix(18);
+  return line.starts_with("Traceback (most recent call last)");
+}
+
+bool opens_dump(std::string_view line) {
+  return line.find("*** Process received signal ***") !=
+             std::string_view::npos ||
+         line.find("==== backtrace (tid:") != std::string_view::npos ||
+         line.starts_with("Fatal Python error: ");
+}
+
+bool closes_dump(std::string_view line) {
+  return line.find("*** End of error message ***") != std::string_view::npos ||
+         line.ends_with("=================================");
+}
+
+// Between two tracebacks of one chain.
+bool chains(std::string_view line) {
+  return line.starts_with("During handling of the above exception") ||
+         line.starts_with("The above exception was the direct cause");
+}
+
+}  // namespace
+
+LineGrouper::Step LineGrouper::next(std::string_view line, int64_t time_ns) {
+  if (kind_ != Kind::kNone &&
+      (time_ns - last_ns_ > kGroupGapNs || lines_ >= kMaxGroupLines)) {
+    kind_ = Kind::kNone;
+  }
+  last_ns_ = time_ns;
+  if (kind_ == Kind::kNone) {
+    if (opens_python(line) || chains(line)) {
+      kind_ = Kind::kPython;
+    } else if (opens_dump(line)) {
+      kind_ = Kind::kStackDump;
+    } else {
+      return Step::kAlone;
+    }
+    lines_ = 1;
+    return Step::kOpens;
+  }
+  ++lines_;
+  if (kind_ == Kind::kStackDump) {
+    if (!closes_dump(line)) return Step::kContinues;
+    kind_ = Kind::kNone;
+    return Step::kCloses;
+  }
+  const bool inside = line.empty() || line.front() == ' ' ||
+                      line.front() == '\t' || opens_python(line) ||
+                      chains(line);
+  if (inside) return Step::kContinues;
+  kind_ = Kind::kNone;  // the exception itself
+  return Step::kCloses;
+}
+
+}  // namespace muster

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keeps together what belongs together: Python tracebacks and native stack
+// dumps, per rank and stream. A pure state machine; time is the lines' own.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace muster {
+
+class LineGrouper {
+ public:
+  enum class Step {
+    kAlone,      // a line for itself
+    kOpens,      // first of a group
+    kContinues,  // in the middle
+    kCloses,     // last one: the group is complete
+  };
+
+  // Lines of one stream in their order. After kGroupGapNs of silence, or
+  // kMaxGroupLines lines, a group ends by itself.
+  Step next(std::string_view line, int64_t time_ns);
+  [[nodiscard]] bool open() const { return kind_ != Kind::kNone; }
+
+  static constexpr int64_t kGroupGapNs = 200'000'000;
+  static constexpr int kMaxGroupLines = 500;
+
+ private:
+  enum class Kind { kNone, kPython, kStackDump };
+
+  Kind kind_ = Kind::kNone;
+  int lines_ = 0;
+  int64_t last_ns_ = 0;
+};
+
+}  // namespace muster

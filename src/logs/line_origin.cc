@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hand-written scanners: they run on every line of every log that is read.
+#include "logs/line_origin.h"
+
+#include <cctype>
+#include <ctime>
+#include <optional>
+
+#include "base/text.h"
+#include "job/json_fields.h"
+
+namespace muster {
+
+namespace {
+
+constexpr int kMaxPrefixes = 4;
+constexpr size_t kMaxRecord = 64 << 10;
+
+bool digit(char c) { return c >= '0' && c <= '9'; }
+
+// Takes a number of 1-7 digits from the front.
+std::optional<int> take_number(std::string_view& text) {
+  size_t length = 0;
+  int value = 0;
+  while (length < text.size() && digit(text[length])) {
+    if (length == 7) return std::nullopt;
+    value = value * 10 + (text[length++] - '0');
+  }
+  if (length == 0) return std::nullopt;
+  text.remove_prefix(length);
+  return value;
+}
+
+bool take(std::string_view& text, std::string_view prefix) {
+  if (!text.starts_with(prefix)) return false;
+  text.remove_prefix(prefix.size());
+  return true;
+}
+
+bool take_ignoring_case(std::string_view& text, std::string_view lower) {
+  if (text.size() < lower.size()) return false;
+  for (size_t i = 0; i < lower.size(); ++i) {
+    if (std::tolower(static_cast<unsigned char>(text[i])) != lower[i]) {
+      return false;
+    }
+  }
+  text.remove_prefix(lower.size());
+  return true;
+}
+
+void take_blank(std::string_view& text) { take(text, " "); }
+
+// "<stdout>:" after a tag.
+bool take_stream(std::string_view& text, ParsedLine& line) {
+  for (const std::string_view name : {"stdout", "stderr", "stddiag"}) {
+    std::string_view rest = text;
+    if (!take(rest, "<") || !take(rest, name) || !take(rest, ">:")) continue;
+    line.stream = name == "stddiag" ? "stderr" : name;
+    text = rest;
+    take_blank(text);
+    return true;
+  }
+  return false;
+}
+
+// "[1,3]<stderr>:" of Open MPI and PRRTE, "[3]<stdout>:" of horovodrun,
+// "[3] " of Hydra.
+bool take_numbered_tag(std::string_view& text, ParsedLine& line) {
+  std::string_view rest = text;
+  if (!take(rest, "[")) return false;
+  auto rank = take_number(rest);
+  if (!rank) return false;
+  bool pair = false;
+  if (take(rest, ",")) {
+    rank = take_number(rest);
+    if (!rank) return false;
+    pair = true;
+  }
+  if (take(rest, "|")) {  // muster: [3|host]
+    const size_t end = rest.find(']');
+    if (end == std::string_view::npos || end == 0) return false;
+    line.host = rest.substr(0, end);
+    line.rank = *rank;
+    rest.remove_prefix(end + 1);
+    take_blank(rest);
+    text = rest;
+    return true;
+  }
+  if (!take(rest, "]")) return false;
+  const bool stream = take_stream(rest, line);
+  if (!stream) {
+    if (pair || !take(rest, " ")) return false;
+  }
+  line.rank = *rank;
+  text = rest;
+  return true;
+}
+
+// "[rank3]:" of PyTorch, "[Rank-5] ", "[RANK 3]:".
+bool take_named_tag(std::string_view& text, ParsedLine& line) {
+  std::string_view rest = text;
+  if (!take(rest, "[") || !take_ignoring_case(rest, "rank")) return false;
+  if (!rest.empty() &&
+      std::string_view(" -_:").find(rest.front()) != std::string_view::npos) {
+    rest.remove_prefix(1);
+  }
+  const auto rank = take_number(rest);
+  if (!rank || !take(rest, "]")) return false;
+  take(rest, ":");
+  take_blank(rest);
+  line.rank = *rank;
+  text = rest;
+  return true;
+}
+
+// "[default0]:" of torchrun: a local rank, which says little.
+bool take_torchrun_tag(std::string_view& text) {
+  std::string_view rest = text;
+  if (!take(rest, "[default") || !take_number(rest) || !take(rest, "]:")) {
+    return false;
+  }
+  take_blank(rest);
+  text = rest;
+  return true;
+}
+
+// "  3: " of srun --label.
+bool take_srun_label(std::string_view& text, ParsedLine& line) {
+  std::string_view rest = text;
+  while (take(rest, " ")) {
+  }
+  const auto rank = take_number(rest);
+  if (!rank || !take(rest, ": ")) return false;
+  line.rank = *rank;
+  text = rest;
+  return true;
+}
+
+// "[pod/NAME/CONTAINER] " of kubectl logs --prefix.
+bool take_pod_prefix(std::string_view& text, ParsedLine& line) {
+  std::string_view rest = text;
+  if (!take(rest, "[pod/")) return false;
+  const size_t slash = rest.find('/');
+  const size_t end = rest.find("] ");
+  if (slash == std::string_view::npos || end == std::string_view::npos ||
+      slash > end) {
+    return false;
+  }
+  line.host = rest.substr(0, slash);
+  text = rest.substr(end + 2);
+  return true;
+}
+
+// A time, and for a raw container log "stdout F " behind it.
+bool take_time(std::string_view& text, ParsedLine& line) {
+  if (text.empty() || !digit(text.front())) return false;
+  size_t used = 0;
+  const int64_t time = parse_timestamp(text, &used);
+  if (time < 0 || used >= text.size() || text[used] != ' ') return false;
+  line.time_ns = time;
+  text.remove_prefix(used + 1);
+  for (const std::string_view stream : {"stdout", "stderr"}) {
+    std::string_view rest = text;
+    if (!take(rest, stream)) continue;
+    if (take(rest, " F ") || take(rest, " P ")) {
+      line.stream = stream;
+      text = rest;
+    }
+  }
+  return true;
+}
+
+bool take_record(std::string_view text, ParsedLine& line) {
+  if (text.size() > kMaxRecord || !text.starts_with("{\"") ||
+      text.find("\"message\"") == std::string_view::npos) {
+    return false;
+  }
+  JsonReader reader(text, "log record");
+  ParsedLine read;
+  std::string timestamp;
+  std::string event;
+  reader.field("timestamp", timestamp);
+  reader.field("level", read.level);
+  reader.field("rank", read.rank);
+  reader.field("host", read.host);
+  reader.field("stream", read.stream);
+  reader.field("source", read.source);
+  reader.field("seq", read.sequence);
+  reader.field("event", event);
+  reader.field("part", read.part);
+  reader.field("last", read.last_part);
+  reader.required("message", read.message);
+  if (!reader.status()) return false;
+  read.time_ns = parse_timestamp(timestamp);
+  read.progress = event == "progress";
+  read.is_record = true;
+  if (read.host.empty()) read.host = line.host;
+  line = std::move(read);
+  return true;
+}
+
+// "[E ProcessGroupNCCL.cpp:616] [Rank 1] …", "[PG 0 Rank 1]": PyTorch's own
+// mark inside its message; it stays there.
+void read_inner_rank(std::string_view text, ParsedLine& line) {
+  const std::string_view head = text.substr(0, 160);
+  if (head.find("ProcessGroup") == std::string_view::npos) return;
+  for (const std::string_view mark : {"[Rank ", " Rank "}) {
+    const size_t at = head.find(mark);
+    if (at == std::string_view::npos) continue;
+    std::string_view rest = head.substr(at + mark.size());
+    const auto rank = take_number(rest);
+    if (!rank || !rest.starts_with(']')) continue;
+    line.rank = *rank;
+    return;
+  }
+}
+
+}  // namespace
+
+int64_t parse_timestamp(std::string_view text, size_t* used) {
+  // YYYY-MM-DDTHH:MM:SS
+  constexpr std::string_view kShape = "dddd-dd-ddTdd:dd:dd";
+  if (text.size() < kShape.size()) return -1;
+  for (size_t i = 0; i < kShape.size(); ++i) {
+    const bool fits = kShape[i] == 'd'   ? digit(text[i])
+                      : kShape[i] == 'T' ? text[i] == 'T' || text[i] == ' '
+                                         : text[i] == kShape[i];
+    if (!fits) return -1;
+  }
+  const auto number = [&text](size_t at, size_t length) {
+    int value = 0;
+    for (size_t i = at; i < at + length; ++i)
+      value = value * 10 + text[i] - '0';
+    return value;
+  };
+  std::tm parts = {};
+  parts.tm_year = number(0, 4) - 1900;
+  parts.tm_mon = number(5, 2) - 1;
+  parts.tm_mday = number(8, 2);
+  parts.tm_hour = number(11, 2);
+  parts.tm_min = number(14, 2);
+  parts.tm_sec = number(17, 2);
+  if (parts.tm_year < 70 || parts.tm_mon < 0 || parts.tm_mon > 11 ||
+      parts.tm_year > 300) {
+    return -1;
+  }
+  int64_t nanoseconds = 0;
+  size_t at = kShape.size();
+  if (at < text.size() && (text[at] == '.' || text[at] == ',')) {
+    int64_t unit = 100'000'000;
+    for (++at; at < text.size() && digit(text[at]); ++at, unit /= 10) {
+      nanoseconds += unit * (text[at] - '0');
+    }
+  }
+  int64_t offset = 0;
+  if (at < text.size() && text[at] == 'Z') {
+    ++at;
+  } else if (at + 6 <= text.size() && (text[at] == '+' || text[at] == '-') &&
+             digit(text[at + 1]) && digit(text[at + 2]) &&
+             text[at + 3] == ':' && digit(text[at + 4]) &&
+             digit(text[at + 5])) {
+    offset = number(at + 1, 2) * 3600 + number(at + 4, 2) * 60;
+    if (text[at] == '-') offset = -offset;
+    at += 6;
+  }
+  if (used != nullptr) *used = at;
+  return (static_cast<int64_t>(::timegm(&parts)) - offset) * 1'000'000'000 +
+         nanoseconds;
+}
+
+ParsedLine parse_line(std::string_view text) {
+  ParsedLine line;
+  if (text.ends_with('\r')) text.remove_suffix(1);
+  for (int i = 0; i < kMaxPrefixes; ++i) {
+    if (take_record(text, line)) return line;
+    const bool taken = take_pod_prefix(text, line) || take_time(text, line) ||
+                       take_named_tag(text, line) || take_torchrun_tag(text) ||
+                       (line.rank < 0 && (take_numbered_tag(text, line) ||
+                                          take_srun_label(text, line)));
+    if (!taken) break;
+  }
+  if (line.rank < 0) read_inner_rank(text, line);
+  line.message = text;
+  return line;
+}
+
+}  // namespace muster

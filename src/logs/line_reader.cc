@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "logs/line_reader.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace muster {
+
+namespace {
+constexpr size_t kChunk = 64 << 10;
+}
+
+bool LineReader::fill() {
+  if (ended_) return false;
+  buffer_.resize(kChunk);
+  at_ = 0;
+  ssize_t got = 0;
+  do {
+    got = ::read(fd_, buffer_.data(), buffer_.size());
+  } while (got < 0 && errno == EINTR);
+  if (got < 0) error_ = errno;
+  buffer_.resize(static_cast<size_t>(std::max<ssize_t>(got, 0)));
+  ended_ = got <= 0;
+  return !ended_;
+}
+
+std::optional<std::string_view> LineReader::next() {
+  line_.clear();
+  cut_ = false;
+  bool any = false;
+  for (;;) {
+    if (at_ == buffer_.size() && !fill()) {
+      if (!any) return std::nullopt;
+      return line_;
+    }
+    any = true;
+    const size_t end = buffer_.find('\n', at_);
+    const std::string_view part =
+        std::string_view(buffer_).substr(at_, end - at_);
+    const size_t room = kMaxLine - line_.size();
+    cut_ |= part.size() > room;
+    line_ += part.substr(0, room);
+    if (end == std::string::npos) {
+      at_ = buffer_.size();
+      continue;
+    }
+    at_ = end + 1;
+    return line_;
+  }
+}
+
+}  // namespace muster

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// LineReader: lines of a descriptor, one by one, in bounded memory: a line
+// longer than kMaxLine is cut and says so. Blocking; EINTR is retried.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace muster {
+
+class LineReader {
+ public:
+  static constexpr size_t kMaxLine = 256 << 10;
+
+  // The caller owns `fd`.
+  explicit LineReader(int fd) : fd_(fd) {}
+
+  // Without its newline; valid until the next call. Nothing at the end, or
+  // after an error (see error()).
+  std::optional<std::string_view> next();
+  [[nodiscard]] int error() const { return error_; }  // errno; 0: none
+  [[nodiscard]] bool was_cut() const { return cut_; }
+
+ private:
+  bool fill();
+
+  int fd_;
+  int error_ = 0;
+  bool cut_ = false;
+  bool ended_ = false;
+  std::string buffer_;
+  size_t at_ = 0;
+  std::string line_;
+};
+
+}  // namespace muster

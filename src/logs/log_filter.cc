@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "logs/log_filter.h"
+
+#include <re2/re2.h>
+
+#include "base/text.h"
+
+namespace muster {
+
+namespace {
+
+constexpr int kMaxRank = 65535;
+
+tl::unexpected<Error> wrong(std::string why) {
+  return fail(Error{"usage", "cannot read the options", std::move(why), "",
+                    kLogsUsage});
+}
+
+// "10m" ago, or a time of day with its date.
+Result<int64_t> parse_moment(const std::string& text, int64_t now_ns) {
+  if (const auto ago = parse_duration_ms(text)) {
+    return now_ns - *ago * 1'000'000;
+  }
+  size_t used = 0;
+  const int64_t time = parse_timestamp(text, &used);
+  if (time < 0 || used != text.size()) {
+    return wrong("'" + text +
+                 "' is neither a duration (10m) nor a time "
+                 "(2026-01-31T12:00:00Z)");
+  }
+  return time;
+}
+
+bool is_worker(const std::string& host, const std::string& wanted) {
+  if (host == wanted) return true;
+  const std::string_view first =
+      std::string_view(host).substr(0, host.find('.'));
+  if (first == wanted) return true;
+  return parse_integer(wanted) && first.ends_with("-" + wanted);  // pi-worker-3
+}
+
+Status apply(LogFilter& filter, const std::string& option,
+             const std::string& value, int64_t now_ns) {
+  if (option == "--rank") {
+    auto ranks = parse_rank_set(value);
+    if (!ranks) return fail(ranks.error());
+    filter.ranks = *std::move(ranks);
+  } else if (option == "--worker") {
+    filter.worker = value;
+  } else if (option == "--level") {
+    const auto level = parse_level(value);
+    if (!level)
+      return wrong(
+          "--level is trace, debug, info, warn, error or "
+          "fatal, not '" +
+          value + "'");
+    filter.level = *level;
+  } else if (option == "--since" || option == "--until") {
+    const auto moment = parse_moment(value, now_ns);
+    if (!moment) return fail(moment.error());
+    (option == "--since" ? filter.since_ns : filter.until_ns) = *moment;
+  } else if (option == "--grep") {
+    RE2::Options quiet;
+    quiet.set_log_errors(false);
+    auto pattern = std::make_shared<const RE2>(value, quiet);
+    if (!pattern->ok()) return wrong("--grep: " + pattern->error());
+    filter.grep = std::move(pattern);
+  } else if (option == "-o") {
+    if (value != "text" && value != "json") {
+      return wrong("-o is text or json, not '" + value + "'");
+    }
+    filter.json = value == "json";
+  } else {
+    return wrong("unknown option " + option);
+  }
+  return {};
+}
+
+}  // namespace
+
+const char* const kLogsUsage =
+    "usage: muster logs [FILE|-] [--rank 0-3,7] [--worker NAME|N] [--level L] "
+    "[--since T] [--until T] [--grep RE2] [-o text|json]";
+
+bool LogFilter::wants(const ParsedLine& line, LogLevel line_level) const {
+  if (!ranks.empty() && !ranks.contains(line.rank)) return false;
+  if (!worker.empty() && !is_worker(line.host, worker)) return false;
+  if (line_level < level) return false;
+  if (line.time_ns >= 0 &&
+      (line.time_ns < since_ns || line.time_ns > until_ns)) {
+    return false;
+  }
+  return !grep || RE2::PartialMatch(line.message, *grep);
+}
+
+Result<LogFilter> parse_logs_options(const std::vector<std::string>& args,
+                                     int64_t now_ns) {
+  LogFilter filter;
+  bool have_file = false;
+  for (size_t i = 0; i < args.size(); ++i) {
+    const std::string& arg = args[i];
+    if (arg == "-" || !arg.starts_with('-')) {
+      if (have_file) return wrong("one file at a time");
+      have_file = true;
+      filter.file = arg;
+      continue;
+    }
+    const size_t equals = arg.find('=');
+    if (arg.starts_with("--") && equals != std::string::npos) {
+      const Status status =
+          apply(filter, arg.substr(0, equals), arg.substr(equals + 1), now_ns);
+      if (!status) return fail(status.error());
+      continue;
+    }
+    if (i + 1 == args.size()) return wrong(arg + " needs a value");
+    const Status status = apply(filter, arg, args[++i], now_ns);
+    if (!status) return fail(status.error());
+  }
+  return filter;
+}
+
+Result<std::set<int>> parse_rank_set(std::string_view text) {
+  std::set<int> ranks;
+  for (const std::string_view part : split(text, ',')) {
+    const size_t dash = part.find('-');
+    const auto first = parse_integer(part.substr(0, dash));
+    const auto last = dash == std::string_view::npos
+                          ? first
+                          : parse_integer(part.substr(dash + 1));
+    if (!first || !last || *first < 0 || *last < *first || *last > kMaxRank) {
+      return wrong("'" + std::string(text) +
+                   "' is no set of ranks such as 0-3,7");
+    }
+    for (int64_t rank = *first; rank <= *last; ++rank) {
+      ranks.insert(static_cast<int>(rank));
+    }
+  }
+  return ranks;
+}
+
+}  // namespace muster

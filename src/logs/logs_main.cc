@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "logs/logs_main.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <iostream>
+
+#include "base/fd.h"
+#include "base/json_text.h"
+#include "logs/line_reader.h"
+#include "logs/log_filter.h"
+
+namespace muster {
+
+namespace {
+
+constexpr size_t kFlushAt = 64 << 10;
+
+void append_text_line(std::string& out, const ParsedLine& line) {
+  if (line.time_ns >= 0) {
+    append_timestamp(out, line.time_ns);
+    out += ' ';
+  }
+  if (line.rank >= 0) {
+    out += '[' + std::to_string(line.rank);
+    if (!line.host.empty()) out += '|' + line.host;
+    out += "] ";
+  } else if (!line.source.empty() || !line.host.empty()) {
+    out += '[' + (line.source.empty() ? line.host : line.source) + "] ";
+  }
+  out += line.message;
+  out += '\n';
+}
+
+void append_json_line(std::string& out, const ParsedLine& line,
+                      LogLevel level) {
+  out += '{';
+  if (line.time_ns >= 0) {
+    out += "\"timestamp\":\"";
+    append_timestamp(out, line.time_ns);
+    out += "\",";
+  }
+  out += "\"level\":\"";
+  out += to_text(level);
+  out += "\",\"rank\":";
+  out += line.rank >= 0 ? std::to_string(line.rank) : "null";
+  out += ",\"host\":";
+  append_json_string(out, line.host);
+  if (!line.stream.empty()) {
+    out += ",\"stream\":";
+    append_json_string(out, line.stream);
+  }
+  if (line.sequence > 0) out += ",\"seq\":" + std::to_string(line.sequence);
+  out += ",\"message\":";
+  append_json_string(out, line.message);
+  out += "}\n";
+}
+
+LogLevel level_of(const ParsedLine& line) {
+  if (const auto told = parse_level(line.level);
+      told && (*told != LogLevel::kInfo)) {
+    return *told;
+  }
+  return detect_level(line.message).value_or(LogLevel::kInfo);
+}
+
+int print_log(int fd, const LogFilter& filter) {
+  LineReader reader(fd);
+  std::string out;
+  while (const auto text = reader.next()) {
+    const ParsedLine line = parse_line(*text);
+    const LogLevel level = level_of(line);
+    if (!filter.wants(line, level)) continue;
+    if (filter.json) {
+      append_json_line(out, line, level);
+    } else {
+      append_text_line(out, line);
+    }
+    if (out.size() < kFlushAt) continue;
+    if (!write_all(STDOUT_FILENO, out)) return 1;
+    out.clear();
+  }
+  if (!out.empty() && !write_all(STDOUT_FILENO, out)) return 1;
+  if (reader.error() != 0) {
+    std::cerr << "muster: cannot read " << filter.file << ": "
+              << std::strerror(reader.error()) << '\n';
+    return 1;
+  }
+  return 0;
+}
+
+}  // namespace
+
+int logs_main(const std::vector<std::string>& args) {
+  const auto filter = parse_logs_options(args, realtime_ns());
+  if (!filter) {
+    std::cerr << "muster: " << filter.error().text() << '\n';
+    return 2;
+  }
+  if (filter->file == "-") return print_log(STDIN_FILENO, *filter);
+  const UniqueFd file(::open(filter->file.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) {
+    std::cerr << "muster: cannot open " << filter->file << ": "
+              << std::strerror(errno) << '\n';
+    return 1;
+  }
+  return print_log(file.get(), *filter);
+}
+
+}  // namespace muster

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// ProgressBar: splits the bytes of one stream into lines, and treats what a
+// lone '\r' ends as a state of a progress bar: only the newest counts, one per
+// interval, and the last one before a real line is never lost.
+// A pure state machine; the caller brings the time. Memory: at most kMaxLine.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace muster {
+
+class ProgressBar {
+ public:
+  struct Piece {
+    std::string_view text;  // valid during the call
+    bool progress = false;  // a state of a bar, not a line
+    bool partial = false;   // longer than kMaxLine, or cut off at the end
+  };
+  using Sink = std::function<void(const Piece&)>;
+
+  static constexpr size_t kMaxLine = 256 << 10;
+
+  // interval_ns >= 0: the least time between two states that are told.
+  explicit ProgressBar(int64_t interval_ns) : interval_ns_(interval_ns) {}
+
+  void feed(std::string_view bytes, int64_t now_ns, const Sink& sink);
+  // The end of the stream: what is held comes out.
+  void finish(const Sink& sink);
+
+ private:
+  void end_line(const Sink& sink);
+  void end_state(int64_t now_ns, const Sink& sink);
+  void tell_waiting(const Sink& sink);
+
+  int64_t interval_ns_;
+  int64_t told_ns_ = 0;
+  bool told_any_ = false;
+  bool after_return_ = false;  // '\r' seen: "\r\n" or a bar?
+  std::string held_;
+  std::string waiting_;  // newest state that was not told
+};
+
+}  // namespace muster

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+// One pass: at each start of a word the table of token prefixes is asked; at
+// '=' and ':' the name before; at "://" the URL.
+#include "logs/secret_shapes.h"
+
+#include <algorithm>
+#include <array>
+
+#include "logs/masker.h"
+
+namespace muster {
+
+namespace {
+
+enum class Alphabet {
+  kUpperDigits,  // A-Z 0-9
+  kAlnum,        // A-Z a-z 0-9
+  kWord,         // and _ -
+  kDotted,       // and .
+};
+
+struct Token {
+  std::string_view prefix;
+  Alphabet alphabet;
+  size_t least;  // characters behind the prefix
+  size_t most;   // 0: no limit
+};
+
+// Lengths as the providers document or issue them; a few are lower bounds
+// because newer tokens are longer.
+constexpr std::array<Token, 42> kTokens = {{
+    {"AKIA", Alphabet::kUpperDigits, 16, 16},  // AWS access key ids
+    {"ASIA", Alphabet::kUpperDigits, 16, 16},
+    {"ABIA", Alphabet::kUpperDigits, 16, 16},
+    {"ACCA", Alphabet::kUpperDigits, 16, 16},
+    {"AIza", Alphabet::kWord, 35, 35},  // Google API key
+    {"ya29.", Alphabet::kDotted, 20, 0},
+    {"GOCSPX-", Alphabet::kWord, 20, 0},
+    {"1//0", Alphabet::kWord, 30, 0},
+    {"ghp_", Alphabet::kAlnum, 36, 0},  // GitHub
+    {"gho_", Alphabet::kAlnum, 36, 0},
+    {"ghu_", Alphabet::kAlnum, 36, 0},
+    {"ghs_", Alphabet::kWord, 36, 0},
+    {"ghr_", Alphabet::kAlnum, 36, 0},
+    {"github_pat_", Alphabet::kWord, 22, 0},
+    {"glpat-", Alphabet::kWord, 20, 0},  // GitLab
+    {"gldt-", Alphabet::kWord, 20, 0},
+    {"glrt-", Alphabet::kWord, 20, 0},
+    {"hf_", Alphabet::kAlnum, 30, 0},  // Hugging Face
+    {"api_org_", Alphabet::kAlnum, 30, 0},
+    {"wandb_v1_", Alphabet::kWord, 20, 0},  // Weights & Biases
+    {"local-", Alphabet::kAlnum, 40, 40},
+    {"sk-ant-", Alphabet::kWord, 20, 0},
+    {"sk-proj-", Alphabet::kWord, 20, 0},
+    {"sk-", Alphabet::kAlnum, 32, 0},
+    {"sk_live_", Alphabet::kAlnum, 20, 0},
+    {"rk_live_", Alphabet::kAlnum, 20, 0},
+    {"nvapi-", Alphabet::kWord, 40, 0},  // NVIDIA NGC
+    {"xoxb-", Alphabet::kWord, 20, 0},   // Slack
+    {"xoxp-", Alphabet::kWord, 20, 0},
+    {"xoxa-", Alphabet::kWord, 20, 0},
+    {"xapp-", Alphabet::kWord, 20, 0},
+    {"npm_", Alphabet::kAlnum, 36, 0},
+    {"pypi-AgE", Alphabet::kWord, 40, 0},
+    {"dckr_pat_", Alphabet::kWord, 20, 0},
+    {"dop_v1_", Alphabet::kAlnum, 64, 0},
+    {"dapi", Alphabet::kAlnum, 32, 34},   // Databricks
+    {"hvs.", Alphabet::kWord, 24, 0},     // Vault
+    {"sha256~", Alphabet::kWord, 40, 0},  // OpenShift
+    {"gsk_", Alphabet::kAlnum, 40, 0},
+    {"r8_", Alphabet::kAlnum, 37, 0},
+    {"tok_", Alphabet::kAlnum, 32, 0},
+    {"eyJ", Alphabet::kDotted, 60, 0},  // JWT: checked for its two dots
+}};
+
+// Which two letters a token may begin with: one bit per pair of the low five
+// bits, so that only few words of a text reach the table.
+constexpr unsigned pair_of(char first, char second) {
+  return (static_cast<unsigned>(first) & 0x1fU) << 5U |
+         (static_cast<unsigned>(second) & 0x1fU);
+}
+
+constexpr std::array<bool, 1024> first_pairs() {
+  std::array<bool, 1024> pairs{};
+  for (const Token& token : kTokens) {
+    pairs[pair_of(token.prefix[0], token.prefix[1])] = true;
+  }
+  pairs[pair_of('B', 'e')] = true;  // Bearer; case does not change the bits
+  pairs[pair_of('B', 'a')] = true;  // Basic
+  return pairs;
+}
+constexpr std::array<bool, 1024> kPairs = first_pairs();
+
+bool is_alnum(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
+         (c >= 'a' && c <= 'z');
+}
+
+bool belongs(char c, Alphabet alphabet) {
+  switch (alphabet) {
+    case Alphabet::kUpperDigits:
+      return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z');
+    case Alphabet::kAlnum:
+      return is_alnum(c);
+    case Alphabet::kWord:
+      return is_alnum(c) || c == '_' || c == '-';
+    case Alphabet::kDotted:
+      return is_alnum(c) || c == '_' || c == '-' || c == '.';
+  }
+  return false;
+}
+
+// Letters and digits mixed: not a word of a language, not a number.
+bool looks_random(std::string_view text) {
+  bool letter = false;
+  bool number = false;
+  for (const char c : text) {
+    const bool is_number = c >= '0' && c <= '9';
+    number |= is_number;
+    letter |= is_alnum(c) && !is_number;
+  }
+  return letter && number;
+}
+
+class Scanner {
+ public:
+  Scanner(std::string_view line, std::vector<SecretSpan>& spans)
+      : line_(line), spans_(spans) {}
+
+  void scan() {
+    bool flag = false;  // the word that goes on here began with "--"
+    for (size_t at = 0; at < line_.size(); ++at) {
+      const char c = line_[at];
+      if (at + 1 < line_.size() && kPairs[pair_of(c, line_[at + 1])] &&
+          starts_word(at)) {
+        const size_t end = token_at(at);
+        if (end > at) at = end - 1;
+      } else if (c == '=' || c == ':') {
+        after_name(at);
+        if (line_.substr(at).starts_with("://")) url_at(at + 3);
+      } else if (c == '-') {
+        flag |= at > 0 && line_[at - 1] == '-';
+      } else if (c == ' ') {
+        if (flag) after_flag(at);
+        flag = false;
+      }
+    }
+  }
+
+ private:
+  // Behind anything but a letter or digit, or behind a colour ("\x1b[31m").
+  [[nodiscard]] bool starts_word(size_t at) const {
+    if (at == 0 || !is_alnum(line_[at - 1])) return true;
+    if (line_[at - 1] != 'm') return false;
+    size_t begin = at - 1;
+    while (begin > 0 && ((line_[begin - 1] >= '0' && line_[begin - 1] <= '9') ||
+                         line_[begin - 1] == ';')) {
+      --begin;
+    }
+    return begin >= 2 && line_[begin - 1] == '[' && line_[begin - 2] == '\x1b';
+  }
+
+  void add(size_t begin, size_t end) {
+    if (end > begin) spans_.push_back({begin, end});
+  }
+
+  size_t run(size_t at, Alphabet alphabet) const {
+    while (at < line_.size() && belongs(line_[at], alphabet)) ++at;
+    return at;
+  }
+
+  // The end of the token that starts here; `at` if there is none.
+  size_t token_at(size_t at) {
+    const std::string_view rest = line_.substr(at);
+    for (const Token& token : kTokens) {
+      if (!rest.starts_with(token.prefix)) continue;
+      const size_t body = at + token.prefix.size();
+      const size_t end = run(body, token.alphabet);
+      const size_t length = end - body;
+      if (length < token.least || (token.most > 0 && length > token.most)) {
+        continue;
+      }
+      const std::string_view text = line_.substr(at, end - at);
+      if (token.prefix == "eyJ" &&
+          std::count(text.begin(), text.end(), '.') != 2) {
+        continue;
+      }
+      // An AWS key id has no digit in one of thirty; its length is telling.
+      if (token.alphabet != Alphabet::kUpperDigits &&
+          !looks_random(line_.substr(body, length))) {
+        continue;
+      }
+      add(at, end);
+      return end;
+    }
+    return authorization_at(at);
+  }
+
+  // "Bearer TOKEN", "Basic TOKEN".
+  size_t authorization_at(size_t at) {
+    const std::string_view rest = line_.substr(at);
+    size_t body = 0;
+    for (const std::string_view word :
+         {"Bearer ", "bearer ", "BEARER ", "Basic ", "basic "}) {
+      if (rest.starts_with(word)) body = at + word.size();
+    }
+    if (body == 0) return at;
+    size_t end = body;
+    while (end < line_.size() &&
+           (belongs(line_[end], Alphabet::kDotted) || line_[end] == '+' ||
+            line_[end] == '/' || line_[end] == '=' || line_[end] == '~')) {
+      ++end;
+    }
+    const std::string_view value = line_.substr(body, end - body);
+    if (value.size() < 16 || !looks_random(value)) return at;
+    add(body, end);
+    return end;
+  }
+
+  static bool in_name(char c) { return is_alnum(c) || c == '_' || c == '-'; }
+
+  std::string_view name_before(size_t end) const {
+    if (end > 0 && (line_[end - 1] == '"' || line_[end - 1] == '\'')) --end;
+    size_t begin = end;
+    while (begin > 0 && in_name(line_[begin - 1]) && end - begin < 64) --begin;
+    return line_.substr(begin, end - begin);
+  }
+
+  // NAME=value, "name": "value", name: value
+  void after_name(size_t at) {
+    if (at + 1 >= line_.size() || line_.substr(at).starts_with("://")) return;
+    const std::string_view name = name_before(at);
+    if (name.size() < 3 || !is_secret_name(name)) return;
+    value_at(at + 1, name);
+  }
+
+  // --password VALUE
+  void after_flag(size_t at) {
+    std::string_view name = name_before(at);
+    const size_t dashes = name.find("--");  // a colour may stand before it
+    if (dashes == std::string_view::npos) return;
+    name.remove_prefix(dashes + 2);
+    if (!is_secret_name(name)) return;
+    value_at(at + 1, name);
+  }
+
+  void value_at(size_t at, std::string_view name) {
+    while (at < line_.size() && line_[at] == ' ') ++at;
+    char quote = '\0';
+    if (at < line_.size() && (line_[at] == '"' || line_[at] == '\'')) {
+      quote = line_[at++];
+    }
+    size_t end = at;
+    while (end < line_.size()) {
+      const char c = line_[end];
+      if (quote != '\0' ? c == quote
+                        : c == ' ' || c == ',' || c == ';' || c == '"' ||
+                              c == '\'' || c == ')' || c == '}' || c == '&') {
+        break;
+      }
+      ++end;
+    }
+    const std::string_view value = line_.substr(at, end - at);
+    const bool password = name.find("ass") != std::string_view::npos ||
+                          name.find("ASS") != std::string_view::npos;
+    if (value.size() < 8 || value.starts_with("***") ||
+        value.starts_with("[masked")) {
+      return;
+    }
+    if (!password && !looks_random(value)) return;
+    add(at, end);
+  }
+
+  // user:password@host
+  void url_at(size_t at) {
+    size_t colon = 0;
+    for (size_t end = at; end < line_.size(); ++end) {
+      const char c = line_[end];
+      if (c == '@') {
+        if (colon > 0) {
+          add(colon + 1, end);
+        } else if (end - at >= 20) {  // https://TOKEN@host
+          add(at, end);
+        }
+        return;
+      }
+      if (c == ':' && colon == 0) colon = end;
+      const bool goes_on =
+          is_alnum(c) ||
+          std::string_view("-._~%!$&*+,;=:").find(c) != std::string_view::npos;
+      if (!goes_on) return;
+    }
+  }
+
+  std::string_view line_;
+  std::vector<SecretSpan>& spans_;
+};
+
+}  // namespace
+
+void find_secret_shapes(std::string_view line, std::vector<SecretSpan>& spans) {
+  Scanner(line, spans).scan();
+}
+
+}  // namespace muster

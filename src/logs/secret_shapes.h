@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// What secrets look like: prefix, alphabet and length of the tokens of common
+// providers, and the places where others stand (after a name, in a URL, in a
+// header). Hand-written scanners over one line. Pure.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+namespace muster {
+
+struct SecretSpan {
+  size_t begin = 0;
+  size_t end = 0;
+};
+
+// Appends the spans of `line` that look secret, in their order of begin; they
+// may overlap.
+void find_secret_shapes(std::string_view line, std::vector<SecretSpan>& spans);
+
+}  // namespace muster

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "logs/level.h"
+
+#include "catch.h"
+
+using namespace muster;
+
+TEST_CASE("levels of the usual libraries") {
+  struct Case {
+    const char* line;
+    LogLevel level;
+  };
+  for (const Case& one : {
+           Case{"WARNING:root:slow", LogLevel::kWarn},
+           Case{"ERROR:torch.distributed:failed", LogLevel::kError},
+           Case{"2026-01-31 12:00:00,123 - train - ERROR - bad",
+                LogLevel::kError},
+           Case{"2026-01-31 12:00:00,123 INFO start", LogLevel::kInfo},
+           Case{"[2026-01-31 12:00:00,123] [WARNING] [engine.py:1:x] y",
+                LogLevel::kWarn},
+           Case{"E0702 12:34:56.123456 99 a.cc:1] no", LogLevel::kError},
+           Case{"W1121 06:14:00.000000 1 b.cc:2] hm", LogLevel::kWarn},
+           Case{"[rank3]:[E1024 03:02:19.151543 4321 P.cpp:616] x",
+                LogLevel::kError},
+           Case{"[W1121 12:00:00.000 socket.cpp:1] Warning", LogLevel::kWarn},
+           Case{"host:1:2 [0] NCCL WARN Call failed", LogLevel::kWarn},
+           Case{"host:1:2 [0] NCCL INFO Channel 00", LogLevel::kInfo},
+           Case{"[1700.1] [h:77:0]  a.c:6  UCX  ERROR   no transport",
+                LogLevel::kError},
+           Case{"[host:123] *** An error occurred in MPI_Send",
+                LogLevel::kError},
+           Case{"[2026-01-31 12:00:00.123] [main] [critical] x",
+                LogLevel::kFatal},
+           Case{"[error] cannot", LogLevel::kError},
+           Case{"WARNING: There was an error", LogLevel::kWarn},
+           Case{"DEBUG | loader | x", LogLevel::kDebug},
+           Case{"Traceback (most recent call last):", LogLevel::kError},
+       }) {
+    INFO(one.line);
+    REQUIRE(detect_level(one.line));
+    CHECK(*detect_level(one.line) == one.level);
+  }
+}
+
+TEST_CASE("words inside a message are no levels") {
+  for (const char* const line :
+       {"step 3 validation error 0.02", "mean error: 0.3", "Error rate 0.1",
+        "no warning was given", "loss 0.1 fatal 0 info 3", "", "E", "E12",
+        "error", "I am fine", "Epoch 1: error 5", "E1024 units sold"}) {
+    INFO(line);
+    CHECK_FALSE(detect_level(line));
+  }
+}
+
+TEST_CASE("level words of options") {
+  CHECK(parse_level("warning") == LogLevel::kWarn);
+  CHECK(parse_level("ERR") == LogLevel::kError);
+  CHECK(parse_level("F") == LogLevel::kFatal);
+  CHECK_FALSE(parse_level("loud"));
+  CHECK_FALSE(parse_level(""));
+}

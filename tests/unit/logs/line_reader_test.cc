@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "logs/line_reader.h"
+
+#include <thread>
+
+#include "base/fd.h"
+#include "catch.h"
+
+using namespace muster;
+
+TEST_CASE("lines come out whole, however they went in") {
+  auto pipe = make_pipe();
+  REQUIRE(pipe);
+  const std::string huge(LineReader::kMaxLine + 1000, 'x');
+  std::thread writer([&] {
+    const std::string text = "a\n\nb\r\n" + huge + "\nlast";
+    CHECK(write_all(pipe->write.get(), text));
+    pipe->write.reset();
+  });
+  LineReader reader(pipe->read.get());
+  CHECK(*reader.next() == "a");
+  CHECK(reader.next()->empty());
+  CHECK(*reader.next() == "b\r");
+  CHECK(reader.next()->size() == LineReader::kMaxLine);
+  CHECK(reader.was_cut());
+  CHECK(*reader.next() == "last");
+  CHECK_FALSE(reader.was_cut());
+  CHECK_FALSE(reader.next());
+  CHECK(reader.error() == 0);
+  writer.join();
+}
+
+TEST_CASE("an unreadable descriptor is told") {
+  LineReader reader(-1);
+  CHECK_FALSE(reader.next());
+  CHECK(reader.error() != 0);
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "logs/log_filter.h"
+
+#include "catch.h"
+
+using namespace muster;
+
+namespace {
+
+ParsedLine line_of(int rank, const char* host, const char* message,
+                   int64_t time_ns = -1) {
+  ParsedLine line;
+  line.rank = rank;
+  line.host = host;
+  line.message = message;
+  line.time_ns = time_ns;
+  return line;
+}
+
+}  // namespace
+
+TEST_CASE("options become a filter") {
+  const auto filter = parse_logs_options(
+      {"x.log", "--rank", "0-3,7", "--worker=2", "--level", "warn", "--grep",
+       "a.b", "-o", "json", "--since", "10s"},
+      60'000'000'000);
+  REQUIRE(filter);
+  CHECK(filter->file == "x.log");
+  CHECK(filter->since_ns == 50'000'000'000);
+  const auto wants = [&filter](const ParsedLine& line, LogLevel level) {
+    return filter->wants(line, level);
+  };
+  const ParsedLine good = line_of(7, "pi-worker-2.pi", "xaxbx");
+  CHECK(wants(good, LogLevel::kError));
+  CHECK_FALSE(wants(good, LogLevel::kInfo));
+  CHECK_FALSE(wants(line_of(4, "pi-worker-2", "axb"), LogLevel::kError));
+  CHECK_FALSE(wants(line_of(7, "pi-worker-12", "axb"), LogLevel::kError));
+  CHECK_FALSE(wants(line_of(7, "pi-worker-2", "ab"), LogLevel::kError));
+  CHECK_FALSE(wants(line_of(7, "pi-worker-2", "axb", 1), LogLevel::kError));
+}
+
+TEST_CASE("wrong options get a sentence") {
+  using Args = std::vector<std::string>;
+  for (const Args& args :
+       {Args{"a", "b"}, Args{"--rank"}, Args{"--rank", "3-1"},
+        Args{"--rank", "0-99999999"}, Args{"--level", "loud"},
+        Args{"--since", "soon"}, Args{"--grep", "("}, Args{"-o", "xml"},
+        Args{"--colour", "red"}}) {
+    const auto filter = parse_logs_options(args, 0);
+    INFO(args[0]);
+    REQUIRE_FALSE(filter);
+    CHECK(filter.error().code == "usage");
+    CHECK(filter.error().text().find("muster logs") != std::string::npos);
+  }
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "logs/progress_bar.h"
+
+#include <random>
+#include <vector>
+
+#include "catch.h"
+
+using namespace muster;
+
+namespace {
+
+struct Told {
+  std::string text;
+  bool progress;
+  bool partial;
+  bool operator==(const Told&) const = default;
+};
+
+struct Collector {
+  std::vector<Told> told;
+  ProgressBar::Sink sink = [this](const ProgressBar::Piece& piece) {
+    told.push_back({std::string(piece.text), piece.progress, piece.partial});
+  };
+};
+
+}  // namespace
+
+TEST_CASE("a bar tells one state per interval and its last one") {
+  ProgressBar bar(100);
+  Collector out;
+  for (int i = 0; i <= 100; ++i) {
+    bar.feed("\r" + std::to_string(i) + "%", i, out.sink);
+  }
+  bar.feed("\ndone\n", 101, out.sink);
+  CHECK(out.told.size() <= 4);
+  CHECK(out.told.front() == Told{"0%", true, false});
+  CHECK(out.told[out.told.size() - 2] == Told{"100%", false, false});
+  CHECK(out.told.back() == Told{"done", false, false});
+}
+
+TEST_CASE("CRLF is a line end, also when it comes in two pieces") {
+  ProgressBar bar(0);
+  Collector out;
+  bar.feed("a\r\nb\r", 0, out.sink);
+  bar.feed("\nc", 1, out.sink);
+  bar.finish(out.sink);
+  CHECK(out.told == std::vector<Told>{{"a", false, false},
+                                      {"b", false, false},
+                                      {"c", false, true}});
+}
+
+TEST_CASE("lines without bars come out as they went in, in any pieces") {
+  std::minstd_rand random(1);
+  std::string text;
+  for (int i = 0; i < 2000; ++i) text += "line " + std::to_string(i) + "\n";
+  ProgressBar bar(1000);
+  Collector out;
+  for (size_t at = 0; at < text.size();) {
+    const size_t length = 1 + random() % 50;
+    bar.feed(std::string_view(text).substr(at, length), 0, out.sink);
+    at += length;
+  }
+  bar.finish(out.sink);
+  std::string again;
+  for (const Told& one : out.told) {
+    CHECK_FALSE(one.progress);
+    again += one.text + "\n";
+  }
+  CHECK(again == text);
+}
+
+TEST_CASE("a line without an end is cut, not kept") {
+  ProgressBar bar(0);
+  Collector out;
+  const std::string huge(3 * ProgressBar::kMaxLine + 5, 'x');
+  bar.feed(huge, 0, out.sink);
+  bar.finish(out.sink);
+  size_t total = 0;
+  for (const Told& one : out.told) {
+    CHECK(one.partial);
+    total += one.text.size();
+  }
+  CHECK(total == huge.size());
+}
