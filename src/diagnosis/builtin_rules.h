@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// The files of rules/ as they were when muster was built; the .cc is written
+// by embed_rules.py.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+namespace muster {
+
+struct BuiltinRules {
+  std::string_view name;
+  std::string_view text;
+};
+
+std::vector<BuiltinRules> builtin_rules();
+
+}  // namespace muster

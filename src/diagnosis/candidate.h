@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Candidate: one thing that was seen and may be why the job failed, with what
+// is needed to rank it against others. Made from lines (line_candidates.cc) and
+// from facts (fact_candidates.cc); one of them becomes the verdict
+// (first_cause.cc). Points into the evidence and the rule book. Pure.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "diagnosis/evidence.h"
+#include "diagnosis/rule_book.h"
+#include "diagnosis/verdict.h"
+
+namespace muster {
+
+struct Candidate {
+  const Rule* rule = nullptr;
+  Confidence confidence = Confidence::kLikely;
+  bool maybe = false;  // a pattern of kind kMaybe
+  bool death = false;  // tells how a process ended, not why
+  bool fact = false;   // from a wait status, a counter, a channel; not text
+  int rank = -1;
+  int node = -1;
+  std::string host;
+  int64_t time_ns = 0;  // 0: not known
+  size_t order = 0;     // position among the lines of its owner
+  std::string line;     // what was written, or a sentence about the fact
+  Captures values;      // for the sentences of the rule
+};
+
+// How a rank's memory, and what else its node tells, fill sentences: limit,
+// peak, memory_suggest, memory_state, last_memory, near_limit, shm_*, disk_*.
+Captures node_values(const NodeEvidence* node);
+const NodeEvidence* find_node(const Evidence& evidence, int node,
+                              const std::string& host);
+const RankEvidence* find_rank(const Evidence& evidence, int rank);
+// The counter of memory kills rose while the job ran.
+bool oom_counter_rose(const NodeEvidence& node);
+// The last sample was within 10 % of the limit.
+bool was_near_limit(const NodeEvidence& node);
+
+struct LineScan {
+  std::vector<Candidate> candidates;
+  Captures facts;           // batch size, progress
+  bool ended_well = false;  // the text says so, with no failure behind it
+  bool saw_death = false;   // a launcher relayed a bad end
+};
+LineScan scan_lines(const Evidence& evidence, const RuleBook& rules);
+std::vector<Candidate> fact_candidates(const Evidence& evidence,
+                                       const RuleBook& rules);
+
+// The first cause, if any, and in `others` what else each rank shows.
+std::optional<Candidate> first_cause(const Evidence& evidence,
+                                     std::vector<Candidate> candidates,
+                                     std::vector<Candidate>& others);
+
+}  // namespace muster

@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the first cause to the verdict: exit code, sentences, evidence,
+// remedies, and what else failed.
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/text.h"
+#include "diagnosis/candidate.h"
+#include "diagnosis/text_template.h"
+#include "diagnosis/who.h"
+
+namespace muster {
+
+namespace {
+
+constexpr size_t kMaxEvidence = 6;
+constexpr size_t kMaxRemedies = 3;
+constexpr size_t kMaxAlso = 4;
+constexpr size_t kMaxText = 400;
+
+std::string cut(std::string_view text) {
+  if (text.size() <= kMaxText) return std::string(text);
+  size_t end = kMaxText - 3;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) {
+    --end;
+  }
+  return std::string(text.substr(0, end)) + "…";
+}
+
+bool everything_ended_well(const Evidence& evidence) {
+  if (evidence.ranks.empty()) {
+    return evidence.job.tool_ended && evidence.job.tool_status == 0;
+  }
+  const bool tool_failed =
+      evidence.job.tool_ended && evidence.job.tool_status != 0;
+  return !tool_failed &&
+         std::all_of(evidence.ranks.begin(), evidence.ranks.end(),
+                     [](const RankEvidence& rank) {
+                       return rank.outcome == RankOutcome::kExited &&
+                              rank.wait_status == 0;
+                     });
+}
+
+std::optional<ExitClass> exit_class_named(std::string_view name) {
+  for (int code = 0; code < 256; ++code) {
+    const auto known = exit_class_by_code(code);
+    if (known && exit_class_name(*known) == name) return known;
+  }
+  return std::nullopt;
+}
+
+// "--batch-size 128", "--per_device_train_batch_size=16", "-b 32".
+std::string batch_of(const std::vector<std::string>& argv) {
+  for (size_t i = 0; i < argv.size(); ++i) {
+    std::string word = to_lower(argv[i]);
+    std::replace(word.begin(), word.end(), '-', '_');
+    const size_t equals = word.find('=');
+    const std::string name = word.substr(0, equals);
+    if (!name.ends_with("batch_size") && name != "__bs" && name != "_b" &&
+        name != "__batch") {
+      continue;
+    }
+    const std::string value = equals != std::string::npos
+                                  ? argv[i].substr(equals + 1)
+                                  : (i + 1 < argv.size() ? argv[i + 1] : "");
+    if (parse_integer(value)) return value;
+  }
+  return {};
+}
+
+std::string place_of_exception(const Evidence& evidence,
+                               const Candidate& winner) {
+  const RankEvidence* const rank = find_rank(evidence, winner.rank);
+  const auto& lines = rank != nullptr && !rank->lines.empty()
+                          ? rank->lines
+                          : evidence.job.tool_lines;
+  std::string place;
+  for (const LineEvidence& line : lines) {
+    if (trim(line.text) == winner.line && !place.empty()) break;
+    const std::string_view text = trim(line.text);
+    if (!text.starts_with("File \"")) continue;
+    const size_t end = text.find('"', 6);
+    const size_t number = text.find(", line ");
+    if (end == std::string_view::npos || number == std::string_view::npos) {
+      continue;
+    }
+    std::string_view digits = text.substr(number + 7);
+    digits = digits.substr(0, digits.find_first_not_of("0123456789"));
+    place = std::string(text.substr(6, end - 6)) + ":" + std::string(digits);
+  }
+  return place;
+}
+
+class Judge {
+ public:
+  Judge(const Evidence& evidence, const RuleBook& rules)
+      : evidence_(evidence), rules_(rules) {}
+
+  Verdict judge() {
+    LineScan scan = scan_lines(evidence_, rules_);
+    facts_ = std::move(scan.facts);
+    std::vector<Candidate> candidates = fact_candidates(evidence_, rules_);
+    const bool facts_are_clean =
+        candidates.empty() && everything_ended_well(evidence_);
+    if (facts_are_clean || (evidence_.job.bare_log && scan.ended_well)) {
+      return simple("no_failure", Confidence::kProven);
+    }
+    std::move(scan.candidates.begin(), scan.candidates.end(),
+              std::back_inserter(candidates));
+    auto winner = first_cause(evidence_, std::move(candidates), others_);
+    if (!winner) {
+      // A log that shows nothing bad may also be one that ends too early.
+      return evidence_.job.bare_log
+                 ? simple("no_failure", Confidence::kPossible)
+                 : simple("unknown", Confidence::kPossible);
+    }
+    return about(*winner);
+  }
+
+ private:
+  Verdict simple(std::string_view code, Confidence confidence) {
+    Candidate candidate;
+    candidate.rule = rules_.find(code);
+    candidate.confidence = evidence_.job.bare_log
+                               ? std::min(confidence, Confidence::kLikely)
+                               : confidence;
+    if (candidate.rule == nullptr) return {};
+    return about(candidate);
+  }
+
+  Verdict about(const Candidate& winner) {
+    winner_ = &winner;
+    verdict_.code = winner.rule->code;
+    verdict_.confidence = winner.confidence;
+    verdict_.first_rank = winner.rank;
+    verdict_.host = winner.host;
+    count_equals();
+    fill_values();
+    choose_exit_code();
+    write_sentences();
+    write_evidence();
+    write_also();
+    return std::move(verdict_);
+  }
+
+  void count_equals() {
+    int equals = 0;
+    for (const Candidate& other : others_) {
+      if (other.rule == winner_->rule) ++equals;
+    }
+    verdict_.equal_failures = verdict_.failed() ? equals + 1 : 0;
+    const int world = evidence_.job.world_size;
+    everyone_ = winner_->rank >= 0 && equals > 0 && equals + 1 == world;
+    if (everyone_) {  // image, configuration or data: no single culprit
+      verdict_.first_rank = -1;
+      verdict_.host.clear();
+    }
+  }
+
+  void fill_values() {
+    const JobEvidence& job = evidence_.job;
+    values_ = node_values(find_node(evidence_, winner_->node, winner_->host));
+    for (const auto& [name, value] : facts_) values_[name] = value;
+    if (!job.progress.empty()) values_["progress"] = job.progress;
+    const std::string batch = batch_of(job.argv);
+    if (!batch.empty()) values_["batch"] = batch;
+    if (const auto number = parse_integer(values_["batch"]);
+        number && *number > 1) {
+      values_["batch_half"] = std::to_string(*number / 2);
+    }
+    if (job.world_size > 0) {
+      values_["world_size"] = std::to_string(job.world_size);
+    }
+    duration("time_limit", job.time_limit_ms);
+    duration("start_deadline", job.start_deadline_ms);
+    duration("connect_deadline", job.connect_deadline_ms);
+    values_["who"] = everyone_
+                         ? "All " + std::to_string(job.world_size) + " ranks"
+                         : who(winner_->rank, winner_->host);
+    if (winner_->rank >= 0) values_["rank"] = std::to_string(winner_->rank);
+    if (!winner_->host.empty()) {
+      values_["host"] = winner_->host;
+      values_["target"] = winner_->host;
+    }
+    values_["line"] = cut(winner_->line);
+    values_["file_line"] = place_of_exception(evidence_, *winner_);
+    waiting_ranks();
+    for (const auto& [name, value] : winner_->values) {
+      if (!value.empty()) values_[name] = cut(value);
+    }
+  }
+
+  void duration(const std::string& name, int64_t milliseconds) {
+    if (milliseconds <= 0) return;
+    values_[name] = human_duration_ms(milliseconds);
+    values_[name + "_doubled"] =
+        std::to_string((2 * milliseconds + 999) / 1000) + "s";
+  }
+
+  void waiting_ranks() {
+    std::vector<std::string> ranks;
+    for (const RankEvidence& rank : evidence_.ranks) {
+      if (rank.mpi_attached || rank.outcome == RankOutcome::kExited) continue;
+      ranks.push_back(std::to_string(rank.rank));
+    }
+    if (ranks.empty()) return;
+    const size_t count = ranks.size();
+    ranks.resize(std::min<size_t>(count, 8));
+    values_["waiting"] = (count == 1 ? "rank " : "ranks ") + join(ranks, ", ") +
+                         (count > 8 ? " and more" : "");
+  }
+
+  void choose_exit_code() {
+    const RankEvidence* const rank = find_rank(evidence_, winner_->rank);
+    const bool on_purpose = winner_->rule->role == CauseRole::kControl;
+    const auto rule_class = exit_class_named(winner_->rule->exit_class);
+    verdict_.exit_class = "rank_failed";
+    if (!verdict_.failed()) {
+      set_class(ExitClass::kSuccess);
+    } else if (verdict_.code == "interrupted") {
+      verdict_.exit_code = 130;
+    } else if (rank != nullptr && rank->outcome == RankOutcome::kRefused) {
+      set_class(rank->refusal_exit_code == 126 ? ExitClass::kNotExecutable
+                                               : ExitClass::kNotFound);
+    } else if (!on_purpose && failed_by_itself(rank)) {
+      verdict_.exit_code = exit_code_for(rank->wait_status);
+    } else if (rule_class) {
+      set_class(*rule_class);
+    } else if (const RankEvidence* first = first_failed_rank()) {
+      verdict_.exit_code = exit_code_for(first->wait_status);
+    } else if (evidence_.job.tool_ended && evidence_.job.tool_status != 0) {
+      verdict_.exit_code = exit_code_for(evidence_.job.tool_status);
+    } else {
+      verdict_.exit_code = 1;
+    }
+  }
+
+  void set_class(ExitClass exit_class) {
+    verdict_.exit_class = exit_class_name(exit_class);
+    verdict_.exit_code = exit_code_for(exit_class);
+    verdict_.retryable = is_retryable(exit_class);
+  }
+
+  static bool failed_by_itself(const RankEvidence* rank) {
+    return rank != nullptr && rank->outcome == RankOutcome::kExited &&
+           rank->wait_status != 0 && !rank->stopped_by_us;
+  }
+
+  const RankEvidence* first_failed_rank() const {
+    const RankEvidence* first = nullptr;
+    for (const RankEvidence& rank : evidence_.ranks) {
+      if (!failed_by_itself(&rank)) continue;
+      if (first == nullptr || rank.exit_ns < first->exit_ns) first = &rank;
+    }
+    return first;
+  }
+
+  void write_sentences() {
+    const Rule& rule = *winner_->rule;
+    auto headline = fill_template(rule.headline, values_);
+    if (!headline) headline = values_["who"] + ": " + rule.title;
+    verdict_.headline = cut(*headline);
+    if (!everyone_ && verdict_.headline.starts_with("Worker-")) {
+      verdict_.headline += who_exactly(winner_->rank, winner_->host);
+    }
+    auto cause = fill_template(rule.cause, values_);
+    if (cause && !cause->empty()) verdict_.cause = cut(*cause);
+    if (verdict_.cause == verdict_.headline) verdict_.cause.clear();
+    for (const std::string& remedy : rule.remedies) {
+      if (verdict_.remedies.size() == kMaxRemedies) break;
+      auto filled = fill_template(remedy, values_);
+      if (filled && !filled->empty()) verdict_.remedies.push_back(cut(*filled));
+    }
+  }
+
+  void add_evidence(std::string text) {
+    if (text.empty() || verdict_.evidence.size() == kMaxEvidence) return;
+    text = cut(text);
+    if (std::find(verdict_.evidence.begin(), verdict_.evidence.end(), text) ==
+        verdict_.evidence.end()) {
+      verdict_.evidence.push_back(std::move(text));
+    }
+  }
+
+  void write_evidence() {
+    const RankEvidence* const rank = find_rank(evidence_, winner_->rank);
+    if (!winner_->line.empty()) {
+      add_evidence(winner_->fact || rank == nullptr
+                       ? winner_->line
+                       : "rank " + std::to_string(winner_->rank) +
+                             " wrote: " + winner_->line);
+    }
+    if (failed_by_itself(rank)) {
+      add_evidence("rank " + std::to_string(rank->rank) +
+                   (rank->host.empty() ? "" : " on " + rank->host) + " " +
+                   (WIFSIGNALED(rank->wait_status) ? "was " : "") +
+                   describe_wait_status(rank->wait_status));
+    }
+    if (verdict_.failed() && winner_->fact && rank != nullptr &&
+        !rank->lines.empty()) {
+      add_evidence("its last line: " +
+                   std::string(trim(rank->lines.back().text)));
+    }
+    for (const char* const name : {"memory_state", "shm_state", "disk_state"}) {
+      const bool about_memory = verdict_.code == "host_oom_kill" ||
+                                verdict_.code == "sigkill_unexplained" ||
+                                verdict_.code == "daemon_lost";
+      const bool about_shm = verdict_.code == "shm_full";
+      const bool wanted = std::string_view(name) == "memory_state"
+                              ? about_memory
+                          : std::string_view(name) == "shm_state" ? about_shm
+                                                                  : true;
+      if (wanted && verdict_.failed()) add_evidence(values_[name]);
+    }
+  }
+
+  void write_also() {
+    std::map<std::string, std::pair<const Candidate*, int>> counted;
+    for (const Candidate& other : others_) {
+      // How the job ended as a whole is no news beside why.
+      if (other.death && (other.rank < 0 || other.rank == winner_->rank)) {
+        continue;
+      }
+      auto& entry = counted[other.rule->code];
+      if (entry.first == nullptr) entry.first = &other;
+      ++entry.second;
+    }
+    for (const auto& [code, entry] : counted) {
+      if (verdict_.also.size() == kMaxAlso) break;
+      const auto& [candidate, count] = entry;
+      if (code == verdict_.code) {
+        if (!everyone_) {
+          verdict_.also.push_back(
+              {code, "the same on " + std::to_string(count) + " more"});
+        }
+        continue;
+      }
+      std::string text = candidate->rule->title;
+      if (candidate->rank >= 0 || !candidate->host.empty()) {
+        text += ": " + who(candidate->rank, candidate->host);
+      }
+      if (count > 1) text += " and " + std::to_string(count - 1) + " more";
+      verdict_.also.push_back({code, text});
+    }
+  }
+
+  const Evidence& evidence_;
+  const RuleBook& rules_;
+  Captures facts_;
+  Captures values_;
+  std::vector<Candidate> others_;
+  const Candidate* winner_ = nullptr;
+  bool everyone_ = false;
+  Verdict verdict_;
+};
+
+}  // namespace
+
+Verdict diagnose(const Evidence& evidence, const RuleBook& rules) {
+  return Judge(evidence, rules).judge();
+}
+
+Verdict diagnose(const Evidence& evidence) {
+  return diagnose(evidence, RuleBook::built_in());
+}
+
+}  // namespace muster

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// Evidence: everything that is known about one run when it is judged, as plain
+// values with a versioned JSON form, so that any real failure can be kept as a
+// test. Every field may be missing; -1, 0 or empty then means "not known".
+// All times are nanoseconds of one clock (the launcher's); only their order
+// and distance matter. For a bare text log they are line numbers.
+// Owns nothing. Pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "job/finding.h"
+
+namespace muster {
+
+struct LineEvidence {
+  int64_t time_ns = 0;
+  bool stderr_stream = false;
+  std::string text;  // without its newline
+};
+
+enum class RankOutcome {
+  kUnknown,
+  kNeverStarted,  // not reached before the job ended
+  kRefused,       // could not be started: see refusal
+  kRunning,       // still ran, or hung, when the job was judged
+  kExited,        // wait_status counts
+  kLost,          // its worker went away
+};
+
+struct RankEvidence {
+  int rank = -1;
+  int node = -1;  // index into Evidence::nodes is by NodeEvidence::node
+  std::string host;
+  int pid = 0;
+  RankOutcome outcome = RankOutcome::kUnknown;
+  int wait_status = 0;  // as waitpid gives it; kExited only
+  int64_t exit_ns = 0;
+  // Ended on the launcher's own order (drain, time limit): no cause to find.
+  bool stopped_by_us = false;
+  bool oom_killed = false;    // the cgroup's oom_kill counter rose with it
+  bool loaded_mpi = false;    // libmpi was mapped into it
+  bool mpi_attached = false;  // it reached MPI_Init (PMIx/PMI connected)
+  bool mpi_finalized = false;
+  int64_t max_rss_kib = 0;  // 0: not known
+  int world_size = -1;      // the world the rank itself saw
+  Error refusal;  // kRefused: code exe_not_found, exe_not_runnable …
+  int refusal_exit_code = 127;
+  std::vector<LineEvidence> lines;  // last ones of both streams, oldest first
+};
+
+enum class NodeOutcome {
+  kUnknown,
+  kConnected,   // until the end
+  kNeverReady,  // see step and error
+  kLost,        // was ready, went away: see error
+};
+
+struct MemorySample {
+  int64_t time_ns = 0;
+  int64_t bytes = -1;
+  int64_t limit = -1;  // -1: unknown or unlimited
+  int64_t peak = -1;
+  int64_t oom_kills = -1;  // the counter's value, not a difference
+};
+
+struct DiskEvidence {
+  std::string path;  // /dev/shm, /tmp, …
+  int64_t size = -1;
+  int64_t free = -1;
+};
+
+struct NodeEvidence {
+  int node = -1;  // 0: the launcher's pod; 1..N: workers in hostfile order
+  std::string host;
+  NodeOutcome outcome = NodeOutcome::kUnknown;
+  std::string step;  // kNeverReady: resolve, tcp, ssh, agent, hello
+  Error error;       // code of the dialer, link or channel and its reason
+  int64_t lost_ns = 0;
+  bool told_to_leave = false;        // SIGTERM from outside the container
+  int64_t oom_kills_at_start = -1;   // baseline of the counter
+  std::vector<MemorySample> memory;  // oldest first; a handful is enough
+  std::vector<DiskEvidence> disks;
+  std::vector<std::string> driver_events;  // "Xid 79 on GPU 3", ECC, NIC down
+};
+
+struct JobEvidence {
+  std::string backend;  // "pmix", "mpirun", "once"; of a log: what wrote it
+  // connect, inspect, agree, prove, spawn, run, drain: where the job was when
+  // it ended or failed.
+  std::string phase;
+  std::vector<std::string> argv;  // the user's program
+  int world_size = -1;
+  int workers = -1;
+  bool bare_log = false;     // there is nothing but text: no wait statuses
+  bool interrupted = false;  // a person's Ctrl-C
+  bool preempted = false;    // the launcher's pod was told to leave
+  int64_t preempted_ns = 0;
+  bool time_limit_hit = false;
+  int64_t time_limit_ms = -1;
+  bool start_deadline_hit = false;
+  int64_t start_deadline_ms = -1;
+  int64_t connect_deadline_ms = -1;
+  int64_t stop_ns = 0;   // when the launcher began to stop the ranks; 0: never
+  std::string progress;  // the last that was seen: "epoch 45/100"
+  bool mpi_abort = false;  // some rank called MPI_Abort …
+  int mpi_abort_code = 0;
+  int mpi_abort_rank = -1;
+  // mpirun or the script, if there was one.
+  bool tool_ended = false;
+  int tool_status = 0;  // wait status
+  std::vector<LineEvidence> tool_lines;
+};
+
+struct Evidence {
+  JobEvidence job;
+  std::vector<RankEvidence> ranks;
+  std::vector<NodeEvidence> nodes;
+  std::vector<Finding> findings;  // of planning; kError ones stopped the launch
+};
+
+constexpr int kEvidenceVersion = 1;
+
+// One line of JSON with "evidence": 1. Bytes that are not UTF-8 survive.
+std::string to_json(const Evidence& evidence);
+// Error code "evidence": wrong types or a newer major version, in a sentence.
+Result<Evidence> evidence_from_json(std::string_view text);
+
+}  // namespace muster

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "diagnosis/explain.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <iostream>
+#include <optional>
+
+#include "base/fd.h"
+#include "base/text.h"
+#include "diagnosis/log_evidence.h"
+#include "diagnosis/rule_book.h"
+#include "diagnosis/verdict.h"
+#include "logs/line_reader.h"
+
+namespace muster {
+
+namespace {
+
+constexpr int kUsage = 2;
+constexpr int kUnreadable = 1;
+
+int usage_error(const std::string& text) {
+  std::cerr << "muster: " << text << '\n';
+  return kUsage;
+}
+
+// Templates read as prose: the last alternative, names in capitals.
+std::string as_prose(std::string_view text) {
+  constexpr std::string_view kOr = " || ";
+  const size_t last = text.rfind(kOr);
+  if (last != std::string_view::npos) text.remove_prefix(last + kOr.size());
+  std::string prose;
+  bool in_name = false;
+  for (const char c : text) {
+    if (c == '{' || c == '}') {
+      in_name = c == '{';
+      continue;
+    }
+    prose += in_name && c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;
+  }
+  return prose;
+}
+
+void list_codes(const RuleBook& rules) {
+  for (const Rule& rule : rules.rules()) {
+    std::cout << rule.code
+              << std::string(rule.code.size() < 24 ? 24 - rule.code.size() : 1,
+                             ' ')
+              << rule.title << '\n';
+  }
+}
+
+void print_entry(const Rule& rule) {
+  std::cout << rule.code << ": " << rule.title << "\n\n  " << rule.meaning
+            << '\n';
+  if (!rule.exit_class.empty()) {
+    std::cout << "\n  exit class: " << rule.exit_class << '\n';
+  }
+  if (!rule.aliases.empty()) {
+    std::cout << "\n  also covers: " << join(rule.aliases, ", ") << '\n';
+  }
+  std::cout << "\n  to confirm: " << rule.confirm << '\n';
+  int number = 0;
+  for (const std::string& remedy : rule.remedies) {
+    const std::string prose = as_prose(remedy);
+    if (prose == "REMEDY") continue;  // the finding brings its own
+    std::cout << "\n  fix " << ++number << ": " << prose << '\n';
+  }
+}
+
+struct LogRequest {
+  std::string file;
+  std::string rules_directory;
+  bool json = false;
+};
+
+Result<LogRequest> parse_request(const std::vector<std::string>& args) {
+  LogRequest request;
+  const auto wrong = [](std::string what) {
+    return fail(Error{"usage", std::move(what),
+                      "usage is muster explain-log FILE|- [-o text|json] "
+                      "[--rules DIR]",
+                      "", ""});
+  };
+  for (size_t i = 0; i < args.size(); ++i) {
+    const std::string& arg = args[i];
+    if (arg == "-o" || arg == "--rules") {
+      if (i + 1 == args.size()) return wrong(arg + " needs a value");
+      const std::string& value = args[++i];
+      if (arg == "--rules") {
+        request.rules_directory = value;
+      } else if (value == "json" || value == "text") {
+        request.json = value == "json";
+      } else {
+        return wrong("-o is text or json, not '" + value + "'");
+      }
+    } else if (arg.size() > 1 && arg.front() == '-') {
+      return wrong("unknown option " + arg);
+    } else if (!request.file.empty()) {
+      return wrong("one log at a time");
+    } else {
+      request.file = arg;
+    }
+  }
+  if (request.file.empty()) return wrong("no log given");
+  return request;
+}
+
+int explain_stream(int input, const LogRequest& request,
+                   const RuleBook& rules) {
+  LogEvidence log(rules);
+  LineReader reader(input);
+  while (const auto line = reader.next()) log.add(*line);
+  if (reader.error() != 0) {
+    std::cerr << "muster: cannot read " << request.file << ": "
+              << std::strerror(reader.error()) << '\n';
+    return kUnreadable;
+  }
+  const Verdict verdict = diagnose(log.take(), rules);
+  if (request.json) {
+    std::cout << verdict_json(verdict) << '\n';
+  } else {
+    std::cout << verdict_text(verdict);
+  }
+  return 0;
+}
+
+}  // namespace
+
+int explain_main(const std::vector<std::string>& args) {
+  const RuleBook& rules = RuleBook::built_in();
+  if (args.empty()) {
+    list_codes(rules);
+    return 0;
+  }
+  if (args.size() > 1) return usage_error("usage is muster explain [CODE]");
+  if (const Rule* rule = rules.find(args[0])) {
+    print_entry(*rule);
+    return 0;
+  }
+  std::vector<std::string> known;
+  for (const Rule& rule : rules.rules()) {
+    known.push_back(rule.code);
+    known.insert(known.end(), rule.aliases.begin(), rule.aliases.end());
+  }
+  const auto near = nearest(args[0], known);
+  return usage_error(
+      "there is no failure code '" + args[0] + "'" +
+      (near ? ", did you mean " + *near + "?" : "; muster explain lists them"));
+}
+
+int explain_log_main(const std::vector<std::string>& args) {
+  const auto request = parse_request(args);
+  if (!request) return usage_error(request.error().text());
+  std::optional<RuleBook> own;
+  if (!request->rules_directory.empty()) {
+    auto read = RuleBook::with_directory(request->rules_directory);
+    if (!read) return usage_error(read.error().text());
+    own = *std::move(read);
+  }
+  const RuleBook& rules = own ? *own : RuleBook::built_in();
+  if (request->file == "-")
+    return explain_stream(STDIN_FILENO, *request, rules);
+  const UniqueFd file(::open(request->file.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) {
+    std::cerr << "muster: cannot open " << request->file << ": "
+              << std::strerror(errno) << '\n';
+    return kUnreadable;
+  }
+  return explain_stream(file.get(), *request, rules);
+}
+
+}  // namespace muster

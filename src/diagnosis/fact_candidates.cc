@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+// From facts to candidates: wait statuses, counters, channels, deadlines,
+// findings of planning. Only these may prove something.
+#include <sys/wait.h>
+
+#include <csignal>
+
+#include "base/text.h"
+#include "diagnosis/candidate.h"
+#include "job/exit_codes.h"
+
+namespace muster {
+
+namespace {
+
+class FactReader {
+ public:
+  FactReader(const Evidence& evidence, const RuleBook& rules)
+      : evidence_(evidence), rules_(rules) {}
+
+  std::vector<Candidate> read() {
+    for (const RankEvidence& rank : evidence_.ranks) read_rank(rank);
+    for (const NodeEvidence& node : evidence_.nodes) read_node(node);
+    read_job();
+    read_findings();
+    return std::move(found_);
+  }
+
+ private:
+  Candidate* add(std::string_view code, Confidence confidence,
+                 std::string line) {
+    const Rule* const rule = rules_.find(code);
+    if (rule == nullptr) return nullptr;
+    Candidate candidate;
+    candidate.rule = rule;
+    candidate.confidence = confidence;
+    candidate.fact = true;
+    candidate.line = std::move(line);
+    found_.push_back(std::move(candidate));
+    return &found_.back();
+  }
+
+  Candidate* add_for(const RankEvidence& rank, std::string_view code,
+                     Confidence confidence, std::string line) {
+    Candidate* const candidate = add(code, confidence, std::move(line));
+    if (candidate == nullptr) return nullptr;
+    candidate->rank = rank.rank;
+    candidate->node = rank.node;
+    candidate->host = rank.host;
+    candidate->time_ns = rank.exit_ns;
+    candidate->order = SIZE_MAX;  // the end comes after the last line
+    return candidate;
+  }
+
+  Candidate* add_for(const NodeEvidence& node, std::string_view code,
+                     Confidence confidence, std::string line) {
+    Candidate* const candidate = add(code, confidence, std::move(line));
+    if (candidate == nullptr) return nullptr;
+    candidate->node = node.node;
+    candidate->host = node.host;
+    candidate->time_ns = node.lost_ns;
+    return candidate;
+  }
+
+  void read_rank(const RankEvidence& rank) {
+    if (rank.outcome == RankOutcome::kRefused) {
+      Candidate* const candidate = add_for(
+          rank, "exe_not_runnable", Confidence::kProven, rank.refusal.text());
+      candidate->values["why"] = rank.refusal.why;
+      candidate->values["program"] =
+          evidence_.job.argv.empty() ? "" : evidence_.job.argv.front();
+      if (rank.refusal.why.find("format") != std::string::npos) {
+        candidate->values["wrong_arch"] = "yes";
+      }
+      return;
+    }
+    if (rank.world_size > 0 && evidence_.job.world_size > 0 &&
+        rank.world_size != evidence_.job.world_size) {
+      Candidate* const candidate = add_for(
+          rank, "world_size_mismatch", Confidence::kLikely,
+          "rank " + std::to_string(rank.rank) + " counts " +
+              std::to_string(rank.world_size) + " ranks, " +
+              std::to_string(evidence_.job.world_size) + " were started");
+      candidate->values["world"] = std::to_string(rank.world_size);
+    }
+    if (rank.outcome != RankOutcome::kExited || rank.stopped_by_us) return;
+    if (WIFSIGNALED(rank.wait_status)) {
+      read_signal(rank, WTERMSIG(rank.wait_status));
+    } else if (WEXITSTATUS(rank.wait_status) != 0) {
+      read_exit(rank, WEXITSTATUS(rank.wait_status));
+    } else if (rank.loaded_mpi && !rank.mpi_attached &&
+               evidence_.job.backend == "pmix") {
+      add_for(rank, "mpi_not_initialized", Confidence::kLikely,
+              who(rank) +
+                  " loaded MPI and ended with code 0, but never "
+                  "connected to the job");
+    }
+  }
+
+  static std::string who(const RankEvidence& rank) {
+    return "rank " + std::to_string(rank.rank) +
+           (rank.host.empty() ? "" : " on " + rank.host);
+  }
+
+  void read_signal(const RankEvidence& rank, int signal) {
+    const std::string line =
+        who(rank) + " was " + describe_wait_status(rank.wait_status);
+    switch (signal) {
+      case SIGSEGV:
+        add_for(rank, "segfault", Confidence::kProven, line);
+        return;
+      case SIGILL:
+        add_for(rank, "illegal_instruction", Confidence::kProven, line);
+        return;
+      case SIGFPE:
+        add_for(rank, "fpe", Confidence::kProven, line);
+        return;
+      case SIGABRT:
+        add_for(rank, "abort_sigabrt", Confidence::kProven, line);
+        return;
+      case SIGBUS:
+        read_bus_error(rank, line);
+        return;
+      case SIGKILL:
+        read_kill(rank, line);
+        return;
+      case SIGINT:
+        add_for(rank, "interrupted", Confidence::kLikely, line);
+        return;
+      case SIGTERM:
+      case SIGHUP:
+        add_for(rank, "terminated_external", Confidence::kLikely, line);
+        return;
+      default:
+        add_for(rank, "exit_nonzero_silent", Confidence::kPossible, line)
+            ->values["code"] = std::to_string(128 + signal);
+    }
+  }
+
+  // A write beyond the end of /dev/shm is by far the usual SIGBUS.
+  void read_bus_error(const RankEvidence& rank, const std::string& line) {
+    const NodeEvidence* const node = find_node(evidence_, rank.node, rank.host);
+    Confidence confidence = Confidence::kPossible;
+    if (node != nullptr) {
+      for (const DiskEvidence& disk : node->disks) {
+        const bool full = disk.path == "/dev/shm" && disk.size > 0 &&
+                          disk.free >= 0 && disk.free <= disk.size / 20;
+        if (full) confidence = Confidence::kLikely;
+      }
+    }
+    add_for(rank, "shm_full", confidence, line);
+  }
+
+  void read_kill(const RankEvidence& rank, const std::string& line) {
+    const NodeEvidence* const node = find_node(evidence_, rank.node, rank.host);
+    const bool counted =
+        rank.oom_killed || (node != nullptr && oom_counter_rose(*node));
+    if (counted) {
+      add_for(rank, "host_oom_kill", Confidence::kProven,
+              line + ", and the kernel's oom_kill counter rose");
+    } else if (node != nullptr && was_near_limit(*node)) {
+      add_for(rank, "host_oom_kill", Confidence::kLikely,
+              line + " near the memory limit");
+    } else {
+      add_for(rank, "sigkill_unexplained", Confidence::kPossible, line);
+    }
+  }
+
+  void read_exit(const RankEvidence& rank, int code) {
+    const std::string line =
+        who(rank) + " " + describe_wait_status(rank.wait_status);
+    if (rank.oom_killed) {  // a child of it: a data loader, a shell's command
+      add_for(rank, "host_oom_kill", Confidence::kLikely,
+              line + "; the kernel's oom_kill counter rose with it");
+      return;
+    }
+    if ((code == 126 || code == 127) && !rank.loaded_mpi) {
+      Candidate* const candidate =
+          add_for(rank, "exe_not_runnable", Confidence::kPossible, line);
+      candidate->maybe = true;
+    }
+    Candidate* const candidate =
+        add_for(rank, "exit_nonzero_silent", Confidence::kPossible, line);
+    candidate->values["code"] = std::to_string(code);
+    candidate->death = true;
+  }
+
+  void read_node(const NodeEvidence& node) {
+    for (const std::string& event : node.driver_events) {
+      Candidate* const candidate =
+          add_for(node, "gpu_hardware", Confidence::kProven, event);
+      candidate->values["event"] = event;
+    }
+    if (node.outcome == NodeOutcome::kNeverReady) read_never_ready(node);
+    if (node.outcome == NodeOutcome::kLost) read_lost(node);
+    if (node.told_to_leave) {
+      add_for(node, "preempted", Confidence::kProven,
+              node.host + " got SIGTERM from outside its container");
+    }
+  }
+
+  void read_never_ready(const NodeEvidence& node) {
+    const Rule* const rule = rules_.find(node.error.code);
+    Candidate* const candidate = add_for(
+        node, rule == nullptr ? "agent_unusable" : rule->code,
+        Confidence::kLikely,
+        node.error.code.empty()
+            ? node.host + " was not ready; it got as far as: " + node.step
+            : node.error.text());
+    Captures& values = candidate->values;
+    values["why"] = node.error.why;
+    const std::string& code = node.error.code;
+    if (code == "tcp_refused") values["refused"] = "yes";
+    if (code == "tcp_filtered") values["filtered"] = "yes";
+    if (code == "dns_failure") values["dns_down"] = "yes";
+    if (code == "ssh_banner" || code == "ssh_closed") values["mesh"] = "yes";
+  }
+
+  void read_lost(const NodeEvidence& node) {
+    std::string line = node.error.text();
+    if (line.empty()) line = "the connection to " + node.host + " ended";
+    if (oom_counter_rose(node)) {
+      add_for(node, "host_oom_kill", Confidence::kProven,
+              line + "; the kernel's oom_kill counter had risen");
+    } else if (was_near_limit(node)) {
+      add_for(node, "host_oom_kill", Confidence::kLikely,
+              line + ", at its memory limit");
+    } else {
+      Candidate* const candidate =
+          add_for(node, "daemon_lost", Confidence::kProven, line);
+      candidate->values["why"] = node.error.why;
+    }
+  }
+
+  void read_job() {
+    const JobEvidence& job = evidence_.job;
+    if (job.time_limit_hit) {
+      add("timeout_walltime", Confidence::kProven,
+          "the launcher ended the job at its time limit" +
+              (job.time_limit_ms < 0
+                   ? std::string()
+                   : " of " + human_duration_ms(job.time_limit_ms)))
+          ->time_ns = job.stop_ns;
+    }
+    if (job.preempted) {
+      add("preempted", Confidence::kProven,
+          "the launcher's pod got SIGTERM from outside its container")
+          ->time_ns = job.preempted_ns;
+    }
+    if (job.interrupted) {
+      add("interrupted", Confidence::kProven, "the launcher got SIGINT");
+    }
+    if (job.start_deadline_hit) {
+      add("start_timeout", Confidence::kLikely,
+          "the launcher gave up waiting for MPI_Init");
+    }
+    if (job.mpi_abort) {
+      Candidate* const candidate =
+          add("mpi_abort_by_user", Confidence::kLikely,
+              "MPI_Abort with code " + std::to_string(job.mpi_abort_code));
+      candidate->values["code"] = std::to_string(job.mpi_abort_code);
+      candidate->rank = job.mpi_abort_rank;
+      if (const RankEvidence* rank = find_rank(evidence_, candidate->rank)) {
+        candidate->node = rank->node;
+        candidate->host = rank->host;
+        candidate->order = SIZE_MAX - 1;
+        candidate->time_ns = rank->exit_ns;
+      }
+    }
+    if (job.tool_ended && job.tool_status != 0 && evidence_.ranks.empty()) {
+      Candidate* const candidate =
+          add("exit_nonzero_silent", Confidence::kPossible,
+              "the command " + describe_wait_status(job.tool_status));
+      candidate->order = SIZE_MAX;
+      candidate->death = true;
+      candidate->values["code"] =
+          std::to_string(exit_code_for(job.tool_status));
+    }
+  }
+
+  void read_findings() {
+    const bool configuring = evidence_.job.phase == "discover";
+    for (const Finding& finding : evidence_.findings) {
+      if (finding.severity != Severity::kError) continue;
+      const Rule* const rule = rules_.find(finding.code);
+      const char* const otherwise =
+          configuring ? "configuration_wrong" : "preflight_refused";
+      Candidate* const candidate =
+          add(rule == nullptr ? otherwise : rule->code, Confidence::kProven,
+              finding.evidence.empty() ? finding.text : finding.evidence);
+      candidate->values["why"] = finding.text;
+      candidate->values["remedy"] = finding.remedy;
+    }
+  }
+
+  const Evidence& evidence_;
+  const RuleBook& rules_;
+  std::vector<Candidate> found_;
+};
+
+}  // namespace
+
+std::vector<Candidate> fact_candidates(const Evidence& evidence,
+                                       const RuleBook& rules) {
+  return FactReader(evidence, rules).read();
+}
+
+}  // namespace muster

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which candidate is the first cause. Each rank is reduced to what says most
+// about its own end; then the earliest rank that is not a mere victim wins.
+#include <algorithm>
+#include <tuple>
+
+#include "diagnosis/candidate.h"
+
+namespace muster {
+
+namespace {
+
+// Clocks of hosts are aligned to a few milliseconds at best.
+constexpr int64_t kSameTimeNs = 2'000'000;
+constexpr int64_t kNever = INT64_MAX;
+
+// The order in which one line's classes speak about it.
+int same_line_order(const Candidate& candidate) {
+  switch (candidate.rule->role) {
+    case CauseRole::kWeak:
+      return candidate.death ? 4 : 0;
+    case CauseRole::kConsequence:
+      return 1;
+    default:
+      return candidate.maybe ? 3 : 2;
+  }
+}
+
+bool is_cause(const Candidate& candidate) {
+  return candidate.rule->role == CauseRole::kCause;
+}
+
+// A maybe counts less than the class' own words, a proof more than both.
+int weight(const Candidate& candidate) {
+  return candidate.rule->priority - (candidate.maybe ? 30 : 0) +
+         (candidate.confidence == Confidence::kProven ? 30 : 0);
+}
+
+// How little a candidate explains: a bare "Traceback" or "Bus error" counts
+// only if nothing clearer does, an "exit code 1" only if nothing else does.
+int vagueness(const Candidate& candidate) {
+  if (candidate.death && candidate.rule->role == CauseRole::kWeak) return 2;
+  return candidate.maybe && !candidate.fact ? 1 : 0;
+}
+
+// The candidate that says most about one rank's end. A cause beats what is
+// merely true; among the rest the earliest line wins, because what a program
+// says later is about what it said before.
+const Candidate* reduce(const std::vector<const Candidate*>& own) {
+  const Candidate* best = nullptr;
+  for (const Candidate* candidate : own) {
+    if (!is_cause(*candidate) || candidate->maybe) continue;
+    if (best == nullptr || weight(*candidate) > weight(*best)) {
+      best = candidate;
+    }
+  }
+  if (best != nullptr) return best;
+  const auto key = [](const Candidate& candidate) {
+    return std::make_tuple(vagueness(candidate), candidate.order,
+                           same_line_order(candidate), -weight(candidate));
+  };
+  for (const Candidate* candidate : own) {
+    if (best == nullptr || key(*candidate) < key(*best)) best = candidate;
+  }
+  return best;
+}
+
+// Classes compete in these steps; inside a step the earliest wins.
+int step_of(const Candidate& candidate) {
+  switch (candidate.rule->role) {
+    case CauseRole::kControl:
+      return 0;
+    case CauseRole::kCause:
+      return candidate.maybe ? 2 : 1;
+    case CauseRole::kGeneric:
+      return candidate.maybe && !candidate.fact ? 2 : 1;
+    case CauseRole::kWeak:
+      if (!candidate.death) return 3;
+      return candidate.rank >= 0 ? 5 : 6;  // "exit code 1", and of whom
+    case CauseRole::kConsequence:
+      return 4;
+  }
+  return 6;
+}
+
+bool earlier(const Candidate& a, const Candidate& b) {
+  const int64_t time_a = a.time_ns > 0 ? a.time_ns : kNever;
+  const int64_t time_b = b.time_ns > 0 ? b.time_ns : kNever;
+  if (std::max(time_a, time_b) - std::min(time_a, time_b) > kSameTimeNs) {
+    return time_a < time_b;
+  }
+  const auto key = [](const Candidate& candidate) {
+    return std::make_tuple(-weight(candidate), candidate.rank < 0,
+                           candidate.rank);
+  };
+  return key(a) < key(b);
+}
+
+bool better(const Candidate& a, const Candidate& b) {
+  const int step_a = step_of(a);
+  const int step_b = step_of(b);
+  if (step_a != step_b) {
+    // What went wrong before the job was told to end is still the cause.
+    if (std::min(step_a, step_b) == 0 && std::max(step_a, step_b) == 1) {
+      return earlier(a, b);
+    }
+    return step_a < step_b;
+  }
+  return earlier(a, b);
+}
+
+bool same_owner(const Candidate& a, const Candidate& b) {
+  return a.rank == b.rank && (a.rank >= 0 || a.node == b.node);
+}
+
+// Text of a rank that was already being stopped tells about the stop.
+void drop_after_stop(int64_t stop_ns, std::vector<Candidate>& candidates) {
+  if (stop_ns <= 0) return;
+  std::erase_if(candidates, [stop_ns](const Candidate& candidate) {
+    return candidate.time_ns > stop_ns &&
+           candidate.rule->role != CauseRole::kControl;
+  });
+}
+
+// A log without rank tags is one writer's: what a launcher relays about rank 3
+// and the lines before it belong together.
+bool has_tagged_lines(const Evidence& evidence) {
+  return std::any_of(
+      evidence.ranks.begin(), evidence.ranks.end(),
+      [](const RankEvidence& rank) { return !rank.lines.empty(); });
+}
+
+// Whose it was: a rank that shows the same, else the first that a launcher
+// names.
+void name_rank(const std::vector<Candidate>& candidates, Candidate& winner) {
+  for (const bool same : {true, false}) {
+    for (const Candidate& candidate : candidates) {
+      if (candidate.rank < 0 ||
+          !(same ? candidate.rule == winner.rule : candidate.death)) {
+        continue;
+      }
+      winner.rank = candidate.rank;
+      if (winner.host.empty()) winner.host = candidate.host;
+      return;
+    }
+  }
+}
+
+// In a log, an untagged "terminate called" after a tagged error is its tail.
+void drop_untagged_tails(std::vector<Candidate>& reduced) {
+  const std::vector<Candidate> all = reduced;
+  std::erase_if(reduced, [&all](const Candidate& candidate) {
+    return candidate.rank < 0 && candidate.rule->role == CauseRole::kGeneric &&
+           std::any_of(all.begin(), all.end(), [&](const Candidate& other) {
+             return other.rank >= 0 && other.time_ns < candidate.time_ns;
+           });
+  });
+}
+
+}  // namespace
+
+std::optional<Candidate> first_cause(const Evidence& evidence,
+                                     std::vector<Candidate> candidates,
+                                     std::vector<Candidate>& others) {
+  drop_after_stop(evidence.job.stop_ns, candidates);
+  const bool one_writer = evidence.job.bare_log && !has_tagged_lines(evidence);
+  std::vector<Candidate> reduced;
+  std::vector<bool> done(candidates.size(), false);
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    if (done[i]) continue;
+    std::vector<const Candidate*> own;
+    for (size_t k = i; k < candidates.size(); ++k) {
+      if (done[k] ||
+          !(one_writer || same_owner(candidates[i], candidates[k]))) {
+        continue;
+      }
+      // An end on purpose competes by itself.
+      if (candidates[k].rule->role == CauseRole::kControl) continue;
+      done[k] = true;
+      own.push_back(&candidates[k]);
+    }
+    if (const Candidate* best = reduce(own)) {
+      reduced.push_back(*best);
+      for (const Candidate* other : own) {  // a wait status proves the words
+        if (other->rule != best->rule) continue;
+        reduced.back().confidence =
+            std::max(reduced.back().confidence, other->confidence);
+      }
+    }
+    if (!done[i]) reduced.push_back(candidates[i]);
+  }
+  if (evidence.job.bare_log) drop_untagged_tails(reduced);
+  const auto best = std::min_element(reduced.begin(), reduced.end(), better);
+  if (best == reduced.end()) return std::nullopt;
+  Candidate winner = *best;
+  reduced.erase(best);
+  others = std::move(reduced);
+  if (winner.rank < 0 && evidence.job.bare_log) {
+    name_rank(candidates, winner);
+  }
+  return winner;
+}
+
+}  // namespace muster

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// From lines to candidates. Drops what the program survived: a candidate that
+// the same writer follows up with progress, unless a launcher says that a
+// process ended badly later on.
+#include <algorithm>
+
+#include "base/text.h"
+#include "diagnosis/candidate.h"
+
+namespace muster {
+
+namespace {
+
+struct Owner {
+  const std::vector<LineEvidence>* lines = nullptr;
+  const RankEvidence* rank = nullptr;  // null: mpirun, a script, an unknown
+};
+
+Confidence confidence_of(PatternKind kind) {
+  switch (kind) {
+    case PatternKind::kProven:
+      return Confidence::kProven;
+    case PatternKind::kMaybe:
+      return Confidence::kPossible;
+    case PatternKind::kMatch:
+    case PatternKind::kDeath:
+      return Confidence::kLikely;
+  }
+  return Confidence::kPossible;
+}
+
+Candidate make_candidate(const Evidence& evidence, const Owner& owner,
+                         const LineEvidence& line, size_t order,
+                         LineMatch match) {
+  Candidate candidate;
+  candidate.rule = match.rule;
+  candidate.confidence = confidence_of(match.kind);
+  candidate.maybe = match.kind == PatternKind::kMaybe;
+  candidate.death = match.kind == PatternKind::kDeath;
+  candidate.time_ns = line.time_ns;
+  candidate.order = order;
+  candidate.line = trim(line.text);
+  candidate.values = std::move(match.captures);
+  if (owner.rank != nullptr) {
+    candidate.rank = owner.rank->rank;
+    candidate.node = owner.rank->node;
+    candidate.host = owner.rank->host;
+  }
+  const auto told = candidate.values.find("rank");
+  if (candidate.rank < 0 && told != candidate.values.end()) {
+    candidate.rank = static_cast<int>(parse_integer(told->second).value_or(-1));
+    if (const RankEvidence* rank = find_rank(evidence, candidate.rank)) {
+      candidate.node = rank->node;
+      candidate.host = rank->host;
+    }
+  }
+  const auto host = candidate.values.find("host");
+  if (candidate.host.empty() && host != candidate.values.end()) {
+    candidate.host = host->second;
+  }
+  candidate.values.erase("rank");
+  candidate.values.erase("host");
+  return candidate;
+}
+
+class Scanner {
+ public:
+  Scanner(const Evidence& evidence, const RuleBook& rules)
+      : evidence_(evidence), rules_(rules) {}
+
+  // Whether a launcher says at the end that a process ended badly.
+  void look_for_deaths() {
+    for (const RankEvidence& rank : evidence_.ranks)
+      look_for_deaths(rank.lines);
+    look_for_deaths(evidence_.job.tool_lines);
+  }
+
+  void scan(const Owner& owner) {
+    std::vector<Candidate> found;
+    size_t order = 0;
+    size_t last_progress = 0;
+    size_t last_success = 0;
+    size_t last_failure = 0;
+    for (const LineEvidence& line : *owner.lines) {
+      ++order;
+      LineMeaning meaning = rules_.read(line.text);
+      for (auto& [name, value] : meaning.facts) {
+        scan_.facts[name] = value;
+      }
+      if (meaning.ignored) continue;
+      if (meaning.matches.empty()) {
+        if (meaning.progress) last_progress = order;
+        if (meaning.success) last_success = order;
+        continue;
+      }
+      last_failure = order;
+      for (LineMatch& match : meaning.matches) {
+        Candidate candidate =
+            make_candidate(evidence_, owner, line, order, std::move(match));
+        scan_.saw_death |= candidate.death;
+        found.push_back(std::move(candidate));
+      }
+    }
+    drop_survived(found, std::max(last_progress, last_success),
+                  ended_badly(owner));
+    if (last_success > last_failure) said_success_ = true;
+    std::move(found.begin(), found.end(), std::back_inserter(scan_.candidates));
+  }
+
+  LineScan take() {
+    scan_.ended_well = said_success_ && !scan_.saw_death;
+    return std::move(scan_);
+  }
+
+ private:
+  void look_for_deaths(const std::vector<LineEvidence>& lines) {
+    for (const LineEvidence& line : lines) {
+      for (const LineMatch& match : rules_.read(line.text).matches) {
+        death_somewhere_ |= match.kind == PatternKind::kDeath;
+      }
+    }
+  }
+
+  [[nodiscard]] bool ended_badly(const Owner& owner) const {
+    if (owner.rank != nullptr && owner.rank->outcome == RankOutcome::kExited) {
+      return owner.rank->wait_status != 0;
+    }
+    return death_somewhere_;
+  }
+
+  // After a bad end only retries are believed to be over: stdout and stderr
+  // may be out of order, so that progress seems to follow the last words.
+  static void drop_survived(std::vector<Candidate>& found, size_t went_on,
+                            bool bad_end) {
+    std::erase_if(found, [went_on, bad_end](const Candidate& candidate) {
+      const bool retried = candidate.rule->phase == "connect" ||
+                           candidate.rule->role == CauseRole::kConsequence;
+      return candidate.order < went_on && !candidate.death &&
+             candidate.confidence != Confidence::kProven &&
+             (retried || !bad_end);
+    });
+  }
+
+  const Evidence& evidence_;
+  const RuleBook& rules_;
+  LineScan scan_;
+  bool said_success_ = false;
+  bool death_somewhere_ = false;
+};
+
+}  // namespace
+
+LineScan scan_lines(const Evidence& evidence, const RuleBook& rules) {
+  Scanner scanner(evidence, rules);
+  if (evidence.job.bare_log) scanner.look_for_deaths();
+  for (const RankEvidence& rank : evidence.ranks) {
+    if (rank.stopped_by_us) continue;  // its last words are about our signal
+    scanner.scan({&rank.lines, &rank});
+  }
+  scanner.scan({&evidence.job.tool_lines, nullptr});
+  return scanner.take();
+}
+
+}  // namespace muster

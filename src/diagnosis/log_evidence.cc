@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "diagnosis/log_evidence.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
+#include "logs/line_origin.h"
+
+namespace muster {
+
+namespace {
+
+constexpr size_t kMaxLine = 4096;
+constexpr size_t kMaxTold = 400;  // per writer; half first, half last
+constexpr size_t kMaxLast = 12;
+constexpr size_t kMaxWriters = 4096;
+constexpr int64_t kStepNs = 10'000'000;
+
+// A line that people read has no terminal colours.
+std::string without_escapes(std::string_view text) {
+  std::string clean;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '\x1b') {
+      clean += text[i];
+      continue;
+    }
+    if (i + 1 < text.size() && text[i + 1] == '[') {
+      for (i += 2; i < text.size() && (text[i] < 0x40 || text[i] > 0x7e);) ++i;
+    }
+  }
+  return clean;
+}
+
+// Open MPI 4 puts its tag into the middle of a line that a rank wrote in
+// several pieces: "Key[1,1]<stderr>:Error".
+std::string without_torn_tags(std::string text) {
+  size_t at = 0;
+  while ((at = text.find(">:", at)) != std::string::npos) {
+    const size_t open = text.rfind('[', at);
+    const std::string_view tag =
+        open == std::string::npos
+            ? std::string_view()
+            : std::string_view(text).substr(open, at - open);
+    const size_t close = tag.find("]<std");
+    const bool torn =
+        close != std::string_view::npos && close > 1 &&
+        tag.substr(1, close - 1).find_first_not_of("0123456789,") ==
+            std::string_view::npos;
+    if (!torn) {
+      at += 2;
+      continue;
+    }
+    text.erase(open, at + 2 - open);
+    at = open;
+  }
+  return text;
+}
+
+bool is_python_frame(std::string_view text) {
+  return trim(text).starts_with("File \"");
+}
+
+}  // namespace
+
+void LogEvidence::add(std::string_view raw) {
+  ++line_;
+  while (raw.ends_with('\r')) raw.remove_suffix(1);
+  const size_t bar = raw.rfind('\r');
+  if (bar != std::string_view::npos) raw.remove_prefix(bar + 1);
+  ParsedLine parsed = parse_line(without_escapes(raw.substr(0, 4 * kMaxLine)));
+  if (trim(parsed.message).empty()) return;
+  const int rank =
+      writers_.size() < kMaxWriters || writers_.contains(parsed.rank)
+          ? parsed.rank
+          : -1;
+  Writer& writer = writers_[rank];
+  if (writer.host.empty()) writer.host = parsed.host;
+  LineEvidence line{line_ * kStepNs, parsed.stream == "stderr",
+                    without_torn_tags(parsed.message.substr(0, kMaxLine))};
+  const LineMeaning meaning = rules_.read(line.text);
+  const bool known = !meaning.matches.empty() || meaning.progress ||
+                     meaning.success || !meaning.facts.empty() ||
+                     is_python_frame(line.text);
+  if (!known) {
+    writer.last.push_back(std::move(line));
+    if (writer.last.size() > kMaxLast) writer.last.pop_front();
+    return;
+  }
+  writer.told.push_back(std::move(line));
+  if (writer.told.size() > kMaxTold) {
+    // The first ones hold the cause, the last ones the end.
+    writer.told.erase(writer.told.begin() + kMaxTold / 2);
+    ++writer.dropped;
+  }
+}
+
+Evidence LogEvidence::take() {
+  Evidence evidence;
+  evidence.job.bare_log = true;
+  evidence.job.backend = "log";
+  int highest = -1;
+  for (auto& [rank, writer] : writers_) {
+    std::vector<LineEvidence> lines(writer.told.begin(), writer.told.end());
+    lines.insert(lines.end(), writer.last.begin(), writer.last.end());
+    std::sort(lines.begin(), lines.end(),
+              [](const LineEvidence& a, const LineEvidence& b) {
+                return a.time_ns < b.time_ns;
+              });
+    if (rank < 0) {
+      evidence.job.tool_lines = std::move(lines);
+      continue;
+    }
+    highest = std::max(highest, rank);
+    RankEvidence entry;
+    entry.rank = rank;
+    entry.host = std::move(writer.host);
+    entry.lines = std::move(lines);
+    evidence.ranks.push_back(std::move(entry));
+  }
+  // Ranks that wrote nothing are not in the log: only a full set is a world.
+  if (highest + 1 == static_cast<int>(evidence.ranks.size())) {
+    evidence.job.world_size = highest + 1;
+  }
+  writers_.clear();
+  line_ = 0;
+  return evidence;
+}
+
+Evidence evidence_from_log(std::string_view text, const RuleBook& rules) {
+  LogEvidence log(rules);
+  for (const std::string_view line : split(text, '\n')) log.add(line);
+  return log.take();
+}
+
+}  // namespace muster

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// A bare text log becomes Evidence: each line goes to its rank if a prefix says
+// whose it is, else to the launcher's lines. Memory stays bounded: of each
+// writer the first and the last lines are kept, and those that a rule knows.
+// Refuses: nothing; any bytes are a log. Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "diagnosis/evidence.h"
+#include "diagnosis/rule_book.h"
+
+namespace muster {
+
+class LogEvidence {
+ public:
+  explicit LogEvidence(const RuleBook& rules) : rules_(rules) {}
+
+  // One line without its newline. After a '\r' within it only the rest counts
+  // (a progress bar's last state).
+  void add(std::string_view line);
+  // Times are line numbers in steps of 10 ms, so that neighbours differ.
+  [[nodiscard]] Evidence take();
+
+ private:
+  struct Writer {
+    std::string host;
+    std::deque<LineEvidence> told;  // lines that a rule knows
+    uint64_t dropped = 0;
+    std::deque<LineEvidence> last;
+  };
+
+  const RuleBook& rules_;
+  int64_t line_ = 0;
+  std::map<int, Writer> writers_;  // by rank; -1: nobody's
+};
+
+// Reads `text` as a whole.
+Evidence evidence_from_log(std::string_view text, const RuleBook& rules);
+
+}  // namespace muster

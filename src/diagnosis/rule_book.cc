@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+// One RE2::Set over all patterns says which of them a line holds; only those
+// are run again for their named groups. RE2 keeps both linear in the line.
+#include "diagnosis/rule_book.h"
+
+#include <dirent.h>
+#include <re2/re2.h>
+#include <re2/set.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/fd.h"
+#include "diagnosis/builtin_rules.h"
+#include "diagnosis/rule_parser.h"
+
+namespace muster {
+
+namespace {
+
+constexpr size_t kMaxLine = 4096;
+constexpr size_t kMaxCapture = 256;
+constexpr size_t kMaxPatterns = 4096;
+constexpr int64_t kMaxSetMemory = 64 << 20;
+constexpr int64_t kMaxPatternMemory = 1 << 20;
+
+RE2::Options options(int64_t memory) {
+  RE2::Options options;
+  options.set_encoding(RE2::Options::EncodingLatin1);  // any bytes
+  options.set_log_errors(false);
+  options.set_max_mem(memory);
+  return options;
+}
+
+struct Pattern {
+  PatternText text;
+  size_t rule = 0;  // PatternUse::kClass only
+  std::unique_ptr<RE2> expression;
+};
+
+Captures captures_of(const RE2& expression, std::string_view line) {
+  Captures captures;
+  const int count = expression.NumberOfCapturingGroups();
+  if (count == 0) return captures;
+  std::vector<re2::StringPiece> groups(static_cast<size_t>(count) + 1);
+  const re2::StringPiece text(line.data(), line.size());
+  if (!expression.Match(text, 0, text.size(), RE2::UNANCHORED, groups.data(),
+                        count + 1)) {
+    return captures;
+  }
+  for (const auto& [name, index] : expression.NamedCapturingGroups()) {
+    const re2::StringPiece& group = groups[static_cast<size_t>(index)];
+    if (group.empty()) continue;
+    captures[name].assign(group.data(), std::min(group.size(), kMaxCapture));
+  }
+  return captures;
+}
+
+Result<std::vector<RuleBook::Source>> read_directory(
+    const std::string& directory) {
+  DIR* const open = ::opendir(directory.c_str());
+  if (open == nullptr) {
+    return fail_errno("rules", "cannot read the rules", directory);
+  }
+  std::vector<std::string> names;
+  while (const dirent* entry = ::readdir(open)) {
+    const std::string_view name = entry->d_name;
+    if (name.ends_with(".rules")) names.emplace_back(name);
+  }
+  ::closedir(open);
+  std::sort(names.begin(), names.end());
+  std::vector<RuleBook::Source> sources;
+  for (const std::string& name : names) {
+    const std::string path = directory + "/" + name;
+    auto text = read_file(path, kMaxRulesText);
+    if (!text) return fail(text.error());
+    sources.push_back({path, *std::move(text)});
+  }
+  return sources;
+}
+
+std::vector<RuleBook::Source> built_in_sources() {
+  std::vector<RuleBook::Source> sources;
+  for (const BuiltinRules& file : builtin_rules()) {
+    sources.push_back({std::string(file.name), std::string(file.text)});
+  }
+  return sources;
+}
+
+}  // namespace
+
+struct RuleBook::Compiled {
+  std::vector<Rule> rules;
+  std::vector<Pattern> patterns;
+  std::unique_ptr<RE2::Set> set;
+};
+
+RuleBook::RuleBook(std::unique_ptr<Compiled> compiled)
+    : compiled_(std::move(compiled)) {}
+RuleBook::RuleBook(RuleBook&&) noexcept = default;
+RuleBook& RuleBook::operator=(RuleBook&&) noexcept = default;
+RuleBook::~RuleBook() = default;
+
+Result<RuleBook> RuleBook::parse(const std::vector<Source>& sources) {
+  RuleSet parsed;
+  for (const Source& source : sources) {
+    if (Status status = parse_rules(parsed, source.text, source.name);
+        !status) {
+      return fail(status.error());
+    }
+  }
+  if (parsed.patterns.size() > kMaxPatterns) {
+    return fail(Error{"rules", "cannot read the rules",
+                      "more than " + std::to_string(kMaxPatterns) + " patterns",
+                      sources.empty() ? "" : sources.back().name, ""});
+  }
+  auto book = std::make_unique<Compiled>();
+  book->rules = std::move(parsed.rules);
+  book->set =
+      std::make_unique<RE2::Set>(options(kMaxSetMemory), RE2::UNANCHORED);
+  for (PatternText& text : parsed.patterns) {
+    Pattern pattern;
+    pattern.expression =
+        std::make_unique<RE2>(text.expression, options(kMaxPatternMemory));
+    if (!pattern.expression->ok()) {
+      return fail(Error{"rules", "cannot read the rules",
+                        "bad pattern: " + pattern.expression->error(),
+                        text.where, ""});
+    }
+    for (size_t i = 0; i < book->rules.size(); ++i) {
+      if (book->rules[i].code == text.code) pattern.rule = i;
+    }
+    std::string error;
+    if (book->set->Add(text.expression, &error) < 0) {
+      return fail(Error{"rules", "cannot read the rules",
+                        "bad pattern: " + error, text.where, ""});
+    }
+    pattern.text = std::move(text);
+    book->patterns.push_back(std::move(pattern));
+  }
+  if (!book->set->Compile()) {
+    return fail(Error{"rules", "cannot read the rules",
+                      "the patterns together need too much memory", "", ""});
+  }
+  return RuleBook(std::move(book));
+}
+
+Result<RuleBook> RuleBook::with_directory(const std::string& directory) {
+  auto added = read_directory(directory);
+  if (!added) return fail(added.error());
+  std::vector<Source> sources = built_in_sources();
+  std::move(added->begin(), added->end(), std::back_inserter(sources));
+  return parse(sources);
+}
+
+const RuleBook& RuleBook::built_in() {
+  static const RuleBook book = [] {
+    auto parsed = parse(built_in_sources());
+    // The unit test parses the same files: they cannot be wrong here.
+    if (!parsed) std::abort();
+    return *std::move(parsed);
+  }();
+  return book;
+}
+
+const std::vector<Rule>& RuleBook::rules() const { return compiled_->rules; }
+
+const Rule* RuleBook::find(std::string_view code) const {
+  for (const Rule& rule : compiled_->rules) {
+    if (rule.code == code) return &rule;
+  }
+  for (const Rule& rule : compiled_->rules) {
+    if (std::find(rule.aliases.begin(), rule.aliases.end(), code) !=
+        rule.aliases.end()) {
+      return &rule;
+    }
+  }
+  return nullptr;
+}
+
+LineMeaning RuleBook::read(std::string_view line) const {
+  line = line.substr(0, kMaxLine);
+  LineMeaning meaning;
+  std::vector<int> hits;
+  if (!compiled_->set->Match(re2::StringPiece(line.data(), line.size()),
+                             &hits)) {
+    return meaning;
+  }
+  std::sort(hits.begin(), hits.end());
+  for (const int hit : hits) {
+    const Pattern& pattern = compiled_->patterns[static_cast<size_t>(hit)];
+    switch (pattern.text.use) {
+      case PatternUse::kIgnore:
+        meaning.ignored = true;
+        break;
+      case PatternUse::kProgress:
+        meaning.progress = true;
+        break;
+      case PatternUse::kSuccess:
+        meaning.success = true;
+        break;
+      case PatternUse::kFact:
+        meaning.facts.merge(captures_of(*pattern.expression, line));
+        break;
+      case PatternUse::kClass:
+        meaning.matches.push_back({&compiled_->rules[pattern.rule],
+                                   pattern.text.kind,
+                                   captures_of(*pattern.expression, line)});
+        break;
+    }
+  }
+  if (meaning.ignored) meaning.matches.clear();
+  return meaning;
+}
+
+}  // namespace muster

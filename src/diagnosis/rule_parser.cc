@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+// The reader behind rule_parser.h. Pure.
+#include "diagnosis/rule_parser.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "base/text.h"
+#include "job/exit_codes.h"
+
+namespace muster {
+
+namespace {
+
+struct RoleWord {
+  std::string_view word;
+  CauseRole role;
+};
+constexpr std::array<RoleWord, 5> kRoles = {{
+    {"control", CauseRole::kControl},
+    {"cause", CauseRole::kCause},
+    {"generic", CauseRole::kGeneric},
+    {"weak", CauseRole::kWeak},
+    {"consequence", CauseRole::kConsequence},
+}};
+
+struct PatternWord {
+  std::string_view key;
+  PatternUse use;
+  PatternKind kind;
+};
+constexpr std::array<PatternWord, 8> kPatternKeys = {{
+    {"match", PatternUse::kClass, PatternKind::kMatch},
+    {"maybe", PatternUse::kClass, PatternKind::kMaybe},
+    {"proven", PatternUse::kClass, PatternKind::kProven},
+    {"death", PatternUse::kClass, PatternKind::kDeath},
+    {"ignore", PatternUse::kIgnore, PatternKind::kMatch},
+    {"progress", PatternUse::kProgress, PatternKind::kMatch},
+    {"success", PatternUse::kSuccess, PatternKind::kMatch},
+    {"fact", PatternUse::kFact, PatternKind::kMatch},
+}};
+
+bool is_code(std::string_view text) {
+  return !text.empty() && text.size() <= 64 &&
+         std::all_of(text.begin(), text.end(), [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+         });
+}
+
+std::optional<ExitClass> exit_class_named(std::string_view name) {
+  for (int code = 0; code < 256; ++code) {
+    const auto known = exit_class_by_code(code);
+    if (known && exit_class_name(*known) == name) return known;
+  }
+  return std::nullopt;
+}
+
+class RulesReader {
+ public:
+  RulesReader(RuleSet& set, const std::string& file) : set_(set), file_(file) {}
+
+  Status read(std::string_view text) {
+    for (const std::string_view raw : split(text, '\n')) {
+      ++line_;
+      if (Status status = take(raw); !status) return status;
+    }
+    return flush();
+  }
+
+ private:
+  [[nodiscard]] std::string place(int line) const {
+    return file_ + ":" + std::to_string(line);
+  }
+
+  [[nodiscard]] tl::unexpected<Error> wrong(std::string why) const {
+    return fail(Error{"rules", "cannot read the rules", std::move(why),
+                      place(key_line_), ""});
+  }
+
+  Status take(std::string_view raw) {
+    if (trim(raw).empty()) return flush();
+    if (raw.front() == '#') return {};
+    if (raw.starts_with("  ")) {
+      if (key_.empty()) {
+        key_line_ = line_;
+        return wrong("a continued line, but nothing to continue");
+      }
+      value_ += ' ';
+      value_ += trim(raw);
+      return {};
+    }
+    if (Status status = flush(); !status) return status;
+    key_line_ = line_;
+    if (raw.front() == '[') return open(trim(raw));
+    const size_t colon = raw.find(':');
+    if (colon == std::string_view::npos) return wrong("no 'key: value' here");
+    key_ = trim(raw.substr(0, colon));
+    value_ = trim(raw.substr(colon + 1));
+    return {};
+  }
+
+  Status open(std::string_view head) {
+    if (!head.ends_with("]")) return wrong("no ] at the end of the class");
+    head = head.substr(1, head.size() - 2);
+    in_class_ = head != "*";
+    opened_ = true;
+    if (!in_class_) return {};
+    if (!is_code(head)) {
+      return wrong("a class is named by a-z, 0-9 and _ (64 at most)");
+    }
+    for (rule_ = 0; rule_ < set_.rules.size(); ++rule_) {
+      if (set_.rules[rule_].code == head) return {};
+    }
+    Rule rule;
+    rule.code = head;
+    set_.rules.push_back(std::move(rule));
+    return {};
+  }
+
+  Status flush() {
+    if (key_.empty()) return {};
+    const Status status = apply();
+    key_.clear();
+    return status;
+  }
+
+  Status apply() {
+    if (!opened_) return wrong("'" + key_ + "' stands before any [class]");
+    if (value_.empty()) return wrong("'" + key_ + "' has no value");
+    for (const PatternWord& word : kPatternKeys) {
+      if (key_ == word.key) return add_pattern(word);
+    }
+    if (!in_class_) return wrong("unknown key '" + key_ + "' in [*]");
+    return apply_field(set_.rules[rule_]);
+  }
+
+  Status add_pattern(const PatternWord& word) {
+    const bool for_class = word.use == PatternUse::kClass;
+    if (for_class != in_class_) {
+      return wrong("'" + key_ + "' belongs " +
+                   (for_class ? "into a class" : "into [*]"));
+    }
+    set_.patterns.push_back({word.use, word.kind,
+                             in_class_ ? set_.rules[rule_].code : "", value_,
+                             place(key_line_)});
+    return {};
+  }
+
+  Status apply_field(Rule& rule) {
+    if (key_ == "remedy") {
+      rule.remedies.push_back(value_);
+      return {};
+    }
+    if (key_ == "alias") {
+      for (const std::string_view word : split_words(value_)) {
+        rule.aliases.emplace_back(word);
+      }
+      return {};
+    }
+    if (key_ == "role") return apply_role(rule);
+    if (key_ == "priority") {
+      const auto number = parse_integer(value_);
+      if (!number || *number < 1 || *number > 99) {
+        return wrong("a priority is a number from 1 to 99");
+      }
+      rule.priority = static_cast<int>(*number);
+      return {};
+    }
+    if (key_ == "exit") {
+      if (!exit_class_named(value_)) {
+        return wrong("'" + value_ + "' is no exit class");
+      }
+      rule.exit_class = value_;
+      return {};
+    }
+    std::string* const field = text_field(rule);
+    if (field == nullptr) return wrong("unknown key '" + key_ + "'");
+    *field = value_;
+    return {};
+  }
+
+  Status apply_role(Rule& rule) {
+    for (const RoleWord& known : kRoles) {
+      if (value_ != known.word) continue;
+      rule.role = known.role;
+      return {};
+    }
+    return wrong(
+        "a role is control, cause, generic, weak or consequence, not '" +
+        value_ + "'");
+  }
+
+  std::string* text_field(Rule& rule) const {
+    if (key_ == "phase") return &rule.phase;
+    if (key_ == "title") return &rule.title;
+    if (key_ == "headline") return &rule.headline;
+    if (key_ == "cause") return &rule.cause;
+    if (key_ == "meaning") return &rule.meaning;
+    if (key_ == "confirm") return &rule.confirm;
+    return nullptr;
+  }
+
+  RuleSet& set_;
+  const std::string& file_;
+  int line_ = 0;
+  int key_line_ = 0;
+  bool opened_ = false;
+  bool in_class_ = false;
+  size_t rule_ = 0;
+  std::string key_;
+  std::string value_;
+};
+
+}  // namespace
+
+Status parse_rules(RuleSet& set, std::string_view text,
+                   const std::string& file) {
+  if (text.size() > kMaxRulesText) {
+    return fail(Error{"rules", "cannot read the rules",
+                      "more than " + human_bytes(kMaxRulesText), file, ""});
+  }
+  return RulesReader(set, file).read(text);
+}
+
+}  // namespace muster

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a verdict looks: lines for a person, the termination message, JSON.
+#include <algorithm>
+
+#include "base/text.h"
+#include "diagnosis/verdict.h"
+#include "job/json_fields.h"
+
+namespace muster {
+
+namespace {
+
+constexpr size_t kMaxLineBytes = 400;
+
+std::string one_line(std::string_view text) {
+  std::string line(text.substr(0, kMaxLineBytes - 1));
+  if (line.size() < text.size()) {  // not inside a UTF-8 sequence
+    while (!line.empty() &&
+           (static_cast<unsigned char>(text[line.size()]) & 0xc0) == 0x80) {
+      line.pop_back();
+    }
+  }
+  for (char& c : line) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+  }
+  return line + "\n";
+}
+
+std::string remedy_line(const Verdict& verdict, size_t index) {
+  return one_line("  fix " + std::to_string(index + 1) + ": " +
+                  verdict.remedies[index]);
+}
+
+void write_fields(JsonWriter& writer, const Verdict& verdict) {
+  writer.field("code", verdict.code);
+  writer.field("class", verdict.exit_class);
+  writer.field("exit_code", verdict.exit_code);
+  writer.field("retryable", verdict.retryable);
+  writer.field("confidence", std::string(to_text(verdict.confidence)));
+  writer.field("rank", verdict.first_rank);
+  writer.field("host", verdict.host);
+  writer.field("equal_failures", verdict.equal_failures);
+  writer.field("summary", verdict.headline);
+  writer.field("cause", verdict.cause);
+  writer.field("evidence", verdict.evidence);
+  writer.field("remedies", verdict.remedies);
+  writer.objects("also", verdict.also,
+                 [](JsonWriter& item, const AlsoSeen& also) {
+                   item.field("code", also.code);
+                   item.field("text", also.text);
+                 });
+}
+
+}  // namespace
+
+const char* to_text(Confidence confidence) {
+  switch (confidence) {
+    case Confidence::kProven:
+      return "proven";
+    case Confidence::kLikely:
+      return "likely";
+    case Confidence::kPossible:
+      return "possible";
+  }
+  return "";
+}
+
+std::string verdict_text(const Verdict& verdict, int max_lines) {
+  std::vector<std::string> lines;
+  lines.push_back(one_line(verdict.headline));
+  if (!verdict.failed()) return lines.front();
+  lines.push_back(one_line("  code: " + verdict.code + " (" +
+                           to_text(verdict.confidence) + "), exit code " +
+                           std::to_string(verdict.exit_code) +
+                           (verdict.retryable ? ", worth a retry" : "")));
+  // What to do counts most, then the first evidence, then the rest.
+  const size_t room = static_cast<size_t>(std::max(max_lines, 3)) - 2;
+  const size_t remedies = std::min(verdict.remedies.size(), room);
+  size_t left = room - remedies;
+  const bool repeats =
+      !verdict.evidence.empty() &&
+      verdict.evidence.front().find(verdict.cause) != std::string::npos;
+  if (!verdict.cause.empty() && !repeats && left > 0) {
+    lines.push_back(one_line("  why: " + verdict.cause));
+    --left;
+  }
+  for (size_t i = 0; i < verdict.evidence.size() && left > 0; ++i, --left) {
+    lines.push_back(one_line("  seen: " + verdict.evidence[i]));
+  }
+  for (size_t i = 0; i < verdict.also.size() && left > 0; ++i, --left) {
+    lines.push_back(one_line("  also: " + verdict.also[i].text));
+  }
+  for (size_t i = 0; i < remedies; ++i) {
+    lines.push_back(remedy_line(verdict, i));
+  }
+  return join(lines, "");
+}
+
+std::string termination_message(const Verdict& verdict, size_t max_bytes) {
+  std::string text;
+  const std::string lines = verdict_text(verdict);
+  for (const std::string_view line : split(lines, '\n')) {
+    if (line.empty() || text.size() + line.size() + 1 > max_bytes) continue;
+    text += line;
+    text += '\n';
+  }
+  const std::string json = verdict_json(verdict);
+  if (text.size() + json.size() + 1 <= max_bytes) text += json + "\n";
+  return text;
+}
+
+std::string verdict_json(const Verdict& verdict) {
+  JsonWriter writer;
+  writer.field("verdict", 1);
+  write_fields(writer, verdict);
+  return writer.text();
+}
+
+}  // namespace muster

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules of ranking, one by one, and the users' own sentences.
+#include <csignal>
+
+#include "catch.h"
+#include "diagnosis/log_evidence.h"
+#include "diagnosis/verdict.h"
+#include "diagnosis/who.h"
+
+using namespace muster;
+
+namespace {
+
+constexpr int64_t kMs = 1'000'000;
+constexpr int64_t kGib = int64_t{1} << 30;
+
+RankEvidence exited(int rank, int wait_status, int64_t at_ms,
+                    std::vector<std::string> lines = {}) {
+  RankEvidence evidence;
+  evidence.rank = rank;
+  evidence.node = rank + 1;
+  evidence.host = "pi-worker-" + std::to_string(rank);
+  evidence.outcome = RankOutcome::kExited;
+  evidence.wait_status = wait_status;
+  evidence.exit_ns = at_ms * kMs;
+  for (std::string& line : lines) {
+    evidence.lines.push_back({(at_ms - 5) * kMs, true, std::move(line)});
+  }
+  return evidence;
+}
+
+NodeEvidence node(int number) {
+  NodeEvidence evidence;
+  evidence.node = number;
+  evidence.host = "pi-worker-" + std::to_string(number - 1);
+  evidence.outcome = NodeOutcome::kConnected;
+  return evidence;
+}
+
+Evidence job(std::vector<RankEvidence> ranks) {
+  Evidence evidence;
+  evidence.job.backend = "pmix";
+  evidence.job.phase = "run";
+  evidence.job.world_size = static_cast<int>(ranks.size());
+  evidence.ranks = std::move(ranks);
+  return evidence;
+}
+
+Verdict of_log(std::string_view text) {
+  return diagnose(evidence_from_log(text, RuleBook::built_in()));
+}
+
+}  // namespace
+
+TEST_CASE("the users' sentence on GPU memory, with their numbers") {
+  Evidence evidence = job({exited(0, 15, 900), exited(1, 15, 900),
+                           exited(2, 1 << 8, 500,
+                                  {"torch.cuda.OutOfMemoryError: CUDA out of "
+                                   "memory. Tried to allocate 2.00 GiB"})});
+  evidence.ranks[0].stopped_by_us = evidence.ranks[1].stopped_by_us = true;
+  evidence.job.argv = {"python", "train.py", "--batch-size", "128"};
+  const Verdict verdict = diagnose(evidence);
+  CHECK(verdict.headline ==
+        "Worker-2 ran out of GPU memory (rank 2 on pi-worker-2)");
+  REQUIRE_FALSE(verdict.remedies.empty());
+  CHECK(verdict.remedies[0] == "reduce the batch size from 128 to 64");
+  CHECK(verdict.exit_code == 1);
+  CHECK(verdict.exit_class == "rank_failed");
+}
+
+TEST_CASE("the users' sentence on the memory limit, with their numbers") {
+  Evidence evidence = job({exited(0, 0, 900), exited(7, SIGKILL, 500)});
+  evidence.ranks[1].node = 8;
+  evidence.ranks[1].oom_killed = true;
+  evidence.nodes = {node(8)};
+  evidence.nodes[0].memory = {
+      {1, 32 * kGib - (kGib / 10), 32 * kGib, 32 * kGib, 1}};
+  const Verdict verdict = diagnose(evidence);
+  CHECK(verdict.code == "host_oom_kill");
+  CHECK(verdict.confidence == Confidence::kProven);
+  CHECK(verdict.headline ==
+        "Worker-7 exceeded its memory limit (32 GiB) (rank 7 on pi-worker-7)");
+  CHECK(verdict.remedies[0].find("from 32 GiB to 40Gi") != std::string::npos);
+  CHECK(verdict.exit_code == 137);
+}
+
+TEST_CASE("the users' sentence on a bare kill") {
+  const Verdict verdict = of_log(
+      "mpirun noticed that process rank 3 with PID 0 on node worker-3 exited "
+      "on signal 9 (Killed).\n");
+  CHECK(verdict.headline.starts_with(
+      "Worker-3 was terminated by the system, likely due to running out of "
+      "memory"));
+  CHECK(verdict.code == "sigkill_unexplained");
+  CHECK(verdict.first_rank == 3);
+  CHECK(verdict.confidence != Confidence::kProven);
+}
+
+TEST_CASE("the users' sentence on the network") {
+  Evidence evidence = job({});
+  evidence.job.start_deadline_hit = true;
+  evidence.job.start_deadline_ms = 60000;
+  const Verdict verdict = diagnose(evidence);
+  CHECK(verdict.exit_code == 203);
+  CHECK(verdict.retryable);
+  REQUIRE_FALSE(verdict.remedies.empty());
+  CHECK(verdict.remedies[0].starts_with(
+      "Check if InfiniBand network is available"));
+  CHECK(verdict.remedies[0].find("btl tcp,self") != std::string::npos);
+}
+
+TEST_CASE("pre-emption tells the last progress") {
+  Evidence evidence = job({exited(0, 15, 900), exited(1, 15, 901)});
+  evidence.job.progress = "epoch 45/100";
+  evidence.nodes = {node(1)};
+  evidence.nodes[0].told_to_leave = true;
+  const Verdict verdict = diagnose(evidence);
+  CHECK(verdict.headline.starts_with("The job was pre-empted at epoch 45/100"));
+  CHECK(verdict.exit_code == 202);
+  CHECK(verdict.retryable);
+}
+
+TEST_CASE("victims never win over the first cause") {
+  const Verdict verdict = diagnose(
+      job({exited(0, SIGABRT, 400, {"Connection reset by peer"}),
+           exited(1, 1 << 8, 410, {"ncclRemoteError: remote process exited"}),
+           exited(2, SIGSEGV, 450, {})}));
+  CHECK(verdict.code == "segfault");
+  CHECK(verdict.first_rank == 2);
+  CHECK(verdict.exit_code == 139);
+}
+
+TEST_CASE("the earlier of two causes wins, the time of the line counts") {
+  const Verdict verdict =
+      diagnose(job({exited(0, 1 << 8, 600, {"KeyError: 'b'"}),
+                    exited(1, 1 << 8, 500,
+                           {"FileNotFoundError: [Errno 2] No such "
+                            "file or directory: '/data/x'"})}));
+  CHECK(verdict.code == "data_missing");
+  CHECK(verdict.first_rank == 1);
+}
+
+TEST_CASE("what is written after the stop is no cause") {
+  Evidence evidence = job({exited(0, 1 << 8, 900, {"CUDA out of memory"}),
+                           exited(1, 3 << 8, 500, {"bad input deck"})});
+  evidence.job.stop_ns = 510 * kMs;
+  const Verdict verdict = diagnose(evidence);
+  CHECK(verdict.code == "exit_nonzero_silent");
+  CHECK(verdict.first_rank == 1);
+  CHECK(verdict.exit_code == 3);
+}
+
+TEST_CASE("a failure that all ranks share has no single culprit") {
+  std::vector<RankEvidence> ranks;
+  for (int rank = 0; rank < 16; ++rank) {
+    ranks.push_back(exited(rank, 127 << 8, 100 + rank,
+                           {"./app: error while loading shared libraries: "
+                            "libfoo.so.3: cannot open shared object file"}));
+  }
+  const Verdict verdict = diagnose(job(std::move(ranks)));
+  CHECK(verdict.code == "shared_lib_missing");
+  CHECK(verdict.equal_failures == 16);
+  CHECK(verdict.first_rank == -1);
+  CHECK(verdict.headline ==
+        "All 16 ranks cannot load the shared library libfoo.so.3");
+  CHECK(verdict.exit_code == 127);
+}
+
+TEST_CASE("a lost worker at its memory limit is a likely memory kill") {
+  Evidence evidence = job({exited(0, 0, 900)});
+  evidence.ranks[0].outcome = RankOutcome::kLost;
+  evidence.nodes = {node(1)};
+  NodeEvidence& lost = evidence.nodes[0];
+  lost.outcome = NodeOutcome::kLost;
+  lost.lost_ns = 500 * kMs;
+  lost.error = {"worker_silent", "worker lost", "no answer for 12 s",
+                "pi-worker-0", ""};
+  SECTION("without samples it is just lost") {
+    const Verdict verdict = diagnose(evidence);
+    CHECK(verdict.code == "daemon_lost");
+    CHECK(verdict.exit_code == 201);
+    CHECK(verdict.host == "pi-worker-0");
+  }
+  SECTION("near the limit: likely") {
+    lost.memory = {{1, 31 * kGib, 32 * kGib, 31 * kGib, 0}};
+    lost.oom_kills_at_start = 0;
+    const Verdict verdict = diagnose(evidence);
+    CHECK(verdict.code == "host_oom_kill");
+    CHECK(verdict.confidence == Confidence::kLikely);
+    CHECK(verdict.exit_code == 204);
+    CHECK(verdict.retryable);
+  }
+  SECTION("a counter that rose: proven") {
+    lost.memory = {{1, 31 * kGib, 32 * kGib, 31 * kGib, 1}};
+    lost.oom_kills_at_start = 0;
+    CHECK(diagnose(evidence).confidence == Confidence::kProven);
+  }
+}
+
+TEST_CASE("workers that were never ready") {
+  struct Case {
+    const char* error;
+    const char* code;
+    int exit_code;
+  };
+  for (const Case& one : {Case{"dns_unresolved", "dns_unresolved", 200},
+                          Case{"dns_failure", "dns_unresolved", 200},
+                          Case{"tcp_refused", "ssh_unreachable", 200},
+                          Case{"tcp_filtered", "ssh_unreachable", 200},
+                          Case{"ssh_banner", "sshd_unavailable", 200},
+                          Case{"ssh_foreign", "ssh_foreign", 200},
+                          Case{"ssh_auth", "ssh_auth", 200},
+                          Case{"ssh_hostkey", "ssh_hostkey", 200},
+                          Case{"ssh_exec", "agent_unusable", 200},
+                          Case{"version_mismatch", "agent_version", 100}}) {
+    Evidence evidence;
+    evidence.job.phase = "connect";
+    evidence.nodes = {node(1), node(2)};
+    evidence.nodes[1].outcome = NodeOutcome::kNeverReady;
+    evidence.nodes[1].error = {one.error, "cannot connect", "a reason",
+                               "pi-worker-1", ""};
+    const Verdict verdict = diagnose(evidence);
+    INFO(one.error);
+    CHECK(verdict.code == one.code);
+    CHECK(verdict.exit_code == one.exit_code);
+    CHECK(verdict.host == "pi-worker-1");
+    CHECK(verdict.headline.find("pi-worker-1") != std::string::npos);
+    CHECK_FALSE(verdict.remedies.empty());
+  }
+}
+
+TEST_CASE("own limits, findings, refusals") {
+  Evidence evidence = job({exited(0, 15, 900), exited(1, 15, 901)});
+  for (RankEvidence& rank : evidence.ranks) rank.stopped_by_us = true;
+  SECTION("time limit") {
+    evidence.job.time_limit_hit = true;
+    evidence.job.time_limit_ms = 3'600'000;
+    evidence.job.stop_ns = 890 * kMs;
+    const Verdict verdict = diagnose(evidence);
+    CHECK(verdict.code == "timeout_walltime");
+    CHECK(verdict.exit_code == 124);
+    CHECK(verdict.remedies[0].find("7200s") != std::string::npos);
+  }
+  SECTION("planning") {
+    evidence.ranks.clear();
+    evidence.job.phase = "agree";
+    evidence.findings = {{Severity::kError, "not_enough_slots",
+                          "cannot place 64 ranks on 4 hosts", "", ""}};
+    const Verdict verdict = diagnose(evidence);
+    CHECK(verdict.code == "not_enough_slots");
+    CHECK(verdict.exit_code == 100);
+    CHECK(verdict.headline == "cannot place 64 ranks on 4 hosts");
+  }
+  SECTION("a program that cannot be started") {
+    evidence.ranks[1].outcome = RankOutcome::kRefused;
+    evidence.ranks[1].stopped_by_us = false;
+    evidence.ranks[1].refusal = {"exe_not_found", "cannot start ./app",
+                                 "No such file or directory", "pi-worker-1",
+                                 ""};
+    const Verdict verdict = diagnose(evidence);
+    CHECK(verdict.code == "exe_not_runnable");
+    CHECK(verdict.exit_code == 127);
+    CHECK(verdict.confidence == Confidence::kProven);
+  }
+  SECTION("ranks that never joined MPI") {
+    evidence.ranks = {exited(0, 0, 5), exited(1, 0, 6)};
+    for (RankEvidence& rank : evidence.ranks) rank.loaded_mpi = true;
+    const Verdict verdict = diagnose(evidence);
+    CHECK(verdict.code == "mpi_not_initialized");
+    CHECK(verdict.exit_code == 102);
+  }
+}
+
+TEST_CASE("a job that ended well has no failure, whatever it printed") {
+  const Verdict verdict =
+      diagnose(job({exited(0, 0, 900, {"ERROR: cuda out of memory, retried"}),
+                    exited(1, 0, 901, {"Connection refused"})}));
+  CHECK(verdict.code == "no_failure");
+  CHECK(verdict.exit_code == 0);
+  CHECK_FALSE(verdict.failed());
+}
+
+TEST_CASE("no evidence at all is an answer, too") {
+  const Verdict verdict = diagnose(Evidence{});
+  CHECK(verdict.code == "unknown");
+  CHECK(verdict.exit_code == 1);
+  CHECK(verdict.confidence == Confidence::kPossible);
+}
+
+TEST_CASE("people call hosts by their worker number") {
+  CHECK(worker_number("pi-worker-12") == 12);
+  CHECK(worker_number("pi-worker-2.pi.default.svc") == 2);
+  CHECK(worker_number("worker-3") == 3);
+  CHECK(worker_number("train-node-0-5") == 5);
+  CHECK_FALSE(worker_number("gpu-node-7"));
+  CHECK_FALSE(worker_number("pi-launcher"));
+  CHECK(who(5, "gpu-a") == "Rank 5 on gpu-a");
+  CHECK(who(-1, "") == "The job");
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// The manual: every code is documented, every documented code exists.
+#include "diagnosis/explain.h"
+
+#include "base/fd.h"
+#include "base/text.h"
+#include "catch.h"
+#include "diagnosis/rule_book.h"
+
+using namespace muster;
+
+TEST_CASE("docs/failures.md and the rules tell the same") {
+  const auto text = read_file(std::string(MUSTER_DOCS) + "/failures.md");
+  REQUIRE(text);
+  const RuleBook& rules = RuleBook::built_in();
+  for (const Rule& rule : rules.rules()) {
+    INFO(rule.code);
+    CHECK(text->find("### " + rule.code + "\n") != std::string::npos);
+    CHECK(text->find(rule.title) != std::string::npos);
+  }
+  for (const std::string_view line : split(*text, '\n')) {
+    if (!line.starts_with("### ")) continue;
+    INFO(line);
+    CHECK(rules.find(line.substr(4)) != nullptr);
+  }
+}
+
+TEST_CASE("the manual commands know wrong command lines") {
+  CHECK(explain_main({"gpu_oom"}) == 0);
+  CHECK(explain_main({"tcp_refused"}) == 0);
+  CHECK(explain_main({"gpu_oon"}) == 2);
+  CHECK(explain_main({"a", "b"}) == 2);
+  CHECK(explain_log_main({}) == 2);
+  CHECK(explain_log_main({"-o", "xml", "f"}) == 2);
+  CHECK(explain_log_main({"--rules", "/nonexistent", "f"}) == 2);
+  CHECK(explain_log_main({"/nonexistent/log"}) == 1);
+  CHECK(explain_log_main(
+            {MUSTER_CORPUS "/real/openmpi_segfault.log", "-o", "json"}) == 0);
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "diagnosis/rule_book.h"
+
+#include "catch.h"
+#include "diagnosis/builtin_rules.h"
+#include "diagnosis/text_template.h"
+
+using namespace muster;
+
+TEST_CASE("the built-in rules are complete") {
+  std::vector<RuleBook::Source> sources;
+  for (const BuiltinRules& file : builtin_rules()) {
+    sources.push_back({std::string(file.name), std::string(file.text)});
+  }
+  const auto book = RuleBook::parse(sources);
+  INFO((book ? "" : book.error().text()));
+  REQUIRE(book);
+  CHECK(book->rules().size() >= 54);
+  for (const Rule& rule : book->rules()) {
+    INFO(rule.code);
+    CHECK_FALSE(rule.title.empty());
+    CHECK_FALSE(rule.phase.empty());
+    CHECK_FALSE(rule.headline.empty());
+    CHECK_FALSE(rule.meaning.empty());
+    CHECK_FALSE(rule.confirm.empty());
+    if (rule.code != "no_failure") CHECK_FALSE(rule.remedies.empty());
+    for (const std::string& alias : rule.aliases) {
+      CHECK(book->find(alias) == &rule);
+    }
+  }
+}
+
+TEST_CASE("mistakes in rules are told with their place") {
+  struct Case {
+    const char* text;
+    const char* told;
+  };
+  for (const Case& one :
+       {Case{"title: x\n", "F:1"}, Case{"[a]\n\ncolour: red\n", "F:3"},
+        Case{"[a]\nrole: king\n", "role"}, Case{"[a]\nmatch: (\n", "F:2"},
+        Case{"[A b]\n", "class"}, Case{"[a]\npriority: 1000\n", "1 to 99"},
+        Case{"[a]\nexit: sideways\n", "exit class"},
+        Case{"[a]\nmatch:\n", "no value"}, Case{"[a]\nignore: x\n", "[*]"},
+        Case{"[*]\nmatch: x\n", "class"}, Case{"  x\n", "continue"},
+        Case{"[a]\nhello\n", "key: value"}}) {
+    const auto book = RuleBook::parse({{"F", one.text}});
+    INFO(one.text);
+    REQUIRE_FALSE(book);
+    CHECK(book.error().code == "rules");
+    CHECK(book.error().text().find(one.told) != std::string::npos);
+  }
+}
+
+TEST_CASE("a site adds patterns and classes") {
+  const auto book = RuleBook::parse(
+      {{"one", "[a]\ntitle: first\nmatch: alpha (?P<what>\\w+)\n"},
+       {"two",
+        "[a]\nmatch: beta\n[b]\ntitle: of two\n  lines\nmatch: alpha\n"
+        "[*]\nignore: quoted\n"}});
+  REQUIRE(book);
+  CHECK(book->rules().size() == 2);
+  CHECK(book->find("b")->title == "of two lines");
+  const LineMeaning meaning = book->read("alpha centauri");
+  REQUIRE(meaning.matches.size() == 2);
+  CHECK(meaning.matches[0].captures.at("what") == "centauri");
+  CHECK(book->read("beta").matches.size() == 1);
+  CHECK(book->read("quoted alpha x").matches.empty());
+  CHECK(book->read(std::string(1 << 20, 'x')).matches.empty());
+}
+
+TEST_CASE("templates take the first alternative that is known") {
+  const Captures values = {{"who", "Rank 1"}, {"limit", "32 GiB"}, {"no", ""}};
+  CHECK(fill_template("{who} has {limit}", values) == "Rank 1 has 32 GiB");
+  CHECK(fill_template("{who} {peak} || {who}", values) == "Rank 1");
+  CHECK(fill_template("{?limit}yes || no", values) == "yes");
+  CHECK(fill_template("{?no}yes || no", values) == "no");
+  CHECK_FALSE(fill_template("{peak}", values));
+  CHECK(fill_template("a {Not a name} b", values) == "a {Not a name} b");
+  CHECK(fill_template("open { brace", values) == "open { brace");
+}
