@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// What must be equal in all pods: NCCL's major.minor, the plugin, and the
+// user's variables that decide how two processes talk. Pure.
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "base/text.h"
+#include "fabric/effective.h"
+#include "fabric/gids.h"
+#include "fabric/job_state.h"
+#include "fabric/plugins.h"
+
+namespace muster {
+
+namespace {
+
+constexpr std::array kEqual = {"NCCL_CUMEM_ENABLE", "NCCL_CUMEM_HOST_ENABLE",
+                               "NCCL_NVLS_ENABLE",  "NCCL_P2P_DISABLE",
+                               "NCCL_P2P_LEVEL",    "NCCL_SHM_DISABLE",
+                               "NCCL_NET",          "NCCL_IB_DISABLE",
+                               "NCCL_NET_PLUGIN",   "NCCL_ALGO",
+                               "NCCL_PROTO",        "NCCL_MNNVL_ENABLE",
+                               "NCCL_IB_TC",        "NCCL_CROSS_NIC",
+                               "NCCL_BUFFSIZE"};
+
+// "a: w0, w1; b: w2" if the values differ, else "".
+std::string differing(
+    const std::map<std::string, std::vector<std::string>>& by_value) {
+  if (by_value.size() < 2) return "";
+  std::vector<std::string> parts;
+  for (const auto& [value, pods] : by_value) {
+    std::string part = (value.empty() ? "unset" : value) + ": " + pods.front();
+    if (pods.size() > 1) {
+      part += " and " + std::to_string(pods.size() - 1) + " more";
+    }
+    parts.push_back(part);
+  }
+  return join(parts, "; ");
+}
+
+template <class ValueOf>
+std::string difference(const Job& job, ValueOf value_of) {
+  std::map<std::string, std::vector<std::string>> by_value;
+  for (const PodState& pod : job.pods) {
+    const std::optional<std::string> value = value_of(pod);
+    if (value) by_value[*value].push_back(pod.plan.name);
+  }
+  return differing(by_value);
+}
+
+void check_versions(Job& job) {
+  const std::string minors =
+      difference(job, [](const PodState& pod) -> std::optional<std::string> {
+        if (!pod.version) return std::nullopt;
+        return std::to_string(pod.version->major) + "." +
+               std::to_string(pod.version->minor);
+      });
+  if (!minors.empty()) {
+    report(job, nullptr,
+           {Severity::kError, "nccl_version_skew",
+            "the pods have different NCCL versions (" + minors +
+                "): NCCL refuses to connect them",
+            minors, "use one image for all pods"});
+  }
+}
+
+void check_plugins(Job& job) {
+  const std::string plugins =
+      difference(job, [](const PodState& pod) -> std::optional<std::string> {
+        if (!pod.facts->plugins) return std::nullopt;
+        const auto loaded = loaded_plugin(*pod.facts);
+        return loaded ? loaded->plugin->name : "none";
+      });
+  if (plugins.empty()) return;
+  report(job, nullptr,
+         {Severity::kWarning, "plugin_skew",
+          "the pods would load different NCCL network plugins (" + plugins +
+              "): processes with different networks hang",
+          plugins, "use one image, or set NCCL_NET_PLUGIN in all pods"});
+}
+
+void check_variables(Job& job) {
+  for (const char* name : kEqual) {
+    const std::string values =
+        difference(job, [&](const PodState& pod) -> std::optional<std::string> {
+          const auto env = pod.plan.env();
+          if (const auto set = env.find(name); set != env.end()) {
+            return set->second;
+          }
+          const auto users = effective(*pod.facts, name);
+          return users ? users->value : "";
+        });
+    if (values.empty()) continue;
+    report(job, nullptr,
+           {Severity::kWarning, "values_differ",
+            std::string(name) +
+                " differs between pods; both ends of a communicator need the "
+                "same value",
+            values, "set it in all pods or in none"});
+  }
+}
+
+void check_subnets(Job& job) {
+  if (job.transport != Transport::kInfiniBand || job.pods.size() < 2) return;
+  const std::string subnets =
+      difference(job, [](const PodState& pod) -> std::optional<std::string> {
+        std::set<std::string> prefixes;
+        for (const PortView& view : pod.ports) {
+          if (!view.chosen || !view.port->gids || view.port->gids->empty()) {
+            continue;
+          }
+          const std::string& gid = view.port->gids->front().gid;
+          prefixes.insert(gid.substr(0, std::min<size_t>(19, gid.size())));
+        }
+        if (prefixes.size() != 1 || prefixes.begin()->starts_with("fe80")) {
+          return std::nullopt;
+        }
+        return *prefixes.begin();
+      });
+  if (subnets.empty()) return;
+  report(job, nullptr,
+         {Severity::kWarning, "ib_subnets_differ",
+          "the pods are on different InfiniBand subnets: they reach each other "
+          "only through an InfiniBand router",
+          subnets, "muster fabric check shows whether they do"});
+}
+
+}  // namespace
+
+void check_agreement(Job& job) {
+  if (job.pods.size() < 2) return;
+  check_versions(job);
+  if (job.transport != Transport::kTcp) check_plugins(job);
+  check_variables(job);
+  check_subnets(job);
+}
+
+}  // namespace muster

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fabric/collect.h"
+
+#include "fabric/collect_parts.h"
+#include "fabric/facts_json.h"
+
+namespace muster {
+
+PodFabric collect_fabric(const std::string& sysroot) {
+  const std::string root = sysroot == "/" ? "" : sysroot;
+  PodFabric pod;
+  collect_software(root, pod);
+  collect_netdevs(root, pod);
+  collect_hcas(root, pod);
+  collect_gpus(root, pod);
+  if (root.empty()) probe_verbs(pod);
+  return pod;
+}
+
+std::string collect_fabric_json(const std::string& sysroot) {
+  return write_facts({collect_fabric(sysroot)});
+}
+
+}  // namespace muster

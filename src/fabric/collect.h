@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Collects the facts of the pod that this process is in, or of a machine
+// recorded as a directory. What cannot be read stays unknown; nothing here
+// fails or waits longer than kProbeDeadlineMs for a library probe.
+// Probes of foreign libraries run in a forked child: call from a process
+// without threads that hold locks.
+#pragma once
+
+#include <string>
+
+#include "fabric/facts.h"
+
+namespace muster {
+
+inline constexpr int kProbeDeadlineMs = 3000;
+
+// `sysroot` stands before every absolute path; "" is the running system, and
+// only there libraries are asked.
+PodFabric collect_fabric(const std::string& sysroot);
+// The same as a facts file (docs/facts-schema.md).
+std::string collect_fabric_json(const std::string& sysroot);
+
+}  // namespace muster

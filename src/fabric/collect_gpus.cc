@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// GPUs from kernel files: NVIDIA by its driver's /proc tree, AMD and Intel by
+// their PCI devices. No GPU library is needed.
+#include <algorithm>
+
+#include "base/text.h"
+#include "fabric/collect_parts.h"
+#include "fabric/sys_files.h"
+
+namespace muster {
+
+namespace {
+
+// "Model:   NVIDIA H100" -> the text behind the colon.
+std::string field_of(const std::string& text, std::string_view name) {
+  for (const auto line : split(text, '\n')) {
+    if (!line.starts_with(name)) continue;
+    const size_t colon = line.find(':');
+    if (colon != line.npos) return std::string(trim(line.substr(colon + 1)));
+  }
+  return "";
+}
+
+void locate(const std::string& root, FabricGpu& gpu) {
+  const std::string path = root + "/sys/bus/pci/devices/" + gpu.pci;
+  gpu.pci_path = device_path(path);
+  if (const auto numa = read_sys_number(path + "/numa_node")) {
+    gpu.numa = static_cast<int>(std::min<int64_t>(*numa, 1 << 20));
+  }
+}
+
+void collect_nvidia(const std::string& root, PodFabric& pod) {
+  const std::string base = root + "/proc/driver/nvidia";
+  const auto names = list_sys(base + "/gpus");
+  for (const std::string& name : names.value_or(std::vector<std::string>{})) {
+    FabricGpu gpu;
+    gpu.vendor = "nvidia";
+    gpu.pci = to_lower(name);
+    gpu.name = field_of(read_sys(base + "/gpus/" + name + "/information").text,
+                        "Model");
+    locate(root, gpu);
+    pod.gpus->push_back(std::move(gpu));
+  }
+  // "… Kernel Module  550.54.15  Tue …"
+  const std::string version = read_sys(base + "/version").text;
+  for (const auto word : split_words(version)) {
+    const auto parts = split(word, '.');
+    const bool numbers = parts.size() >= 2 &&
+                         std::all_of(parts.begin(), parts.end(), [](auto part) {
+                           return parse_integer(part).has_value();
+                         });
+    if (numbers && pod.gpu_driver.empty()) pod.gpu_driver = word;
+  }
+  if (names && !names->empty()) {
+    const std::string dev = root + "/dev/";
+    pod.nvswitch = sys_exists(dev + "nvidia-nvswitchctl");
+    pod.imex_channel = !list_sys(dev + "nvidia-caps-imex-channels")
+                            .value_or(std::vector<std::string>{})
+                            .empty();
+  }
+}
+
+void collect_other(const std::string& root, PodFabric& pod) {
+  const std::string bus = root + "/sys/bus/pci/devices";
+  const auto names = list_sys(bus);
+  for (const std::string& name : names.value_or(std::vector<std::string>{})) {
+    const std::string driver = link_name(bus + "/" + name + "/driver");
+    const std::string kind = read_sys(bus + "/" + name + "/class").text;
+    const bool accelerator =
+        kind.starts_with("0x0302") || kind.starts_with("0x0380") ||
+        kind.starts_with("0x1200") || kind.starts_with("0x0300");
+    const bool amd = driver == "amdgpu";
+    const bool intel = driver == "i915" || driver == "xe";
+    if (!accelerator || (!amd && !intel)) continue;
+    FabricGpu gpu;
+    gpu.vendor = amd ? "amd" : "intel";
+    gpu.pci = name;
+    locate(root, gpu);
+    pod.gpus->push_back(std::move(gpu));
+  }
+}
+
+}  // namespace
+
+void collect_gpus(const std::string& root, PodFabric& pod) {
+  if (!list_sys(root + "/sys/class")) return;
+  pod.gpus.emplace();
+  collect_nvidia(root, pod);
+  collect_other(root, pod);
+}
+
+}  // namespace muster

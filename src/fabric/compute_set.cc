@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// choose_ports(): the front end of a RoCE machine is left out. InfiniBand,
+// EFA and Slingshot ports are all taken: their node-level choice is NCCL's or
+// the plugin's, and it is right where every port is on the fabric. Pure.
+#include <algorithm>
+
+#include "fabric/gids.h"
+#include "fabric/pci_distance.h"
+#include "fabric/ports.h"
+#include "fabric/sockets.h"
+
+namespace muster {
+
+namespace {
+
+bool global_gid(const PodFabric& pod, const FabricPort& port) {
+  return !usable_gids(pod, port, GidAddress::kIpv4).empty() ||
+         !usable_gids(pod, port, GidAddress::kIpv6).empty();
+}
+
+bool near_some_gpu(const PodFabric& pod, const FabricHca& hca) {
+  if (is_near(hca.gpu_path)) return true;
+  if (!pod.gpus) return false;
+  return std::any_of(pod.gpus->begin(), pod.gpus->end(), [&](auto& gpu) {
+    return is_near(gpu_distance(gpu, hca));
+  });
+}
+
+bool distance_known(const PodFabric& pod, const FabricHca& hca) {
+  if (!hca.gpu_path.empty()) return true;
+  return pod.gpus &&
+         std::any_of(pod.gpus->begin(), pod.gpus->end(), [&](auto& gpu) {
+           return !gpu_distance(gpu, hca).empty();
+         });
+}
+
+// GPUs that have a near port among the chosen ones.
+int covered_gpus(const PodFabric& pod, const std::vector<PortView>& ports) {
+  if (!pod.gpus) return 0;
+  int count = 0;
+  for (const FabricGpu& gpu : *pod.gpus) {
+    count += std::any_of(ports.begin(), ports.end(), [&](auto& view) {
+      return view.chosen && is_near(gpu_distance(gpu, *view.hca));
+    });
+  }
+  return count;
+}
+
+int chosen_count(const std::vector<PortView>& ports) {
+  return static_cast<int>(std::count_if(
+      ports.begin(), ports.end(), [](auto& view) { return view.chosen; }));
+}
+
+double median_rate(const std::vector<PortView>& ports) {
+  std::vector<double> rates;
+  for (const PortView& view : ports) {
+    if (view.chosen && view.port->rate_gbps > 0) {
+      rates.push_back(view.port->rate_gbps);
+    }
+  }
+  if (rates.empty()) return 0;
+  std::sort(rates.begin(), rates.end());
+  return rates[rates.size() / 2];
+}
+
+// Drops those that `unwanted` names, if something is left and no GPU loses
+// its last near port.
+template <class Unwanted>
+void drop(const PodFabric& pod, std::vector<PortView>& ports, const char* role,
+          const char* reason, Unwanted unwanted) {
+  std::vector<PortView> kept = ports;
+  for (PortView& view : kept) {
+    if (!view.chosen || !unwanted(view)) continue;
+    view.chosen = false;
+    view.role = role;
+    view.reason = reason;
+  }
+  if (chosen_count(kept) == 0) return;
+  if (covered_gpus(pod, kept) < covered_gpus(pod, ports)) return;
+  ports = std::move(kept);
+}
+
+void drop_front_end(const PodFabric& pod, std::vector<PortView>& ports) {
+  const std::string primary = primary_interface(pod).name;
+  drop(pod, ports, "front end",
+       "its interface carries the pod's own network or the default route",
+       [&](const PortView& view) {
+         const std::string& name = view.port->netdev;
+         if (name.empty()) return false;
+         const FabricNetdev* netdev = find_netdev(pod, name);
+         return name == primary ||
+                (netdev != nullptr && yes(netdev->default_route));
+       });
+}
+
+}  // namespace
+
+void choose_ports(const PodFabric& pod, LinkKind kind,
+                  std::vector<PortView>& ports) {
+  for (PortView& view : ports) {
+    view.chosen = view.usable && view.kind == kind;
+    if (view.chosen) {
+      view.role = "compute";
+      view.reason = "active " + std::string(link_kind_name(kind)) + " port";
+    } else if (view.usable) {
+      view.role = "other network";
+      view.reason = std::string(link_kind_name(view.kind)) + ", the job uses " +
+                    std::string(link_kind_name(kind));
+    }
+  }
+  if (kind != LinkKind::kRoce) return;
+  drop_front_end(pod, ports);
+  drop(pod, ports, "no address", "it has no routable RoCE v2 GID",
+       [&](const PortView& view) {
+         return view.port->gids && !global_gid(pod, *view.port);
+       });
+  const double half = median_rate(ports) / 2;
+  drop(pod, ports, "slow", "its rate is below half of the others'",
+       [&](const PortView& view) {
+         return view.port->rate_gbps > 0 && view.port->rate_gbps < half;
+       });
+  if (std::any_of(ports.begin(), ports.end(), [&](auto& view) {
+        return view.chosen && near_some_gpu(pod, *view.hca);
+      })) {
+    drop(pod, ports, "far", "no GPU is near it while other ports are near",
+         [&](const PortView& view) {
+           return distance_known(pod, *view.hca) &&
+                  !near_some_gpu(pod, *view.hca);
+         });
+  }
+}
+
+}  // namespace muster

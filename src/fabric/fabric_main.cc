@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fabric/fabric_main.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "base/fd.h"
+#include "base/text.h"
+#include "fabric/collect.h"
+#include "fabric/fabric_options.h"
+#include "fabric/facts_json.h"
+#include "fabric/nccl_version.h"
+#include "fabric/pair_test.h"
+#include "fabric/plan_json.h"
+#include "fabric/show.h"
+
+namespace muster {
+
+namespace {
+
+constexpr int kUsage = 2;
+constexpr int kUnreadable = 100;
+constexpr int kRefused = 101;
+constexpr size_t kMaxFactsFile = 16 << 20;
+
+void print(const std::string& text) {
+  static_cast<void>(write_all(STDOUT_FILENO, text));
+}
+
+int complain(const Error& error, int code) {
+  static_cast<void>(write_all(STDERR_FILENO, error.text() + "\n"));
+  return code;
+}
+
+struct Input {
+  std::vector<PodFabric> pods;
+  FabricRequest request;
+};
+
+Result<FactsFile> load_facts(const std::string& path) {
+  const auto text = read_file(path == "-" ? "/dev/stdin" : path, kMaxFactsFile);
+  if (!text) return fail(text.error());
+  return read_facts(*text, path);
+}
+
+Status load_site(const FabricOptions& options, FabricRequest& request) {
+  std::string path = options.site;
+  const char* named = std::getenv("MUSTER_FABRIC_SITE");
+  if (path.empty() && named != nullptr) path = named;
+  if (path.empty()) return {};
+  const auto text = read_file(path, 64 * 1024);
+  if (!text) return fail(text.error());
+  auto site = parse_site_file(*text, path);
+  if (!site) return fail(site.error());
+  request.site = std::move(*site);
+  return {};
+}
+
+Status load_profiles(const FabricOptions& options, FabricRequest& request) {
+  request.profile_word = options.profile;
+  const char* named = std::getenv("MUSTER_PROFILE");
+  if (request.profile_word.empty() && named != nullptr) {
+    request.profile_word = named;
+  }
+  const auto profile = parse_profile(request.profile_word);
+  if (!profile) return fail(profile.error());
+  request.profile = *profile;
+  for (const std::string& text : options.app_profiles) {
+    const size_t equals = text.rfind('=');
+    const auto app =
+        parse_profile(equals == text.npos ? text : text.substr(equals + 1));
+    if (!app) return fail(app.error());
+    request.apps.push_back({text.substr(0, equals), *app});
+  }
+  return {};
+}
+
+Result<Input> load(const FabricOptions& options) {
+  Input input;
+  if (Status status = load_profiles(options, input.request); !status) {
+    return fail(status.error());
+  }
+  if (Status status = load_site(options, input.request); !status) {
+    return fail(status.error());
+  }
+  input.request.nccl_version = options.nccl;
+  if (!options.nccl.empty() && !parse_nccl_version(options.nccl)) {
+    return fail({.code = "usage",
+                 .what = "--nccl " + options.nccl,
+                 .why = "this is no NCCL version",
+                 .where = {},
+                 .hint = "write 2.21.5"});
+  }
+  for (const std::string& path : options.facts) {
+    auto file = load_facts(path);
+    if (!file) return fail(file.error());
+    for (const std::string& note : file->notes) {
+      static_cast<void>(write_all(STDERR_FILENO, path + ": " + note + "\n"));
+    }
+    for (PodFabric& pod : file->pods) input.pods.push_back(std::move(pod));
+  }
+  if (options.facts.empty()) {
+    input.pods.push_back(collect_fabric(options.sysroot));
+  }
+  return input;
+}
+
+int show(const FabricOptions& options, const Input& input) {
+  if (options.json) {
+    print(write_facts(input.pods));
+    return 0;
+  }
+  const FabricPlan plan = plan_fabric(input.pods, input.request);
+  for (const PodFabric& pod : input.pods) print(show_pod(pod));
+  print("\n" + explain_plan(plan));
+  return 0;
+}
+
+int env(const FabricOptions& options, const Input& input) {
+  const FabricPlan plan = plan_fabric(input.pods, input.request);
+  if (plan.verdict == FabricVerdict::kRefuse) {
+    static_cast<void>(write_all(STDERR_FILENO, plan_to_text(plan)));
+    return kRefused;
+  }
+  for (const PodPlan& pod : plan.pods) {
+    if (!options.pod.empty() && pod.name != options.pod) continue;
+    for (const auto& [name, value] : pod.env()) {
+      print("export " + name + "=" + shell_quote(value) + "\n");
+    }
+    return 0;
+  }
+  return complain({.code = "usage",
+                   .what = "--pod " + options.pod,
+                   .why = "the facts hold no such pod",
+                   .where = {},
+                   .hint = {}},
+                  kUsage);
+}
+
+int run(const FabricOptions& options) {
+  if (options.command == "check" || options.command == "bench") {
+    return pair_main(options);
+  }
+  const auto input = load(options);
+  if (!input) {
+    const std::string& code = input.error().code;
+    const bool usage = code == "usage" || code == "unknown_profile";
+    return complain(input.error(), usage ? kUsage : kUnreadable);
+  }
+  if (options.command == "show") return show(options, *input);
+  if (options.command == "env") return env(options, *input);
+  const FabricPlan plan = plan_fabric(input->pods, input->request);
+  if (options.json) {
+    print(plan_to_json(plan));
+  } else {
+    print(options.command == "plan" ? plan_to_text(plan) : explain_plan(plan));
+  }
+  return 0;
+}
+
+}  // namespace
+
+int fabric_main(const std::vector<std::string>& args) {
+  if (!args.empty() && (args[0] == "--help" || args[0] == "-h")) {
+    print(fabric_usage());
+    return 0;
+  }
+  const auto options = parse_fabric_options(
+      args.empty() ? std::vector<std::string>{"show"} : args);
+  if (!options) return complain(options.error(), kUsage);
+  return run(*options);
+}
+
+}  // namespace muster

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fabric/fabric_options.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+
+namespace muster {
+
+namespace {
+
+constexpr std::array<std::string_view, 6> kCommands = {
+    "show", "plan", "explain", "env", "check", "bench"};
+
+tl::unexpected<Error> usage(std::string why) {
+  return fail({.code = "usage",
+               .what = "muster fabric",
+               .why = std::move(why),
+               .where = {},
+               .hint = "muster fabric --help shows the commands"});
+}
+
+Status take(FabricOptions& out, const std::string& name,
+            const std::string& value) {
+  if (name == "--facts") {
+    out.facts.push_back(value);
+  } else if (name == "--sysroot") {
+    out.sysroot = value;
+  } else if (name == "--profile") {
+    out.profile = value;
+  } else if (name == "--app-profile") {
+    out.app_profiles.push_back(value);
+  } else if (name == "--nccl") {
+    out.nccl = value;
+  } else if (name == "--site") {
+    out.site = value;
+  } else if (name == "--pod") {
+    out.pod = value;
+  } else if (name == "--listen") {
+    out.listen = value;
+  } else if (name == "--peer") {
+    out.peer = value;
+  } else if (name == "-o" || name == "--output") {
+    if (value != "json" && value != "text") {
+      return usage("-o takes json or text, not \"" + value + "\"");
+    }
+    out.json = value == "json";
+  } else if (name == "--timeout") {
+    const auto time = parse_duration_ms(value);
+    if (!time || *time < 1 || *time > 600'000) {
+      return usage("--timeout takes 1ms to 10m");
+    }
+    out.timeout_ms = static_cast<int>(*time);
+  } else if (name == "--megabytes") {
+    const auto size = parse_integer(value);
+    if (!size || *size < 1 || *size > 4096) {
+      return usage("--megabytes takes 1 to 4096");
+    }
+    out.megabytes = static_cast<int>(*size);
+  } else {
+    return usage("unknown option " + name);
+  }
+  return {};
+}
+
+bool many(const std::string& name) { return name == "--facts"; }
+
+}  // namespace
+
+std::string fabric_usage() {
+  return "muster fabric COMMAND [OPTIONS]\n"
+         "  show      this pod: adapters, interfaces, GPUs, what NCCL would "
+         "do\n"
+         "  plan      what to set in each pod, and why\n"
+         "  explain   every decision with what lost against it\n"
+         "  env       the settings as export lines\n"
+         "  check     TCP both ways, limits; with --peer or --listen\n"
+         "  bench     TCP latency and bandwidth of a pair of pods\n"
+         "options\n"
+         "  --facts FILE...      facts files instead of this pod (- is stdin)\n"
+         "  --sysroot DIR        a recorded system instead of this one\n"
+         "  --profile P          auto, tcp, rdma, rl (ppo, grpo, gapo, ...)\n"
+         "  --app-profile A=P    profile of one application of an MPMD line\n"
+         "  --nccl VERSION       instead of the one in the image\n"
+         "  --site FILE          the site's values (else MUSTER_FABRIC_SITE)\n"
+         "  --pod NAME           env: for which pod\n"
+         "  --listen [HOST:]PORT --peer HOST:PORT --timeout TIME "
+         "--megabytes N\n"
+         "  -o json              for programs\n";
+}
+
+Result<FabricOptions> parse_fabric_options(
+    const std::vector<std::string>& args) {
+  FabricOptions out;
+  if (args.empty()) return usage("a command is missing");
+  out.command = args.front();
+  if (std::find(kCommands.begin(), kCommands.end(), out.command) ==
+      kCommands.end()) {
+    const auto meant =
+        nearest(out.command,
+                std::vector<std::string>(kCommands.begin(), kCommands.end()));
+    return usage("no command \"" + out.command + "\"" +
+                 (meant ? "; did you mean " + *meant + "?" : ""));
+  }
+  for (size_t i = 1; i < args.size(); ++i) {
+    std::string name = args[i];
+    if (!name.starts_with('-')) return usage("unexpected word " + name);
+    const size_t equals = name.find('=');
+    if (name.starts_with("--") && equals != name.npos) {
+      const Status status =
+          take(out, name.substr(0, equals), name.substr(equals + 1));
+      if (!status) return fail(status.error());
+      continue;
+    }
+    if (i + 1 >= args.size()) return usage(name + " needs a value");
+    do {
+      if (Status status = take(out, name, args[++i]); !status) {
+        return fail(status.error());
+      }
+    } while (many(name) && i + 1 < args.size() &&
+             (args[i + 1] == "-" || !args[i + 1].starts_with('-')));
+  }
+  return out;
+}
+
+}  // namespace muster

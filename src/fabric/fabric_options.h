@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command line of `muster fabric`, parsed. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace muster {
+
+struct FabricOptions {
+  std::string command;  // show plan explain env check bench
+  std::vector<std::string> facts;
+  std::string sysroot;
+  std::string profile;
+  std::vector<std::string> app_profiles;  // "APP=PROFILE"
+  std::string nccl;
+  std::string site;
+  std::string pod;
+  bool json = false;
+  std::string listen;  // "[ADDRESS:]PORT"
+  std::string peer;    // "ADDRESS:PORT"
+  int timeout_ms = 10'000;
+  int megabytes = 256;  // per direction, at most 4096
+};
+
+// Error code "usage".
+Result<FabricOptions> parse_fabric_options(
+    const std::vector<std::string>& args);
+std::string fabric_usage();
+
+}  // namespace muster

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fabric/facts_expand.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+
+namespace muster {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr size_t kMaxEntries = 4096;
+constexpr int kMaxDepth = 32;
+
+tl::unexpected<Error> invalid(std::string_view text, std::string why) {
+  return fail({.code = "facts_invalid",
+               .what = "\"" + std::string(text.substr(0, 80)) + "\"",
+               .why = std::move(why),
+               .where = {},
+               .hint = "write ranges as name[0-7] or name[0,3-5]"});
+}
+
+Result<std::vector<std::string>> numbers_in(std::string_view text,
+                                            std::string_view list) {
+  std::vector<std::string> out;
+  for (const auto part : split(list, ',')) {
+    const size_t dash = part.find('-');
+    const auto first = parse_integer(part.substr(0, dash));
+    const auto last = dash == std::string_view::npos
+                          ? first
+                          : parse_integer(part.substr(dash + 1));
+    if (!first || !last || *first < 0 || *last < *first) {
+      return invalid(text, "the brackets hold no list of numbers");
+    }
+    if (static_cast<uint64_t>(*last - *first) >= kMaxEntries - out.size()) {
+      return invalid(text, "more than 4096 entries");
+    }
+    for (int64_t i = *first; i <= *last; ++i) out.push_back(std::to_string(i));
+  }
+  return out;
+}
+
+// Puts the i-th text in the place of every bracketed text of the same size.
+void pick(Json& json, size_t index, size_t count) {
+  if (json.is_string()) {
+    const auto texts = expand_brackets(json.get_ref<const std::string&>());
+    if (texts && texts->size() == count) json = (*texts)[index];
+  } else if (json.is_structured()) {
+    for (Json& item : json) pick(item, index, count);
+  }
+}
+
+Result<Json> expand_list(Json list) {
+  Json out = Json::array();
+  for (Json& item : list) {
+    const bool named =
+        item.is_object() && item.contains("name") && item["name"].is_string();
+    if (!named) {
+      out.push_back(std::move(item));
+      continue;
+    }
+    const auto names =
+        expand_brackets(item["name"].get_ref<const std::string&>());
+    if (!names) return fail(names.error());
+    if (out.size() + names->size() > kMaxEntries) {
+      return invalid(names->front(), "more than 4096 entries in a list");
+    }
+    for (size_t i = 0; i < names->size(); ++i) {
+      Json copy = item;
+      if (names->size() > 1) pick(copy, i, names->size());
+      copy["name"] = (*names)[i];
+      out.push_back(std::move(copy));
+    }
+  }
+  return out;
+}
+
+Status expand_at(Json& json, int depth) {
+  if (!json.is_structured()) return {};
+  if (depth > kMaxDepth) return invalid("facts", "nested too deeply");
+  for (Json& item : json) {
+    if (Status status = expand_at(item, depth + 1); !status) return status;
+  }
+  if (!json.is_array()) return {};
+  auto list = expand_list(std::move(json));
+  if (!list) return fail(list.error());
+  json = std::move(*list);
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> expand_brackets(std::string_view text) {
+  const size_t open = text.find('[');
+  const size_t close = text.find(']', open == text.npos ? 0 : open);
+  if (open == text.npos || close == text.npos) {
+    return std::vector<std::string>{std::string(text)};
+  }
+  const auto numbers =
+      numbers_in(text, text.substr(open + 1, close - open - 1));
+  if (!numbers) return fail(numbers.error());
+  std::vector<std::string> out;
+  for (const std::string& number : *numbers) {
+    out.push_back(std::string(text.substr(0, open)) + number +
+                  std::string(text.substr(close + 1)));
+  }
+  return out;
+}
+
+Status expand_facts(Json& json) { return expand_at(json, 0); }
+
+}  // namespace muster

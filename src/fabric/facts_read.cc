@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0
+// JSON to facts, forgiving in form and strict in kind: every mistake names
+// the place ("pods[0].hcas[2].rate_gbps"). Pure.
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "fabric/facts_expand.h"
+#include "fabric/facts_fields.h"
+#include "fabric/facts_json.h"
+
+namespace muster {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+using facts_fields::visit;
+
+constexpr size_t kMaxText = 16 << 20;
+constexpr int kMaxDepth = 32;
+
+struct Report {
+  std::string mistake;  // the first one
+  std::vector<std::string> notes;
+};
+
+// "400 Gb/sec (4X NDR)" -> 400.
+std::optional<double> leading_number(std::string_view text) {
+  text = trim(text);
+  double value = 0;
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || !std::isfinite(value)) return std::nullopt;
+  return value;
+}
+
+class FactsIn {
+ public:
+  FactsIn(const Json& json, std::string path, Report& report)
+      : json_(json), path_(std::move(path)), report_(report) {
+    if (!json.is_object()) reject("", "an object");
+  }
+
+  void field(const char* name, double& value) {
+    const Json* found = find(name);
+    if (found == nullptr) return;
+    if (found->is_number()) {
+      value = found->get<double>();
+    } else if (const auto number = text_number(*found)) {
+      value = *number;
+    } else {
+      reject(name, "a number");
+    }
+  }
+  void field(const char* name, int64_t& value) {
+    double number = static_cast<double>(value);
+    field(name, number);
+    if (!(std::abs(number) < 9e15)) return reject(name, "a smaller number");
+    value = static_cast<int64_t>(number);
+  }
+  void field(const char* name, int& value) {
+    int64_t number = value;
+    field(name, number);
+    if (std::abs(number) > 2'000'000'000) {
+      return reject(name, "a smaller number");
+    }
+    value = static_cast<int>(number);
+  }
+  void field(const char* name, std::string& value) {
+    const Json* found = find(name);
+    if (found == nullptr) return;
+    if (!scalar(*found)) return reject(name, "a text");
+    value = text_of(*found);
+  }
+  void field(const char* name, Known& value) {
+    const Json* found = find(name);
+    if (found == nullptr) return;
+    const std::string word = scalar(*found) ? to_lower(text_of(*found)) : "";
+    if (word == "true" || word == "yes" || word == "1") {
+      value = true;
+    } else if (word == "false" || word == "no" || word == "0") {
+      value = false;
+    } else {
+      reject(name, "true or false");
+    }
+  }
+  void field(const char* name, std::vector<std::string>& values) {
+    const Json* found = find(name);
+    if (found == nullptr) return;
+    if (scalar(*found)) {
+      values.push_back(text_of(*found));
+      return;
+    }
+    if (!found->is_array()) return reject(name, "a list of texts");
+    for (const Json& item : *found) {
+      if (!scalar(item)) return reject(name, "a list of texts");
+      values.push_back(text_of(item));
+    }
+  }
+  void field(const char* name,
+             std::optional<std::vector<std::string>>& values) {
+    if (find(name) == nullptr) return;
+    field(name, values.emplace());
+  }
+  void field(const char* name, std::map<std::string, std::string>& values) {
+    const Json* found = find(name);
+    if (found == nullptr) return;
+    if (!found->is_object()) return reject(name, "an object of texts");
+    for (const auto& [key, item] : found->items()) {
+      if (!scalar(item)) return reject(name, "an object of texts");
+      values[key] = text_of(item);
+    }
+  }
+  template <class Item>
+  void field(const char* name, std::optional<std::vector<Item>>& items) {
+    const Json* found = find(name);
+    if (found == nullptr) return;
+    if (!found->is_array()) return reject(name, "a list");
+    read_list(name, *found, items.emplace());
+  }
+  // Without a list of its own, an adapter has one port whose fields stand
+  // beside the adapter's.
+  void ports(const char* name, std::vector<FabricPort>& ports) {
+    const Json* found = find(name);
+    if (found == nullptr) {
+      visit(*this, ports.emplace_back());
+    } else if (found->is_array()) {
+      read_list(name, *found, ports);
+    } else {
+      reject(name, "a list of ports");
+    }
+  }
+  void bytes(const char* name, int64_t& value) {
+    const Json* found = find(name);
+    if (found == nullptr) return;
+    const std::string word = scalar(*found) ? to_lower(text_of(*found)) : "";
+    const auto number = leading_number(word);
+    if (word == "unlimited" || word == "-1") {
+      value = -1;
+    } else if (!number || *number < 0 || *number > 9e15) {
+      reject(name, "a number of bytes or \"unlimited\"");
+    } else {
+      value = static_cast<int64_t>(*number * unit_of(word));
+    }
+  }
+  template <class Value>
+  void object(const char* name, Value& value) {
+    const Json* found = find(name);
+    if (found == nullptr) return;
+    FactsIn inner(*found, path_ + "." + name, report_);
+    visit(inner, value);
+    inner.note_unknown();
+  }
+  // Every field that nobody asked for, with the name that was likely meant.
+  void note_unknown() {
+    if (!json_.is_object()) return;
+    for (const auto& [key, value] : json_.items()) {
+      if (std::find(asked_.begin(), asked_.end(), key) != asked_.end()) {
+        continue;
+      }
+      if (key == "comment" || key == "source" || key == "format" ||
+          key.starts_with("_") || report_.notes.size() >= 20) {
+        continue;
+      }
+      const auto meant = nearest(key, asked_);
+      report_.notes.push_back(path_ + "." + key + " is not a known field" +
+                              (meant ? "; did you mean " + *meant + "?" : ""));
+    }
+  }
+
+ private:
+  static bool scalar(const Json& json) {
+    return json.is_string() || json.is_number() || json.is_boolean();
+  }
+  static std::string text_of(const Json& json) {
+    return json.is_string() ? json.get<std::string>() : json.dump();
+  }
+  static std::optional<double> text_number(const Json& json) {
+    if (!json.is_string()) return std::nullopt;
+    return leading_number(json.get_ref<const std::string&>());
+  }
+  static double unit_of(std::string_view word) {
+    if (word.find("gi") != word.npos) return 1024.0 * 1024 * 1024;
+    if (word.find("mi") != word.npos) return 1024.0 * 1024;
+    if (word.find("ki") != word.npos) return 1024.0;
+    return 1;
+  }
+  const Json* find(const char* name) {
+    asked_.emplace_back(name);
+    if (!json_.is_object()) return nullptr;
+    const auto found = json_.find(name);
+    return found == json_.end() || found->is_null() ? nullptr : &*found;
+  }
+  void reject(const std::string& name, std::string_view expected) {
+    if (!report_.mistake.empty()) return;
+    report_.mistake = path_ + (name.empty() ? "" : "." + name) + " should be " +
+                      std::string(expected);
+  }
+  template <class Item>
+  void read_list(const char* name, const Json& list, std::vector<Item>& out) {
+    for (size_t i = 0; i < list.size(); ++i) {
+      const std::string path =
+          path_ + "." + name + "[" + std::to_string(i) + "]";
+      Item item;
+      if (list[i].is_string()) {
+        read_word(list[i].get_ref<const std::string&>(), path, item);
+      } else {
+        FactsIn inner(list[i], path, report_);
+        visit(inner, item);
+        inner.note_unknown();
+      }
+      out.push_back(std::move(item));
+    }
+    number_gids(out);
+  }
+  // A list item may be one text where that says enough.
+  void read_word(const std::string& word, const std::string& path,
+                 FabricGid& gid) {
+    auto parsed = parse_gid_line(word);
+    if (parsed) {
+      gid = *parsed;
+    } else if (report_.mistake.empty()) {
+      report_.mistake = path + " should be a GID: " + parsed.error().why;
+    }
+  }
+  template <class Item>
+  requires requires(Item item) { item.name; }
+  void read_word(const std::string& word, const std::string&, Item& item) {
+    item.name = word;
+    if constexpr (std::same_as<Item, FabricHca>) item.ports.emplace_back();
+  }
+  void read_word(const std::string& word, const std::string& path,
+                 FabricPort&) {
+    if (report_.mistake.empty()) {
+      report_.mistake =
+          path + " should be an object, not \"" + word.substr(0, 40) + "\"";
+    }
+  }
+  static void number_gids(std::vector<FabricGid>& gids) {
+    for (size_t i = 0; i < gids.size(); ++i) {
+      FabricGid& gid = gids[i];
+      if (gid.index < 0) gid.index = static_cast<int>(i);
+      // As the kernel writes it: "IB/RoCE v1", "RoCE v2".
+      if (gid.type.find("v1") != gid.type.npos) gid.type = "v1";
+      if (gid.type.find("v2") != gid.type.npos) gid.type = "v2";
+    }
+  }
+  template <class Other>
+  static void number_gids(std::vector<Other>&) {}
+
+  const Json& json_;
+  std::string path_;
+  Report& report_;
+  std::vector<std::string> asked_;
+};
+
+tl::unexpected<Error> invalid(const std::string& where, std::string why) {
+  return fail({.code = "facts_invalid",
+               .what = "cannot read the facts",
+               .why = std::move(why),
+               .where = where,
+               .hint = "the format is in docs/facts-schema.md"});
+}
+
+// Whether brackets nest further than any facts do: the JSON library copies
+// and frees nested values by recursion.
+bool too_deep(std::string_view text) {
+  int depth = 0;
+  bool quoted = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quoted) {
+      if (c == '\\') ++i;
+      if (c == '"') quoted = false;
+    } else if (c == '"') {
+      quoted = true;
+    } else if (c == '[' || c == '{') {
+      if (++depth > kMaxDepth) return true;
+    } else if (c == ']' || c == '}') {
+      --depth;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+Result<FabricGid> parse_gid_line(std::string_view line) {
+  FabricGid gid;
+  for (const auto word : split_words(line)) {
+    const auto number = parse_integer(word);
+    if (word == "v1" || word == "v2" || word == "ib") {
+      gid.type = word;
+    } else if (word == "unreadable" || word == "foreign") {
+      gid.readable = false;
+    } else if (word == "unusable") {
+      gid.usable = false;
+    } else if (number && gid.index < 0 && gid.gid.empty() && *number >= 0 &&
+               *number < 65536) {
+      gid.index = static_cast<int>(*number);
+    } else if (gid.gid.empty() && word.find_first_of(":.") != word.npos) {
+      gid.gid = word;
+    } else if (gid.netdev.empty()) {
+      gid.netdev = word;
+    } else {
+      return invalid(
+          "", "\"" + std::string(line.substr(0, 60)) + "\" has words too many");
+    }
+  }
+  return gid;
+}
+
+Result<FactsFile> read_facts(std::string_view text, const std::string& where) {
+  if (text.size() > kMaxText) return invalid(where, "more than 16 MiB");
+  if (too_deep(text)) return invalid(where, "nested more than 32 deep");
+  Json json = Json::parse(text, nullptr, false);
+  if (json.is_discarded()) return invalid(where, "this is not JSON");
+  Json pods = json;
+  if (json.is_object() && json.contains("pods")) pods = json["pods"];
+  if (pods.is_object()) pods = Json::array({std::move(pods)});
+  if (!pods.is_array() || pods.empty()) {
+    return invalid(where, "no pods in it");
+  }
+  if (Status status = expand_facts(pods); !status) {
+    return invalid(where, status.error().text());
+  }
+  FactsFile out;
+  Report report;
+  for (size_t i = 0; i < pods.size(); ++i) {
+    FactsIn reader(pods[i], "pods[" + std::to_string(i) + "]", report);
+    visit(reader, out.pods.emplace_back());
+    reader.note_unknown();
+    if (!report.mistake.empty()) return invalid(where, report.mistake);
+    PodFabric& pod = out.pods.back();
+    if (pod.name.empty()) pod.name = "pod-" + std::to_string(i);
+  }
+  out.notes = std::move(report.notes);
+  return out;
+}
+
+}  // namespace muster

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+// What GPUs, drivers and pod limits demand of NCCL: by probe, never by the
+// name of an algorithm. Transport switches are set on all pods or on none,
+// because both ends of a communicator must agree. Pure.
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+#include "fabric/effective.h"
+#include "fabric/job_state.h"
+
+namespace muster {
+
+namespace {
+
+constexpr int64_t kSmallShm = 256LL << 20;
+constexpr int64_t kSmallMemlock = 64LL << 20;
+
+template <class Test>
+const PodState* first_pod(const Job& job, Test test) {
+  for (const PodState& pod : job.pods) {
+    if (test(pod)) return &pod;
+  }
+  return nullptr;
+}
+
+void on_all(Job& job, const FabricSetting& setting) {
+  for (PodState& pod : job.pods) propose(job, pod, setting);
+}
+
+bool any_gpu_named(const PodFabric& pod,
+                   std::initializer_list<std::string_view> words) {
+  return pod.gpus &&
+         std::any_of(pod.gpus->begin(), pod.gpus->end(), [&](auto& gpu) {
+           return std::any_of(words.begin(), words.end(), [&](auto word) {
+             return gpu.name.find(word) != std::string::npos;
+           });
+         });
+}
+
+// "550.40.07" < "550.54.15"; false if unknown.
+bool driver_before(const std::string& driver, int64_t major, int64_t minor,
+                   int64_t patch) {
+  const auto parts = split(driver, '.');
+  const std::array wanted = {major, minor, patch};
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    const auto number =
+        i < parts.size() ? parse_integer(parts[i]) : std::nullopt;
+    if (!number) return false;
+    if (*number != wanted[i]) return *number < wanted[i];
+  }
+  return false;
+}
+
+bool consumer_card_bug(const PodState& pod) {
+  return pod.facts->gpus && pod.facts->gpus->size() > 1 &&
+         any_gpu_named(*pod.facts, {"RTX 40"}) &&
+         driver_before(pod.facts->gpu_driver, 550, 40, 7);
+}
+
+void set_p2p_and_nvls(Job& job) {
+  if (const PodState* pod = first_pod(job, [](const PodState& p) {
+        return no(p.facts->multicast) && yes(p.facts->nvswitch);
+      })) {
+    on_all(job, {"NCCL",
+                 "NCCL_NVLS_ENABLE",
+                 "0",
+                 "the multicast probe fails on a machine with NVSwitch",
+                 "in " + pod->plan.name,
+                 Confidence::kProven,
+                 "NCCL guide, NCCL_NVLS_ENABLE",
+                 "NVLS, and an error or hang",
+                 {"NCCL_CUMEM_ENABLE=0: takes more away than needed"}});
+  }
+  const PodState* wrong_copy =
+      first_pod(job, [](const PodState& p) { return no(p.facts->p2p_works); });
+  const PodState* old_driver = first_pod(job, consumer_card_bug);
+  if (wrong_copy == nullptr && old_driver == nullptr) return;
+  const PodState& pod = wrong_copy != nullptr ? *wrong_copy : *old_driver;
+  on_all(job,
+         {"NCCL",
+          "NCCL_P2P_DISABLE",
+          "1",
+          wrong_copy != nullptr
+              ? "a copy between GPUs gives wrong bytes or hangs"
+              : "RTX 40 cards need driver 550.40.07 for peer to peer",
+          "in " + pod.plan.name + ", driver " + pod.facts->gpu_driver,
+          wrong_copy != nullptr ? Confidence::kProven : Confidence::kLikely,
+          "huggingface/accelerate utils/environment.py",
+          "P2P",
+          {"NCCL_IB_DISABLE=1: RDMA has no part in this"}});
+}
+
+void set_cumem_and_mnnvl(Job& job) {
+  if (first_pod(job, [](const PodState& p) {
+        return no(p.facts->cumem_host) && p.version &&
+               *p.version >= kCumemHost && *p.version < kCumemHostFallback;
+      })) {
+    on_all(job, {"NCCL",
+                 "NCCL_CUMEM_HOST_ENABLE",
+                 "0",
+                 "cuMem host memory does not work in the container, and NCCL "
+                 "falls back by itself only since 2.26.5",
+                 "cuMem host probe",
+                 Confidence::kProven,
+                 "NCCL 2.24 and 2.26.5 release notes",
+                 "an error at start",
+                 {"NCCL_CUMEM_ENABLE=0: also switches NVLS off"}});
+  }
+  const PodState* pod = first_pod(job, [](const PodState& p) {
+    return no(p.facts->imex_channel) &&
+           any_gpu_named(*p.facts, {"GB200", "GB300"}) &&
+           p.assumed_version() >= kMnnvlFatal;
+  });
+  if (pod == nullptr) return;
+  on_all(job, {"NCCL",
+               "NCCL_MNNVL_ENABLE",
+               "0",
+               "there is no IMEX channel in the pod, and NCCL since 2.27 "
+               "stops when multi-node NVLink fails",
+               "/dev/nvidia-caps-imex-channels in " + pod->plan.name,
+               Confidence::kLikely,
+               "NCCL 2.27 release notes",
+               "an error at start",
+               {}});
+  report(job, pod,
+         {Severity::kWarning, "imex_missing",
+          "multi-node NVLink is switched off: the pod has no IMEX channel, so "
+          "traffic between trays goes over the network",
+          "", "request a ComputeDomain (DRA) or mount the IMEX channel"});
+}
+
+void check_gdr(Job& job, PodState& pod) {
+  const PodFabric& facts = *pod.facts;
+  const bool verbs = job.transport == Transport::kInfiniBand ||
+                     job.transport == Transport::kRoce;
+  if (!verbs || job.profile == Profile::kRl || !facts.gpus ||
+      facts.gpus->empty()) {
+    return;
+  }
+  if (no(facts.peermem) && no(facts.dmabuf)) {
+    report(job, &pod,
+           {Severity::kWarning, "gdr_missing",
+            "GPUDirect RDMA does not work: neither nvidia_peermem nor DMA-BUF "
+            "is there, so data goes through host memory",
+            "",
+            "load nvidia_peermem on the node, or use the open GPU driver "
+            "with DMA-BUF"});
+  } else if (yes(facts.peermem) && no(facts.memory_peers) &&
+             !yes(facts.dmabuf) && pod.version &&
+             *pod.version < kPeermemModule) {
+    report(job, &pod,
+           {Severity::kWarning, "gdr_unseen",
+            "NCCL " + pod.version->text() +
+                " cannot see nvidia_peermem on this kernel and runs without "
+                "GPUDirect RDMA",
+            "NVIDIA/nccl#1676", "use NCCL 2.23 or later"});
+  }
+  if (yes(facts.acs) && !yes(facts.virtual_machine)) {
+    report(job, &pod,
+           {Severity::kWarning, "acs_on",
+            "PCIe ACS sends GPU-adapter traffic through the root complex: "
+            "GPUDirect RDMA is slow or hangs",
+            "NVIDIA/nccl#928", "disable ACS on the node's PCIe switches"});
+  }
+  if (!flat_topology(facts, pod.ports) || effective(facts, "NCCL_TOPO_FILE")) {
+    return;
+  }
+  if (yes(facts.gdr_verified)) {
+    propose(job, pod,
+            {"NCCL",
+             "NCCL_NET_GDR_LEVEL",
+             "SYS",
+             "the machine shows a flat PCI topology, for which NCCL switches "
+             "GPUDirect RDMA off, but a GPUDirect write worked",
+             "all GPU-adapter paths are PHB or SYS",
+             Confidence::kProven,
+             "NCCL src/graph/paths.cc; Azure/aks-rdma-infiniband#36",
+             "no GPUDirect RDMA",
+             {"unset: data would go through host memory"}});
+  } else {
+    report(job, &pod,
+           {Severity::kWarning, "topology_flat",
+            "no adapter is near a GPU as far as /sys shows (a virtual "
+            "machine?): NCCL will not use GPUDirect RDMA",
+            "",
+            "mount the vendor's topology file and set NCCL_TOPO_FILE; or "
+            "NCCL_NET_GDR_LEVEL=SYS after muster fabric bench has shown "
+            "that GPUDirect writes work"});
+  }
+}
+
+void check_limits(Job& job, PodState& pod) {
+  const PodFabric& facts = *pod.facts;
+  const bool gpus = facts.gpus && facts.gpus->size() > 1;
+  if (facts.shm_bytes >= 0 && facts.shm_bytes < kSmallShm && gpus) {
+    report(
+        job, &pod,
+        {Severity::kWarning, "shm_small",
+         "/dev/shm has " + human_bytes(static_cast<uint64_t>(facts.shm_bytes)) +
+             ": NCCL and data loaders need more",
+         "", "mount an emptyDir with medium: Memory at /dev/shm"});
+  }
+  const bool rdma = job.transport == Transport::kInfiniBand ||
+                    job.transport == Transport::kRoce ||
+                    job.transport == Transport::kEfa;
+  if (rdma && facts.memlock_bytes >= 0 && facts.memlock_bytes < kSmallMemlock) {
+    report(
+        job, &pod,
+        {Severity::kWarning, "memlock_small",
+         "at most " + human_bytes(static_cast<uint64_t>(facts.memlock_bytes)) +
+             " of memory can be locked: RDMA registration will fail",
+         "RLIMIT_MEMLOCK",
+         "set the container runtime's memlock limit to "
+         "unlimited, or add capability IPC_LOCK"});
+  }
+}
+
+}  // namespace
+
+void set_gpu(Job& job) {
+  set_p2p_and_nvls(job);
+  set_cumem_and_mnnvl(job);
+  for (PodState& pod : job.pods) {
+    check_gdr(job, pod);
+    check_limits(job, pod);
+    if (no(pod.facts->cross_rail)) {
+      propose(job, pod,
+              {"NCCL",
+               "NCCL_CROSS_NIC",
+               "0",
+               "adapters of different rails do not reach each other",
+               "reachability test",
+               Confidence::kProven,
+               "NVIDIA/nccl#2345",
+               "2: crosses rails where it seems better",
+               {}});
+    }
+    if (pod.version && *pod.version >= NcclVersion{2, 29, 2} &&
+        *pod.version < NcclVersion{2, 30, 3} &&
+        effective(*pod.facts, "NCCL_COMM_ID")) {
+      report(job, &pod,
+             {Severity::kWarning, "comm_id_bug",
+              "NCCL " + pod.version->text() +
+                  " matches IPv4 subnets the wrong way round: NCCL_COMM_ID "
+                  "makes it choose a wrong interface",
+              "NCCL src/os/linux.cc",
+              "use NCCL 2.30.3, or rendezvous without "
+              "NCCL_COMM_ID"});
+    }
+  }
+}
+
+}  // namespace muster

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fabric/job_state.h"
+
+#include <algorithm>
+
+#include "fabric/effective.h"
+
+namespace muster {
+
+std::string_view transport_name(Transport transport) {
+  switch (transport) {
+    case Transport::kTcp:
+      return "TCP";
+    case Transport::kInfiniBand:
+      return "InfiniBand";
+    case Transport::kRoce:
+      return "RoCE";
+    case Transport::kEfa:
+      return "EFA";
+    case Transport::kSlingshot:
+      return "Slingshot";
+    case Transport::kTcpx:
+      return "GPUDirect-TCPX";
+    case Transport::kUnknown:
+      break;
+  }
+  return "unknown";
+}
+
+void report(Job& job, const PodState* pod, Finding finding) {
+  const std::string name = pod == nullptr ? "" : pod->plan.name;
+  for (Job::Seen& seen : job.findings) {
+    if (seen.finding.code != finding.code ||
+        seen.finding.text != finding.text) {
+      continue;
+    }
+    const bool known =
+        std::find(seen.pods.begin(), seen.pods.end(), name) != seen.pods.end();
+    if (!known && !name.empty()) seen.pods.push_back(name);
+    return;
+  }
+  Job::Seen seen{std::move(finding), {}};
+  if (!name.empty()) seen.pods.push_back(name);
+  job.findings.push_back(std::move(seen));
+}
+
+void propose(Job& job, PodState& pod, FabricSetting setting) {
+  const auto same_name = [&](const auto& other) {
+    return other.name == setting.name;
+  };
+  auto& settings = pod.plan.settings;
+  auto& kept = pod.plan.kept;
+  if (std::any_of(settings.begin(), settings.end(), same_name)) return;
+  if (std::any_of(kept.begin(), kept.end(), same_name)) return;
+  const auto users = effective(*pod.facts, setting.name);
+  if (!users) {
+    settings.push_back(std::move(setting));
+    return;
+  }
+  if (users->value != setting.value) {
+    report(job, &pod,
+           {Severity::kWarning, "user_value_kept",
+            setting.name + "=" + users->value + " (" + users->origin +
+                ") is kept; muster would set " + setting.value + ", because " +
+                setting.reason,
+            setting.evidence, "unset it to get " + setting.value});
+  }
+  setting.rejected.push_back(setting.value + ": the user's own value wins");
+  setting.value = users->value;
+  setting.reason = "set by the user";
+  setting.evidence = users->origin;
+  kept.push_back(std::move(setting));
+}
+
+}  // namespace muster

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <set>
+
+#include "base/text.h"
+#include "fabric/lint.h"
+#include "fabric/name_list.h"
+
+namespace muster {
+
+namespace {
+
+void warn(Job& job, const PodState& pod, const char* code, std::string text,
+          std::string remedy) {
+  report(job, &pod,
+         {Severity::kWarning, code, std::move(text), "", std::move(remedy)});
+}
+
+std::vector<std::string> known_names(const PodState& pod, bool adapters) {
+  std::vector<std::string> names;
+  if (adapters && pod.facts->hcas) {
+    for (const auto& hca : *pod.facts->hcas) names.push_back(hca.name);
+  }
+  if (!adapters && pod.facts->netdevs) {
+    for (const auto& netdev : *pod.facts->netdevs) names.push_back(netdev.name);
+  }
+  return names;
+}
+
+void lint_grammar(Job& job, PodState& pod, const std::string& name,
+                  const std::string& value, const NameList& list) {
+  std::set<std::string> seen;
+  for (const auto& entry : list.entries) {
+    if (entry.name.find_first_of("^=") != std::string::npos) {
+      warn(job, pod, "lint_list_sign",
+           name + "=" + value +
+               ": ^ and = count at the start of the whole value only; \"" +
+               entry.name + "\" matches nothing",
+           "write ^ or = once, in front");
+    }
+    const std::string text = entry.name + ":" + std::to_string(entry.port);
+    if (!seen.insert(text).second) {
+      warn(job, pod, "lint_duplicate", name + " names " + entry.name + " twice",
+           "another adapter was likely meant");
+    }
+  }
+}
+
+void lint_prefixes(Job& job, PodState& pod, const std::string& name,
+                   const NameList& list,
+                   const std::vector<std::string>& names) {
+  if (list.exact) return;
+  for (const auto& entry : list.entries) {
+    std::vector<std::string> more;
+    bool itself = false;
+    for (const std::string& known : names) {
+      itself = itself || known == entry.name;
+      if (known != entry.name && known.starts_with(entry.name)) {
+        more.push_back(known);
+      }
+    }
+    if (!itself || more.empty()) continue;
+    warn(job, pod, "lint_prefix",
+         name + ": " + entry.name + " also matches " + join(more, ", ") +
+             ", because names match by their beginning",
+         "put = in front of the whole value");
+  }
+}
+
+void lint_matches(Job& job, PodState& pod, const std::string& name,
+                  const std::string& value, const NameList& list,
+                  const std::vector<std::string>& names) {
+  if (names.empty()) return;
+  const bool any = std::any_of(names.begin(), names.end(), [&](auto& known) {
+    return admits(list, known);
+  });
+  if (!any) {
+    warn(job, pod, "lint_matches_nothing",
+         name + "=" + value + " matches none of " + join(names, ", "),
+         "correct the names, or remove it");
+    return;
+  }
+  if (list.exclude) return;
+  for (const auto& entry : list.entries) {
+    const bool found = std::any_of(
+        names.begin(), names.end(),
+        [&](auto& known) { return entry_matches(entry, list.exact, known); });
+    if (found || entry.name.find_first_of("^=") != std::string::npos) continue;
+    warn(job, pod, "lint_missing_name",
+         name + ": there is no " + entry.name + " in this pod",
+         "device names differ between nodes: give each pod its own list");
+  }
+}
+
+void lint_ports(Job& job, PodState& pod, const NameList& list) {
+  for (const PortView& view : pod.ports) {
+    if (view.usable || !admits(list, view.hca->name, view.port->number)) {
+      continue;
+    }
+    warn(job, pod, "lint_unusable_port",
+         "NCCL_IB_HCA names " + view.name() +
+             ", which is not usable: " + view.reason,
+         "leave it out");
+  }
+}
+
+void lint_interfaces(Job& job, PodState& pod, const std::string& value,
+                     const NameList& list) {
+  const bool keeps_lo_out =
+      std::any_of(list.entries.begin(), list.entries.end(),
+                  [](auto& entry) { return entry.name.starts_with("lo"); });
+  if (list.exclude && !keeps_lo_out) {
+    warn(job, pod, "lint_readmits_lo",
+         "NCCL_SOCKET_IFNAME=" + value +
+             " replaces NCCL's own exclusions: lo and docker are allowed again",
+         "NCCL_SOCKET_IFNAME=^lo,docker or the name of the interface");
+  }
+  const auto taken = nccl_interfaces(*pod.facts, pod.assumed_version(), value);
+  if (taken.empty() || pod.primary.name.empty()) return;
+  if (std::find(taken.begin(), taken.end(), pod.primary.name) != taken.end()) {
+    return;
+  }
+  warn(job, pod, "lint_other_interface",
+       "NCCL_SOCKET_IFNAME=" + value + " chooses " + taken.front() +
+           ", and the peers use " + pod.primary.name,
+       "NCCL_SOCKET_IFNAME==" + pod.primary.name);
+}
+
+}  // namespace
+
+void lint_lists(Job& job, PodState& pod, const std::string& name,
+                const std::string& value) {
+  const bool adapters = name == "NCCL_IB_HCA";
+  if (!adapters && name != "NCCL_SOCKET_IFNAME") return;
+  const NameList list = parse_name_list(value);
+  const auto names = known_names(pod, adapters);
+  lint_grammar(job, pod, name, value, list);
+  lint_prefixes(job, pod, name, list, names);
+  lint_matches(job, pod, name, value, list, names);
+  if (!adapters) lint_interfaces(job, pod, value, list);
+  if (adapters && !list.exclude) lint_ports(job, pod, list);
+  if (list.entries.size() > 32) {
+    warn(job, pod, "lint_long_list",
+         name + " has more than 32 entries: NCCL keeps 32",
+         "shorten it, for example by a common prefix");
+  }
+}
+
+}  // namespace muster

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// UCX, Open MPI, libfabric, MPICH and Intel MPI: kept off RDMA where the job
+// cannot use it everywhere, kept on the chosen adapters where NCCL is, and
+// otherwise left alone. Sources: Open MPI documentation (TCP, InfiniBand and
+// RoCE), UCX FAQ, libfabric fi_tcp(7), Intel MPI reference. Pure.
+#include <algorithm>
+
+#include "base/text.h"
+#include "fabric/effective.h"
+#include "fabric/job_state.h"
+
+namespace muster {
+
+namespace {
+
+bool is_family(const PodState& pod, std::string_view family) {
+  return pod.facts->mpi.family == family;
+}
+
+bool old_open_mpi(const PodState& pod) {
+  const std::string& version = pod.facts->mpi.version;
+  return !version.empty() && version[0] <= '4';
+}
+
+const char* shm_btl(const PodState& pod) {
+  return old_open_mpi(pod) ? "vader" : "sm";
+}
+
+// Adapters that an MPI library would find by itself in some pod.
+bool mpi_sees_rdma(const Job& job) {
+  return std::any_of(job.pods.begin(), job.pods.end(), [](auto& pod) {
+    return std::any_of(pod.ports.begin(), pod.ports.end(), [](auto& view) {
+      return view.nccl_sees || view.usable;
+    });
+  });
+}
+
+// Interfaces that Open MPI would offer to its peers beside the right one.
+bool has_decoys(const PodState& pod) {
+  if (!pod.facts->netdevs || pod.primary.name.empty()) return false;
+  return std::any_of(
+      pod.facts->netdevs->begin(), pod.facts->netdevs->end(), [&](auto& dev) {
+        const NetdevClass kind = netdev_class(dev);
+        return dev.name != pod.primary.name &&
+               (kind == NetdevClass::kBridge || kind == NetdevClass::kUsable ||
+                kind == NetdevClass::kLinkLocal);
+      });
+}
+
+void set(Job& job, PodState& pod, const char* library, const char* name,
+         std::string value, const std::string& reason, const char* source) {
+  FabricSetting setting{
+      library,
+      name,
+      std::move(value),
+      reason,
+      job.transport == Transport::kTcp ? pod.primary.reason : pod.list_reason,
+      Confidence::kLikely,
+      source};
+  setting.alone = "its own choice among all devices";
+  propose(job, pod, setting);
+}
+
+void set_tcp_open_mpi(Job& job, PodState& pod, const std::string& reason) {
+  const char* source = "Open MPI documentation, TCP and mca parameters";
+  set(job, pod, "Open MPI", "OMPI_MCA_pml", "ob1", reason, source);
+  set(job, pod, "Open MPI", "OMPI_MCA_btl",
+      std::string("tcp,self,") + shm_btl(pod), reason, source);
+}
+
+void set_tcp_ucx(Job& job, PodState& pod, const std::string& reason) {
+  const bool cuda = yes(pod.facts->ucx.cuda_aware);
+  set(job, pod, "UCX", "UCX_TLS",
+      cuda ? "tcp,self,sm,cuda_copy,cuda_ipc" : "tcp,self,sm", reason,
+      "UCX FAQ, UCX_TLS");
+  if (!pod.primary.name.empty()) {
+    set(job, pod, "UCX", "UCX_NET_DEVICES", pod.primary.name, reason,
+        "UCX FAQ, UCX_NET_DEVICES");
+  }
+}
+
+void set_tcp_libfabric(Job& job, PodState& pod, const std::string& reason) {
+  set(job, pod, "libfabric", "FI_PROVIDER", "tcp", reason, "fi_tcp(7)");
+  if (!pod.primary.name.empty()) {
+    set(job, pod, "libfabric", "FI_TCP_IFACE", pod.primary.name, reason,
+        "fi_tcp(7)");
+  }
+}
+
+void set_tcp(Job& job, PodState& pod) {
+  const std::string reason =
+      job.profile == Profile::kTcp
+          ? "profile tcp"
+          : "MPI would use adapters that not every pod has";
+  if (is_family(pod, "openmpi") || pod.facts->mpi.family.empty()) {
+    set_tcp_open_mpi(job, pod, reason);
+    set_tcp_ucx(job, pod, reason);
+  } else if (is_family(pod, "intel")) {
+    set(job, pod, "Intel MPI", "I_MPI_OFI_PROVIDER", "tcp", reason,
+        "Intel MPI reference, I_MPI_OFI_PROVIDER");
+    set_tcp_libfabric(job, pod, reason);
+  } else {
+    set_tcp_ucx(job, pod, reason);
+    set_tcp_libfabric(job, pod, reason);
+  }
+}
+
+void set_interface(Job& job, PodState& pod) {
+  const bool ours = is_family(pod, "openmpi") || pod.facts->mpi.family.empty();
+  if (!ours || !has_decoys(pod)) return;
+  const std::string reason =
+      "Open MPI offers the addresses of all interfaces to its peers";
+  const char* source = "Open MPI documentation, btl_tcp_if_include";
+  set(job, pod, "Open MPI", "OMPI_MCA_btl_tcp_if_include", pod.primary.name,
+      reason, source);
+}
+
+// What to write on an mpirun line that muster does not start.
+void add_mpirun_args(Job& job) {
+  const PodState& pod = job.pods.front();
+  auto& args = job.mpirun_args;
+  const std::string& name = pod.primary.name;
+  if (is_family(pod, "intel")) {
+    args = {"-genv", "I_MPI_OFI_PROVIDER", "tcp"};
+    if (!name.empty()) args.insert(args.end(), {"-genv", "FI_TCP_IFACE", name});
+  } else if (is_family(pod, "mpich") || is_family(pod, "mvapich")) {
+    args = {"-genv", "FI_PROVIDER", "tcp", "-genv", "UCX_TLS", "tcp,self,sm"};
+    if (!name.empty()) args.insert(args.end(), {"-iface", name});
+  } else {
+    args = {"--mca", "pml", "ob1",
+            "--mca", "btl", std::string("tcp,self,") + shm_btl(pod)};
+    if (!name.empty()) {
+      args.insert(args.end(), {"--mca", "btl_tcp_if_include", name});
+    }
+  }
+}
+
+void set_rdma(Job& job, PodState& pod) {
+  std::vector<std::string> devices;
+  bool mellanox = true;
+  for (const PortView& view : pod.ports) {
+    if (!view.chosen) continue;
+    devices.push_back(view.hca->name + ":" + std::to_string(view.port->number));
+    mellanox = mellanox && (view.hca->driver.empty() ||
+                            view.hca->driver.starts_with("mlx"));
+  }
+  if (!pod.list_reason.empty() && !devices.empty() &&
+      !is_family(pod, "intel")) {
+    set(job, pod, "UCX", "UCX_NET_DEVICES", join(devices, ","),
+        "the same adapters as NCCL: " + pod.list_reason,
+        "UCX FAQ, UCX_NET_DEVICES");
+  }
+  if (mellanox || !is_family(pod, "openmpi")) return;
+  if (job.profile == Profile::kRdma) {
+    set(job, pod, "Open MPI", "OMPI_MCA_opal_common_ucx_devices", "any",
+        "Open MPI prefers UCX for mlx adapters only, and these are others",
+        "ompi opal/mca/common/ucx/common_ucx.c");
+    return;
+  }
+  report(job, &pod,
+         {Severity::kInfo, "mpi_over_tcp",
+          "Open MPI uses UCX by itself for mlx adapters only: its own traffic "
+          "goes over TCP here",
+          "ompi opal/mca/common/ucx/common_ucx.c",
+          "profile rdma, or --mca opal_common_ucx_devices any"});
+}
+
+void check_cuda_aware(Job& job, const PodState& pod) {
+  const bool gpus = pod.facts->gpus && !pod.facts->gpus->empty();
+  if (!gpus || !no(pod.facts->mpi.cuda_aware)) return;
+  report(job, &pod,
+         {Severity::kInfo, "mpi_not_cuda_aware",
+          "the MPI library is not CUDA-aware: GPU buffers must not be passed "
+          "to MPI calls",
+          "asked from the library", "NCCL is not concerned"});
+}
+
+}  // namespace
+
+void set_mpi(Job& job) {
+  const bool hide_rdma =
+      job.transport == Transport::kTcp && mpi_sees_rdma(job) &&
+      !std::all_of(job.pods.begin(), job.pods.end(),
+                   [](auto& pod) { return pod.tcp_by_user; });
+  for (PodState& pod : job.pods) {
+    check_cuda_aware(job, pod);
+    if (hide_rdma) set_tcp(job, pod);
+    if (job.transport == Transport::kTcp) set_interface(job, pod);
+    if (job.transport == Transport::kInfiniBand ||
+        job.transport == Transport::kRoce) {
+      set_rdma(job, pod);
+    }
+  }
+  if (job.transport == Transport::kTcp) add_mpirun_args(job);
+}
+
+}  // namespace muster

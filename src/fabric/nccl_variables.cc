@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fabric/nccl_variables.h"
+
+#include <iterator>
+
+namespace muster {
+
+namespace {
+
+constexpr NcclVersion kOld{2, 0, 0};
+constexpr bool kDebug = true;
+
+constexpr NcclVariable kVariables[] = {
+    {"NCCL_ALGO", kOld, 0, -1, kDebug},
+    {"NCCL_ALLOC_P2P_NET_LL_BUFFERS", {2, 14, 0}, 0, 1},
+    {"NCCL_BUFFSIZE", kOld, 1, INT64_MAX, kDebug},
+    {"NCCL_CHECKS_DISABLE", kOld, 0, 1, kDebug},
+    {"NCCL_CHECK_POINTERS", kOld, 0, 1, kDebug},
+    {"NCCL_CGA_CLUSTER_SIZE", {2, 16, 0}, 0, 8},
+    {"NCCL_COLLNET_ENABLE", kOld, 0, 1},
+    {"NCCL_COMM_BLOCKING", {2, 14, 0}, 0, 1, kDebug},
+    {"NCCL_COMM_ID", kOld},
+    {"NCCL_COMM_SPLIT_SHARE_RESOURCES", {2, 18, 0}, 0, 1, kDebug},
+    {"NCCL_CONF_FILE", {2, 23, 0}},
+    {"NCCL_CROSS_NIC", kOld, 0, 2},
+    {"NCCL_CUMEM_ENABLE", {2, 18, 0}, -2, 1, kDebug},
+    {"NCCL_CUMEM_HOST_ENABLE", {2, 23, 0}, -1, 1, kDebug},
+    {"NCCL_DEBUG", kOld},
+    {"NCCL_DEBUG_FILE", kOld},
+    {"NCCL_DEBUG_SUBSYS", kOld},
+    {"NCCL_DEBUG_TIMESTAMP_FORMAT", {2, 26, 0}},
+    {"NCCL_DEBUG_TIMESTAMP_LEVELS", {2, 26, 0}},
+    {"NCCL_DMABUF_ENABLE", {2, 13, 0}, 0, 1, kDebug},
+    {"NCCL_GDRCOPY_ENABLE", kOld, 0, 1},
+    {"NCCL_GRAPH_DUMP_FILE", kOld},
+    {"NCCL_GRAPH_FILE", kOld},
+    {"NCCL_GRAPH_MIXING_SUPPORT", kOld, 0, 1},
+    {"NCCL_GRAPH_REGISTER", kOld, 0, 1},
+    {"NCCL_HOSTID", kOld},
+    {"NCCL_IB_ADAPTIVE_ROUTING", {2, 16, 0}, 0, 1},
+    {"NCCL_IB_ADDR_FAMILY", {2, 21, 0}},
+    {"NCCL_IB_ADDR_RANGE", {2, 21, 0}},
+    {"NCCL_IB_AR_THRESHOLD", kOld, 0, INT64_MAX},
+    {"NCCL_IB_CUDA_SUPPORT", kOld, 0, 1},
+    {"NCCL_IB_DATA_DIRECT", {2, 27, 0}, 0, 1},
+    {"NCCL_IB_DEVICE_PCI_ORDER", {2, 29, 0}, 0, 1},
+    {"NCCL_IB_DISABLE", kOld, 0, 1, kDebug},
+    {"NCCL_IB_ECE_ENABLE", {2, 19, 0}, 0, 1},
+    {"NCCL_IB_FIFO_TC", {2, 22, 0}, 0, 255},
+    {"NCCL_IB_GID_INDEX", kOld, -1, 65535},
+    {"NCCL_IB_HCA", kOld},
+    {"NCCL_IB_MERGE_NICS", {2, 20, 0}, 0, 1},
+    {"NCCL_IB_MERGE_VFS", kOld, 0, 1},
+    {"NCCL_IB_PCI_RELAXED_ORDERING", kOld, 0, 2},
+    {"NCCL_IB_PKEY", kOld, 0, 65535},
+    {"NCCL_IB_QPS_PER_CONNECTION", kOld, 1, 128},
+    {"NCCL_IB_RETRY_CNT", kOld, 0, 7},
+    {"NCCL_IB_RETURN_ASYNC_EVENTS", {2, 23, 0}, 0, 1},
+    {"NCCL_IB_ROCE_VERSION_NUM", {2, 21, 0}, 1, 2},
+    {"NCCL_IB_ROUTABLE_FLID_GID_INDEX", {2, 22, 0}, 0, 65535},
+    {"NCCL_IB_SL", kOld, 0, 15},
+    {"NCCL_IB_SPLIT_DATA_ON_QPS", {2, 18, 0}, 0, 1},
+    {"NCCL_IB_SUBNET_AWARE_ROUTING", {2, 30, 7}, 0, 1},
+    {"NCCL_IB_TC", kOld, 0, 255},
+    {"NCCL_IB_TIMEOUT", kOld, 1, 31},
+    {"NCCL_IB_USE_INLINE", kOld, 0, 1},
+    {"NCCL_IBEXT_DISABLE", kOld, 0, 1},
+    {"NCCL_IGNORE_CPU_AFFINITY", kOld, 0, 1},
+    {"NCCL_IGNORE_DISABLED_P2P", kOld, 0, 2, kDebug},
+    {"NCCL_IGNORE_NET_MISMATCH", {2, 30, 0}, 0, 1},
+    {"NCCL_IPC_USE_ABSTRACT_SOCKET", {2, 29, 0}, 0, 1},
+    {"NCCL_L1_SHARED_MEMORY_CARVEOUT", kOld, 0, 100},
+    {"NCCL_LAUNCH_MODE", kOld},
+    {"NCCL_LAUNCH_ORDER_IMPLICIT", {2, 26, 0}, 0, 1},
+    {"NCCL_LL128_BUFFSIZE", kOld, 1, INT64_MAX},
+    {"NCCL_LL_BUFFSIZE", kOld, 1, INT64_MAX},
+    {"NCCL_LOCAL_REGISTER", {2, 19, 0}, 0, 2},
+    {"NCCL_MAX_CTAS", {2, 17, 0}, 1, 64},
+    {"NCCL_MAX_NCHANNELS", kOld, 1, 64},
+    {"NCCL_MAX_NRINGS", kOld, 1, 64},
+    {"NCCL_MIN_CTAS", {2, 17, 0}, 1, 64},
+    {"NCCL_MIN_NCHANNELS", kOld, 1, 64},
+    {"NCCL_MIN_NRINGS", kOld, 1, 64},
+    {"NCCL_MNNVL_CLIQUE_ID", {2, 25, 0}},
+    {"NCCL_MNNVL_ENABLE", {2, 20, 0}, 0, 2},
+    {"NCCL_MNNVL_UUID", {2, 25, 0}},
+    {"NCCL_MULTI_RANK_GPU_ENABLE", {2, 30, 0}, 0, 1},
+    {"NCCL_NCHANNELS_PER_NET_PEER", kOld, 1, 64},
+    {"NCCL_NET", kOld},
+    {"NCCL_NETDEVS_POLICY", {2, 28, 0}},
+    {"NCCL_NET_DISABLE_INTRA", kOld, 0, 1},
+    {"NCCL_NET_FORCE_FLUSH", kOld, 0, 1},
+    {"NCCL_NET_FORCE_MERGE", {2, 24, 0}},
+    {"NCCL_NET_GDR_C2C", {2, 26, 0}, 0, 1},
+    {"NCCL_NET_GDR_LEVEL", kOld},
+    {"NCCL_NET_GDR_READ", kOld, 0, 1},
+    {"NCCL_NET_MERGE_LEVEL", {2, 24, 0}},
+    {"NCCL_NET_MERGE_POLICY", {2, 30, 7}},
+    {"NCCL_NET_OVERHEAD", kOld, -1, INT64_MAX},
+    {"NCCL_NET_PLUGIN", kOld},
+    {"NCCL_NET_SHARED_BUFFERS", kOld, 0, 1},
+    {"NCCL_NET_SHARED_COMMS", kOld, 0, 1},
+    {"NCCL_NSOCKS_PERTHREAD", kOld, 1, 64},
+    {"NCCL_NTHREADS", kOld, 1, 1024},
+    {"NCCL_NVB_DISABLE", kOld, 0, 1, kDebug},
+    {"NCCL_NVLSTREE_MAX_CHUNKSIZE", {2, 18, 0}, 1, INT64_MAX},
+    {"NCCL_NVLS_CHUNKSIZE", {2, 18, 0}, 1, INT64_MAX},
+    {"NCCL_NVLS_ENABLE", {2, 17, 0}, 0, 2, kDebug},
+    {"NCCL_OOB_NET_ENABLE", {2, 23, 0}, 0, 1},
+    {"NCCL_OOB_NET_IFNAME", {2, 23, 0}},
+    {"NCCL_P2P_DIRECT_DISABLE", kOld, 0, 1, kDebug},
+    {"NCCL_P2P_DISABLE", kOld, 0, 1, kDebug},
+    {"NCCL_P2P_LEVEL", kOld},
+    {"NCCL_P2P_LL_THRESHOLD", kOld, 0, INT64_MAX},
+    {"NCCL_P2P_NET_CHUNKSIZE", kOld, 1, INT64_MAX},
+    {"NCCL_P2P_PCI_CHUNKSIZE", kOld, 1, INT64_MAX},
+    {"NCCL_P2P_NVL_CHUNKSIZE", kOld, 1, INT64_MAX},
+    {"NCCL_P2P_READ_ENABLE", kOld, -2, 1},
+    {"NCCL_P2P_USE_CUDA_MEMCPY", kOld, 0, 1},
+    {"NCCL_PROFILER_PLUGIN", {2, 23, 0}},
+    {"NCCL_PROGRESS_APPENDOP_FREQ", kOld, 0, INT64_MAX},
+    {"NCCL_PROTO", kOld, 0, -1, kDebug},
+    {"NCCL_PXN_C2C", {2, 28, 0}, 0, 1},
+    {"NCCL_PXN_DISABLE", kOld, 0, 1, kDebug},
+    {"NCCL_RAS_ADDR", {2, 24, 0}},
+    {"NCCL_RAS_ENABLE", {2, 24, 0}, 0, 1},
+    {"NCCL_RAS_TIMEOUT_FACTOR", {2, 24, 0}, 1, INT64_MAX},
+    {"NCCL_RUNTIME_CONNECT", {2, 22, 0}, 0, 1},
+    {"NCCL_SET_THREAD_NAME", kOld, 0, 1},
+    {"NCCL_SET_STACK_SIZE", kOld, 0, 1},
+    {"NCCL_SHM_DISABLE", kOld, 0, 1, kDebug},
+    {"NCCL_SHM_USE_CUDA_MEMCPY", kOld, 0, 1},
+    {"NCCL_SHM_MEMCPY_MODE", kOld, 1, 3},
+    {"NCCL_SHM_LOCALITY", kOld, 1, 2},
+    {"NCCL_SINGLE_PROC_MEM_REG_ENABLE", {2, 24, 0}, 0, 1},
+    {"NCCL_SINGLE_RING_THRESHOLD", kOld, 0, INT64_MAX},
+    {"NCCL_SOCKET_FAMILY", kOld},
+    {"NCCL_SOCKET_IFNAME", kOld},
+    {"NCCL_SOCKET_NTHREADS", kOld, 1, 16},
+    {"NCCL_SOCKET_RETRY_CNT", {2, 24, 0}, 0, INT64_MAX},
+    {"NCCL_SOCKET_RETRY_SLEEP_MSEC", {2, 24, 0}, 0, INT64_MAX},
+    {"NCCL_THREAD_THRESHOLDS", kOld},
+    {"NCCL_TOPO_DUMP_FILE", kOld},
+    {"NCCL_TOPO_FILE", kOld},
+    {"NCCL_TREE_THRESHOLD", kOld, 0, INT64_MAX},
+    {"NCCL_TUNER_CONFIG_PATH", kOld},
+    {"NCCL_TUNER_PLUGIN", {2, 19, 0}},
+    {"NCCL_WARN_ENABLE_DEBUG_INFO", kOld, 0, 1},
+    {"NCCL_WIN_ENABLE", {2, 27, 0}, 0, 1},
+    {"NCCL_WORK_ARGS_BYTES", {2, 20, 0}, 0, INT64_MAX},
+    {"NCCL_WORK_FIFO_BYTES", kOld, 0, INT64_MAX},
+    {"NCCL_WORK_FIFO_DEPTH", kOld, 0, INT64_MAX},
+};
+
+}  // namespace
+
+const NcclVariable* find_nccl_variable(std::string_view name) {
+  for (const NcclVariable& variable : kVariables) {
+    if (name == variable.name) return &variable;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> nccl_variable_names() {
+  std::vector<std::string> names;
+  for (const NcclVariable& variable : kVariables) {
+    names.emplace_back(variable.name);
+  }
+  return names;
+}
+
+}  // namespace muster

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// NCCL versions and the few behaviours that change with them. Pure.
+#pragma once
+
+#include <compare>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace muster {
+
+struct NcclVersion {
+  int major = 0;
+  int minor = 0;
+  int patch = 0;
+  auto operator<=>(const NcclVersion&) const = default;
+  [[nodiscard]] std::string text() const;
+};
+
+// "2.21.5", "2.21.5+cuda12.4", "2.21", "22105" (NCCL_VERSION_CODE).
+std::optional<NcclVersion> parse_nccl_version(std::string_view text);
+
+// Versions at which a rule of this folder changes. Source: NCCL release notes
+// and NCCL_PARAM definitions at each tag.
+inline constexpr NcclVersion kGidScan{2, 21, 0};        // index -1: scan
+inline constexpr NcclVersion kGidScanSafe{2, 26, 2};    // survives EINVAL
+inline constexpr NcclVersion kPeermemModule{2, 23, 0};  // new module path
+inline constexpr NcclVersion kCumemHost{2, 24, 0};
+inline constexpr NcclVersion kCumemHostFallback{2, 26, 5};
+inline constexpr NcclVersion kMnnvlFatal{2, 27, 0};
+inline constexpr NcclVersion kRunningOnly{2, 28, 0};  // sockets: IFF_RUNNING
+inline constexpr NcclVersion kPciOrder{2, 29, 7};     // devices by PCI path
+inline constexpr NcclVersion kLagFixed{2, 30, 0};
+
+}  // namespace muster

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Blocking TCP with deadlines for the pair test. Internal.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "base/fd.h"
+#include "base/result.h"
+
+namespace muster {
+
+using Deadline = std::chrono::steady_clock::time_point;
+
+Deadline deadline_in(int milliseconds);
+// Milliseconds left, at least 0.
+int left_ms(Deadline deadline);
+
+Result<UniqueFd> connect_tcp(const std::string& host, const std::string& port,
+                             Deadline deadline);
+Result<UniqueFd> accept_tcp(int listener, Deadline deadline);
+// Whole transfers; error code "peer_lost" or "deadline".
+Status send_exactly(int fd, const char* data, size_t size, Deadline deadline);
+Status receive_exactly(int fd, char* data, size_t size, Deadline deadline);
+// "10.0.0.1" of the other end; "" if unknown.
+std::string peer_host(int fd);
+
+}  // namespace muster

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fabric/plugins.h"
+
+#include "base/text.h"
+#include "fabric/effective.h"
+
+namespace muster {
+
+namespace {
+
+struct KindWord {
+  const char* word;
+  PluginKind kind;
+};
+
+// Looked for in the network's name, then in the file's.
+constexpr KindWord kWords[] = {
+    {"libfabric", PluginKind::kOfi},
+    {"ofi", PluginKind::kOfi},
+    {"ibext", PluginKind::kIbExt},
+    {"sharp", PluginKind::kIbExt},
+    {"hpcx", PluginKind::kIbExt},
+    {"spcx", PluginKind::kSpectrumX},
+    {"spectrum", PluginKind::kSpectrumX},
+    {"gib", PluginKind::kGib},
+    {"fastrak", PluginKind::kTcpx},
+    {"tcpx", PluginKind::kTcpx},
+    {"fastsocket", PluginKind::kFastSocket},
+};
+
+bool is_default_file(const std::string& name) {
+  return name.ends_with("libnccl-net.so") ||
+         name.find("libnccl-net-") == std::string::npos;
+}
+
+PluginView view(const FabricPlugin& plugin) {
+  return {&plugin, plugin_kind(plugin), is_default_file(plugin.name)};
+}
+
+}  // namespace
+
+PluginKind plugin_kind(const FabricPlugin& plugin) {
+  for (const std::string& text :
+       {to_lower(plugin.network), to_lower(plugin.name)}) {
+    for (const KindWord& known : kWords) {
+      if (text.find(known.word) != std::string::npos) return known.kind;
+    }
+  }
+  return PluginKind::kUnknown;
+}
+
+std::string plugin_suffix(const FabricPlugin& plugin) {
+  const std::string marker = "libnccl-net-";
+  const size_t at = plugin.name.find(marker);
+  if (at == std::string::npos) return plugin.name;
+  const std::string rest = plugin.name.substr(at + marker.size());
+  return rest.substr(0, rest.find(".so"));
+}
+
+std::optional<PluginView> loaded_plugin(const PodFabric& pod) {
+  if (!pod.plugins) return std::nullopt;
+  const auto asked = effective(pod, "NCCL_NET_PLUGIN");
+  if (!asked) {
+    for (const FabricPlugin& plugin : *pod.plugins) {
+      if (is_default_file(plugin.name)) return view(plugin);
+    }
+    return std::nullopt;
+  }
+  for (const auto word : split(asked->value, ',')) {
+    for (const FabricPlugin& plugin : *pod.plugins) {
+      if (plugin.name == word || plugin_suffix(plugin) == word) {
+        PluginView found = view(plugin);
+        found.by_default = true;
+        return found;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<PluginView> find_plugin(const PodFabric& pod, PluginKind kind) {
+  if (const auto loaded = loaded_plugin(pod); loaded && loaded->kind == kind) {
+    return loaded;
+  }
+  if (!pod.plugins) return std::nullopt;
+  for (const FabricPlugin& plugin : *pod.plugins) {
+    if (plugin_kind(plugin) == kind) return view(plugin);
+  }
+  return std::nullopt;
+}
+
+std::string network_name(const PluginView& plugin) {
+  if (!plugin.plugin->network.empty()) return plugin.plugin->network;
+  switch (plugin.kind) {
+    case PluginKind::kOfi:
+      return "AWS Libfabric";
+    case PluginKind::kGib:
+      return "gIB";
+    default:
+      return "";
+  }
+}
+
+}  // namespace muster

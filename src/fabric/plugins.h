@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// NCCL network plugins found in images: which one NCCL loads by itself, what
+// it is for, and which switch it obeys. Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "fabric/facts.h"
+
+namespace muster {
+
+enum class PluginKind {
+  kUnknown,
+  kOfi,         // aws-ofi-nccl: EFA, Slingshot
+  kIbExt,       // HPC-X / nccl-rdma-sharp-plugins: InfiniBand, RoCE
+  kSpectrumX,   // spcx: Spectrum-X RoCE
+  kGib,         // Google gIB: RoCE on GCP
+  kTcpx,        // GPUDirect-TCPX, TCPXO (FasTrak): GCP, no verbs
+  kFastSocket,  // Google FastSocket: plain TCP
+};
+
+struct PluginView {
+  const FabricPlugin* plugin = nullptr;
+  PluginKind kind = PluginKind::kUnknown;
+  bool by_default = false;  // loaded without NCCL_NET_PLUGIN
+};
+
+PluginKind plugin_kind(const FabricPlugin& plugin);
+// What NCCL would load: NCCL_NET_PLUGIN's choice, else libnccl-net.so.
+std::optional<PluginView> loaded_plugin(const PodFabric& pod);
+// Any plugin of `kind` in the image, loaded or not.
+std::optional<PluginView> find_plugin(const PodFabric& pod, PluginKind kind);
+// The value for NCCL_NET that selects it: "AWS Libfabric", "gIB", …; "" if
+// not known.
+std::string network_name(const PluginView& plugin);
+// The value for NCCL_NET_PLUGIN: "ofi" for libnccl-net-ofi.so.
+std::string plugin_suffix(const FabricPlugin& plugin);
+
+}  // namespace muster

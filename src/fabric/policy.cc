@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// The order of the policy's steps, and the verdict. Each step is one file.
+#include "fabric/policy.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "fabric/job_state.h"
+#include "fabric/plugins.h"
+
+namespace muster {
+
+namespace {
+
+// The strictest of the job's profiles: rl before rdma before tcp before auto.
+Profile strictest(const FabricRequest& request) {
+  Profile out = request.profile;
+  for (const AppProfile& app : request.apps) {
+    out = std::max(out, app.profile);
+  }
+  return out;
+}
+
+PodState start(const PodFabric& facts, const FabricRequest& request) {
+  PodState state;
+  state.facts = &facts;
+  state.version = parse_nccl_version(
+      request.nccl_version.empty() ? facts.nccl_version : request.nccl_version);
+  state.platform = platform_of(facts);
+  state.primary = primary_interface(facts);
+  state.ports = view_ports(facts);
+  state.plan.name = facts.name;
+  return state;
+}
+
+std::string alone(const PodState& pod) {
+  std::vector<std::string> names;
+  for (const PortView& view : pod.ports) {
+    if (view.nccl_sees) names.push_back(view.name());
+  }
+  const auto plugin = loaded_plugin(*pod.facts);
+  std::string text = "NCCL " +
+                     (pod.version ? pod.version->text() : "(version unknown)") +
+                     ": ";
+  if (plugin) {
+    text += "plugin " + plugin->plugin->name + ", then ";
+  }
+  text += names.empty() ? "Socket" : "IB on " + join(names, ", ");
+  const auto sockets = nccl_interfaces(*pod.facts, pod.assumed_version());
+  if (!sockets.empty()) text += "; bootstrap over " + sockets.front();
+  return text;
+}
+
+void finish_pod(const Job& job, PodState& pod) {
+  for (const PortView& view : pod.ports) {
+    pod.plan.ports.push_back(
+        {view.name(), std::string(link_kind_name(view.kind)),
+         view.port->rate_gbps, view.chosen, view.role, view.reason});
+  }
+  pod.plan.transport = transport_name(
+      job.profile == Profile::kRl ? Transport::kTcp : job.transport);
+  pod.plan.alone = alone(pod);
+}
+
+std::string who(const std::vector<std::string>& pods, size_t all) {
+  if (pods.empty() || all < 2) return "";
+  if (pods.size() == all) return "all pods: ";
+  std::string text = pods.front();
+  if (pods.size() > 1) text += ", " + pods[1];
+  if (pods.size() > 2) {
+    text += " and " + std::to_string(pods.size() - 2) + " more";
+  }
+  return text + ": ";
+}
+
+bool any_with(const FabricPlan& plan, Severity severity) {
+  return std::any_of(
+      plan.findings.begin(), plan.findings.end(),
+      [&](auto& finding) { return finding.severity == severity; });
+}
+
+FabricVerdict judge(const Job& job, const FabricPlan& plan) {
+  if (any_with(plan, Severity::kError)) return FabricVerdict::kRefuse;
+  if (job.transport == Transport::kTcp || job.profile == Profile::kRl) {
+    return FabricVerdict::kTcp;
+  }
+  if (any_with(plan, Severity::kWarning)) return FabricVerdict::kWarn;
+  const bool any_setting =
+      std::any_of(plan.pods.begin(), plan.pods.end(),
+                  [](auto& pod) { return !pod.settings.empty(); });
+  return any_setting ? FabricVerdict::kSet : FabricVerdict::kLeave;
+}
+
+std::string summarize(const Job& job, const FabricPlan& plan) {
+  size_t settings = 0;
+  for (const PodPlan& pod : plan.pods) {
+    settings = std::max(settings, pod.settings.size());
+  }
+  std::string text = "fabric: profile " + plan.profile + ", " + plan.transport;
+  if (!job.pods.empty()) {
+    int ports = 0;
+    for (const PortView& view : job.pods.front().ports) ports += view.chosen;
+    if (ports > 0 && job.profile != Profile::kRl) {
+      text += " with " + std::to_string(ports) + " ports per pod";
+    }
+  }
+  return text + ", verdict " + std::string(verdict_name(plan.verdict)) + ", " +
+         std::to_string(settings) + " settings, " +
+         std::to_string(plan.findings.size()) + " findings";
+}
+
+FabricPlan finish(Job& job) {
+  FabricPlan plan;
+  plan.profile = profile_name(job.profile);
+  if (!job.request.profile_word.empty() &&
+      job.request.profile_word != plan.profile) {
+    plan.profile += " (" + job.request.profile_word + ")";
+  }
+  plan.transport = transport_name(job.profile == Profile::kRl ? Transport::kTcp
+                                                              : job.transport);
+  for (PodState& pod : job.pods) {
+    finish_pod(job, pod);
+    plan.pods.push_back(std::move(pod.plan));
+  }
+  for (Job::Seen& seen : job.findings) {
+    seen.finding.text = who(seen.pods, job.pods.size()) + seen.finding.text;
+    plan.findings.push_back(std::move(seen.finding));
+  }
+  std::stable_sort(plan.findings.begin(), plan.findings.end(),
+                   [](auto& a, auto& b) { return a.severity > b.severity; });
+  plan.mpirun_args = std::move(job.mpirun_args);
+  plan.verdict = judge(job, plan);
+  plan.summary = summarize(job, plan);
+  return plan;
+}
+
+}  // namespace
+
+std::map<std::string, std::string> PodPlan::env() const {
+  std::map<std::string, std::string> out;
+  for (const FabricSetting& setting : settings) {
+    out[setting.name] = setting.value;
+  }
+  return out;
+}
+
+std::string_view confidence_name(Confidence confidence) {
+  switch (confidence) {
+    case Confidence::kProven:
+      return "proven";
+    case Confidence::kLikely:
+      return "likely";
+    case Confidence::kGuess:
+      return "guess";
+  }
+  return "";
+}
+
+std::string_view verdict_name(FabricVerdict verdict) {
+  switch (verdict) {
+    case FabricVerdict::kLeave:
+      return "leave";
+    case FabricVerdict::kSet:
+      return "set";
+    case FabricVerdict::kWarn:
+      return "warn";
+    case FabricVerdict::kTcp:
+      return "tcp";
+    case FabricVerdict::kRefuse:
+      return "refuse";
+  }
+  return "";
+}
+
+FabricPlan plan_fabric(const std::vector<PodFabric>& pods,
+                       const FabricRequest& request) {
+  Job job(request);
+  job.profile = strictest(request);
+  for (const PodFabric& pod : pods) job.pods.push_back(start(pod, request));
+  if (job.pods.empty()) return finish(job);
+  choose_transport(job);
+  explain_absence(job);
+  choose_gids(job);
+  agree_rails(job);
+  set_site_values(job);
+  set_profile(job);
+  set_vendor_values(job);
+  set_transport(job);
+  set_gids(job);
+  set_sockets(job);
+  set_gpu(job);
+  set_mpi(job);
+  check_agreement(job);
+  lint_users_values(job);
+  return finish(job);
+}
+
+}  // namespace muster

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fabric/ports.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "fabric/gids.h"
+#include "fabric/pci_distance.h"
+
+namespace muster {
+
+namespace {
+
+bool contains(const std::vector<std::string>& list, const std::string& item) {
+  return std::find(list.begin(), list.end(), item) != list.end();
+}
+
+bool is_active(const FabricPort& port) {
+  return port.state.empty() ||
+         to_lower(port.state).find("active") != std::string::npos;
+}
+
+// Every entry that has an address is of another namespace.
+bool all_gids_foreign(const PodFabric& pod, const FabricPort& port) {
+  if (!port.gids || port.gids->empty()) return false;
+  const bool any_readable =
+      std::any_of(port.gids->begin(), port.gids->end(),
+                  [](auto& gid) { return !no(gid.readable); });
+  if (!any_readable) return true;
+  bool any_foreign = false;
+  for (const GidAddress kind :
+       {GidAddress::kIpv4, GidAddress::kIpv6, GidAddress::kLinkLocal}) {
+    if (!usable_gids(pod, port, kind).empty()) return false;
+  }
+  for (const FabricGid& gid : *port.gids) {
+    if (gid_address(gid) == GidAddress::kNone) continue;
+    any_foreign = any_foreign || no(gid.usable) ||
+                  (!gid.netdev.empty() && gid.type == "v2");
+  }
+  return any_foreign;
+}
+
+std::string probe_failure(const FabricHca& hca) {
+  std::string text = "the verbs probe failed";
+  if (!hca.fails_at.empty()) text += " at step " + hca.fails_at;
+  if (!hca.error.empty()) text += " (" + hca.error + ")";
+  return text;
+}
+
+void judge(const PodFabric& pod, PortView& view) {
+  const FabricHca& hca = *view.hca;
+  const FabricPort& port = *view.port;
+  const auto say = [&](const char* role, std::string reason) {
+    view.role = role;
+    view.reason = std::move(reason);
+  };
+  const bool openable = hca.fails_at != "open" && !no(hca.device);
+  const bool active = is_active(port);
+  view.nccl_sees =
+      openable && active &&
+      (view.kind == LinkKind::kInfiniBand || view.kind == LinkKind::kRoce ||
+       view.kind == LinkKind::kUnknown);
+  if (no(hca.device)) {
+    say("not given", "its /dev/infiniband device is not in the pod");
+  } else if (!active) {
+    say("down", "port state is " + port.state);
+  } else if (no(hca.usable) || !hca.fails_at.empty()) {
+    say("unusable", probe_failure(hca));
+  } else if (view.kind == LinkKind::kRoce && all_gids_foreign(pod, port)) {
+    say("foreign", "every GID belongs to another network namespace");
+  } else if (contains(pod.dead_hcas, hca.name)) {
+    say("unreachable", "it did not reach its peers");
+  } else {
+    view.usable = true;
+    say("usable", "active");
+  }
+}
+
+}  // namespace
+
+std::string_view link_kind_name(LinkKind kind) {
+  switch (kind) {
+    case LinkKind::kInfiniBand:
+      return "InfiniBand";
+    case LinkKind::kRoce:
+      return "RoCE";
+    case LinkKind::kEfa:
+      return "EFA";
+    case LinkKind::kSlingshot:
+      return "Slingshot";
+    case LinkKind::kUnknown:
+      break;
+  }
+  return "unknown";
+}
+
+std::string PortView::name() const {
+  if (hca->ports.size() < 2) return hca->name;
+  return hca->name + ":" + std::to_string(port->number);
+}
+
+LinkKind link_kind(const FabricHca& hca, const FabricPort& port) {
+  const std::string driver = to_lower(hca.driver);
+  const std::string layer = to_lower(port.link_layer);
+  if (driver == "cxi" || hca.name.starts_with("cxi")) {
+    return LinkKind::kSlingshot;
+  }
+  if (driver == "efa" || layer == "unspecified" || layer == "efa") {
+    return LinkKind::kEfa;
+  }
+  if (layer.starts_with("inf") || layer == "ib") return LinkKind::kInfiniBand;
+  if (layer.starts_with("eth") || layer == "roce") return LinkKind::kRoce;
+  for (const char* ethernet :
+       {"irdma", "bnxt_re", "erdma", "ionic", "rxe", "mana", "qedr"}) {
+    if (driver.starts_with(ethernet)) return LinkKind::kRoce;
+  }
+  if (driver.starts_with("hfi1") || driver.starts_with("qib")) {
+    return LinkKind::kInfiniBand;
+  }
+  if (hca.name.starts_with("efa") && driver.empty()) return LinkKind::kEfa;
+  if (port.gids && std::any_of(port.gids->begin(), port.gids->end(),
+                               [](auto& gid) { return gid.type == "v2"; })) {
+    return LinkKind::kRoce;
+  }
+  return LinkKind::kUnknown;
+}
+
+std::vector<PortView> view_ports(const PodFabric& pod) {
+  std::vector<PortView> out;
+  if (!pod.hcas) return out;
+  for (const FabricHca& hca : *pod.hcas) {
+    for (const FabricPort& port : hca.ports) {
+      PortView view;
+      view.hca = &hca;
+      view.port = &port;
+      view.kind = link_kind(hca, port);
+      judge(pod, view);
+      out.push_back(std::move(view));
+    }
+  }
+  return out;
+}
+
+double total_rate(const std::vector<PortView>& ports, LinkKind kind) {
+  double sum = 0;
+  for (const PortView& view : ports) {
+    if (view.usable && view.kind == kind && view.port->rate_gbps > 0) {
+      sum += view.port->rate_gbps;
+    }
+  }
+  return sum;
+}
+
+bool near_every_gpu(const PodFabric& pod, const std::vector<PortView>& ports,
+                    LinkKind kind) {
+  if (!pod.gpus) return false;
+  bool known = false;
+  for (const FabricGpu& gpu : *pod.gpus) {
+    bool measured = false;
+    bool near = false;
+    for (const PortView& view : ports) {
+      if (!view.usable || view.kind != kind) continue;
+      const std::string path = gpu_distance(gpu, *view.hca);
+      measured = measured || !path.empty();
+      near = near || is_near(path);
+    }
+    if (measured && !near) return false;
+    known = known || measured;
+  }
+  return known;
+}
+
+bool flat_topology(const PodFabric& pod, const std::vector<PortView>& ports) {
+  if (!pod.gpus) return false;
+  int pairs = 0;
+  for (const FabricGpu& gpu : *pod.gpus) {
+    for (const PortView& view : ports) {
+      const std::string path = gpu_distance(gpu, *view.hca);
+      if (path.empty() || is_near(path)) return false;
+      ++pairs;
+    }
+  }
+  return pairs > 1;
+}
+
+}  // namespace muster

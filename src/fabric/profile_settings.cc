@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// Profile rl: NCCL's InfiniBand and P2P off, as users of some RL stacks ask
+// for. Says what it costs and which narrower remedies exist: no RL framework
+// that was read switches them off because of the algorithm. Pure.
+#include <algorithm>
+
+#include "base/text.h"
+#include "fabric/effective.h"
+#include "fabric/job_state.h"
+#include "fabric/plugins.h"
+
+namespace muster {
+
+namespace {
+
+constexpr const char* kRlSource = "profile rl, chosen by the user";
+constexpr const char* kNarrower =
+    "try profile auto first, and the narrow remedy for what you see: "
+    "\"Duplicate GPU\": put trainer and rollout on separate GPUs or move "
+    "weights by CUDA IPC; weight-sync init error: the same NCCL_CUMEM_ENABLE "
+    "on both sides; out of memory in rollout: NCCL_CUMEM_ENABLE=0 before NCCL "
+    "2.22.3; hang with two communicators: NCCL_LAUNCH_ORDER_IMPLICIT=1 (2.26); "
+    "NVLS bind error: NCCL_NVLS_ENABLE=0; P2P hang: NCCL_P2P_LEVEL=PXB; small "
+    "/dev/shm: mount a larger one";
+
+bool ignores_ib_disable(const PodState& pod) {
+  const auto plugin = loaded_plugin(*pod.facts);
+  return plugin.has_value();
+}
+
+double interface_gbps(const PodState& pod) {
+  const FabricNetdev* netdev = find_netdev(*pod.facts, pod.primary.name);
+  if (netdev == nullptr || netdev->speed_mbps <= 0) return -1;
+  return static_cast<double>(netdev->speed_mbps) / 1000;
+}
+
+std::string gbps(double rate) {
+  return std::to_string(static_cast<int64_t>(rate)) + " Gb/s";
+}
+
+std::string price(const Job& job) {
+  const PodState& pod = job.pods.front();
+  double rdma = 0;
+  for (const PortView& view : pod.ports) {
+    if (view.chosen && view.port->rate_gbps > 0) rdma += view.port->rate_gbps;
+  }
+  if (job.transport == Transport::kTcp ||
+      job.transport == Transport::kUnknown) {
+    return "GPUs of one pod exchange data through host memory instead of "
+           "NVLink or PCIe";
+  }
+  std::string text = "all NCCL traffic between pods goes over TCP";
+  const double tcp = interface_gbps(pod);
+  if (rdma > 0 && tcp > 0) {
+    text += ", at most " + gbps(tcp) + " instead of " + gbps(rdma);
+  } else if (rdma > 0) {
+    text += " while " + gbps(rdma) + " of " +
+            std::string(transport_name(job.transport)) + " stay idle";
+  }
+  return text +
+         ", and GPUs of one pod exchange data through host memory instead of "
+         "NVLink or PCIe";
+}
+
+void set_rl(Job& job) {
+  const bool plugin_anywhere =
+      std::any_of(job.pods.begin(), job.pods.end(), ignores_ib_disable) ||
+      job.transport == Transport::kEfa ||
+      job.transport == Transport::kSlingshot ||
+      job.transport == Transport::kTcpx;
+  for (PodState& pod : job.pods) {
+    FabricSetting off{"NCCL",   "NCCL_IB_DISABLE",
+                      "1",      "profile rl switches InfiniBand and RoCE off",
+                      "",       Confidence::kProven,
+                      kRlSource};
+    off.alone = std::string(transport_name(job.transport));
+    propose(job, pod, off);
+    off.name = "NCCL_P2P_DISABLE";
+    off.reason = "profile rl switches GPU peer-to-peer copies off";
+    off.alone = "NVLink or PCIe peer to peer";
+    propose(job, pod, off);
+    if (!plugin_anywhere) continue;
+    off.name = "NCCL_NET";
+    off.value = "Socket";
+    off.reason =
+        "a network plugin ignores NCCL_IB_DISABLE, and all processes need the "
+        "same network";
+    off.alone = "the plugin";
+    propose(job, pod, off);
+  }
+  report(job, nullptr,
+         {Severity::kWarning, "rl_price",
+          "profile rl (" +
+              (job.request.profile_word.empty() ? "rl"
+                                                : job.request.profile_word) +
+              "): " + price(job),
+          "", kNarrower});
+}
+
+void report_mixed_profiles(Job& job) {
+  std::vector<std::string> names;
+  bool mixed = false;
+  for (const AppProfile& app : job.request.apps) {
+    names.push_back(app.app + ": " + std::string(profile_name(app.profile)));
+    mixed = mixed || app.profile != job.profile;
+  }
+  if (!mixed) return;
+  report(job, nullptr,
+         {Severity::kWarning, "profiles_equalised",
+          "the applications of this job ask for different profiles; profile " +
+              std::string(profile_name(job.profile)) +
+              " is used for all, because both ends of an NCCL communicator "
+              "need the same network, P2P, SHM, CUMEM and NVLS settings",
+          join(names, ", "),
+          "run applications that never share a communicator as two jobs"});
+}
+
+}  // namespace
+
+void set_profile(Job& job) {
+  if (!job.request.apps.empty()) report_mixed_profiles(job);
+  if (job.profile == Profile::kRl) set_rl(job);
+}
+
+}  // namespace muster

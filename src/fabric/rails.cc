@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+// Agreement: NCCL joins the i-th adapter of one node with the i-th of the
+// other, so all pods must use the same rails. A rail is known by its subnet
+// (RoCE), else by PCI address or name where the machines are alike, else by
+// position. Then decides where NCCL_IB_HCA is needed. Pure.
+#include <algorithm>
+#include <map>
+
+#include "base/text.h"
+#include "fabric/effective.h"
+#include "fabric/job_state.h"
+#include "fabric/name_list.h"
+
+namespace muster {
+
+namespace {
+
+constexpr size_t kNcclMaxDevices = 32;
+
+using Keys = std::vector<std::string>;  // one per chosen port; "": unknown
+
+std::vector<PortView*> chosen(PodState& pod) {
+  std::vector<PortView*> out;
+  for (PortView& view : pod.ports) {
+    if (view.chosen) out.push_back(&view);
+  }
+  return out;
+}
+
+std::string subnet_key(const PodState& pod, const PortView& view) {
+  const FabricNetdev* netdev = find_netdev(*pod.facts, view.port->netdev);
+  if (netdev == nullptr) return "";
+  for (const std::string& address : netdev->addresses) {
+    if (auto network = network_of(address); !network.empty()) return network;
+  }
+  return "";
+}
+
+template <class KeyOf>
+std::vector<Keys> keys_by(Job& job, KeyOf key_of) {
+  std::vector<Keys> out;
+  for (PodState& pod : job.pods) {
+    Keys& keys = out.emplace_back();
+    for (const PortView* view : chosen(pod)) {
+      keys.push_back(key_of(pod, *view));
+    }
+  }
+  return out;
+}
+
+size_t shared(const Keys& a, const Keys& b) {
+  return static_cast<size_t>(std::count_if(a.begin(), a.end(), [&](auto& key) {
+    return std::find(b.begin(), b.end(), key) != b.end();
+  }));
+}
+
+// Usable as rail names: all known, distinct within a pod, and the pods have
+// the same ones but for a few, or one has a part of another's. Names of
+// virtual functions overlap by chance: that is not enough.
+bool is_good(const std::vector<Keys>& pods) {
+  for (const Keys& keys : pods) {
+    const std::set<std::string> distinct(keys.begin(), keys.end());
+    if (keys.empty() || distinct.contains("") ||
+        distinct.size() != keys.size()) {
+      return false;
+    }
+    const size_t common = shared(keys, pods.front());
+    const size_t fewer = std::min(keys.size(), pods.front().size());
+    const size_t more = std::max(keys.size(), pods.front().size());
+    if (common < fewer && common * 4 < more * 3) return false;
+  }
+  return true;
+}
+
+std::vector<Keys> rail_keys(Job& job, std::string& how) {
+  how = "subnet";
+  auto keys = keys_by(job, subnet_key);
+  if (is_good(keys)) return keys;
+  how = "name";
+  keys = keys_by(job, [](auto&, auto& view) { return view.name(); });
+  if (is_good(keys)) return keys;
+  how = "PCI address";
+  keys = keys_by(job, [](auto&, auto& view) { return view.hca->pci; });
+  if (is_good(keys)) return keys;
+  how = "position";
+  for (Keys& pod : keys) {
+    for (size_t i = 0; i < pod.size(); ++i) pod[i] = std::to_string(i);
+  }
+  return keys;
+}
+
+std::set<std::string> common_keys(const std::vector<Keys>& pods) {
+  std::set<std::string> common(pods.front().begin(), pods.front().end());
+  for (const Keys& keys : pods) {
+    std::set<std::string> next;
+    for (const std::string& key : keys) {
+      if (common.contains(key)) next.insert(key);
+    }
+    common = std::move(next);
+  }
+  return common;
+}
+
+void apply_users_lists(Job& job) {
+  for (PodState& pod : job.pods) {
+    const auto users = effective(*pod.facts, "NCCL_IB_HCA");
+    if (!users) continue;
+    const NameList list = parse_name_list(users->value);
+    bool any = false;
+    for (const PortView& view : pod.ports) {
+      any = any ||
+            (view.usable && admits(list, view.hca->name, view.port->number));
+    }
+    if (!any) continue;  // lint says so
+    for (PortView& view : pod.ports) {
+      const bool listed = admits(list, view.hca->name, view.port->number);
+      if (view.chosen && !listed) {
+        view.role = "left out";
+        view.reason = "the user's NCCL_IB_HCA leaves it out";
+      }
+      if (!view.chosen && listed && view.usable) {
+        view.role = "compute";
+        view.reason = "the user's NCCL_IB_HCA names it";
+      }
+      view.chosen = view.usable && listed;
+    }
+  }
+}
+
+void report_narrowing(Job& job, size_t most, size_t common,
+                      const std::string& how) {
+  report(job, nullptr,
+         {Severity::kWarning, "rails_differ",
+          "the pods have different adapters; " + std::to_string(common) +
+              " of " + std::to_string(most) + " rails are common to all (by " +
+              how + ") and used",
+          "", "repair or replace the nodes with missing adapters"});
+}
+
+void drop_uncommon(Job& job) {
+  std::string how;
+  const auto keys = rail_keys(job, how);
+  const auto common = common_keys(keys);
+  size_t most = 0;
+  for (const Keys& pod : keys) most = std::max(most, pod.size());
+  if (common.empty() || common.size() == most) return;
+  report_narrowing(job, most, common.size(), how);
+  for (size_t i = 0; i < job.pods.size(); ++i) {
+    const auto views = chosen(job.pods[i]);
+    for (size_t k = 0; k < views.size(); ++k) {
+      if (common.contains(keys[i][k])) continue;
+      views[k]->chosen = false;
+      views[k]->role = "no peer";
+      views[k]->reason = "not every pod has this rail";
+    }
+    job.pods[i].list_reason = "every pod must use the same rails";
+  }
+}
+
+// Rails whose order differs between pods are joined crosswise.
+void check_order(Job& job) {
+  std::string how;
+  const auto keys = rail_keys(job, how);
+  if (how != "subnet") return;
+  for (size_t i = 1; i < keys.size(); ++i) {
+    if (keys[i] == keys.front()) continue;
+    report(job, &job.pods[i],
+           {Severity::kWarning, "rails_crossed",
+            "its adapters come in another order than those of " +
+                job.pods.front().plan.name +
+                ": NCCL joins rails by position, so they cross",
+            join(keys[i], " ") + " against " + join(keys.front(), " "),
+            "NCCL 2.29.7 and later order by PCI path; or name the adapters "
+            "alike on all nodes"});
+  }
+}
+
+// NCCL looks at 32 ports, and its list holds 32 names.
+void cut_to_limit(Job& job, PodState& pod) {
+  size_t kept = 0;
+  bool cut = false;
+  for (PortView& view : pod.ports) {
+    if (!view.chosen || ++kept <= kNcclMaxDevices) continue;
+    view.chosen = false;
+    view.role = "beyond 32";
+    view.reason = "NCCL uses at most 32 ports";
+    cut = true;
+  }
+  if (!cut) return;
+  report(job, &pod,
+         {Severity::kWarning, "too_many_ports",
+          "NCCL uses at most 32 ports, and more are usable; the first 32 are "
+          "taken",
+          "", "name the right ones in NCCL_IB_HCA"});
+}
+
+void decide_list(PodState& pod) {
+  size_t seen = 0;
+  std::vector<std::string> extra;
+  for (const PortView& view : pod.ports) {
+    if (!view.nccl_sees) continue;
+    ++seen;
+    if (!view.chosen) extra.push_back(view.name() + " (" + view.role + ")");
+  }
+  if (!extra.empty() && pod.list_reason.empty()) {
+    pod.list_reason = "NCCL alone would also take " + join(extra, ", ");
+  }
+  if (seen > kNcclMaxDevices && pod.list_reason.empty()) {
+    pod.list_reason = "NCCL stops at 32 of " + std::to_string(seen) + " ports";
+  }
+}
+
+}  // namespace
+
+void agree_rails(Job& job) {
+  if (job.transport != Transport::kInfiniBand &&
+      job.transport != Transport::kRoce) {
+    return;
+  }
+  apply_users_lists(job);
+  if (job.pods.size() > 1) {
+    drop_uncommon(job);
+    check_order(job);
+  }
+  for (PodState& pod : job.pods) {
+    cut_to_limit(job, pod);
+    decide_list(pod);
+  }
+}
+
+}  // namespace muster

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fabric/show.h"
+
+#include "base/text.h"
+#include "fabric/platform.h"
+#include "fabric/ports.h"
+#include "fabric/sockets.h"
+
+namespace muster {
+
+namespace {
+
+std::string rate(double gbps) {
+  return gbps > 0 ? std::to_string(static_cast<int>(gbps)) + " Gb/s" : "?";
+}
+
+void show_adapters(std::string& out, const PodFabric& pod) {
+  if (!pod.hcas) {
+    out += "  RDMA adapters: unknown\n";
+    return;
+  }
+  out += "  RDMA adapters: " + std::to_string(pod.hcas->size()) + "\n";
+  for (const PortView& view : view_ports(pod)) {
+    out += "    " + view.name() + "  " +
+           std::string(link_kind_name(view.kind)) + "  " +
+           rate(view.port->rate_gbps);
+    if (!view.hca->driver.empty()) out += "  " + view.hca->driver;
+    if (yes(view.hca->vf)) out += " VF";
+    if (!view.port->netdev.empty()) out += "  " + view.port->netdev;
+    out += "  " + view.role + ": " + view.reason + "\n";
+  }
+  if (pod.pci_hcas && pod.hcas->empty() && !pod.pci_hcas->empty()) {
+    out += "    on the PCI bus: " + join(*pod.pci_hcas, ", ") + "\n";
+  }
+}
+
+void show_interfaces(std::string& out, const PodFabric& pod) {
+  if (!pod.netdevs) {
+    out += "  interfaces: unknown\n";
+    return;
+  }
+  const PrimaryInterface primary = primary_interface(pod);
+  out += "  interfaces:\n";
+  for (const FabricNetdev& netdev : *pod.netdevs) {
+    out += "    " + netdev.name + "  " +
+           std::string(netdev_class_name(netdev_class(netdev)));
+    if (!netdev.addresses.empty()) out += "  " + join(netdev.addresses, " ");
+    if (netdev.mtu > 0) out += "  MTU " + std::to_string(netdev.mtu);
+    if (netdev.name == primary.name) out += "  (peers: " + primary.reason + ")";
+    out += "\n";
+  }
+}
+
+std::string amount(int64_t bytes) {
+  if (bytes == -1) return "unlimited";
+  return bytes < 0 ? "unknown" : human_bytes(static_cast<uint64_t>(bytes));
+}
+
+void show_gpus(std::string& out, const PodFabric& pod) {
+  if (!pod.gpus) {
+    out += "  GPUs: unknown\n";
+    return;
+  }
+  out += "  GPUs: " + std::to_string(pod.gpus->size());
+  if (!pod.gpus->empty()) out += " x " + pod.gpus->front().name;
+  if (!pod.gpu_driver.empty()) out += ", driver " + pod.gpu_driver;
+  out += "\n";
+}
+
+}  // namespace
+
+std::string show_pod(const PodFabric& pod) {
+  std::string out = pod.name.empty() ? "this pod" : pod.name;
+  const auto platform = platform_name(platform_of(pod));
+  if (!platform.empty()) out += " on " + std::string(platform);
+  if (!pod.product.empty()) out += " (" + pod.product + ")";
+  out += "\n";
+  show_adapters(out, pod);
+  show_interfaces(out, pod);
+  show_gpus(out, pod);
+  out +=
+      "  NCCL: " + (pod.nccl_version.empty() ? "not found" : pod.nccl_version);
+  if (pod.plugins) {
+    for (const FabricPlugin& plugin : *pod.plugins) {
+      out += ", plugin " + plugin.name;
+    }
+  }
+  out += "\n  memlock " + amount(pod.memlock_bytes) + ", /dev/shm " +
+         (pod.shm_bytes < 0 ? "unknown" : amount(pod.shm_bytes)) + "\n";
+  return out;
+}
+
+}  // namespace muster

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// A pod's facts for people. Pure.
+#pragma once
+
+#include <string>
+
+#include "fabric/facts.h"
+
+namespace muster {
+
+std::string show_pod(const PodFabric& pod);
+
+}  // namespace muster

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which network the job uses: the fastest that works in every pod. A pod that
+// has none takes all to TCP, because a job with mixed networks hangs
+// (NVIDIA/nccl#234). Profile rdma refuses instead. Pure.
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+#include "fabric/effective.h"
+#include "fabric/gids.h"
+#include "fabric/job_state.h"
+#include "fabric/plugins.h"
+
+namespace muster {
+
+namespace {
+
+constexpr std::array kByPreference = {Transport::kInfiniBand, Transport::kRoce,
+                                      Transport::kEfa, Transport::kSlingshot,
+                                      Transport::kTcpx};
+
+LinkKind link_of(Transport transport) {
+  switch (transport) {
+    case Transport::kInfiniBand:
+      return LinkKind::kInfiniBand;
+    case Transport::kRoce:
+      return LinkKind::kRoce;
+    case Transport::kEfa:
+      return LinkKind::kEfa;
+    case Transport::kSlingshot:
+      return LinkKind::kSlingshot;
+    default:
+      return LinkKind::kUnknown;
+  }
+}
+
+// Some entry of the table, where it is known, is of this pod.
+bool can_roce(const PodFabric& pod, const PortView& view) {
+  if (!view.port->gids || view.port->gids->empty()) return true;
+  for (const GidAddress kind :
+       {GidAddress::kIpv4, GidAddress::kIpv6, GidAddress::kLinkLocal}) {
+    if (!usable_gids(pod, *view.port, kind).empty()) return true;
+  }
+  return std::any_of(
+      view.port->gids->begin(), view.port->gids->end(), [](auto& gid) {
+        return gid.type == "v1" && !no(gid.readable) && !no(gid.usable) &&
+               gid_address(gid) != GidAddress::kNone;
+      });
+}
+
+std::set<Transport> offers_of(const PodState& state) {
+  std::set<Transport> out;
+  const PodFabric& pod = *state.facts;
+  // An image whose plugins nobody listed may well have the right one.
+  const bool ofi = !pod.plugins || find_plugin(pod, PluginKind::kOfi);
+  for (const PortView& view : state.ports) {
+    if (!view.usable) continue;
+    if (view.kind == LinkKind::kInfiniBand) out.insert(Transport::kInfiniBand);
+    if (view.kind == LinkKind::kRoce && can_roce(pod, view)) {
+      out.insert(Transport::kRoce);
+    }
+    if (view.kind == LinkKind::kEfa && ofi) out.insert(Transport::kEfa);
+    if (view.kind == LinkKind::kSlingshot && ofi) {
+      out.insert(Transport::kSlingshot);
+    }
+  }
+  const bool gcp =
+      state.platform == Platform::kGcp || state.platform == Platform::kNone;
+  if (gcp && out.empty() && find_plugin(pod, PluginKind::kTcpx)) {
+    out.insert(Transport::kTcpx);
+  }
+  return out;
+}
+
+bool rules_rdma_out(const PodFabric& pod) {
+  const auto net = effective(pod, "NCCL_NET");
+  if (net) return to_lower(net->value) == "socket";
+  const auto plugin = loaded_plugin(pod);
+  if (plugin && plugin->kind == PluginKind::kIbExt) {
+    return switched_on(pod, "NCCL_IBEXT_DISABLE");
+  }
+  if (plugin && plugin->kind != PluginKind::kFastSocket) return false;
+  return switched_on(pod, "NCCL_IB_DISABLE");
+}
+
+bool only_unknown_ports(const PodState& state) {
+  return !state.ports.empty() && state.offers.empty() &&
+         std::any_of(state.ports.begin(), state.ports.end(), [](auto& view) {
+           return view.usable && view.kind == LinkKind::kUnknown;
+         });
+}
+
+// Comparable over pods: near every GPU first, then the slowest pod's rate.
+std::pair<bool, double> score(const Job& job, Transport transport) {
+  bool near = true;
+  double slowest = 1e12;
+  const LinkKind kind = link_of(transport);
+  for (const PodState& pod : job.pods) {
+    near = near && near_every_gpu(*pod.facts, pod.ports, kind);
+    slowest = std::min(slowest, total_rate(pod.ports, kind));
+  }
+  return {near, slowest};
+}
+
+Transport best_common(const Job& job) {
+  Transport best = Transport::kTcp;
+  std::pair<bool, double> best_score;
+  for (const Transport transport : kByPreference) {
+    const bool everywhere =
+        std::all_of(job.pods.begin(), job.pods.end(),
+                    [&](auto& pod) { return pod.offers.contains(transport); });
+    if (!everywhere) continue;
+    const auto now = score(job, transport);
+    if (best == Transport::kTcp || now > best_score) {
+      best = transport;
+      best_score = now;
+    }
+  }
+  return best;
+}
+
+void report_mixed(Job& job) {
+  std::vector<std::string> parts;
+  for (const PodState& pod : job.pods) {
+    std::vector<std::string> names;
+    for (const Transport offer : pod.offers) {
+      names.emplace_back(transport_name(offer));
+    }
+    parts.push_back(pod.plan.name + ": " +
+                    (names.empty() ? "none" : join(names, ", ")));
+    if (parts.size() == 8) break;
+  }
+  const bool required = job.profile == Profile::kRdma;
+  report(job, nullptr,
+         {required ? Severity::kError : Severity::kWarning, "no_common_fabric",
+          "the pods have no RDMA network in common" +
+              std::string(required ? "" : "; all of them use TCP"),
+          join(parts, "; "),
+          "run the job on nodes of one kind, or give every pod its adapters"});
+}
+
+}  // namespace
+
+void choose_transport(Job& job) {
+  bool any_unknown = false;
+  bool any_none = false;
+  bool all_by_user = !job.pods.empty();
+  for (PodState& pod : job.pods) {
+    pod.offers = offers_of(pod);
+    const bool unseen = !pod.facts->hcas && !no(pod.facts->uverbs) &&
+                        !pod.facts->pci_hcas && pod.offers.empty();
+    pod.unknown = unseen || only_unknown_ports(pod);
+    pod.tcp_by_user = rules_rdma_out(*pod.facts);
+    any_unknown = any_unknown || pod.unknown;
+    any_none =
+        any_none || pod.tcp_by_user || (pod.offers.empty() && !pod.unknown);
+    all_by_user = all_by_user && pod.tcp_by_user;
+  }
+  if (job.profile == Profile::kTcp || all_by_user) {
+    job.transport = Transport::kTcp;
+  } else if (any_none) {
+    job.transport = Transport::kTcp;
+  } else if (any_unknown) {
+    job.transport = Transport::kUnknown;
+  } else {
+    job.transport = best_common(job);
+    if (job.transport == Transport::kTcp) report_mixed(job);
+  }
+  const LinkKind kind = link_of(job.transport);
+  for (PodState& pod : job.pods) {
+    if (kind != LinkKind::kUnknown) choose_ports(*pod.facts, kind, pod.ports);
+  }
+}
+
+}  // namespace muster

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// The variables that follow from the job's transport: NCCL_NET, the adapter
+// list, and the plugin where the wrong one would be loaded. Pure.
+#include <algorithm>
+
+#include "base/text.h"
+#include "fabric/effective.h"
+#include "fabric/job_state.h"
+#include "fabric/plugins.h"
+
+namespace muster {
+
+namespace {
+
+constexpr const char* kNetSource = "NCCL guide, NCCL_NET; NVIDIA/nccl#234";
+
+bool verbs(Transport transport) {
+  return transport == Transport::kInfiniBand || transport == Transport::kRoce;
+}
+
+bool offers_rdma_anywhere(const Job& job) {
+  return std::any_of(job.pods.begin(), job.pods.end(),
+                     [](auto& pod) { return !pod.offers.empty(); });
+}
+
+void set_tcp(Job& job, PodState& pod) {
+  const auto users = effective(*pod.facts, "NCCL_NET");
+  if (users && to_lower(users->value) != "socket" && pod.offers.empty() &&
+      !pod.unknown) {
+    report(job, &pod,
+           {Severity::kError, "rdma_demanded",
+            "NCCL_NET=" + users->value + " (" + users->origin +
+                ") demands a network that the pod does not have: NCCL would "
+                "stop with an error",
+            pod.absent, "remove NCCL_NET, or give the pod its adapters"});
+  }
+  if (pod.tcp_by_user) return;
+  FabricSetting setting{"NCCL",
+                        "NCCL_NET",
+                        "Socket",
+                        job.profile == Profile::kTcp
+                            ? "profile tcp"
+                            : "not every pod has RDMA, and NCCL processes that "
+                              "chose different networks hang",
+                        pod.absent,
+                        Confidence::kProven,
+                        kNetSource};
+  setting.alone = pod.offers.empty() ? "Socket, found out in each process"
+                                     : "RDMA in this pod";
+  setting.rejected = {
+      "NCCL_IB_DISABLE=1: plugins ignore it",
+      "NCCL_IGNORE_NET_MISMATCH=1: hides the mismatch, then hangs"};
+  propose(job, pod, setting);
+}
+
+void pin_rdma(Job& job, PodState& pod) {
+  std::string name = "IB";
+  const auto plugin = loaded_plugin(*pod.facts);
+  if (plugin && (plugin->kind == PluginKind::kIbExt ||
+                 plugin->kind == PluginKind::kSpectrumX ||
+                 plugin->kind == PluginKind::kGib)) {
+    name = network_name(*plugin);
+  }
+  if (!verbs(job.transport)) {
+    const auto ofi = find_plugin(*pod.facts, PluginKind::kOfi);
+    name = ofi ? network_name(*ofi) : "AWS Libfabric";
+  }
+  if (name.empty() || job.transport == Transport::kTcpx) return;
+  FabricSetting setting{"NCCL",
+                        "NCCL_NET",
+                        name,
+                        "profile rdma: with it a fallback to TCP is an error",
+                        "",
+                        Confidence::kProven,
+                        "NCCL guide, NCCL_NET"};
+  setting.alone = "the same network, or TCP without a word";
+  propose(job, pod, setting);
+}
+
+void set_list(Job& job, PodState& pod) {
+  if (pod.list_reason.empty()) return;
+  std::vector<std::string> names;
+  for (const PortView& view : pod.ports) {
+    if (view.chosen) names.push_back(view.name());
+  }
+  if (names.empty()) return;
+  FabricSetting setting{"NCCL",
+                        "NCCL_IB_HCA",
+                        "=" + join(names, ","),
+                        pod.list_reason,
+                        std::to_string(names.size()) + " ports chosen",
+                        Confidence::kLikely,
+                        "NCCL net_ib/init.cc: takes every active port"};
+  setting.alone = "every active InfiniBand or Ethernet port";
+  setting.rejected = {"a prefix such as mlx5_1: it also means mlx5_10",
+                      "unset: see reason"};
+  propose(job, pod, setting);
+}
+
+void choose_plugin(Job& job, PodState& pod) {
+  const auto loaded = loaded_plugin(*pod.facts);
+  const bool ofi_fabric = job.transport == Transport::kEfa ||
+                          job.transport == Transport::kSlingshot;
+  if (ofi_fabric) {
+    const auto ofi = find_plugin(*pod.facts, PluginKind::kOfi);
+    if (!pod.facts->plugins) {
+      report(job, &pod,
+             {Severity::kInfo, "plugin_unknown",
+              "the facts do not say whether the image has the aws-ofi-nccl "
+              "plugin; without it NCCL uses TCP silently",
+              "", "profile rdma makes that an error"});
+    }
+    if (!ofi || ofi->by_default) return;
+    FabricSetting setting{"NCCL",
+                          "NCCL_NET_PLUGIN",
+                          plugin_suffix(*ofi->plugin),
+                          "NCCL loads libnccl-net.so by itself, and the plugin "
+                          "for this network has another name",
+                          ofi->plugin->name,
+                          Confidence::kLikely,
+                          "NCCL guide, NCCL_NET_PLUGIN"};
+    setting.alone = "no plugin, hence TCP";
+    propose(job, pod, setting);
+    return;
+  }
+  if (!verbs(job.transport) || !loaded) return;
+  const bool wrong = loaded->kind == PluginKind::kFastSocket ||
+                     loaded->kind == PluginKind::kOfi ||
+                     loaded->kind == PluginKind::kTcpx ||
+                     (loaded->kind == PluginKind::kSpectrumX &&
+                      job.transport != Transport::kRoce);
+  if (!wrong) return;
+  FabricSetting setting{"NCCL",
+                        "NCCL_NET_PLUGIN",
+                        "none",
+                        "the plugin in the image (" + loaded->plugin->name +
+                            ") is for another network and would come first",
+                        loaded->plugin->network,
+                        Confidence::kLikely,
+                        "NCCL guide, NCCL_NET_PLUGIN"};
+  setting.alone = "the plugin, before its own InfiniBand code";
+  propose(job, pod, setting);
+}
+
+}  // namespace
+
+void set_transport(Job& job) {
+  if (job.transport == Transport::kUnknown) return;
+  for (PodState& pod : job.pods) {
+    if (job.transport == Transport::kTcp) {
+      set_tcp(job, pod);
+      continue;
+    }
+    if (job.profile == Profile::kRl) continue;
+    choose_plugin(job, pod);
+    if (verbs(job.transport)) set_list(job, pod);
+    if (job.profile == Profile::kRdma) pin_rdma(job, pod);
+  }
+  if (job.transport == Transport::kTcp && job.profile == Profile::kAuto &&
+      offers_rdma_anywhere(job)) {
+    const bool by_user = std::any_of(job.pods.begin(), job.pods.end(),
+                                     [](auto& pod) { return pod.tcp_by_user; });
+    report(job, nullptr,
+           {Severity::kWarning, "tcp_for_all",
+            by_user ? "RDMA is there, but the variables of some pods rule it "
+                      "out: the whole job uses TCP"
+                    : "some pods have RDMA and some do not: the whole job uses "
+                      "TCP",
+            "", "profile rdma refuses to start instead"});
+  }
+}
+
+}  // namespace muster

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+// Published values of cloud vendors that nobody can detect (traffic class,
+// queue pairs, topology file). Policy, not measurement: marked so, never
+// where /etc/nccl.conf already holds the vendor's own, never invented. Pure.
+#include <algorithm>
+
+#include "base/text.h"
+#include "fabric/effective.h"
+#include "fabric/job_state.h"
+#include "fabric/plugins.h"
+
+namespace muster {
+
+namespace {
+
+struct VendorValue {
+  Platform platform;
+  Transport transport;
+  const char* driver;  // prefix of the adapters' driver; "": any
+  const char* library;
+  const char* name;
+  const char* value;
+  const char* source;
+};
+
+constexpr const char* kOci =
+    "oci-hpc-oke docs/recommended-nccl-rccl-parameters-by-shape.md";
+constexpr const char* kErdma = "Alibaba Cloud PAI documentation, eRDMA";
+constexpr const char* kAzure =
+    "Azure/azhpc-images components/customizations/ndv4.sh, ndv5.sh";
+constexpr const char* kShs = "HPE shs-ccl-docs, as published by Sigma2 Olivia";
+
+constexpr VendorValue kValues[] = {
+    {Platform::kOci, Transport::kRoce, "mlx5", "NCCL", "NCCL_IB_TC", "41",
+     kOci},
+    {Platform::kOci, Transport::kRoce, "ionic", "NCCL", "NCCL_IB_TC", "41",
+     kOci},
+    {Platform::kOci, Transport::kRoce, "ionic", "NCCL", "NCCL_IB_FIFO_TC",
+     "185", kOci},
+    {Platform::kOci, Transport::kRoce, "mlx5", "NCCL",
+     "NCCL_IB_QPS_PER_CONNECTION", "4", kOci},
+    {Platform::kOci, Transport::kRoce, "mlx5", "NCCL", "NCCL_IB_TIMEOUT", "22",
+     kOci},
+    {Platform::kAlibaba, Transport::kRoce, "erdma", "NCCL",
+     "NCCL_IB_QPS_PER_CONNECTION", "8", kErdma},
+    {Platform::kAlibaba, Transport::kRoce, "erdma", "NCCL",
+     "NCCL_MIN_NCHANNELS", "16", kErdma},
+    {Platform::kAlibaba, Transport::kRoce, "erdma", "NCCL", "NCCL_NET_PLUGIN",
+     "none", kErdma},
+    {Platform::kAzure, Transport::kInfiniBand, "", "NCCL",
+     "NCCL_IB_PCI_RELAXED_ORDERING", "1", kAzure},
+    {Platform::kSlingshot, Transport::kSlingshot, "", "NCCL", "NCCL_CROSS_NIC",
+     "1", kShs},
+    {Platform::kSlingshot, Transport::kSlingshot, "", "NCCL",
+     "NCCL_NET_GDR_LEVEL", "PHB", kShs},
+    {Platform::kSlingshot, Transport::kSlingshot, "", "libfabric",
+     "FI_CXI_DEFAULT_CQ_SIZE", "131072", kShs},
+    {Platform::kSlingshot, Transport::kSlingshot, "", "libfabric",
+     "FI_CXI_RDZV_PROTO", "alt_read", kShs},
+    {Platform::kSlingshot, Transport::kSlingshot, "", "libfabric",
+     "FI_CXI_RX_MATCH_MODE", "hybrid", kShs},
+};
+
+bool uses_driver(const PodState& pod, std::string_view driver) {
+  return driver.empty() ||
+         std::any_of(pod.ports.begin(), pod.ports.end(), [&](auto& view) {
+           return view.chosen && (view.hca->driver.starts_with(driver) ||
+                                  view.hca->name.starts_with(driver));
+         });
+}
+
+FabricSetting policy(const char* library, const char* name, std::string value,
+                     std::string evidence, const char* source) {
+  FabricSetting setting{library,
+                        name,
+                        std::move(value),
+                        "published by the vendor of this machine: policy that "
+                        "cannot be detected",
+                        std::move(evidence),
+                        Confidence::kLikely,
+                        source};
+  setting.alone = "its default";
+  return setting;
+}
+
+// The vendor's topology file for this size of machine, if the pod has it.
+void set_topology_file(Job& job, PodState& pod) {
+  double rate = 0;
+  for (const PortView& view : pod.ports) {
+    if (view.chosen) rate = std::max(rate, view.port->rate_gbps);
+  }
+  const std::string size = rate > 300 ? "ndv5" : "ndv4";
+  for (const std::string& file : pod.facts->files) {
+    if (file.find(size) == std::string::npos || !file.ends_with(".xml") ||
+        file.find("topo") == std::string::npos) {
+      continue;
+    }
+    propose(job, pod,
+            policy("NCCL", "NCCL_TOPO_FILE", file, "the file exists", kAzure));
+    return;
+  }
+  if (effective(*pod.facts, "NCCL_TOPO_FILE")) return;
+  report(job, &pod,
+         {Severity::kInfo, "topology_file",
+          "the vendor's NCCL topology file for this machine is not in the "
+          "image",
+          "",
+          "copy " + size +
+              "-topo.xml from the vendor's VM image and set "
+              "NCCL_TOPO_FILE"});
+}
+
+void set_gib(Job& job, PodState& pod) {
+  const auto gib = find_plugin(*pod.facts, PluginKind::kGib);
+  if (!gib) {
+    if (pod.facts->plugins) {
+      report(job, &pod,
+             {Severity::kWarning, "plugin_missing",
+              "the gIB plugin of Google Cloud is not in the image: the "
+              "vendor's settings for this network come with it",
+              "", "mount /usr/local/gib as the vendor's nccl-gib pages show"});
+    }
+    return;
+  }
+  propose(job, pod,
+          policy("NCCL", "NCCL_NET", network_name(*gib), gib->plugin->name,
+                 "cluster-toolkit examples/gke-a3-ultragpu"));
+  const bool sourced = effective(*pod.facts, "NCCL_TUNER_CONFIG_PATH") ||
+                       effective(*pod.facts, "NCCL_NET");
+  if (sourced) return;
+  report(job, &pod,
+         {Severity::kInfo, "vendor_script",
+          "the vendor's own variables are set by set_nccl_env.sh, which has "
+          "not run in this environment",
+          "",
+          "source /usr/local/gib/scripts/set_nccl_env.sh before the "
+          "program"});
+}
+
+// All hsn interfaces, for the rendezvous too.
+void set_slingshot_sockets(Job& job, PodState& pod) {
+  std::vector<std::string> names;
+  if (pod.facts->netdevs) {
+    for (const FabricNetdev& netdev : *pod.facts->netdevs) {
+      if (netdev.name.starts_with("hsn")) names.push_back(netdev.name);
+    }
+  }
+  if (names.empty()) return;
+  propose(job, pod,
+          policy("NCCL", "NCCL_SOCKET_IFNAME", join(names, ","),
+                 "hsn interfaces", kShs));
+}
+
+// Two ports joined by LAG: one queue pair uses one of them.
+void set_bonds(Job& job, PodState& pod) {
+  const bool bonded =
+      std::any_of(pod.ports.begin(), pod.ports.end(), [](auto& view) {
+        return view.chosen &&
+               (yes(view.hca->bond) ||
+                view.hca->name.find("bond") != std::string::npos);
+      });
+  if (!bonded || pod.assumed_version() >= kLagFixed) return;
+  FabricSetting setting{"NCCL",
+                        "NCCL_IB_QPS_PER_CONNECTION",
+                        "2",
+                        "the adapters are bonds of two ports, and one queue "
+                        "pair uses one port only",
+                        "device name or LAG flag",
+                        Confidence::kGuess,
+                        "NCCL guide, NCCL_IB_QPS_PER_CONNECTION"};
+  setting.alone = "1";
+  propose(job, pod, setting);
+}
+
+}  // namespace
+
+void set_vendor_values(Job& job) {
+  if (job.profile == Profile::kRl) return;
+  for (PodState& pod : job.pods) {
+    if (job.transport == Transport::kRoce) {
+      const bool gib = find_plugin(*pod.facts, PluginKind::kGib).has_value();
+      if (pod.platform == Platform::kGcp || gib) set_gib(job, pod);
+    }
+    if (!pod.facts->nccl_conf.empty()) continue;
+    for (const VendorValue& entry : kValues) {
+      const bool slingshot = entry.platform == Platform::kSlingshot &&
+                             job.transport == Transport::kSlingshot;
+      if (pod.platform != entry.platform && !slingshot) continue;
+      if (job.transport != entry.transport) continue;
+      if (!uses_driver(pod, entry.driver)) continue;
+      propose(job, pod,
+              policy(entry.library, entry.name, entry.value,
+                     std::string(platform_name(entry.platform)), entry.source));
+    }
+    if (pod.platform == Platform::kAzure &&
+        job.transport == Transport::kInfiniBand) {
+      set_topology_file(job, pod);
+    }
+    if (job.transport == Transport::kSlingshot) {
+      set_slingshot_sockets(job, pod);
+    }
+    if (job.transport == Transport::kRoce) set_bonds(job, pod);
+  }
+  for (PodState& pod : job.pods) {
+    if (job.transport != Transport::kTcpx) break;
+    report(job, &pod,
+           {Severity::kInfo, "vendor_script",
+            "this network is set up by the vendor's nccl-env-profile.sh; its "
+            "guest checker refuses deviating values, so nothing is set here",
+            "", "source the profile script before the program"});
+  }
+}
+
+}  // namespace muster

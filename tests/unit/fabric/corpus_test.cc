@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every recorded machine of tests/fabric yields its published setting; and a
+// few things hold for all of them, whatever else is known or forgotten.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "base/text.h"
+#include "catch.h"
+#include "fabric/facts_json.h"
+#include "fabric/plan_json.h"
+#include "fabric/policy.h"
+
+namespace {
+
+using namespace muster;
+using Json = nlohmann::json;
+
+struct Machine {
+  std::string name;
+  Json json;
+  std::vector<PodFabric> pods;
+  FabricRequest request;
+};
+
+Machine load(const std::filesystem::path& path) {
+  std::stringstream text;
+  text << std::ifstream(path).rdbuf();
+  Machine out;
+  out.name = path.stem().string();
+  out.json = Json::parse(text.str());
+  const auto facts = read_facts(text.str(), out.name);
+  INFO(out.name);
+  if (!facts) FAIL(facts.error().text());
+  CHECK(facts->notes == std::vector<std::string>{});
+  out.pods = facts->pods;
+  const Json request = out.json.value("request", Json::object());
+  out.request.profile_word = request.value("profile", "");
+  out.request.profile = parse_profile(out.request.profile_word).value();
+  out.request.nccl_version = request.value("nccl", "");
+  return out;
+}
+
+std::vector<Machine> machines() {
+  std::vector<Machine> out;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(MUSTER_MACHINES)) {
+    if (entry.path().extension() == ".json") out.push_back(load(entry.path()));
+  }
+  std::sort(out.begin(), out.end(),
+            [](auto& a, auto& b) { return a.name < b.name; });
+  return out;
+}
+
+void check_env(const PodPlan& pod, const Json& wanted) {
+  const auto env = pod.env();
+  for (const auto& [name, value] : wanted.items()) {
+    INFO(pod.name << " " << name);
+    REQUIRE(env.count(name) == 1);
+    CHECK(env.at(name) == value.get<std::string>());
+  }
+}
+
+}  // namespace
+
+TEST_CASE("recorded machines yield their published setting") {
+  const auto all = machines();
+  REQUIRE(all.size() >= 25);
+  for (const Machine& machine : all) {
+    const FabricPlan plan = plan_fabric(machine.pods, machine.request);
+    INFO(machine.name << "\n" << explain_plan(plan));
+    const Json& expect = machine.json.at("expect");
+    CHECK(verdict_name(plan.verdict) ==
+          expect.at("verdict").get<std::string>());
+    if (expect.contains("transport")) {
+      CHECK(plan.transport == expect["transport"].get<std::string>());
+    }
+    std::set<std::string> codes;
+    for (const Finding& finding : plan.findings) codes.insert(finding.code);
+    for (const auto& code : expect.value("findings", Json::array())) {
+      INFO("finding " << code);
+      CHECK(codes.count(code.get<std::string>()) == 1);
+    }
+    for (const PodPlan& pod : plan.pods) {
+      const Json env = expect.value("env", Json::object());
+      if (expect.contains("env") && env.empty()) CHECK(pod.env().empty());
+      check_env(pod, env);
+      for (const auto& name : expect.value("absent", Json::array())) {
+        INFO("absent " << name);
+        CHECK(pod.env().count(name.get<std::string>()) == 0);
+      }
+      if (expect.contains("pod_env") && expect["pod_env"].contains(pod.name)) {
+        check_env(pod, expect["pod_env"][pod.name]);
+      }
+    }
+    if (expect.contains("mpirun_args")) {
+      CHECK(join(plan.mpirun_args, " ") ==
+            expect["mpirun_args"].get<std::string>());
+    }
+  }
+}
+
+TEST_CASE("facts survive being written and read again") {
+  for (const Machine& machine : machines()) {
+    const std::string text = write_facts(machine.pods);
+    const auto again = read_facts(text, "again");
+    INFO(machine.name);
+    REQUIRE(again.has_value());
+    CHECK(write_facts(again->pods) == text);
+    CHECK(plan_to_json(plan_fabric(again->pods, machine.request)) ==
+          plan_to_json(plan_fabric(machine.pods, machine.request)));
+  }
+}
+
+namespace {
+
+// All ways to forget one field somewhere in the facts.
+void forget_each(const Json& whole, Json& part,
+                 const std::function<void(const Json&)>& with) {
+  if (part.is_object()) {
+    std::vector<std::string> keys;
+    for (const auto& item : part.items()) keys.push_back(item.key());
+    for (const std::string& key : keys) {
+      const Json saved = part[key];
+      part.erase(key);
+      with(whole);
+      part[key] = saved;
+      forget_each(whole, part[key], with);
+    }
+  } else if (part.is_array()) {
+    for (Json& item : part) forget_each(whole, item, with);
+  }
+}
+
+bool uses_rdma_everywhere(const FabricPlan& plan) {
+  return plan.transport != "TCP" && plan.transport != "unknown";
+}
+
+}  // namespace
+
+TEST_CASE("whatever is forgotten, a plan stays whole") {
+  for (const Machine& machine : machines()) {
+    Json json = Json::parse(write_facts(machine.pods));
+    if (json["pods"].size() > 2) json["pods"].erase(2);
+    if (json.dump().size() > 8'000) continue;  // the small ones suffice
+    forget_each(json, json["pods"], [&](const Json& mutant) {
+      const auto facts = read_facts(mutant.dump(), "mutant");
+      if (!facts) return;
+      const FabricPlan plan = plan_fabric(facts->pods, machine.request);
+      INFO(machine.name);
+      REQUIRE(plan.pods.size() == facts->pods.size());
+      for (const PodPlan& pod : plan.pods) {
+        for (const FabricSetting& setting : pod.settings) {
+          if (setting.value.empty() || setting.reason.empty() ||
+              setting.source.empty()) {
+            FAIL(setting.name << " of " << mutant.dump());
+          }
+        }
+        // No pod is sent to TCP by NCCL_NET while others use RDMA.
+        const auto env = pod.env();
+        const auto net = env.find("NCCL_NET");
+        if (uses_rdma_everywhere(plan) && net != env.end() &&
+            net->second == "Socket") {
+          FAIL("Socket beside RDMA: " << mutant.dump());
+        }
+      }
+    });
+  }
+}
+
+TEST_CASE("the order of pods does not change what they are told") {
+  for (const Machine& machine : machines()) {
+    auto turned = machine.pods;
+    std::reverse(turned.begin(), turned.end());
+    const FabricPlan plan = plan_fabric(machine.pods, machine.request);
+    FabricPlan other = plan_fabric(turned, machine.request);
+    std::reverse(other.pods.begin(), other.pods.end());
+    INFO(machine.name);
+    CHECK(plan.verdict == other.verdict);
+    for (size_t i = 0; i < plan.pods.size(); ++i) {
+      CHECK(plan.pods[i].env() == other.pods[i].env());
+    }
+  }
+}
+
+TEST_CASE("a pod without adapters takes any job to TCP, or refuses it") {
+  PodFabric bare;
+  bare.name = "bare";
+  bare.hcas.emplace();
+  bare.pci_hcas.emplace();
+  for (const Machine& machine : machines()) {
+    auto pods = machine.pods;
+    pods.push_back(bare);
+    FabricRequest request = machine.request;
+    const FabricPlan plan = plan_fabric(pods, request);
+    INFO(machine.name);
+    CHECK((plan.verdict == FabricVerdict::kTcp ||
+           plan.verdict == FabricVerdict::kRefuse));
+    CHECK(plan.transport == "TCP");
+    request.profile = Profile::kRdma;
+    CHECK(plan_fabric(pods, request).verdict == FabricVerdict::kRefuse);
+  }
+}
+
+TEST_CASE("the user's own values are never changed") {
+  for (Machine& machine : machines()) {
+    const FabricPlan before = plan_fabric(machine.pods, machine.request);
+    for (size_t i = 0; i < machine.pods.size(); ++i) {
+      for (const auto& [name, value] : before.pods[i].env()) {
+        machine.pods[i].environment[name] = "0";
+      }
+    }
+    const FabricPlan after = plan_fabric(machine.pods, machine.request);
+    for (size_t i = 0; i < machine.pods.size(); ++i) {
+      for (const auto& [name, value] : machine.pods[i].environment) {
+        INFO(machine.name << " " << name);
+        CHECK(after.pods[i].env().count(name) == 0);
+      }
+    }
+  }
+}

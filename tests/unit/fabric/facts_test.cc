@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fstream>
+#include <sstream>
+
+#include "catch.h"
+#include "fabric/facts_json.h"
+
+using namespace muster;
+
+namespace {
+
+std::string mistake(const char* text) {
+  const auto facts = read_facts(text, "f.json");
+  REQUIRE(!facts);
+  CHECK(facts.error().code == "facts_invalid");
+  CHECK(facts.error().text().find('\n') == std::string::npos);
+  return facts.error().text();
+}
+
+}  // namespace
+
+TEST_CASE("a machine from a bug report is a few lines") {
+  const auto facts = read_facts(
+      R"json({"name": "w[0-1]", "nccl_version": 22105,
+              "peer_address": "10.0.0.[7-8]",
+              "hcas": [{"name": "mlx5_[0-3]", "state": "4: ACTIVE",
+                        "rate_gbps": "400 Gb/sec (4X NDR)"}],
+              "memlock_bytes": "64 MiB", "peermem": "no"})json",
+      "f");
+  REQUIRE(facts);
+  REQUIRE(facts->pods.size() == 2);
+  const PodFabric& pod = facts->pods[1];
+  CHECK(pod.name == "w1");
+  CHECK(pod.nccl_version == "22105");
+  CHECK(pod.peer_address == "10.0.0.8");
+  CHECK(pod.memlock_bytes == 64 << 20);
+  CHECK(no(pod.peermem));
+  CHECK(!pod.dmabuf.has_value());
+  CHECK(!pod.gpus.has_value());
+  REQUIRE(pod.hcas->size() == 4);
+  CHECK(pod.hcas->at(3).name == "mlx5_3");
+  CHECK(pod.hcas->at(3).ports.at(0).rate_gbps == 400);
+}
+
+TEST_CASE("mistakes are one sentence with the place") {
+  CHECK(mistake("").find("not JSON") != std::string::npos);
+  CHECK(mistake("[]").find("no pods") != std::string::npos);
+  CHECK(mistake("{\"pods\": [3]}").find("pods[0]") != std::string::npos);
+  CHECK(mistake(R"({"hcas": [{"name": "a", "numa": "x"}]})")
+            .find("pods[0].hcas[0].numa should be a number") !=
+        std::string::npos);
+  CHECK(mistake(R"({"hcas": {}})").find("pods[0].hcas should be a list") !=
+        std::string::npos);
+  CHECK(mistake(R"({"peermem": "perhaps"})").find("true or false") !=
+        std::string::npos);
+  CHECK(mistake(R"([{"name": "w[0-9999999]"}])").find("4096") !=
+        std::string::npos);
+  const std::string deep(100'000, '[');
+  CHECK(mistake(deep.c_str()).find("deep") != std::string::npos);
+}
+
+TEST_CASE("an unknown field is reported with what was meant") {
+  const auto facts =
+      read_facts(R"({"hcas": [{"name": "a", "drivr": "efa"}]})", "f");
+  REQUIRE(facts);
+  REQUIRE(facts->notes.size() == 1);
+  CHECK(facts->notes[0] ==
+        "pods[0].hcas[0].drivr is not a known field; did you mean driver?");
+}
+
+TEST_CASE("the schema page names every field") {
+  std::stringstream page;
+  page << std::ifstream(MUSTER_SCHEMA).rdbuf();
+  PodFabric pod;
+  FabricHca hca;
+  hca.name = hca.driver = hca.firmware = hca.pci = hca.pci_path = "x";
+  hca.gpu_path = hca.fails_at = hca.error = "x";
+  hca.numa = 1;
+  hca.vf = hca.bond = hca.device = hca.usable = true;
+  FabricPort port;
+  port.state = port.link_layer = port.netdev = port.phys_state = "x";
+  port.rate_gbps = port.mtu = 1;
+  port.pkeys = {"x"};
+  FabricGid gid{1, "x", "v2", "x", true, true};
+  port.gids = {gid};
+  hca.ports = {port};
+  pod.hcas = {hca};
+  pod.plugins = {FabricPlugin{"x", "x", "x"}};
+  pod.imex_channel = pod.acs = pod.multicast = pod.cross_rail = true;
+  const std::string text = write_facts({pod});
+  for (size_t at = text.find('"'); at != text.npos;) {
+    const size_t end = text.find('"', at + 1);
+    if (text[end + 1] == ':') {
+      const std::string name = "`" + text.substr(at + 1, end - at - 1) + "`";
+      INFO(name);
+      CHECK(page.str().find(name) != std::string::npos);
+    }
+    at = text.find('"', end + 1);
+  }
+}
