@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// The audit trail of the SSH server: one JSON object a line for who came, who
+// was let in with which key, what was started, how it ended, what was refused.
+// What strangers can cause is written at most once a second after a burst of
+// 20, and what was left out is counted; what an authenticated session does is
+// always written. Never blocks: a reader that stalls costs records, counted.
+// Owned by pid 1, on its loop. Fields: docs/security.md.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/loop.h"
+
+namespace muster {
+
+struct AuditOptions {
+  int fd = -1;       // borrowed; -1: nothing is written
+  std::string job;   // the fingerprint of the job key
+  std::string host;  // this pod
+};
+
+struct AuditRecord {
+  explicit AuditRecord(std::string_view event) : name(event) {}
+  AuditRecord& text(std::string_view key, std::string_view value);
+  AuditRecord& number(std::string_view key, int64_t value);
+
+  std::string_view name;
+  std::string fields;  // ,"key":value…
+};
+
+class AuditLog {
+ public:
+  AuditLog() = default;
+  explicit AuditLog(AuditOptions options) : options_(std::move(options)) {}
+
+  void write(const AuditRecord& record);
+  // For what anybody who can reach the port may cause.
+  void write_limited(const AuditRecord& record, Clock::time_point now);
+  [[nodiscard]] uint64_t left_out() const { return left_out_; }
+
+ private:
+  bool put(const AuditRecord& record);
+
+  AuditOptions options_;
+  uint64_t sequence_ = 0;  // a gap shows that records were taken away
+  uint64_t left_out_ = 0;  // since the last record
+  double tokens_ = 20;
+  Clock::time_point refilled_{};
+};
+
+}  // namespace muster

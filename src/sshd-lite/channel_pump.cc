@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sshd-lite/channel_pump.h"
+
+#include <libssh/libssh.h>
+#include <libssh/server.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "sshd-lite/signal_names.h"
+
+namespace muster {
+
+namespace {
+
+constexpr size_t kChunk = 32 * 1024;
+// A pipe holds 64 KiB (pipe(7)); a grandchild that keeps on writing into the
+// program's stdout must not keep the session open.
+constexpr size_t kMaxAfterEnd = 1 << 20;
+
+}  // namespace
+
+ChannelPump::ChannelPump(ssh_session_struct* session,
+                         ssh_channel_struct* channel, ProgramPipes pipes)
+    : session_(session),
+      channel_(channel),
+      stdin_(std::move(pipes.stdin_write)),
+      outputs_{Output{std::move(pipes.stdout_read), false, {}, kMaxAfterEnd},
+               Output{std::move(pipes.stderr_read), true, {}, kMaxAfterEnd}} {
+  for (const int fd :
+       {stdin_.get(), outputs_[0].pipe.get(), outputs_[1].pipe.get()}) {
+    set_nonblocking(fd);
+  }
+}
+
+// libssh buffers output without bound, so nothing is added while some waits.
+bool ChannelPump::may_send() const {
+  return (ssh_get_poll_flags(session_) & SSH_WRITE_PENDING) == 0 &&
+         ssh_channel_window_size(channel_) > 0;
+}
+
+void ChannelPump::add_to_poll(std::vector<pollfd>& out) const {
+  if (stdin_ && !stdin_pending_.empty()) {
+    out.push_back({stdin_.get(), POLLOUT, 0});
+  }
+  if (!may_send()) return;
+  for (const Output& output : outputs_) {
+    if (output.pipe && output.pending.empty()) {
+      out.push_back({output.pipe.get(), POLLIN, 0});
+    }
+  }
+}
+
+bool ChannelPump::pump() {
+  if (finished_) return false;
+  bool moved = pump_stdin();
+  for (Output& output : outputs_) moved = pump_output(output) || moved;
+  const bool drained =
+      std::all_of(outputs_.begin(), outputs_.end(), [](const Output& output) {
+        return !output.pipe && output.pending.empty();
+      });
+  if (wait_status_ && drained) finish();
+  return moved;
+}
+
+bool ChannelPump::pump_stdin() {
+  bool moved = false;
+  if (stdin_pending_.empty() && !stdin_eof_) {
+    char buffer[kChunk];
+    const int n =
+        ssh_channel_read_nonblocking(channel_, buffer, sizeof buffer, 0);
+    if (n > 0) {
+      stdin_pending_.assign(buffer, static_cast<size_t>(n));
+      moved = true;
+    } else if (n == SSH_EOF || ssh_channel_is_eof(channel_) != 0) {
+      stdin_eof_ = true;
+    }
+  }
+  if (!stdin_) {
+    stdin_pending_.clear();  // the program reads no more: take it and drop it
+    return moved;
+  }
+  if (!stdin_pending_.empty()) {
+    const ssize_t n =
+        ::write(stdin_.get(), stdin_pending_.data(), stdin_pending_.size());
+    if (n > 0) {
+      stdin_pending_.erase(0, static_cast<size_t>(n));
+      moved = true;
+    } else if (n < 0 && errno != EAGAIN && errno != EINTR) {
+      stdin_.reset();
+    }
+  }
+  if (stdin_eof_ && stdin_pending_.empty()) stdin_.reset();
+  return moved;
+}
+
+bool ChannelPump::pump_output(Output& output) {
+  bool moved = false;
+  if (output.pipe && output.pending.empty() && may_send()) {
+    char buffer[kChunk];
+    const size_t room = std::min<size_t>(
+        {sizeof buffer, ssh_channel_window_size(channel_),
+         wait_status_ ? output.left_after_end : sizeof buffer});
+    const ssize_t n = room > 0 ? ::read(output.pipe.get(), buffer, room) : 0;
+    if (n > 0) {
+      output.pending.assign(buffer, static_cast<size_t>(n));
+      if (wait_status_) output.left_after_end -= static_cast<size_t>(n);
+      moved = true;
+    } else if (n == 0 || (errno != EAGAIN && errno != EINTR) ||
+               (errno == EAGAIN && wait_status_)) {
+      output.pipe.reset();
+      moved = true;
+    }
+  }
+  if (output.pending.empty()) return moved;
+  const auto size = static_cast<uint32_t>(std::min<size_t>(
+      output.pending.size(), ssh_channel_window_size(channel_)));
+  if (size == 0) return moved;
+  const int n =
+      output.is_stderr
+          ? ssh_channel_write_stderr(channel_, output.pending.data(), size)
+          : ssh_channel_write(channel_, output.pending.data(), size);
+  if (n <= 0) return moved;  // 0: key exchange under way; < 0: session is over
+  output.pending.erase(0, static_cast<size_t>(n));
+  return true;
+}
+
+void ChannelPump::ended(int wait_status) { wait_status_ = wait_status; }
+
+void ChannelPump::finish() {
+  finished_ = true;
+  if (WIFSIGNALED(*wait_status_)) {
+    ssh_channel_request_send_exit_signal(
+        channel_, ssh_signal_name(WTERMSIG(*wait_status_)).c_str(),
+        WCOREDUMP(*wait_status_) ? 1 : 0, "", "");
+  } else {
+    ssh_channel_request_send_exit_status(channel_, WEXITSTATUS(*wait_status_));
+  }
+  ssh_channel_send_eof(channel_);
+  ssh_channel_close(channel_);
+}
+
+}  // namespace muster

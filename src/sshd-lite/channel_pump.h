@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Moves bytes between one SSH channel and the pipes of the program that runs
+// for it, with backpressure both ways: a pipe is read only while the client's
+// window is open and nothing of ours waits; the window grows only as fast as
+// the program reads its stdin. Holds at most 32 KiB per direction.
+// Half-close is exact, and the exit status goes out only after all output.
+// Owns the pipe ends, borrows session and channel. Never blocks.
+#pragma once
+
+#include <poll.h>
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+
+struct ssh_session_struct;
+struct ssh_channel_struct;
+
+namespace muster {
+
+struct ProgramPipes {
+  UniqueFd stdin_write;
+  UniqueFd stdout_read;
+  UniqueFd stderr_read;
+};
+
+class ChannelPump {
+ public:
+  ChannelPump(ssh_session_struct* session, ssh_channel_struct* channel,
+              ProgramPipes pipes);
+
+  // Descriptors of the pipes to wait for, given the present state.
+  void add_to_poll(std::vector<pollfd>& out) const;
+  // Moves what can be moved now; false: nothing moved, wait for readiness.
+  bool pump();
+  // The program has ended: what its pipes hold now is all that it wrote.
+  void ended(int wait_status);
+  // Status, EOF and close have been queued: flush the session and leave.
+  [[nodiscard]] bool finished() const { return finished_; }
+
+ private:
+  struct Output {
+    UniqueFd pipe;
+    bool is_stderr = false;
+    std::string pending;
+    size_t left_after_end;  // what may still be read once the program ended
+  };
+
+  bool pump_stdin();
+  bool pump_output(Output& output);
+  [[nodiscard]] bool may_send() const;
+  void finish();
+
+  ssh_session_struct* session_;
+  ssh_channel_struct* channel_;
+  UniqueFd stdin_;
+  std::string stdin_pending_;
+  bool stdin_eof_ = false;
+  std::array<Output, 2> outputs_;
+  std::optional<int> wait_status_;
+  bool finished_ = false;
+};
+
+}  // namespace muster

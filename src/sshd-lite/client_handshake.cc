@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// A client's way from a connected socket to a running command; the stages are
+// explained in client_impl.h.
+#include <libssh/libssh.h>
+
+#include "sshd-lite/client_errors.h"
+#include "sshd-lite/client_impl.h"
+#include "sshd-lite/client_setup.h"
+
+namespace muster {
+
+namespace {
+
+constexpr Milliseconds kRefusalTimeout{1000};
+constexpr size_t kMaxReason = 2048;
+// libssh 0.10 picks an RSA signature kind before it has read the server's
+// extension list, which comes right behind the key exchange.
+constexpr Milliseconds kSettleTime{50};
+
+}  // namespace
+
+const char* SshClient::Impl::stage_name(Stage stage) {
+  switch (stage) {
+    case Stage::kConnect:
+      return "key exchange";
+    case Stage::kSettle:
+    case Stage::kAuth:
+      return "authentication";
+    case Stage::kOpen:
+      return "opening the channel";
+    default:
+      return "starting the agent";
+  }
+}
+
+// False: it is over.
+bool SshClient::Impl::check_banner() {
+  const auto seen = peek_banner(fd_.get());
+  if (!seen) {
+    fail_with(seen.error());
+    return false;
+  }
+  if (*seen) {
+    banner_seen_ = true;
+    banner_timer_.cancel();
+  }
+  return true;
+}
+
+bool SshClient::Impl::advance() {
+  switch (stage_) {
+    case Stage::kConnect:
+      return connect_step();
+    case Stage::kSettle:
+      ssh_event_dopoll(event_, 0);
+      if (!settled_) return false;
+      enter(Stage::kAuth);
+      return true;
+    case Stage::kAuth:
+      return auth_step();
+    case Stage::kOpen:
+      return open_step();
+    case Stage::kExec:
+      return exec_step();
+    case Stage::kRefused:
+      collect_refusal();
+      return false;
+    case Stage::kRunning:
+    case Stage::kOver:
+      break;
+  }
+  return false;
+}
+
+bool SshClient::Impl::connect_step() {
+  const int rc = ssh_connect(session_);
+  set_nonblocking(fd_.get());  // libssh has switched it back
+  if (rc == SSH_AGAIN) return false;
+  if (rc != SSH_OK) {
+    fail_with(ssh_error::key_exchange(library_error()));
+    return false;
+  }
+  if (!verify_host()) return false;
+  ssh_event_add_session(event_, session_);
+  if (!options_.identity->is_rsa()) {
+    enter(Stage::kAuth);
+    return true;
+  }
+  enter(Stage::kSettle);
+  stage_timer_.start(kSettleTime, [this] {
+    settled_ = true;
+    wake();
+  });
+  return true;
+}
+
+bool SshClient::Impl::verify_host() {
+  if (options_.expected_host_key == nullptr) return true;
+  ssh_key raw = nullptr;
+  ssh_get_server_publickey(session_, &raw);
+  const SshKey found = SshKey::adopt(raw);
+  if (found.same_public(*options_.expected_host_key)) return true;
+  fail_with(ssh_error::wrong_host_key(options_.expected_host_key->fingerprint(),
+                                      found.fingerprint(), banner()));
+  return false;
+}
+
+bool SshClient::Impl::auth_step() {
+  const int rc =
+      ssh_userauth_publickey(session_, nullptr, options_.identity->get());
+  if (rc == SSH_AUTH_AGAIN) return false;
+  if (rc != SSH_AUTH_SUCCESS) {
+    fail_with(
+        ssh_error::not_authorized(options_.identity->fingerprint(),
+                                  rc == SSH_AUTH_ERROR ? library_error() : ""));
+    return false;
+  }
+  channel_ = ssh_channel_new(session_);
+  if (channel_ == nullptr) {
+    fail_with(ssh_error::lost(library_error()));
+    return false;
+  }
+  ssh_set_channel_callbacks(channel_, &callbacks_);
+  enter(Stage::kOpen);
+  return true;
+}
+
+bool SshClient::Impl::open_step() {
+  const int rc = ssh_channel_open_session(channel_);
+  if (rc == SSH_AGAIN) return false;
+  if (rc != SSH_OK) {
+    fail_with(
+        ssh_error::command_refused("no session channel: " + library_error()));
+    return false;
+  }
+  enter(Stage::kExec);
+  return true;
+}
+
+bool SshClient::Impl::exec_step() {
+  const int rc = ssh_channel_request_exec(channel_, options_.command.c_str());
+  if (rc == SSH_AGAIN) return false;
+  if (rc != SSH_OK) {
+    if (ssh_is_connected(session_) == 0) {
+      fail_with(ssh_error::command_refused("the connection broke off: " +
+                                           library_error()));
+      return false;
+    }
+    enter(Stage::kRefused);
+    stage_timer_.start(kRefusalTimeout, [this] {
+      fail_with(ssh_error::command_refused(reason_));
+    });
+    return true;
+  }
+  handshake_timer_.cancel();
+  enter(Stage::kRunning);
+  if (const auto callback = std::move(events_.on_open)) callback();
+  return stage_ == Stage::kRunning;
+}
+
+// Our own server says on stderr why it refused; OpenSSH's says nothing.
+void SshClient::Impl::collect_refusal() {
+  const bool over = ssh_event_dopoll(event_, 0) == SSH_ERROR;
+  char buffer[512];
+  int n;
+  while ((n = ssh_channel_read_nonblocking(channel_, buffer, sizeof buffer,
+                                           1)) > 0) {
+    if (reason_.size() < kMaxReason) {
+      reason_.append(buffer, static_cast<size_t>(n));
+    }
+  }
+  if (over || ssh_channel_is_closed(channel_) != 0 ||
+      ssh_channel_is_eof(channel_) != 0) {
+    while (!reason_.empty() && reason_.back() == '\n') reason_.pop_back();
+    fail_with(ssh_error::command_refused(reason_));
+  }
+}
+
+}  // namespace muster

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// The two things of a client that stand before its first protocol step: the
+// options of a libssh session that touches nothing but the given socket, and a
+// look at the first bytes of the other side, which libssh would not tell apart.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+
+struct ssh_session_struct;
+
+namespace muster {
+
+// No name is resolved, no file read, nothing but strong algorithms offered.
+// `fd` is connected and stays the caller's: libssh never closes it.
+void set_client_options(ssh_session_struct* session, int fd,
+                        const std::string& user);
+
+// Looks without taking: true if an SSH banner has begun to arrive, false if it
+// is too early to say. Errors: ssh_foreign, ssh_closed.
+Result<bool> peek_banner(int fd);
+
+}  // namespace muster

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// The connection child: one SSH session from key exchange to its end, in a
+// process forked for it and without exec, sandboxed before the first byte of
+// the peer is read. Public key only, one session channel, one command.
+// The version line was sent before this process was made (door.h).
+// Refuses: none, password, keyboard-interactive; pty, shell, subsystem, X11,
+// agent, all forwarding; a second channel. Asks pid 1, over `link`, to start
+// the command; it cannot start anything itself.
+// The signature is checked by libssh in here (see the security model).
+#pragma once
+
+#include <string>
+
+#include "base/fd.h"
+#include "base/loop.h"
+#include "sshd-lite/keys.h"
+
+namespace muster {
+
+struct ConnectionOptions {
+  const JobKeys* keys = nullptr;
+  std::string peer;  // "10.0.0.7:51234", for the log
+  Milliseconds auth_timeout{10000};
+  int max_attempts = 3;
+  bool fips = false;
+  bool sandbox = true;  // false only for a fuzzer, which has to go on
+};
+
+// Serves until the session ends; the caller then leaves with _exit(). Blocks
+// (in poll, always with a deadline), so only for a process of its own.
+void serve_connection(UniqueFd socket, UniqueFd link,
+                      const ConnectionOptions& options);
+
+}  // namespace muster

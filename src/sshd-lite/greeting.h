@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// The exchange of SSH version lines for a connection whose line was sent before
+// libssh knew of it (door.h). libssh always sends its own, so at first a socket
+// pair stands where the connection will; the number of the descriptor is all
+// that libssh keeps of it. Used by the connection child only.
+#pragma once
+
+#include <string>
+
+#include "base/fd.h"
+#include "base/loop.h"
+
+struct ssh_session_struct;
+
+namespace muster {
+
+class Greeting {
+ public:
+  // `socket` is the descriptor that `session` was given and owns.
+  Greeting(ssh_session_struct* session, int socket)
+      : session_(session), socket_(socket) {}
+
+  // Swallows libssh's line. Before the sandbox. False: it cannot be done.
+  bool begin();
+  // Hands libssh the peer's line and the connection. False: no such line came
+  // within `limit`.
+  bool finish(Milliseconds limit);
+
+ private:
+  bool read_line(Milliseconds limit, std::string& line) const;
+  std::string from_libssh();
+
+  ssh_session_struct* session_;
+  int socket_;
+  UniqueFd real_;   // the connection, while the decoy has its number
+  UniqueFd decoy_;  // our end
+};
+
+}  // namespace muster

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sshd-lite/keys.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "job/pod_view.h"
+#include "sshd-lite/authorized_keys.h"
+
+namespace muster {
+
+namespace {
+
+constexpr size_t kMaxPrivateKeyFile = 64 * 1024;
+constexpr std::array<const char*, 4> kPrivateNames = {
+    "id_rsa", "ssh-privatekey", "id_ecdsa", "id_ed25519"};
+constexpr const char* kMountHint =
+    "mount the job's SSH Secret there (mpi-operator and Trainer do), make one "
+    "with `muster keygen`, or name its directory with --key-dir";
+
+bool exists(const std::string& path) {
+  return ::access(path.c_str(), F_OK) == 0;
+}
+
+// Device, inode, size and time of a file: a Secret swap changes the inode.
+std::string stamp_of(const std::string& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) return "-";
+  return std::to_string(info.st_dev) + ":" + std::to_string(info.st_ino) + ":" +
+         std::to_string(info.st_size) + ":" +
+         std::to_string(info.st_mtim.tv_sec) + "." +
+         std::to_string(info.st_mtim.tv_nsec);
+}
+
+void read_authorized(const KeyFiles& files, JobKeys& keys) {
+  bool read_any = false;
+  for (const std::string& file : files.authorized) {
+    if (!exists(file)) continue;
+    const auto text = read_file(file, kMaxAuthorizedKeysText);
+    if (!text) {
+      keys.notes.push_back(text.error().text());
+      continue;
+    }
+    read_any = true;
+    AuthorizedKeys parsed = parse_authorized_keys(*text, file);
+    std::move(parsed.keys.begin(), parsed.keys.end(),
+              std::back_inserter(keys.authorized));
+    std::move(parsed.ignored.begin(), parsed.ignored.end(),
+              std::back_inserter(keys.notes));
+  }
+  // A file that is there but holds nothing usable must stay a refusal.
+  if (read_any || !keys.private_key) return;
+  if (auto own = keys.private_key.public_part()) {
+    keys.authorized.push_back(std::move(*own));
+  }
+}
+
+Error no_private_key(const KeyFiles& files) {
+  return Error{
+      "key_missing", "no private SSH key",
+      files.private_key.empty() ? "no key directory was found" : "no such file",
+      files.private_key, kMountHint};
+}
+
+Result<JobKeys> ephemeral_keys(const KeyFiles& files) {
+  auto key = SshKey::generate(KeyType::kEcdsaP256);
+  if (!key) return tl::unexpected(key.error());
+  JobKeys out;
+  read_authorized(files, out);
+  if (out.authorized.empty()) {
+    return tl::unexpected(no_private_key(files));
+  }
+  out.private_key = std::move(*key);
+  out.fingerprint = out.private_key.fingerprint();
+  out.source = "ephemeral";
+  out.notes.emplace_back(
+      "no private key is mounted, so this pod made a host key of its own; "
+      "launchers that pin the job key will refuse it");
+  return out;
+}
+
+}  // namespace
+
+KeyFiles key_files_in(const std::string& dir) {
+  KeyFiles out{dir + "/" + kPrivateNames[0], {dir + "/authorized_keys"}};
+  for (const char* name : kPrivateNames) {
+    if (!exists(dir + "/" + name)) continue;
+    out.private_key = dir + "/" + name;
+    break;
+  }
+  return out;
+}
+
+Result<JobKeys> load_keys(const KeyFiles& files) {
+  if (files.private_key.empty()) return tl::unexpected(no_private_key(files));
+  auto text = read_file(files.private_key, kMaxPrivateKeyFile);
+  if (!text) {
+    // Only a missing file may be replaced by an ephemeral key; one that cannot
+    // be read is a mistake to be told.
+    if (!exists(files.private_key) && (errno == ENOENT || errno == ENOTDIR)) {
+      return tl::unexpected(no_private_key(files));
+    }
+    text.error().code = "key_unusable";
+    text.error().hint =
+        "uid " + std::to_string(::geteuid()) +
+        " must be able to read it: set fsGroup or the Secret's defaultMode";
+    return tl::unexpected(text.error());
+  }
+  auto key = SshKey::parse_private(*text, files.private_key);
+  if (!key) return tl::unexpected(key.error());
+  JobKeys out;
+  out.private_key = std::move(*key);
+  out.fingerprint = out.private_key.fingerprint();
+  out.source = files.private_key;
+  read_authorized(files, out);
+  if (out.authorized.empty()) {
+    out.notes.push_back(join(files.authorized, ", ") +
+                        ": no usable key in it, nobody can log in");
+  }
+  return out;
+}
+
+Result<JobKeys> find_keys(const std::string& dir) {
+  return load_keys(key_files_in(dir));
+}
+
+Result<KeyStore> KeyStore::open(KeyFiles files) {
+  KeyStore out;
+  out.files_ = std::move(files);
+  out.seen_ = out.stamps();
+  auto keys = load_keys(out.files_);
+  if (!keys && keys.error().code == "key_missing") {
+    keys = ephemeral_keys(out.files_);
+  }
+  if (!keys) return tl::unexpected(keys.error());
+  out.keys_ = std::move(*keys);
+  return out;
+}
+
+std::vector<std::string> KeyStore::stamps() const {
+  std::vector<std::string> out{stamp_of(files_.private_key)};
+  for (const std::string& file : files_.authorized) {
+    out.push_back(stamp_of(file));
+  }
+  return out;
+}
+
+const JobKeys& KeyStore::current() {
+  std::vector<std::string> now = stamps();
+  if (now == seen_) return keys_;
+  seen_ = std::move(now);
+  auto fresh = load_keys(files_);
+  if (!fresh) {
+    log::warn("{}; the keys read before stay in use", fresh.error().text());
+    return keys_;
+  }
+  for (const std::string& note : fresh->notes) log::warn("{}", note);
+  log::info("the keys in {} have changed, now {}", fresh->source,
+            fresh->fingerprint);
+  keys_ = std::move(*fresh);
+  return keys_;
+}
+
+std::optional<std::string> find_key_dir() {
+  const PodViewOptions pod = own_pod_options();
+  if (const std::string* given = find_env(pod.env, "MUSTER_KEY_DIR")) {
+    return *given;
+  }
+  const PodView view = read_pod_view(pod);
+  if (!view.key_dirs.empty()) return view.key_dirs[0];
+  // A key that is there but unusable deserves its own sentence, later.
+  const std::string* home = find_env(pod.env, "HOME");
+  if (home != nullptr && exists(key_files_in(*home + "/.ssh").private_key)) {
+    return *home + "/.ssh";
+  }
+  return std::nullopt;
+}
+
+}  // namespace muster

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Makes the server's listening socket and tunes accepted ones: backlog 1024
+// (libssh's own is 10), close-on-exec, no Nagle, dead peers noticed in 20 s.
+// Refuses to guess: a port in use or a privileged one is one clear sentence.
+#pragma once
+
+#include <string>
+
+#include "base/fd.h"
+
+namespace muster {
+
+// `address` "" means every interface: one dual-stack socket, or IPv4 alone
+// where the pod has no IPv6. Port 0 lets the kernel choose. Non-blocking.
+// Error codes: "port_in_use", "port_privileged", "listen".
+Result<UniqueFd> listen_on(const std::string& address, int port);
+
+// 0 if it is not an internet socket.
+int local_port(int socket);
+// "10.0.0.7:51234", "[fd00::7]:51234"; IPv4 behind a dual-stack socket as IPv4.
+std::string peer_name(int socket);
+
+// TCP_NODELAY (three delayed ACKs per handshake otherwise: 138 ms instead of
+// 7), SO_KEEPALIVE, and TCP_USER_TIMEOUT of 20 s.
+void tune_tcp(int socket);
+
+}  // namespace muster

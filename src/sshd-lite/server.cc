@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sshd-lite/server.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <vector>
+
+#include "base/log.h"
+#include "sshd-lite/connection.h"
+#include "sshd-lite/listener.h"
+#include "sshd-lite/printable.h"
+
+namespace muster {
+
+namespace {
+
+// After the child's own deadline: it should have left by itself.
+constexpr Milliseconds kDeadlineSlack{2000};
+constexpr Milliseconds kAcceptPause{200};  // out of descriptors or processes
+// A login takes a tenth of it. So nobody loses a place while it is at work, and
+// a flood costs at most max_unauthenticated forks in this time.
+constexpr Milliseconds kSafeAge{250};
+constexpr Milliseconds kReadyPause{5};
+
+// The forked child: keeps stderr, its socket and its link, nothing else.
+[[noreturn]] void run_child(UniqueFd socket, UniqueFd link, pid_t parent,
+                            const ConnectionOptions& options) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(0);
+  ::prctl(PR_SET_NAME, "muster-ssh");
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGCHLD}) {
+    ::signal(signal, SIG_DFL);
+  }
+  ::signal(SIGPIPE, SIG_IGN);
+  sigset_t none;
+  sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  if (null >= 0) {
+    ::dup2(null, STDIN_FILENO);
+    ::dup2(null, STDOUT_FILENO);
+  }
+  // The two kept go far above the rest, then to 3 and 4.
+  const int high_socket = ::fcntl(socket.get(), F_DUPFD_CLOEXEC, 5);
+  const int high_link = ::fcntl(link.get(), F_DUPFD_CLOEXEC, 5);
+  if (high_socket < 0 || high_link < 0) ::_exit(1);
+  ::dup3(high_socket, 3, O_CLOEXEC);
+  ::dup3(high_link, 4, O_CLOEXEC);
+  (void)socket.release();
+  (void)link.release();
+  if (::syscall(SYS_close_range, 5U, ~0U, 0U) != 0) {
+    for (int fd = 5; fd < 4096; ++fd) ::close(fd);  // kernels before 5.9
+  }
+  serve_connection(UniqueFd(3), UniqueFd(4), options);
+  ::_exit(0);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Server>> Server::listen(Loop& loop, Reaper& reaper,
+                                               KeyStore& keys,
+                                               ServerOptions options,
+                                               ServerEvents events) {
+  auto socket = listen_on(options.address, options.port);
+  if (!socket) return tl::unexpected(socket.error());
+  return std::unique_ptr<Server>(
+      new Server(loop, reaper, keys, std::move(options), std::move(events),
+                 std::move(*socket)));
+}
+
+Server::Server(Loop& loop, Reaper& reaper, KeyStore& keys,
+               ServerOptions options, ServerEvents events, UniqueFd socket)
+    : loop_(loop),
+      reaper_(reaper),
+      keys_(keys),
+      options_(std::move(options)),
+      events_(std::move(events)),
+      socket_(std::move(socket)),
+      watch_(std::make_unique<FdWatch>(loop, socket_.get())),
+      accept_again_(loop),
+      door_(loop, DoorOptions{options_.max_waiting, options_.door_timeout},
+            [this](UniqueFd guest, std::string peer) {
+              serve(std::move(guest), std::move(peer));
+            }),
+      ready_(options_.max_waiting),
+      ready_timer_(loop),
+      audit_(options_.audit) {
+  watch_->on_readable([this] { accept_all(); });
+}
+
+Server::~Server() {
+  for (Child& child : children_) {
+    reaper_.forget(child.pid);
+    ::kill(child.pid, SIGKILL);
+  }
+}
+
+int Server::port() const { return local_port(socket_.get()); }
+
+void Server::stop_accepting() {
+  accept_again_.cancel();
+  watch_.reset();
+  socket_.reset();
+}
+
+void Server::accept_all() {
+  for (;;) {
+    UniqueFd socket(::accept4(socket_.get(), nullptr, nullptr,
+                              SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (socket) {
+      tune_tcp(socket.get());
+      std::string peer = peer_name(socket.get());
+      door_.admit(std::move(socket), std::move(peer));
+      continue;
+    }
+    if (errno == EINTR || errno == ECONNABORTED) continue;
+    if (errno == EAGAIN) return;
+    log::warn("ssh: cannot accept: {}; trying again", strerror(errno));
+    watch_->stop_reading();
+    accept_again_.start(kAcceptPause, [this] {
+      watch_->on_readable([this] { accept_all(); });
+    });
+    return;
+  }
+}
+
+// Of those that have not logged in and are old enough, the oldest of the
+// address that has the most; end(): none.
+std::list<Server::Child>::iterator Server::find_victim(bool keys_agreed) {
+  const auto limit = Clock::now() - kSafeAge;
+  const auto may_go = [&](const Child& child) {
+    return !child.authenticated && child.keys_agreed == keys_agreed &&
+           child.born < limit;
+  };
+  std::map<std::string, size_t> of_source;
+  for (const Child& child : children_) {
+    if (may_go(child)) ++of_source[source_of(child.peer)];
+  }
+  const auto busiest = std::max_element(
+      of_source.begin(), of_source.end(),
+      [](const auto& a, const auto& b) { return a.second < b.second; });
+  return std::find_if(children_.begin(), children_.end(), [&](const Child& c) {
+    return may_go(c) && source_of(c.peer) == busiest->first;
+  });
+}
+
+// What children have said and this loop has not read yet: one of them may have
+// logged in. Twice, for "the keys are agreed" may stand in front.
+void Server::hear_waiting() {
+  std::vector<ConnectionId> waiting;
+  for (const Child& child : children_) {
+    if (!child.authenticated) waiting.push_back(child.id);
+  }
+  for (const ConnectionId id : waiting) {
+    read_link(id);
+    read_link(id);
+  }
+}
+
+// A flood must not keep the launcher out: someone gives way, first those that
+// have got nowhere. The connection stays open unserved. False: those inside
+// have only just come.
+bool Server::make_room() {
+  const auto waiting = static_cast<size_t>(
+      std::count_if(children_.begin(), children_.end(),
+                    [](const Child& child) { return !child.authenticated; }));
+  if (waiting < options_.max_unauthenticated) return true;
+  hear_waiting();
+  auto victim = find_victim(false);
+  if (victim == children_.end()) victim = find_victim(true);
+  if (victim == children_.end()) return false;
+  audit_.write_limited(record("gave-way", *victim), Clock::now());
+  ::kill(victim->pid, SIGKILL);
+  reaper_.forget(victim->pid);
+  door_.hold(std::move(victim->socket), victim->peer);
+  child_ended(victim->id);
+  return true;
+}
+
+void Server::serve(UniqueFd socket, std::string peer) {
+  if (ready_.empty() && make_room()) {
+    return start_child(std::move(socket), std::move(peer));
+  }
+  ready_.push(std::move(socket), std::move(peer), Clock::now());
+  if (!ready_timer_.pending()) serve_waiting();
+}
+
+void Server::serve_waiting() {
+  ready_.drop_before(Clock::now() - options_.door_timeout);
+  while (!ready_.empty() && make_room()) {
+    auto next = ready_.pop();
+    start_child(std::move(next->socket), std::move(next->peer));
+  }
+  if (ready_.empty()) return;
+  ready_timer_.start(kReadyPause, [this] { serve_waiting(); });
+}
+
+// A peer that has not logged in never counts against those that have.
+bool Server::may_start(const std::string& peer) {
+  const auto logged_in = static_cast<size_t>(
+      std::count_if(children_.begin(), children_.end(),
+                    [](const Child& child) { return child.authenticated; }));
+  if (logged_in < options_.max_connections) return true;
+  audit_.write_limited(AuditRecord("turned-away")
+                           .text("peer", peer)
+                           .number("sessions", static_cast<int64_t>(logged_in)),
+                       Clock::now());
+  return false;
+}
+
+void Server::start_child(UniqueFd socket, std::string peer) {
+  if (!may_start(peer)) return;
+  auto link = make_socketpair(SOCK_SEQPACKET);
+  if (!link) {
+    log::warn("ssh: {} turned away: {}", peer, link.error().text());
+    return;
+  }
+  ConnectionOptions options;
+  options.keys = &keys_.current();
+  options.peer = peer;
+  options.auth_timeout = options_.auth_timeout;
+  options.fips = options_.fips;
+  const pid_t parent = ::getpid();
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    run_child(std::move(socket), std::move(link->write), parent, options);
+  }
+  if (pid < 0) {
+    log::warn("ssh: {} turned away: cannot fork: {}", peer, strerror(errno));
+    return;
+  }
+  Child child;
+  child.id = next_id_++;
+  child.born = Clock::now();
+  child.pid = pid;
+  child.peer = std::move(peer);
+  child.link = std::move(link->read);
+  child.socket = std::move(socket);
+  adopt_child(std::move(child));
+}
+
+void Server::adopt_child(Child child) {
+  const ConnectionId id = child.id;
+  const pid_t pid = child.pid;
+  audit_.write_limited(record("accept", child), Clock::now());
+  set_nonblocking(child.link.get());
+  child.watch = std::make_unique<FdWatch>(loop_, child.link.get());
+  child.watch->on_readable([this, id] { read_link(id); });
+  child.deadline = std::make_unique<Timer>(loop_);
+  child.deadline->start(2 * options_.auth_timeout + kDeadlineSlack,
+                        [pid] { ::kill(pid, SIGKILL); });
+  children_.push_back(std::move(child));
+  reaper_.watch(pid, [this, id](const ChildExit&) { child_ended(id); });
+}
+
+AuditRecord Server::record(std::string_view event, const Child& child) const {
+  AuditRecord out(event);
+  out.number("session", static_cast<int64_t>(child.id));
+  out.text("peer", child.peer);
+  if (!child.key.empty()) out.text("key", child.key);
+  return out;
+}
+
+Server::Child* Server::find(ConnectionId id) {
+  const auto child = std::find_if(children_.begin(), children_.end(),
+                                  [id](const Child& c) { return c.id == id; });
+  return child == children_.end() ? nullptr : &*child;
+}
+
+void Server::read_link(ConnectionId id) {
+  Child* child = find(id);
+  if (child == nullptr) return;
+  auto message = receive_with_fds(child->link.get(), kMaxLinkMessage);
+  if (!message && message.error().code == "again") return;
+  if (!message || message->eof) {
+    child->watch->stop_reading();  // it is ending; the reaper tells the rest
+    return;
+  }
+  const auto request = decode_request(message->bytes);
+  if (!request) {
+    log::error("ssh: the connection child of {} sent nonsense and is killed",
+               child->peer);
+    child->watch->stop_reading();
+    ::kill(child->pid, SIGKILL);
+    return;
+  }
+  handle(*child, *request);
+}
+
+void Server::handle(Child& child, const LinkRequest& request) {
+  if (const auto* who = std::get_if<Authenticated>(&request)) {
+    return logged_in(child, *who);
+  }
+  if (const auto* denied = std::get_if<Denied>(&request)) {
+    if (child.authenticated || child.asked) return;
+    child.asked = true;  // one such record a connection
+    audit_.write_limited(
+        record("auth", child)
+            .text("result", "refused")
+            .text("user", printable(denied->user, 32))
+            .text("offered", printable(denied->fingerprint, 64)),
+        Clock::now());
+    return;
+  }
+  if (std::holds_alternative<KeysAgreed>(request)) {
+    child.keys_agreed = true;
+    return;
+  }
+  if (!child.authenticated) return;
+  if (const auto* exec = std::get_if<ExecRequest>(&request)) {
+    handle_exec(child, *exec);
+  } else if (events_.on_signal) {
+    events_.on_signal(child.id, std::get<SignalProgram>(request).number);
+  }
+}
+
+void Server::logged_in(Child& child, const Authenticated& who) {
+  if (child.authenticated) return;
+  child.authenticated = true;
+  child.deadline.reset();
+  child.socket.reset();
+  child.key = printable(who.fingerprint, 64);
+  audit_.write(record("auth", child)
+                   .text("result", "accepted")
+                   .text("user", printable(who.user, 32)));
+}
+
+void Server::handle_exec(Child& child, const ExecRequest& request) {
+  const int link = child.link.get();
+  if (child.asked) return;  // one command per connection
+  child.asked = true;
+  auto started = events_.on_exec(child.id, request);
+  if (!started) {
+    const std::string why = started.error().text();
+    audit_.write(record("refused", child).text("why", printable(why, 400)));
+    (void)send_with_fds(link, encode(LinkReply(ProgramRefused{why})), {});
+    return;
+  }
+  child.started = Clock::now();
+  AuditRecord start = record("start", child);
+  start.text("kind", started->kind).number("pid", started->pid);
+  if (!started->shown.empty()) start.text("command", started->shown);
+  audit_.write(start);
+  const int fds[] = {started->pipes.stdin_write.get(),
+                     started->pipes.stdout_read.get(),
+                     started->pipes.stderr_read.get()};
+  (void)send_with_fds(link, encode(LinkReply(ProgramStarted{})), fds);
+}
+
+void Server::report_exit(ConnectionId connection, int wait_status) {
+  Child* child = find(connection);
+  AuditRecord end("exit");
+  if (child != nullptr) {
+    end = record("exit", *child);
+    const std::chrono::duration<double, std::milli> ran =
+        Clock::now() - child->started;
+    end.number("milliseconds", static_cast<int64_t>(ran.count()));
+  } else {
+    end.number("session", static_cast<int64_t>(connection));
+  }
+  if (WIFSIGNALED(wait_status)) {
+    end.number("signal", WTERMSIG(wait_status));
+  } else {
+    end.number("status", WEXITSTATUS(wait_status));
+  }
+  audit_.write(end);
+  if (child == nullptr) return;
+  (void)send_with_fds(child->link.get(),
+                      encode(LinkReply(ProgramEnded{wait_status})), {});
+}
+
+void Server::child_ended(ConnectionId id) {
+  const auto child = std::find_if(children_.begin(), children_.end(),
+                                  [id](const Child& c) { return c.id == id; });
+  if (child == children_.end()) return;
+  child->watch.reset();
+  children_.erase(child);
+  if (events_.on_closed) events_.on_closed(id);
+}
+
+}  // namespace muster

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// The SSH server's parent side: accepts, lets the silent wait at the door,
+// forks a connection child for each peer that speaks, and answers what the
+// children ask over their link. Parses no byte of the network itself; what it
+// reads from a child it treats as hostile.
+// Refuses: more than max_connections that have logged in. Of those that have
+// not, max_unauthenticated have a child; a newer one costs the oldest of the
+// busiest address its place, so that no flood keeps a launcher out.
+// Owned by pid 1, on its loop; the Reaper is the process' only one.
+#pragma once
+
+#include <functional>
+#include <list>
+#include <memory>
+#include <string>
+
+#include "base/fd.h"
+#include "base/loop.h"
+#include "base/reaper.h"
+#include "sshd-lite/audit.h"
+#include "sshd-lite/channel_pump.h"
+#include "sshd-lite/door.h"
+#include "sshd-lite/keys.h"
+#include "sshd-lite/link.h"
+#include "sshd-lite/ready_queue.h"
+
+namespace muster {
+
+struct ServerOptions {
+  std::string address;  // "": every interface
+  int port = 2222;      // 0: any
+  size_t max_unauthenticated = 64;
+  size_t max_connections = 1024;
+  size_t max_waiting = 4096;         // at the door, without a process
+  Milliseconds door_timeout{5000};   // to say anything
+  Milliseconds auth_timeout{10000};  // each: key exchange, authentication
+  bool fips = false;
+  AuditOptions audit;
+};
+
+using ConnectionId = uint64_t;
+
+struct StartedProgram {
+  ProgramPipes pipes;
+  pid_t pid = 0;
+  std::string kind;   // for the audit trail: "agent", "daemon", …
+  std::string shown;  // of the command; may be empty
+};
+
+struct ServerEvents {
+  // Starts the command, or says why not (Error::text() goes to the client).
+  std::function<Result<StartedProgram>(ConnectionId, const ExecRequest&)>
+      on_exec;
+  std::function<void(ConnectionId, int signal)> on_signal;
+  // The session is over; its program, if any, may still run.
+  std::function<void(ConnectionId)> on_closed;
+};
+
+class Server {
+ public:
+  static Result<std::unique_ptr<Server>> listen(Loop& loop, Reaper& reaper,
+                                                KeyStore& keys,
+                                                ServerOptions options,
+                                                ServerEvents events);
+  ~Server();  // kills the connection children
+
+  [[nodiscard]] int port() const;
+  [[nodiscard]] size_t connections() const { return children_.size(); }
+  // No new connections from here on; those there are stay.
+  void stop_accepting();
+  // The program that on_exec started has ended; the client is told after all
+  // output. Ignored if the session is over.
+  void report_exit(ConnectionId connection, int wait_status);
+
+ private:
+  struct Child {
+    ConnectionId id = 0;
+    pid_t pid = 0;
+    UniqueFd link;
+    // Ours too until the peer has logged in, so that one which has to give way
+    // can be held at the door.
+    UniqueFd socket;
+    std::unique_ptr<FdWatch> watch;
+    std::unique_ptr<Timer> deadline;  // until authenticated
+    std::string peer;
+    std::string key;
+    Clock::time_point born{};
+    bool keys_agreed = false;
+    bool authenticated = false;
+    bool asked = false;
+    Clock::time_point started{};  // the program; 0: none
+  };
+
+  Server(Loop& loop, Reaper& reaper, KeyStore& keys, ServerOptions options,
+         ServerEvents events, UniqueFd socket);
+  void accept_all();
+  void start_child(UniqueFd socket, std::string peer);
+  bool may_start(const std::string& peer);
+  void hear_waiting();
+  bool make_room();
+  std::list<Child>::iterator find_victim(bool keys_agreed);
+  void serve(UniqueFd socket, std::string peer);
+  void serve_waiting();
+  void adopt_child(Child child);
+  Child* find(ConnectionId id);
+  void read_link(ConnectionId id);
+  void handle(Child& child, const LinkRequest& request);
+  void logged_in(Child& child, const Authenticated& who);
+  void handle_exec(Child& child, const ExecRequest& request);
+  void child_ended(ConnectionId id);
+  [[nodiscard]] AuditRecord record(std::string_view event,
+                                   const Child& child) const;
+
+  Loop& loop_;
+  Reaper& reaper_;
+  KeyStore& keys_;
+  ServerOptions options_;
+  ServerEvents events_;
+  UniqueFd socket_;
+  std::unique_ptr<FdWatch> watch_;
+  Timer accept_again_;
+  Door door_;
+  ReadyQueue ready_;
+  Timer ready_timer_;
+  AuditLog audit_;
+  std::list<Child> children_;  // oldest first
+  ConnectionId next_id_ = 1;
+};
+
+}  // namespace muster

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sshd-lite/ssh_options.h"
+
+#include <string_view>
+
+#include "base/text.h"
+#include "sshd-lite/printable.h"
+
+namespace muster {
+
+namespace {
+
+// ssh(1): these take a value, in the same word or the next.
+constexpr std::string_view kWithValue = "BbcDEeFIiJLlmOopQRSWw";
+constexpr std::string_view kFlags = "1246AaCGgKkMNfnqsTtVvXxYy";
+// They ask for something that this client and our server do not have.
+constexpr std::string_view kRefused = "DGJLMNORQSWfsw";
+constexpr int kMaxConnectSeconds = 3600;
+
+tl::unexpected<Error> usage(const std::string& why) {
+  return fail(Error{
+      "usage",
+      "cannot start as ssh",
+      why,
+      {},
+      "usage: muster ssh [-l USER] [-p PORT] [-i KEY] [-o NAME=VALUE] [-n] "
+      "[-q] [USER@]HOST COMMAND…"});
+}
+
+Status take_number(const std::string& text, int most, const std::string& where,
+                   int& out) {
+  const auto number = parse_integer(text);
+  if (!number || *number < 1 || *number > most) {
+    return usage(where + " " + printable(text, 40) +
+                 " is not a number from 1 to " + std::to_string(most));
+  }
+  out = static_cast<int>(*number);
+  return {};
+}
+
+// "Name=value", "Name value".
+Status take_setting(std::string_view text, SshArguments& out) {
+  text = trim(text);
+  const size_t end = text.find_first_of(" \t=");
+  const std::string name = to_lower(text.substr(0, end));
+  std::string_view value =
+      end == std::string_view::npos ? "" : trim(text.substr(end));
+  if (value.starts_with('=')) value = trim(value.substr(1));
+  const std::string given(value);
+  if (name == "user") {
+    if (out.user.empty()) out.user = given;
+  } else if (name == "port") {
+    if (out.port == 0) return take_number(given, 65535, "-o Port", out.port);
+  } else if (name == "identityfile") {
+    out.identity_files.push_back(given);
+  } else if (name == "connecttimeout") {
+    if (given == "none" || given == "0") return {};
+    return take_number(given, kMaxConnectSeconds, "-o ConnectTimeout",
+                       out.connect_seconds);
+  } else if (name == "musterpinhostkey") {
+    out.pin_host_key = given != "no";
+  } else if (name == "loglevel") {
+    out.quiet = out.quiet || to_lower(given) == "quiet";
+  }
+  return {};  // StrictHostKeyChecking=no and the like: the pin stands
+}
+
+Status take_value(char option, const std::string& value, SshArguments& out) {
+  switch (option) {
+    case 'l':
+      if (out.user.empty()) out.user = value;
+      return {};
+    case 'p':
+      return take_number(value, 65535, "-p", out.port);
+    case 'i':
+      out.identity_files.push_back(value);
+      return {};
+    case 'F':
+      out.config_file = value;
+      return {};
+    case 'o':
+      return take_setting(value, out);
+    default:
+      return {};
+  }
+}
+
+void take_flag(char option, SshArguments& out) {
+  if (option == 'n') out.no_stdin = true;
+  if (option == 'q') out.quiet = true;
+  if (option == 'v') out.verbose = true;
+  if (option == 'V') out.version = true;
+}
+
+// One word of options, e.g. "-xqp22"; `at` may move to its value.
+Status take_word(const std::vector<std::string>& args, size_t& at,
+                 SshArguments& out) {
+  const std::string& word = args[at];
+  for (size_t i = 1; i < word.size(); ++i) {
+    const char option = word[i];
+    if (kRefused.find(option) != kRefused.npos) {
+      return usage(std::string("-") + option +
+                   " is not possible: there are commands and nothing else");
+    }
+    if (kFlags.find(option) != kFlags.npos) {
+      take_flag(option, out);
+      continue;
+    }
+    if (kWithValue.find(option) == kWithValue.npos) {
+      return usage("unknown option -" + printable(word.substr(i, 1), 1));
+    }
+    std::string value = word.substr(i + 1);
+    if (value.empty()) {
+      if (++at == args.size()) {
+        return usage(std::string("option -") + option + " needs a value");
+      }
+      value = args[at];
+    }
+    return take_value(option, value, out);
+  }
+  return {};
+}
+
+// Takes the options at args[at]; leaves `at` behind them.
+Status take_options(const std::vector<std::string>& args, size_t& at,
+                    SshArguments& out) {
+  for (; at < args.size(); ++at) {
+    const std::string& word = args[at];
+    if (word == "--") {
+      ++at;
+      return {};
+    }
+    if (word.size() < 2 || word[0] != '-') return {};
+    if (const auto taken = take_word(args, at, out); !taken) return taken;
+  }
+  return {};
+}
+
+Status take_host(std::string host, SshArguments& out) {
+  if (host.starts_with("ssh://")) host.erase(0, 6);
+  if (const size_t at = host.rfind('@'); at != std::string::npos) {
+    if (out.user.empty()) out.user = host.substr(0, at);
+    host.erase(0, at + 1);
+  }
+  if (host.starts_with('[') && host.find(']') != std::string::npos) {
+    const size_t close = host.find(']');
+    const std::string rest = host.substr(close + 1);
+    host = host.substr(1, close - 1);
+    if (rest.starts_with(':')) {
+      const auto taken = take_number(rest.substr(1), 65535, "port", out.port);
+      if (!taken) return taken;
+    }
+  }
+  while (host.ends_with('.')) host.pop_back();
+  if (host.empty() || host[0] == '-' || printable(host, 256) != host) {
+    return usage("\"" + printable(host, 40) + "\" is not a host name");
+  }
+  out.host = std::move(host);
+  return {};
+}
+
+}  // namespace
+
+Result<SshArguments> parse_ssh_arguments(const std::vector<std::string>& args) {
+  SshArguments out;
+  size_t at = 0;
+  if (auto taken = take_options(args, at, out); !taken) {
+    return tl::unexpected(taken.error());
+  }
+  if (out.version) return out;
+  if (at == args.size()) return usage("no host given");
+  const std::string host = args[at++];
+  // ssh also takes options between host and command.
+  if (auto taken = take_options(args, at, out); !taken) {
+    return tl::unexpected(taken.error());
+  }
+  if (auto taken = take_host(host, out); !taken) {
+    return tl::unexpected(taken.error());
+  }
+  const auto first = args.begin() + static_cast<std::ptrdiff_t>(at);
+  out.command = join(std::vector<std::string>(first, args.end()), " ");
+  if (trim(out.command).empty()) {
+    return usage("no command given, and there are no interactive shells");
+  }
+  return out;
+}
+
+}  // namespace muster

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+// pid 1's decisions with real processes: a shell script stands for the agent.
+#include "worker/pod_worker.h"
+
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <functional>
+#include <optional>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/process_table.h"
+#include "catch.h"
+#include "sshd-lite/client.h"
+#include "sshd-lite/listener.h"
+#include "test_server.h"
+#include "worker/probe.h"
+
+using namespace muster;
+using muster::test::connect_to;
+using muster::test::KeyDirectory;
+
+namespace {
+
+// A worker in a process of its own; `script` is what its agent does.
+class TestWorker {
+ public:
+  TestWorker(const std::string& directory, const std::string& script,
+             const std::function<void(PodOptions&)>& change) {
+    const std::string agent = directory + "/muster-agent";
+    REQUIRE(write_file_atomically(agent, "#!/bin/sh\n" + script + "\n", 0755));
+    log_ = directory + "/termination-log";
+    REQUIRE(write_file_atomically(log_, ""));
+    PodOptions options;
+    options.address = "127.0.0.1";
+    options.port = free_port();
+    options.keys = key_files_in(directory);
+    options.agent = agent;
+    options.termination_log = log_;
+    change(options);
+    port_ = options.port;
+    pid_ = ::fork();
+    if (pid_ == 0) run(options);
+    wait_for_listener();
+  }
+  ~TestWorker() {
+    if (pid_ <= 0) return;
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  TestWorker(const TestWorker&) = delete;
+  TestWorker& operator=(const TestWorker&) = delete;
+
+  [[nodiscard]] int port() const { return port_; }
+  void signal(int number) const { ::kill(pid_, number); }
+  [[nodiscard]] std::string termination_log() const {
+    return read_file(log_).value_or("unreadable");
+  }
+  // nullopt: still running after `limit`.
+  std::optional<int> exit_code(Milliseconds limit) {
+    for (const auto end = Clock::now() + limit; Clock::now() < end;) {
+      int status = 0;
+      if (::waitpid(pid_, &status, WNOHANG) == pid_) {
+        pid_ = -1;
+        return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+      }
+      ::usleep(10000);
+    }
+    return std::nullopt;
+  }
+
+ private:
+  [[noreturn]] static void run(const PodOptions& options) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    log::Options quiet;
+    quiet.level = log::Level::kError;
+    log::configure(quiet);
+    Loop loop;
+    PodWorker worker(loop, options);
+    if (!worker.start()) ::_exit(99);
+    loop.run();
+    ::_exit(worker.exit_code());
+  }
+  static int free_port() {
+    auto socket = listen_on("127.0.0.1", 0);
+    REQUIRE(socket);
+    return local_port(socket->get());
+  }
+  void wait_for_listener() const {
+    for (int i = 0; i < 200 && !probe_live(port_); ++i) ::usleep(20000);
+  }
+
+  pid_t pid_ = -1;
+  int port_ = 0;
+  std::string log_;
+};
+
+// Starts the agent once; -1 if it could not, else its exit status.
+int run_agent(const TestWorker& worker, const SshKey& key,
+              const std::function<void()>& on_open = {}) {
+  Loop loop;
+  int result = -1;
+  SshClientOptions options;
+  options.identity = &key;
+  options.expected_host_key = &key;
+  options.command = "/elsewhere/muster-agent agent";
+  SshClientEvents events;
+  events.on_open = on_open;
+  events.on_failed = [&](const Error&) { loop.stop(); };
+  events.on_exit = [&](int status) {
+    result = status;
+    loop.stop();
+  };
+  SshClient client(loop, UniqueFd(connect_to(worker.port())), options, events);
+  Timer deadline(loop);
+  deadline.start(Milliseconds(15000), [&] { loop.stop(); });
+  loop.run();
+  return result;
+}
+
+struct Fixture {
+  SshKey key = std::move(*SshKey::generate(KeyType::kEcdsaP256));
+  KeyDirectory keys{key};
+};
+
+void keep_defaults(PodOptions&) {}
+
+}  // namespace
+
+TEST_CASE_METHOD(Fixture, "a worker stays after a job and is ready again") {
+  TestWorker worker(keys.path(), "exit 80", keep_defaults);
+  CHECK(run_agent(worker, key) == 80);
+  CHECK(run_agent(worker, key) == 80);
+  CHECK_FALSE(worker.exit_code(Milliseconds(300)));
+  const auto job_keys = find_keys(keys.path());
+  // The script ignores its words: "version" ends with 80 here.
+  CHECK_FALSE(probe_ready(worker.port(), *job_keys));
+  CHECK(probe_live(worker.port()));
+}
+
+TEST_CASE_METHOD(Fixture, "ready means that the agent runs") {
+  TestWorker worker(keys.path(), "[ \"$1\" = version ]", keep_defaults);
+  const auto job_keys = find_keys(keys.path());
+  CHECK(probe_ready(worker.port(), *job_keys));
+  const auto other = SshKey::generate(KeyType::kEcdsaP256);
+  const KeyDirectory foreign(*other);
+  const auto refused = probe_ready(worker.port(), *find_keys(foreign.path()));
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().code == "ssh_hostkey");
+  // Probes are no job: no orphan clock, no release.
+  CHECK_FALSE(worker.exit_code(Milliseconds(300)));
+}
+
+TEST_CASE_METHOD(Fixture, "a released worker leaves with 0") {
+  TestWorker worker(keys.path(), "exit 80",
+                    [](PodOptions& o) { o.release_on_success = true; });
+  CHECK(run_agent(worker, key) == 80);
+  CHECK(worker.exit_code(Milliseconds(5000)) == 0);
+  CHECK(worker.termination_log().empty());
+}
+
+TEST_CASE_METHOD(Fixture, "only the final success releases") {
+  TestWorker worker(keys.path(), "exit 0",
+                    [](PodOptions& o) { o.release_on_success = true; });
+  CHECK(run_agent(worker, key) == 0);
+  CHECK_FALSE(worker.exit_code(Milliseconds(500)));
+}
+
+TEST_CASE_METHOD(Fixture, "a worker whose launcher is gone leaves with 201") {
+  TestWorker worker(keys.path(), "exit 3",
+                    [](PodOptions& o) { o.orphan_grace = Milliseconds(400); });
+  CHECK(run_agent(worker, key) == 3);
+  CHECK(worker.exit_code(Milliseconds(5000)) == 201);
+  CHECK(worker.termination_log().find("launcher") != std::string::npos);
+}
+
+TEST_CASE_METHOD(Fixture, "a returning launcher stops the orphan clock") {
+  TestWorker worker(keys.path(),
+                    "[ -e " + keys.path() +
+                        "/second ] && exec sleep 1.2\n"
+                        "touch " +
+                        keys.path() + "/second; exit 3",
+                    [](PodOptions& o) { o.orphan_grace = Milliseconds(500); });
+  CHECK(run_agent(worker, key) == 3);
+  CHECK(run_agent(worker, key) == 0);
+  CHECK_FALSE(worker.exit_code(Milliseconds(700)));
+}
+
+TEST_CASE_METHOD(Fixture, "an idle worker stops with 0") {
+  TestWorker worker(keys.path(), "exit 0", keep_defaults);
+  worker.signal(SIGTERM);
+  CHECK(worker.exit_code(Milliseconds(3000)) == 0);
+}
+
+TEST_CASE_METHOD(Fixture, "SIGTERM reaches the agent, and the client hears") {
+  TestWorker worker(keys.path(),
+                    "trap 'exit 7' TERM\nwhile :; do sleep 0.05; done",
+                    keep_defaults);
+  CHECK(run_agent(worker, key, [&] {
+          ::usleep(100000);
+          worker.signal(SIGTERM);
+        }) == 7);
+  CHECK(worker.exit_code(Milliseconds(5000)) == 143);
+}
+
+TEST_CASE_METHOD(Fixture, "an agent that ignores SIGTERM is killed") {
+  TestWorker worker(keys.path(), "trap '' TERM\nwhile :; do sleep 0.05; done",
+                    [](PodOptions& o) { o.stop_grace = Milliseconds(300); });
+  CHECK(run_agent(worker, key, [&] {
+          ::usleep(100000);
+          worker.signal(SIGTERM);
+        }) == 128 + SIGKILL);
+  CHECK(worker.exit_code(Milliseconds(5000)) == 143);
+}
+
+TEST_CASE_METHOD(Fixture, "what an agent leaves behind is ended") {
+  const std::string mark = "MUSTER_TEST_LEFTOVER";
+  // One that hides in a session of its own, one that ignores TERM.
+  TestWorker worker(keys.path(),
+                    "export " + mark + "=" + keys.path() +
+                        "\nsetsid sleep 300 >/dev/null 2>&1 &\n"
+                        "(trap '' TERM; exec sleep 300) >/dev/null 2>&1 &\n"
+                        "sleep 0.1; exit 0",
+                    keep_defaults);
+  CHECK(run_agent(worker, key) == 0);
+  size_t left = 99;
+  for (int i = 0; i < 100 && left > 0; ++i) {
+    ::usleep(50000);
+    left = processes_with_env(mark, keys.path()).size();
+  }
+  CHECK(left == 0);
+}
+
+TEST_CASE("a port in use is one sentence with the likely cause") {
+  const auto first = listen_on("127.0.0.1", 0);
+  REQUIRE(first);
+  const auto second = listen_on("127.0.0.1", local_port(first->get()));
+  REQUIRE_FALSE(second);
+  CHECK(second.error().code == "port_in_use");
+  CHECK(second.error().hint.find("hostNetwork") != std::string::npos);
+  CHECK_FALSE(listen_on("localhost", 0));
+}

@@ -1,0 +1,434 @@
+// SPDX-License-Identifier: Apache-2.0
+// Client and server against each other, over TCP, as in a pod.
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <memory>
+#include <optional>
+
+#include "base/process_table.h"
+#include "catch.h"
+#include "sshd-lite/client.h"
+#include "sshd-lite/keys.h"
+#include "test_server.h"
+
+using namespace muster;
+using muster::test::connect_to;
+using muster::test::KeyDirectory;
+using muster::test::TestServer;
+
+namespace {
+
+struct Session {
+  std::unique_ptr<SshClient> client;
+  std::string out;
+  std::string err;
+  std::optional<int> status;
+  std::optional<Error> error;
+  bool opened = false;
+};
+
+struct Runner {
+  Loop loop;
+  Timer deadline{loop};
+  size_t running = 0;
+  bool timed_out = false;
+
+  void start(Session& session, int port, SshClientOptions options) {
+    ++running;
+    SshClientEvents events;
+    events.on_open = [&session] { session.opened = true; };
+    events.on_stdout = [&session](std::string_view b) { session.out += b; };
+    events.on_stderr = [&session](std::string_view b) { session.err += b; };
+    events.on_failed = [this, &session](Error error) {
+      session.error = std::move(error);
+      done();
+    };
+    events.on_exit = [this, &session](int status) {
+      session.status = status;
+      done();
+    };
+    session.client =
+        std::make_unique<SshClient>(loop, UniqueFd(connect_to(port)),
+                                    std::move(options), std::move(events));
+  }
+  void done() {
+    if (--running == 0) loop.stop();
+  }
+  void run(int seconds = 60) {
+    deadline.start(Milliseconds(seconds * 1000), [this] {
+      timed_out = true;
+      loop.stop();
+    });
+    loop.run();
+    CHECK_FALSE(timed_out);
+  }
+};
+
+SshClientOptions options_for(const SshKey& key, std::string command) {
+  SshClientOptions options;
+  options.user = "anyone";
+  options.identity = &key;
+  options.expected_host_key = &key;
+  options.command = std::move(command);
+  return options;
+}
+
+uint64_t checksum(std::string_view bytes) {
+  uint64_t hash = 14695981039346656037ULL;
+  for (const unsigned char byte : bytes) hash = (hash ^ byte) * 1099511628211;
+  return hash;
+}
+
+std::string noise(size_t size, uint32_t seed) {
+  std::string out(size, '\0');
+  for (char& c : out) {
+    seed = seed * 1664525 + 1013904223;
+    c = static_cast<char>(seed >> 24);
+  }
+  return out;
+}
+
+// One session from start to end; for tests of a single thing.
+Session run_one(int port, SshClientOptions options, bool eof = true) {
+  Runner runner;
+  Session session;
+  runner.start(session, port, std::move(options));
+  if (eof) session.client->send_eof();
+  runner.run();
+  session.client.reset();
+  return session;
+}
+
+}  // namespace
+
+TEST_CASE("32 clients move 1 MiB each way and get their exit status") {
+  const auto type = GENERATE(KeyType::kEcdsaP521, KeyType::kEd25519);
+  const auto key = SshKey::generate(type);
+  REQUIRE(key);
+  const KeyDirectory keys(*key);
+  const TestServer server(keys.path());
+  constexpr size_t kClients = 32;
+  Runner runner;  // before the sessions: its loop outlives them
+  std::vector<Session> sessions(kClients);
+  std::vector<std::string> sent(kClients);
+  for (size_t i = 0; i < kClients; ++i) {
+    sent[i] = noise(1 << 20, static_cast<uint32_t>(i));
+    runner.start(
+        sessions[i], server.port(),
+        options_for(*key, "cat; echo done >&2; exit " + std::to_string(i)));
+    sessions[i].client->send(sent[i]);
+    sessions[i].client->send_eof();
+  }
+  runner.run();
+  for (size_t i = 0; i < kClients; ++i) {
+    INFO("client " << i);
+    if (sessions[i].error) FAIL(sessions[i].error->text());
+    CHECK(sessions[i].opened);
+    CHECK(checksum(sessions[i].out) == checksum(sent[i]));
+    CHECK(sessions[i].err == "done\n");
+    CHECK(sessions[i].status == static_cast<int>(i));
+  }
+}
+
+TEST_CASE("an RSA key works on both sides") {
+  const auto text = read_file(std::string(TEST_KEYS) + "/rsa3072.pem");
+  const auto key = SshKey::parse_private(*text, "rsa3072.pem");
+  REQUIRE(key);
+  const KeyDirectory keys(*key);
+  const TestServer server(keys.path());
+  const auto session = run_one(server.port(), options_for(*key, "echo rsa"));
+  if (session.error) FAIL(session.error->text());
+  CHECK(session.out == "rsa\n");
+}
+
+TEST_CASE("death by a signal arrives as 128 + N") {
+  const auto key = SshKey::generate(KeyType::kEcdsaP256);
+  const KeyDirectory keys(*key);
+  const TestServer server(keys.path());
+  const int number = GENERATE(SIGKILL, SIGSEGV, SIGBUS, SIGTERM);
+  const auto session = run_one(
+      server.port(), options_for(*key, "ulimit -c 0; echo last words; kill -" +
+                                           std::to_string(number) + " $$"));
+  CHECK(session.out == "last words\n");
+  CHECK(session.status == 128 + number);
+}
+
+TEST_CASE("output written just before the end is not lost") {
+  const auto key = SshKey::generate(KeyType::kEcdsaP256);
+  const KeyDirectory keys(*key);
+  const TestServer server(keys.path());
+  const auto session =
+      run_one(server.port(),
+              options_for(*key,
+                          "head -c 3000000 /dev/zero; head -c 100000 /dev/zero "
+                          ">&2; exit 7"));
+  CHECK(session.out.size() == 3000000);
+  CHECK(session.err.size() == 100000);
+  CHECK(session.status == 7);
+}
+
+TEST_CASE("a background process that holds stdout does not hold the session") {
+  const auto key = SshKey::generate(KeyType::kEcdsaP256);
+  const KeyDirectory keys(*key);
+  const TestServer server(keys.path());
+  const auto begin = Clock::now();
+  const auto session =
+      run_one(server.port(), options_for(*key, "sleep 20 & echo up; exit 3"));
+  CHECK(session.out == "up\n");
+  CHECK(session.status == 3);
+  CHECK(Clock::now() - begin < std::chrono::seconds(10));
+}
+
+TEST_CASE("a client that goes away closes the program's stdin") {
+  const auto key = SshKey::generate(KeyType::kEcdsaP256);
+  const KeyDirectory keys(*key);
+  const TestServer server(keys.path());
+  const std::string mark = keys.path() + "/ended";
+  Runner runner;
+  Session session;
+  runner.start(session, server.port(),
+               options_for(*key, "cat >/dev/null; echo x > " + mark));
+  Timer poll(runner.loop);
+  int rounds = 0;
+  std::function<void()> check = [&] {
+    if (session.opened) session.client.reset();
+    if (::access(mark.c_str(), F_OK) == 0 || ++rounds > 200) {
+      return runner.loop.stop();
+    }
+    poll.start(Milliseconds(50), check);
+  };
+  poll.start(Milliseconds(50), check);
+  runner.run();
+  CHECK(::access(mark.c_str(), F_OK) == 0);
+}
+
+TEST_CASE("a program that does not read stops the sender, not the loop") {
+  const auto key = SshKey::generate(KeyType::kEcdsaP256);
+  const KeyDirectory keys(*key);
+  const TestServer server(keys.path());
+  Runner runner;
+  Session session;
+  runner.start(session, server.port(), options_for(*key, "sleep 1; wc -c"));
+  session.client->send(std::string(8 << 20, 'x'));
+  session.client->send_eof();
+  Timer look(runner.loop);
+  size_t waiting = 0;
+  look.start(Milliseconds(600), [&] { waiting = session.client->queued(); });
+  runner.run();
+  CHECK(waiting > (4U << 20));  // window 1.25 MiB, pipes and buffers
+  CHECK(session.out == "8388608\n");
+  CHECK(session.status == 0);
+}
+
+TEST_CASE("the failures are told apart") {
+  const auto key = SshKey::generate(KeyType::kEcdsaP256);
+  const auto other = SshKey::generate(KeyType::kEd25519);
+  const KeyDirectory keys(*key);
+  const TestServer server(keys.path());
+
+  SECTION("another host key") {
+    auto options = options_for(*key, "true");
+    options.expected_host_key = &*other;
+    const auto session = run_one(server.port(), std::move(options));
+    REQUIRE(session.error);
+    CHECK(session.error->code == "ssh_hostkey");
+    CHECK(session.error->text().find(key->fingerprint()) != std::string::npos);
+    CHECK(session.error->text().find(other->fingerprint()) !=
+          std::string::npos);
+  }
+  SECTION("a key that is not authorized") {
+    auto options = options_for(*other, "true");
+    options.expected_host_key = &*key;
+    const auto session = run_one(server.port(), std::move(options));
+    REQUIRE(session.error);
+    CHECK(session.error->code == "ssh_auth");
+  }
+  SECTION("a command that is refused") {
+    const auto session = run_one(server.port(), options_for(*key, "refuse me"));
+    REQUIRE(session.error);
+    CHECK(session.error->code == "ssh_exec");
+    CHECK(session.error->why.find("as asked") != std::string::npos);
+  }
+  SECTION("a server that dies under the session") {
+    Runner runner;
+    Session session;
+    runner.start(session, server.port(), options_for(*key, "sleep 30"));
+    Timer later(runner.loop);
+    std::function<void()> kill_it = [&] {
+      if (!session.opened) return later.start(Milliseconds(20), kill_it);
+      ::kill(server.pid(), SIGKILL);
+    };
+    kill_it();
+    runner.run();
+    REQUIRE(session.error);
+    CHECK(session.error->code == "ssh_lost");
+  }
+}
+
+namespace {
+
+// A listener that says `text` to whoever connects, and then maybe hangs up.
+struct Stranger {
+  int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  int port = 0;
+  Stranger() {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    (void)::bind(listener, reinterpret_cast<sockaddr*>(&address), size);
+    (void)::listen(listener, 5);
+    ::getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size);
+    port = ntohs(address.sin_port);
+  }
+  ~Stranger() { ::close(listener); }
+};
+
+}  // namespace
+
+TEST_CASE("servers that are not SSH servers are named") {
+  const auto key = SshKey::generate(KeyType::kEcdsaP256);
+  const Stranger stranger;
+  Runner runner;
+  Session session;
+  auto options = options_for(*key, "true");
+  options.banner_timeout = Milliseconds(300);
+  runner.start(session, stranger.port, std::move(options));
+  const int peer = ::accept(stranger.listener, nullptr, nullptr);
+  REQUIRE(peer >= 0);
+  std::string expected;
+  SECTION("silence") { expected = "ssh_banner"; }
+  SECTION("HTTP") {
+    expected = "ssh_foreign";
+    CHECK(::write(peer, "HTTP/1.1 400 \x1b[31m", 18) == 18);
+  }
+  SECTION("hangs up") {
+    expected = "ssh_closed";
+    ::shutdown(peer, SHUT_RDWR);
+  }
+  SECTION("a banner and then nothing") {
+    expected = "ssh_kex";
+    session.client.reset();
+    --runner.running;
+    auto slow = options_for(*key, "true");
+    slow.handshake_timeout = Milliseconds(400);
+    runner.start(session, stranger.port, std::move(slow));
+    const int second = ::accept(stranger.listener, nullptr, nullptr);
+    CHECK(::write(second, "SSH-2.0-x\r\n", 11) == 11);
+    runner.run(5);
+    ::close(second);
+  }
+  if (!session.error) runner.run(5);
+  ::close(peer);
+  REQUIRE(session.error);
+  CHECK(session.error->code == expected);
+  CHECK(session.error->text().find('\x1b') == std::string::npos);
+}
+
+TEST_CASE("a client may be destroyed in each of its callbacks") {
+  const auto key = SshKey::generate(KeyType::kEcdsaP256);
+  const KeyDirectory keys(*key);
+  const TestServer server(keys.path());
+  const int where = GENERATE(0, 1, 2, 3);
+  Loop loop;
+  std::unique_ptr<SshClient> client;
+  const auto end = [&] {
+    client.reset();
+    loop.stop();
+  };
+  SshClientEvents events;
+  if (where == 0) events.on_open = end;
+  if (where == 1) events.on_stdout = [&](std::string_view) { end(); };
+  if (where == 2) events.on_exit = [&](int) { end(); };
+  if (where == 3) {
+    events.on_open = [&] { client->send(std::string(2 << 20, 'x')); };
+    events.on_drained = end;
+  }
+  client = std::make_unique<SshClient>(
+      loop, UniqueFd(connect_to(server.port())),
+      options_for(*key, where == 3 ? "cat >/dev/null" : "echo a; sleep 0.1"),
+      std::move(events));
+  Timer deadline(loop);
+  bool late = false;
+  deadline.start(Milliseconds(10000), [&] {
+    late = true;
+    loop.stop();
+  });
+  loop.run();
+  CHECK_FALSE(late);
+  CHECK(client == nullptr);
+}
+
+TEST_CASE("silent connections do not keep a client out") {
+  const auto key = SshKey::generate(KeyType::kEcdsaP256);
+  const KeyDirectory keys(*key);
+  const TestServer server(keys.path(), 4);
+  std::vector<UniqueFd> silent;
+  for (int i = 0; i < 20; ++i) silent.emplace_back(connect_to(server.port()));
+  const auto session = run_one(server.port(), options_for(*key, "echo in"));
+  CHECK(session.out == "in\n");
+  // The oldest were turned out: their connections are closed.
+  char byte[64];
+  ssize_t n;
+  do {
+    n = ::read(silent[0].get(), byte, sizeof byte);
+  } while (n > 0);
+  CHECK(n <= 0);
+}
+
+TEST_CASE("who does not log in in time is turned out") {
+  const auto key = SshKey::generate(KeyType::kEcdsaP256);
+  const KeyDirectory keys(*key);
+  const TestServer server(keys.path(), 64, 300);
+  const UniqueFd silent(connect_to(server.port()));
+  const auto begin = Clock::now();
+  char byte[64];
+  while (::read(silent.get(), byte, sizeof byte) > 0) {
+  }
+  CHECK(Clock::now() - begin < std::chrono::seconds(3));
+}
+
+TEST_CASE("changed keys count from the next connection on") {
+  const auto key = SshKey::generate(KeyType::kEcdsaP256);
+  const auto next = SshKey::generate(KeyType::kEcdsaP256);
+  const KeyDirectory keys(*key);
+  const TestServer server(keys.path());
+  CHECK(run_one(server.port(), options_for(*key, "true")).status == 0);
+  for (const char* name : {"/id_rsa", "/id_rsa.pub", "/authorized_keys"}) {
+    ::unlink((keys.path() + name).c_str());
+  }
+  const auto write_keys = [&] {
+    const KeyDirectory fresh(*next);
+    for (const char* name : {"/id_rsa", "/authorized_keys"}) {
+      const auto text = read_file(fresh.path() + name);
+      REQUIRE(write_file_atomically(keys.path() + name, *text));
+    }
+  };
+  write_keys();
+  const auto old = run_one(server.port(), options_for(*key, "true"));
+  REQUIRE(old.error);
+  CHECK(old.error->code == "ssh_hostkey");
+  CHECK(run_one(server.port(), options_for(*next, "true")).status == 0);
+}
+
+TEST_CASE("128 clients in one loop") {
+  const auto key = SshKey::generate(KeyType::kEcdsaP521);
+  const KeyDirectory keys(*key);
+  const TestServer server(keys.path(), 256);
+  Runner runner;
+  std::vector<Session> sessions(128);
+  for (Session& session : sessions) {
+    runner.start(session, server.port(), options_for(*key, "echo hello"));
+    session.client->send_eof();
+  }
+  runner.run();
+  for (Session& session : sessions) {
+    if (session.error) FAIL(session.error->text());
+    CHECK(session.out == "hello\n");
+    CHECK(session.status == 0);
+  }
+}
