@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "worker/agent_attach.h"
+
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <utility>
+
+#include "worker/agent_sweep.h"
+#include "worker/rank_protocol.h"
+
+namespace muster {
+
+AgentAttach::AgentAttach(Loop& loop, AgentProcesses& processes)
+    : loop_(loop), processes_(processes) {}
+
+Status AgentAttach::listen(const std::string& run_dir) {
+  const std::string path = run_dir + "/" + agent_socket_name(::getpid());
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path) {
+    return fail(Error{"no_writable_dir", "cannot make a socket",
+                      "the path is longer than 107 bytes", path,
+                      "set TMPDIR to a shorter directory"});
+  }
+  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+  ::unlink(path.c_str());  // of a dead process that had our pid
+  listener_.reset(
+      ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!listener_ ||
+      ::bind(listener_.get(), reinterpret_cast<const sockaddr*>(&address),
+             sizeof address) != 0 ||
+      ::listen(listener_.get(), SOMAXCONN) != 0) {
+    return fail_errno("resources", "cannot open the rank socket", path);
+  }
+  watch_ = std::make_unique<FdWatch>(loop_, listener_.get());
+  watch_->on_readable([this] { accept_peer(); });
+  return {};
+}
+
+void AgentAttach::accept_peer() {
+  UniqueFd socket(::accept4(listener_.get(), nullptr, nullptr,
+                            SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!socket) return;
+  ucred peer_id{};
+  socklen_t size = sizeof peer_id;
+  if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer_id, &size) !=
+          0 ||
+      peer_id.uid != ::geteuid()) {
+    return;
+  }
+  Peer& peer = peers_.emplace_back();
+  peer.socket = std::move(socket);
+  peer.pid = peer_id.pid;
+  peer.watch = std::make_unique<FdWatch>(loop_, peer.socket.get());
+  peer.watch->on_readable([this, &peer] { read_from(peer); });
+}
+
+void AgentAttach::read_from(Peer& peer) {
+  auto received = receive_with_fds(peer.socket.get(), kRankMessageLimit);
+  if (!received) {
+    if (received.error().code != "again") drop(peer);
+    return;
+  }
+  if (received->eof || !handle(peer, *received)) drop(peer);
+}
+
+bool AgentAttach::handle(Peer& peer, Received& received) {
+  const auto message = parse_rank_message(received.bytes);
+  if (!message) return false;
+  switch (message->tag) {
+    case RankMessage::kAttach:
+      return handle_attach(peer, message->body, std::move(received.fds));
+    case RankMessage::kStarted:
+      return handle_started(peer, message->body);
+    case RankMessage::kExited: {
+      const auto exit = wire::from_json<wire::Exited>(message->body);
+      if (!exit || peer.id == 0) return false;
+      peer.exited = true;
+      processes_.attached_exited(peer.id, *exit);
+      return true;
+    }
+    case RankMessage::kEnvironment:
+      break;
+  }
+  return false;
+}
+
+bool AgentAttach::handle_attach(Peer& peer, std::string_view body,
+                                std::vector<UniqueFd> fds) {
+  if (peer.id != 0 || peer.pipes || fds.size() != 2) return false;
+  if (!wire::from_json<wire::Attached>(body)) return false;
+  peer.pipes.emplace();
+  peer.pipes->out = std::move(fds[0]);
+  peer.pipes->err = std::move(fds[1]);
+  Environment env;
+  if (const AgentProcess* parent = processes_.ancestor_of(peer.pid)) {
+    peer.parent_id = parent->info().id;
+    env = parent->info().rank_env;
+  }
+  // A foreign launcher may have carried these over from another pod.
+  const auto& identity = processes_.identity();
+  set_env(env, kLaunchIdVariable, identity.launch_id);
+  set_env(env, kAgentKeyVariable, identity.agent_key);
+  set_env(env, kRunDirVariable, identity.run_dir);
+  return send_with_fds(peer.socket.get(),
+                       encode_rank_message(RankMessage::kEnvironment,
+                                           encode_environment(env)),
+                       {})
+      .has_value();
+}
+
+bool AgentAttach::handle_started(Peer& peer, std::string_view body) {
+  auto attached = wire::from_json<wire::Attached>(body);
+  if (!attached || !peer.pipes) return false;
+  attached->parent_id = peer.parent_id;
+  peer.id = processes_.attach(std::move(*attached), peer.pid,
+                              *std::exchange(peer.pipes, std::nullopt));
+  return true;
+}
+
+void AgentAttach::drop(Peer& peer) {
+  if (peer.id != 0 && !peer.exited) {
+    wire::Exited killed;
+    killed.wait_status = SIGKILL;  // its program dies with the wrapper
+    processes_.attached_exited(peer.id, killed);
+  }
+  peers_.remove_if([&peer](const Peer& other) { return &other == &peer; });
+}
+
+}  // namespace muster

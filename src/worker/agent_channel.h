@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// AgentChannel: the agent's only voice. Frames in from one descriptor, frames
+// out to another (pipes, sockets, both ends of one socket), never blocking.
+// The outgoing queue has no limit of its own: control frames are few, and
+// output frames are bounded by the launcher's credits.
+// Refuses: bytes that are not frames. Borrows the descriptors. Loop thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/loop.h"
+#include "wire/frame.h"
+
+namespace muster {
+
+// How everything in the agent that produces frames hands them over.
+using SendFrame = std::function<void(wire::FrameType type, uint8_t flags,
+                                     uint32_t id, std::string_view payload)>;
+
+enum class ChannelEnd {
+  kEof,      // the launcher closed its side
+  kGarbage,  // what arrived is not this protocol
+  kBroken,   // a read or write failed
+};
+
+class AgentChannel {
+ public:
+  struct Handlers {
+    std::function<void(const wire::Frame&)> frame;
+    // Once; no frame is delivered afterwards. `text` is a clause for people.
+    std::function<void(ChannelEnd, const std::string& text)> ended;
+  };
+
+  AgentChannel(Loop& loop, int in, int out, Handlers handlers);
+
+  // Stamped into every frame sent from now on.
+  void set_node(uint16_t node) { node_ = node; }
+  void send(wire::FrameType type, uint8_t flags, uint32_t id,
+            std::string_view payload);
+  // Time since bytes arrived last; zero if some wait to be read, so that a
+  // process that was itself frozen does not blame its peer.
+  [[nodiscard]] Milliseconds silence() const;
+  // Calls `done` when everything is written, the channel is dead, or
+  // `deadline` has passed.
+  void finish(Milliseconds deadline, std::function<void()> done);
+
+ private:
+  void read_some();
+  void write_some();
+  void end(ChannelEnd kind, const std::string& text);
+  void check_finished();
+
+  int in_;
+  int out_;
+  uint16_t node_ = 0;
+  bool ended_ = false;
+  bool deaf_ = false;  // writing failed: frames are dropped
+  bool waiting_to_write_ = false;
+  Clock::time_point last_heard_ = Clock::now();
+  wire::FrameReader reader_;
+  std::string queue_;
+  size_t written_ = 0;  // bytes at the front of queue_ already gone
+  Handlers handlers_;
+  std::function<void()> finished_;
+  Timer finish_timer_;
+  FdWatch in_watch_;
+  FdWatch out_watch_;
+};
+
+}  // namespace muster

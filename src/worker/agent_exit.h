@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the end of a child is told to the launcher. Pure.
+#pragma once
+
+#include "base/reaper.h"
+#include "wire/messages.h"
+
+namespace muster {
+
+// Status, times and peak memory; what only the agent knows stays unset.
+wire::Exited to_exited(const ChildExit& exit);
+
+}  // namespace muster

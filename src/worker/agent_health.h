@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a heartbeat carries: how near the pod is to its memory limit. On cgroup
+// v2 an OOM kill takes the agent too, so the evidence must have left the pod
+// before. Reads a handful of small files; loop thread.
+#pragma once
+
+#include <string>
+
+#include "wire/messages.h"
+#include "worker/facts_cgroup.h"
+
+namespace muster {
+
+class HealthSampler {
+ public:
+  // `root` is put before every absolute path (tests); "" for the real one.
+  explicit HealthSampler(std::string root);
+
+  [[nodiscard]] wire::HealthSample sample() const;
+  // The cgroup's oom_kill counter; -1 if unknown.
+  [[nodiscard]] int64_t oom_kills() const;
+
+ private:
+  std::string root_;
+  CgroupPlace place_;
+};
+
+}  // namespace muster

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// AgentHelper: runs `muster-agent SUBCOMMAND` for work that may block (name
+// resolution, asking mpirun for its version), so that heartbeats go on and a
+// deadline is real: the helper is killed. Text in, text out.
+// Refuses: answers above 4 MiB. Loop thread.
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "base/fd.h"
+#include "base/loop.h"
+#include "base/reaper.h"
+
+namespace muster {
+
+class AgentHelper {
+ public:
+  // nullopt: it failed, said nothing, or was too slow.
+  using Done = std::function<void(std::optional<std::string> answer)>;
+
+  // `done` is called once, never from within the constructor, and may destroy
+  // this object. Destruction kills a helper that still runs.
+  AgentHelper(Loop& loop, Reaper& reaper, const std::string& binary,
+              const std::string& subcommand, const std::string& input,
+              Milliseconds deadline, Done done);
+  ~AgentHelper();
+  AgentHelper(const AgentHelper&) = delete;
+  AgentHelper& operator=(const AgentHelper&) = delete;
+
+ private:
+  Status start(const std::string& binary, const std::string& subcommand,
+               const std::string& input);
+  void read_some();
+  void finish(bool complete);
+
+  Loop& loop_;
+  Reaper& reaper_;
+  Done done_;
+  pid_t pid_ = 0;
+  UniqueFd out_;
+  std::string answer_;
+  std::optional<FdWatch> watch_;
+  Timer deadline_;
+};
+
+}  // namespace muster

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "worker/agent_lock.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/process_table.h"
+#include "base/runtime_dir.h"
+#include "base/text.h"
+#include "worker/agent_sweep.h"
+
+namespace muster {
+
+namespace {
+
+constexpr Milliseconds kPoll{50};
+// Beyond the old agent's grace: its own stop, sweep and flush.
+constexpr Milliseconds kSlack{2000};
+
+// FNV-1a: a file name from any job key, the same in every build.
+std::string stable_hash(std::string_view text) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : text) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  }
+  char out[17];
+  std::snprintf(out, sizeof out, "%016llx",
+                static_cast<unsigned long long>(hash));
+  return out;
+}
+
+struct Holder {
+  std::string file;
+  pid_t pid = 0;
+  bool alive = false;
+  std::string incarnation;
+  std::string launch_id;
+  std::string agent_key;
+};
+
+// Five lines: start time, incarnation, launch id, agent key, "end" (so that a
+// file cut short by a full disk is not believed).
+std::optional<Holder> read_holder(const std::filesystem::path& path) {
+  const auto pid = parse_integer(path.filename().string());
+  const auto text = read_file(path.string(), 4096);
+  if (!pid || *pid <= 1 || !text) return std::nullopt;
+  const auto lines = split(*text, '\n');
+  if (lines.size() < 5 || lines[4] != "end") return std::nullopt;
+  Holder holder;
+  holder.file = path.string();
+  holder.pid = static_cast<pid_t>(*pid);
+  holder.incarnation = lines[1];
+  holder.launch_id = lines[2];
+  holder.agent_key = lines[3];
+  holder.alive = is_alive(holder.pid) &&
+                 std::to_string(start_time(holder.pid)) == lines[0];
+  return holder;
+}
+
+std::vector<Holder> other_holders(const std::string& area,
+                                  const std::string& incarnation) {
+  std::vector<Holder> out;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(area, ignored)) {
+    auto holder = read_holder(entry.path());
+    if (!holder || holder->pid == ::getpid()) continue;
+    if (holder->alive && holder->incarnation == incarnation) continue;
+    out.push_back(std::move(*holder));
+  }
+  return out;
+}
+
+}  // namespace
+
+AgentLock::AgentLock(Loop& loop) : timer_(loop) {}
+
+AgentLock::~AgentLock() {
+  if (file_.empty()) return;
+  ::unlink(file_.c_str());
+  // The last one clears up; whoever waits for the lock sees that it is gone.
+  const UniqueFd guard(::open(lock_path().c_str(), O_RDWR | O_CLOEXEC));
+  if (!guard || ::flock(guard.get(), LOCK_EX | LOCK_NB) != 0) return;
+  std::error_code ignored;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(area_, ignored)) {
+    if (entry.path().string() != lock_path()) return;
+  }
+  ::unlink(lock_path().c_str());
+  ::rmdir(area_.c_str());
+}
+
+void AgentLock::acquire(Claim claim, std::function<void(Result<int>)> done) {
+  claim_ = std::move(claim);
+  done_ = std::move(done);
+  kill_at_ = Clock::now() + claim_.grace + kSlack;
+  give_up_at_ = kill_at_ + claim_.grace + 2 * kSlack;
+  step();
+}
+
+void AgentLock::step() {
+  if (Clock::now() >= give_up_at_) {
+    return finish(fail(Error{
+        "busy",
+        "this pod is held by another launch of the same job",
+        "its agent did not leave in time",
+        {},
+        "delete the worker pod, or wait until the other launch has ended"}));
+  }
+  const auto held = take_lock();
+  if (!held) return finish(tl::unexpected(held.error()));
+  if (*held) {
+    evict_others();
+  } else {
+    timer_.start(kPoll, [this] { step(); });
+  }
+}
+
+std::string AgentLock::lock_path() const { return area_ + "/lock"; }
+
+Result<bool> AgentLock::take_lock() {
+  if (!guard_) {
+    auto area = RuntimeDir::create("job-" + stable_hash(claim_.job));
+    if (!area) return tl::unexpected(area.error());
+    area_ = area->path();
+    area->keep();
+    guard_.reset(
+        ::open(lock_path().c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  }
+  if (!guard_ && errno == ENOENT) return false;  // cleared up just now
+  if (!guard_) {
+    return fail_errno("no_writable_dir", "cannot lock the pod", area_);
+  }
+  if (::flock(guard_.get(), LOCK_EX | LOCK_NB) != 0) return false;
+  struct stat locked {};
+  struct stat named {};
+  const bool current = ::fstat(guard_.get(), &locked) == 0 &&
+                       ::stat(lock_path().c_str(), &named) == 0 &&
+                       locked.st_ino == named.st_ino &&
+                       locked.st_dev == named.st_dev;
+  if (!current) guard_.reset();
+  return current;
+}
+
+void AgentLock::evict_others() {
+  bool waiting = false;
+  const bool kill_now = Clock::now() >= kill_at_;
+  for (const Holder& holder : other_holders(area_, claim_.incarnation)) {
+    if (holder.alive) {
+      if (!terminated_) ++evicted_;
+      if (kill_now) {
+        ::kill(holder.pid, SIGKILL);
+      } else if (!terminated_) {
+        ::kill(holder.pid, SIGTERM);
+      }
+      waiting = true;
+      continue;
+    }
+    // An agent of our own launch may sweep beside us; ours is never swept.
+    if (holder.launch_id != claim_.launch_id) {
+      for (const pid_t pid :
+           processes_with_env(kLaunchIdVariable, holder.launch_id)) {
+        if (!is_alive(pid)) continue;
+        ::kill(pid, SIGKILL);
+        waiting = true;
+      }
+    }
+    if (waiting) continue;
+    if (holder.launch_id != claim_.launch_id) {
+      // A killed agent could not remove its run directory: adopt it and let go.
+      static_cast<void>(RuntimeDir::create(holder.agent_key));
+    }
+    ::unlink(holder.file.c_str());
+  }
+  terminated_ = true;
+  if (waiting) {
+    timer_.start(kPoll, [this] { step(); });
+    return;
+  }
+  if (auto claimed = claim_file(); !claimed) {
+    return finish(tl::unexpected(claimed.error()));
+  }
+  finish(evicted_);
+}
+
+Status AgentLock::claim_file() {
+  file_ = area_ + "/" + std::to_string(::getpid());
+  return write_file_atomically(
+      file_,
+      std::to_string(start_time(::getpid())) + "\n" + claim_.incarnation +
+          "\n" + claim_.launch_id + "\n" + claim_.agent_key + "\nend\n",
+      0600);
+}
+
+void AgentLock::finish(Result<int> result) {
+  timer_.cancel();
+  guard_.reset();  // releases the lock
+  const auto done = std::exchange(done_, nullptr);
+  if (done) done(std::move(result));
+}
+
+}  // namespace muster

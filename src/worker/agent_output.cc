@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "worker/agent_output.h"
+
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "base/json_text.h"
+#include "wire/frame.h"
+
+namespace muster {
+
+namespace {
+// A prompt or a progress bar without a line end is shown after this long.
+constexpr Milliseconds kIdleFlush{1000};
+// Reads per turn of the loop: enough for throughput, few enough for fairness.
+constexpr int kReadsPerTurn = 4;
+constexpr int64_t kDefaultPipeSize = 64 * 1024;
+}  // namespace
+
+OutputStream::OutputStream(Loop& loop, SendFrame send, uint32_t id,
+                           uint8_t stream, UniqueFd pipe, uint32_t credit,
+                           std::function<void()> ended)
+    : send_(std::move(send)),
+      id_(id),
+      stream_(stream),
+      pipe_(std::move(pipe)),
+      credit_(credit),
+      ended_(std::move(ended)),
+      idle_(loop) {
+  set_nonblocking(pipe_.get());
+  watch_.emplace(loop, pipe_.get());
+  read_or_wait();
+}
+
+void OutputStream::add_credit(uint32_t bytes) {
+  if (ended()) return;
+  credit_ += bytes;
+  if (!lines_.empty() && !idle_.pending()) {
+    idle_.start(kIdleFlush, [this] { emit_partial(); });
+  }
+  read_or_wait();
+}
+
+void OutputStream::process_exited() {
+  if (ended()) return;
+  const int size = ::fcntl(pipe_.get(), F_GETPIPE_SZ);
+  free_bytes_ = size > 0 ? size : kDefaultPipeSize;
+  read_or_wait();
+}
+
+void OutputStream::give_up() {
+  if (ended()) return;
+  int left = 0;
+  if (::ioctl(pipe_.get(), FIONREAD, &left) == 0 && left > 0) {
+    bytes_lost_ = static_cast<uint64_t>(left);
+  }
+  end();
+}
+
+void OutputStream::read_or_wait() {
+  const bool wanted = may_read();
+  if (wanted == reading_) return;
+  reading_ = wanted;
+  if (wanted) {
+    watch_->on_readable([this] { read_some(); });
+  } else {
+    watch_->stop_reading();
+  }
+}
+
+void OutputStream::read_some() {
+  std::array<char, LineSplitter::kMaxPiece> bytes;
+  for (int turn = 0; turn < kReadsPerTurn && may_read(); ++turn) {
+    const size_t wanted = lines_.space();
+    const ssize_t n = ::read(pipe_.get(), bytes.data(), wanted);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EAGAIN) break;
+    if (n <= 0) return end();
+    if (free_bytes_ > 0) free_bytes_ -= n;
+    lines_.add({bytes.data(), static_cast<size_t>(n)},
+               [this](std::string_view piece, bool partial) {
+                 emit(piece, partial ? wire::kPartial : 0);
+               });
+    if (static_cast<size_t>(n) < wanted) break;
+  }
+  if (lines_.empty()) {
+    idle_.cancel();
+  } else {
+    idle_.start(kIdleFlush, [this] { emit_partial(); });
+  }
+  read_or_wait();
+}
+
+void OutputStream::emit(std::string_view bytes, uint8_t flags) {
+  credit_ -= static_cast<int64_t>(bytes.size());
+  send_(wire::FrameType::kOutput, static_cast<uint8_t>(stream_ | flags), id_,
+        wire::output_payload(realtime_ns(), bytes));
+}
+
+void OutputStream::emit_partial() {
+  // Without credit the tail waits for the credit that add_credit() brings.
+  if (!may_read() || lines_.empty()) return;
+  emit(lines_.take_rest(), wire::kPartial);
+  read_or_wait();
+}
+
+void OutputStream::end() {
+  idle_.cancel();
+  const std::string rest = lines_.take_rest();
+  emit(rest,
+       static_cast<uint8_t>(wire::kEnd | (rest.empty() ? 0 : wire::kPartial)));
+  watch_.reset();
+  pipe_.reset();
+  ended_();
+}
+
+}  // namespace muster

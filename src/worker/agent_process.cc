@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "worker/agent_process.h"
+
+#include <signal.h>
+
+#include <utility>
+
+#include "base/process_table.h"
+#include "worker/agent_sweep.h"
+#include "worker/rank_protocol.h"
+
+namespace muster {
+
+namespace {
+// How long output may still come from a background process after the exit.
+constexpr Milliseconds kLinger{2000};
+// Programs that end before this are asked nothing; later the heartbeat asks.
+constexpr Milliseconds kFirstMpiSample{150};
+constexpr Milliseconds kSecondMpiSample{1000};
+}  // namespace
+
+AgentProcess::AgentProcess(Loop& loop, SendFrame send, AgentProcessInfo info,
+                           Pipes pipes, uint32_t credit,
+                           std::function<void()> complete)
+    : send_(send),
+      info_(std::move(info)),
+      complete_(std::move(complete)),
+      sample_timer_(loop),
+      linger_(loop),
+      out_(loop, send, info_.id, wire::kStdout, std::move(pipes.out), credit,
+           [this] { stream_ended(); }),
+      err_(loop, send, info_.id, wire::kStderr, std::move(pipes.err), credit,
+           [this] { stream_ended(); }) {
+  if (pipes.in) {
+    in_ = std::make_unique<InputPipe>(loop, std::move(send), info_.id,
+                                      std::move(pipes.in));
+  }
+  sample_timer_.start(kFirstMpiSample, [this] {
+    sample_mpi();
+    sample_timer_.start(kSecondMpiSample, [this] { sample_mpi(); });
+  });
+}
+
+void AgentProcess::add_credit(uint8_t stream, uint32_t bytes) {
+  if ((stream & wire::kStdout) != 0) out_.add_credit(bytes);
+  if ((stream & wire::kStderr) != 0) err_.add_credit(bytes);
+}
+
+bool AgentProcess::write_stdin(std::string_view bytes) {
+  return !in_ || in_->write(bytes);
+}
+
+void AgentProcess::end_stdin() {
+  if (in_) in_->end();
+}
+
+void AgentProcess::signal(int number) const {
+  if (exited_ || info_.pid <= 1) return;
+  // A daemon may signal the wrapper too: it passes the same signal on once.
+  if (info_.wrapper > 1 && rank_wrapper_forwards(number)) {
+    ::kill(info_.wrapper, number);
+  } else {
+    ::kill(-info_.pid, number);  // each leads a process group
+  }
+}
+
+void AgentProcess::sample_mpi() {
+  if (loaded_mpi_ || exited_) return;
+  for (const pid_t pid : with_descendants(info_.pid)) {
+    if (has_mapped(pid, "libmpi")) {
+      loaded_mpi_ = true;
+      return;
+    }
+  }
+}
+
+void AgentProcess::exited(wire::Exited exit, int64_t oom_kills_now) {
+  if (exited_) return;
+  exit.loaded_mpi = loaded_mpi_;
+  exit.oom_killed = WIFSIGNALED(exit.wait_status) &&
+                    info_.oom_kills_before >= 0 &&
+                    oom_kills_now > info_.oom_kills_before;
+  exited_ = exit;
+  sample_timer_.cancel();
+  in_.reset();
+  out_.process_exited();
+  err_.process_exited();
+  linger_.start(kLinger, [this] { give_up_streams(); });
+  stream_ended();
+}
+
+void AgentProcess::give_up_streams() {
+  out_.give_up();
+  err_.give_up();
+}
+
+void AgentProcess::stream_ended() {
+  if (!exited_ || reported_ || !out_.ended() || !err_.ended()) return;
+  reported_ = true;
+  linger_.cancel();
+  exited_->bytes_lost = out_.bytes_lost() + err_.bytes_lost();
+  send_(wire::FrameType::kExited, 0, info_.id, wire::to_json(*exited_));
+  complete_();
+}
+
+}  // namespace muster

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// AgentProcess: one process of the job as the agent sees it, whether the agent
+// started it or it attached through the rank wrapper: its two output streams,
+// its stdin, and its end. kExited is sent after both streams have ended.
+// Refuses: to wait for ever for a grandchild that holds the pipes (2 s).
+// Loop thread.
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/fd.h"
+#include "base/loop.h"
+#include "wire/messages.h"
+#include "worker/agent_input.h"
+#include "worker/agent_output.h"
+
+namespace muster {
+
+struct AgentProcessInfo {
+  uint32_t id = 0;
+  pid_t pid = 0;
+  int rank = -1;
+  // The rank wrapper around a process that a foreign daemon started; 0: ours.
+  pid_t wrapper = 0;
+  std::string program;
+  Environment rank_env;           // for rank wrappers below it
+  int64_t oom_kills_before = -1;  // the cgroup's counter when it started
+};
+
+class AgentProcess {
+ public:
+  struct Pipes {
+    UniqueFd in;  // may be empty
+    UniqueFd out;
+    UniqueFd err;
+  };
+
+  // `complete` runs once, after kExited was sent; it must not destroy this.
+  AgentProcess(Loop& loop, SendFrame send, AgentProcessInfo info, Pipes pipes,
+               uint32_t credit, std::function<void()> complete);
+
+  [[nodiscard]] const AgentProcessInfo& info() const { return info_; }
+  [[nodiscard]] bool running() const { return !exited_; }
+  void add_credit(uint8_t stream, uint32_t bytes);
+  // false: more than the credit allows.
+  [[nodiscard]] bool write_stdin(std::string_view bytes);
+  void end_stdin();
+  void signal(int number) const;
+  // Notes whether libmpi is mapped into it or a descendant, while it lives.
+  void sample_mpi();
+  // `oom_kills_now`: the cgroup's counter, -1 if unknown.
+  void exited(wire::Exited exit, int64_t oom_kills_now);
+
+ private:
+  void stream_ended();
+  void give_up_streams();
+
+  SendFrame send_;
+  AgentProcessInfo info_;
+  std::function<void()> complete_;
+  std::optional<wire::Exited> exited_;
+  bool reported_ = false;
+  bool loaded_mpi_ = false;
+  Timer sample_timer_;
+  Timer linger_;
+  std::unique_ptr<InputPipe> in_;
+  OutputStream out_;
+  OutputStream err_;
+};
+
+}  // namespace muster

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// AgentSession: one launch in one pod, from hello to the last process gone.
+//
+//   kHello     waiting for the launcher's first frame (deadline)
+//   kClaiming  making room: an agent of a dead launcher may have to go
+//   kServing   facts, probes, processes, heartbeats
+//   kLeaving   stopping what is left, then writing out what is queued
+//
+// Refuses: other protocol versions, anything before hello, a launcher that
+// falls silent. Owns everything the agent has; runs on the loop's thread.
+#pragma once
+
+#include <sys/signalfd.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/loop.h"
+#include "base/reaper.h"
+#include "base/runtime_dir.h"
+#include "wire/messages.h"
+#include "worker/agent_attach.h"
+#include "worker/agent_channel.h"
+#include "worker/agent_health.h"
+#include "worker/agent_helper.h"
+#include "worker/agent_listener.h"
+#include "worker/agent_lock.h"
+#include "worker/agent_processes.h"
+#include "worker/agent_stopper.h"
+
+namespace muster {
+
+struct AgentOptions {
+  int in = 0;
+  int out = 1;
+  std::string binary;  // path of muster-agent, for its helpers
+  std::string root;    // put before /proc, /sys, /dev (tests)
+  Milliseconds hello_deadline{30000};
+};
+
+// Exit codes of `muster-agent agent`.
+enum AgentExit : int {
+  kAgentDone = 0,
+  kAgentProtocol = 2,       // no hello, garbage, or other versions
+  kAgentLauncherGone = 3,   // EOF or silence without bye
+  kAgentJobSucceeded = 80,  // bye with success: pid 1 may end the pod well
+};
+
+class AgentSession {
+ public:
+  AgentSession(Loop& loop, AgentOptions options);
+
+  // Valid after the loop has stopped.
+  [[nodiscard]] int exit_code() const { return exit_code_; }
+
+ private:
+  enum class Phase { kHello, kClaiming, kServing, kLeaving };
+
+  void on_frame(const wire::Frame& frame);
+  void on_end(ChannelEnd kind, const std::string& text);
+  void on_sigterm(const signalfd_siginfo& info);
+
+  void handle_hello(const wire::Frame& frame);
+  void claimed(Result<int> evicted);
+  void serve(const wire::Frame& frame);
+  void handle_facts(uint32_t id, const std::string& mpirun);
+  void handle_probe(const wire::Frame& frame);
+  void handle_start(const wire::Frame& frame);
+  void handle_stop(const wire::Frame& frame);
+  void handle_bye(const wire::Frame& frame);
+
+  void heartbeat();
+  void watch_silence();
+  void stop_and_leave(Milliseconds grace, int exit_code);
+  void leave(int exit_code);
+  void refuse(const std::string& code, const std::string& text);
+  void run_helper(const std::string& subcommand, const std::string& input,
+                  Milliseconds deadline, AgentHelper::Done done);
+  void log(const std::string& level, const std::string& text);
+  // Decodes or tells the launcher that it sent nonsense.
+  template <class Message>
+  bool decode(const wire::Frame& frame, Message& out);
+
+  Loop& loop_;
+  AgentOptions options_;
+  Phase phase_ = Phase::kHello;
+  int exit_code_ = kAgentProtocol;
+  bool said_bye_ = false;
+  bool stop_answer_owed_ = false;
+  wire::Hello hello_;
+  RuntimeDir run_dir_;
+  std::vector<wire::Frame> early_;  // came while claiming the pod
+  SendFrame send_;
+  HealthSampler health_;
+  Reaper reaper_;
+  AgentLock lock_;
+  AgentProcesses processes_;
+  AgentAttach attach_;
+  AgentStopper stopper_;
+  ProbeListener listener_;
+  std::vector<std::unique_ptr<AgentHelper>> helpers_;
+  Timer hello_timer_;
+  Timer heartbeat_timer_;
+  Timer silence_timer_;
+  SignalWatch sigterm_;
+  AgentChannel channel_;  // last: its callbacks use everything above
+};
+
+}  // namespace muster

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds every process of a launch in this pod, whatever it did to get away:
+// the tree below the agent (which is a subreaper, so double forks stay in it)
+// and whoever carries the agent's key in its environment.
+// Reads /proc only. Any thread.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+namespace muster {
+
+// Names one agent of one launch in the environment of all it starts.
+inline constexpr const char* kAgentKeyVariable = "MUSTER_AGENT";
+inline constexpr const char* kLaunchIdVariable = "MUSTER_LAUNCH_ID";
+inline constexpr const char* kRunDirVariable = "MUSTER_RUN_DIR";
+
+// `root` first, then its live descendants; zombies are left out.
+std::vector<pid_t> with_descendants(pid_t root,
+                                    const std::string& proc = "/proc");
+// Live processes of the launch, without `agent` itself.
+std::vector<pid_t> launch_processes(pid_t agent, const std::string& agent_key,
+                                    const std::string& proc = "/proc");
+
+}  // namespace muster

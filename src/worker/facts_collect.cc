@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "worker/facts_collect.h"
+
+#include <pwd.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "base/runtime_dir.h"
+#include "base/spawn.h"
+#include "worker/facts_cgroup.h"
+#include "worker/facts_gpu.h"
+#include "worker/facts_libraries.h"
+#include "worker/facts_mpi.h"
+#include "worker/facts_network.h"
+
+namespace muster {
+
+namespace {
+
+int allowed_cpus() {
+  // A fixed cpu_set_t fails with EINVAL on machines with more CPUs than it.
+  for (int cpus = 1024; cpus <= 1 << 18; cpus *= 4) {
+    cpu_set_t* set = CPU_ALLOC(cpus);
+    const size_t size = CPU_ALLOC_SIZE(cpus);
+    const bool known = ::sched_getaffinity(0, size, set) == 0;
+    const int count = known ? CPU_COUNT_S(size, set) : -1;
+    CPU_FREE(set);
+    if (known) return count;
+  }
+  return -1;
+}
+
+int64_t limit_value(rlim_t value) {
+  return value == RLIM_INFINITY ? -1 : static_cast<int64_t>(value);
+}
+
+void add_limits(NodeFacts& facts) {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_MEMLOCK, &limit) == 0) {
+    facts.memlock_soft = limit_value(limit.rlim_cur);
+    facts.memlock_hard = limit_value(limit.rlim_max);
+  }
+  if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+    facts.nofile_hard = limit_value(limit.rlim_max);
+  }
+}
+
+void add_shared_memory(NodeFacts& facts, const std::string& root) {
+  struct statvfs shm {};
+  if (::statvfs((root + "/dev/shm").c_str(), &shm) != 0) return;
+  const auto block = static_cast<int64_t>(shm.f_frsize);
+  facts.shm_total = static_cast<int64_t>(shm.f_blocks) * block;
+  facts.shm_free = static_cast<int64_t>(shm.f_bavail) * block;
+}
+
+// What the pod was given, without what muster put there.
+void add_environment(NodeFacts& facts) {
+  for (auto& [name, value] : current_environment()) {
+    if (name == "MUSTER_LAUNCH_ID" || name == "MUSTER_AGENT" ||
+        name == "MUSTER_RUN_DIR" || name == "MUSTER_RANK") {
+      continue;
+    }
+    facts.environment.emplace(std::move(name), std::move(value));
+  }
+  for (const char* name : {"MUSTER_IMAGE_ID", "IMAGE_ID", "IMAGE_DIGEST"}) {
+    const auto found = facts.environment.find(name);
+    if (found != facts.environment.end() && facts.image_id.empty()) {
+      facts.image_id = found->second;
+    }
+  }
+}
+
+std::string environment_value(const NodeFacts& facts, const char* name) {
+  const auto found = facts.environment.find(name);
+  return found == facts.environment.end() ? "" : found->second;
+}
+
+}  // namespace
+
+NodeFacts collect_quick_facts(const std::string& root) {
+  NodeFacts facts;
+  char name[256] = {};
+  if (::gethostname(name, sizeof name - 1) == 0) facts.hostname = name;
+  facts.uid = static_cast<int>(::geteuid());
+  facts.gid = static_cast<int>(::getegid());
+  facts.cpus_allowed = allowed_cpus();
+  const CgroupPlace place = find_cgroup(root);
+  const CgroupMemory memory = read_cgroup_memory(place);
+  facts.cgroup_version = place.version;
+  facts.memory_limit = memory.limit;
+  facts.memory_usage = memory.usage;
+  facts.cpu_quota = read_cpu_quota(place);
+  add_limits(facts);
+  add_shared_memory(facts, root);
+  add_environment(facts);
+  facts.writable = writable_directories();
+  facts.gpu =
+      find_gpus(root, environment_value(facts, "NVIDIA_VISIBLE_DEVICES"));
+  facts.cuda_driver = nvidia_driver_version(root);
+  facts.muster_version = MUSTER_VERSION;
+  facts.interfaces = network_interfaces();
+  return facts;
+}
+
+NodeFacts collect_all_facts(const std::string& root,
+                            const std::string& mpirun) {
+  NodeFacts facts = collect_quick_facts(root);
+  facts.has_passwd_entry = ::getpwuid(::geteuid()) != nullptr;
+  const auto directories =
+      library_directories(root, environment_value(facts, "LD_LIBRARY_PATH"));
+  facts.nccl_version = nccl_version(directories);
+  facts.cuda_runtime = cuda_runtime_version(directories);
+  facts.mpi = ask_mpi(environment_value(facts, "PATH"), mpirun);
+  return facts;
+}
+
+}  // namespace muster

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Puts together what a pod is. The quick part reads kernel files and takes
+// about a millisecond; the whole asks the image's own mpirun, the user
+// database and library files, and may take seconds: run it in a helper.
+// `root` is put before every absolute path (tests). Never fails: what cannot
+// be found out stays unknown.
+#pragma once
+
+#include <string>
+
+#include "job/node_facts.h"
+
+namespace muster {
+
+NodeFacts collect_quick_facts(const std::string& root);
+// `mpirun`: the one whose version counts; "": the first on PATH.
+NodeFacts collect_all_facts(const std::string& root,
+                            const std::string& mpirun = {});
+
+}  // namespace muster

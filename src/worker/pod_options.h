@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a worker pod's pid 1 is asked to do, and the exit codes that it and an
+// agent share. Plain values.
+#pragma once
+
+#include <string>
+
+#include "base/loop.h"
+#include "sshd-lite/keys.h"
+
+namespace muster {
+
+// An agent that was told by its launcher that the whole job has succeeded.
+inline constexpr int kAgentExitRelease = 80;
+// An agent that no launcher has greeted, or that refused its hello.
+inline constexpr int kAgentExitNoJob = 2;
+
+inline constexpr int kDefaultSshPort = 2222;
+
+struct PodOptions {
+  std::string address;  // "": every interface
+  int port = kDefaultSshPort;
+  KeyFiles keys;
+  std::string agent;  // absolute path of muster-agent
+  bool allow_any_command = false;
+  bool allow_mpi_daemons = false;
+  bool fips = false;      // only FIPS-approved algorithms; also if the platform
+                          // says so
+  std::string audit_log;  // a file, "none", or "" for stderr
+  bool release_on_success = false;     // leave with 0 after a good job
+  Milliseconds orphan_grace{1800000};  // 0: stay for ever
+  Milliseconds stop_grace{20000};      // SIGTERM to SIGKILL
+  std::string termination_log = "/dev/termination-log";
+};
+
+}  // namespace muster

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// The child side of the rank wrapper: start the program with every inherited
+// descriptor intact (PMI_FD and friends), pass signals on, wait, and leave the
+// way it left. Not base/spawn.h, which closes what it was not told of.
+// Blocks; one thread.
+#pragma once
+
+#include <sys/types.h>
+
+#include <signal.h>
+
+#include <string>
+#include <tl/expected.hpp>
+#include <vector>
+
+#include "base/reaper.h"
+#include "base/spawn.h"
+
+namespace muster {
+
+struct RankCommand {
+  std::vector<std::string> argv;
+  Environment env;
+};
+
+struct RankChild {
+  pid_t pid = 0;
+  sigset_t waited{};  // signals blocked here, to be passed on
+};
+
+// Replaces this process; returns errno if that failed.
+int exec_rank(const RankCommand& command);
+// The program leads a process group of its own, and dies with this process.
+// An errno if it could not be started.
+tl::expected<RankChild, int> start_rank(const RankCommand& command, int out,
+                                        int err);
+// Passes signals on until the program is gone. A stop signal that comes twice
+// at once (from the daemon and from the agent) is passed on once: programs
+// take a second one as an order to hurry.
+ChildExit wait_for_rank(const RankChild& child);
+// The same exit code to return, or death by the same signal (without a second
+// core file).
+int leave_like(int wait_status);
+
+}  // namespace muster

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the rank wrapper and its agent say to each other over a Unix
+// SOCK_SEQPACKET socket in the launch's run directory. One packet is one
+// message: a tag byte and a body.
+//
+//   wrapper -> agent  kAttach       Attached (JSON) + read ends of stdout,
+//   stderr agent -> wrapper  kEnvironment  NAME=VALUE, each ended by NUL
+//   wrapper -> agent  kStarted      Attached (JSON) with the program's pid
+//   wrapper -> agent  kExited       Exited (JSON); then the wrapper leaves
+// Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/spawn.h"
+
+namespace muster {
+
+enum class RankMessage : char {
+  kAttach = 'A',
+  kEnvironment = 'E',
+  kStarted = 'S',
+  kExited = 'X',
+};
+
+inline constexpr size_t kRankMessageLimit = 128 * 1024;
+
+std::string encode_rank_message(RankMessage tag, std::string_view body);
+struct RankMessageView {
+  RankMessage tag{};
+  std::string_view body;
+};
+std::optional<RankMessageView> parse_rank_message(std::string_view packet);
+
+std::string encode_environment(const Environment& env);
+Environment parse_environment(std::string_view body);
+
+// Does the wrapper pass this signal on to its program? (It cannot catch all.)
+bool rank_wrapper_forwards(int number);
+
+// The socket's name in the run directory of the agent with `pid`.
+std::string agent_socket_name(int pid);
+
+}  // namespace muster

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Starts in this pod what a connection child asks for, if the exec policy
+// allows it, and cleans up after it: a tag in the environment names everything
+// that descends from one agent, so what outlives it is found and ended.
+// Refuses: everything the policy refuses. Owned by pid 1, on its loop.
+#pragma once
+
+#include <functional>
+#include <list>
+#include <memory>
+#include <string>
+
+#include "base/loop.h"
+#include "base/reaper.h"
+#include "sshd-lite/exec_policy.h"
+#include "sshd-lite/server.h"
+
+namespace muster {
+
+inline constexpr const char* kAgentTagVariable = "MUSTER_AGENT_TAG";
+
+struct ProgramExit {
+  ConnectionId connection = 0;
+  int wait_status = 0;
+  bool is_agent = false;
+};
+
+struct SpawnerOptions {
+  ExecPolicy policy;
+  Environment env;                 // of every program, before the client's
+  Milliseconds sweep_grace{2000};  // SIGTERM to SIGKILL for what was left
+};
+
+class Spawner {
+ public:
+  // `on_exit` runs once per started program; on_idle when the last program has
+  // ended and everything it left behind is gone.
+  Spawner(Loop& loop, Reaper& reaper, SpawnerOptions options,
+          std::function<void(const ProgramExit&)> on_exit,
+          std::function<void()> on_idle);
+  ~Spawner();
+
+  Result<StartedProgram> start(ConnectionId connection,
+                               const ExecRequest& request);
+  void signal(ConnectionId connection, int signal);
+  void signal_all(int signal);
+  // KILL everything, with all that carries a tag of ours.
+  void kill_all();
+  // Agents of jobs that are running now.
+  [[nodiscard]] size_t agents() const;
+  [[nodiscard]] bool idle() const;
+
+ private:
+  struct Program {
+    pid_t pid = 0;
+    ConnectionId connection = 0;
+    bool is_agent = false;
+    std::string tag;
+  };
+  struct Sweep {
+    std::string tag;
+    int round = 0;
+    std::unique_ptr<Timer> timer;
+  };
+
+  void ended(const ChildExit& exit);
+  void sweep_later(const std::string& tag);
+  void sweep_round(const std::string& tag);
+  void settle();
+
+  Loop& loop_;
+  Reaper& reaper_;
+  SpawnerOptions options_;
+  std::function<void(const ProgramExit&)> on_exit_;
+  std::function<void()> on_idle_;
+  std::list<Program> programs_;
+  std::list<Sweep> sweeps_;
+  bool killing_ = false;
+};
+
+}  // namespace muster

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+// Facts, from directories made up like /proc, /sys and /dev.
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "agent_harness.h"
+#include "base/runtime_dir.h"
+#include "base/self_path.h"
+#include "catch.h"
+#include "worker/agent_health.h"
+#include "worker/facts_cgroup.h"
+#include "worker/facts_collect.h"
+#include "worker/facts_gpu.h"
+#include "worker/facts_libraries.h"
+#include "worker/facts_mpi.h"
+#include "worker/facts_network.h"
+#include "worker/facts_probe.h"
+
+using namespace muster;
+using muster::test::AgentHarness;
+using wire::FrameType;
+
+namespace {
+
+// A root directory to be filled with files.
+class Tree {
+ public:
+  Tree() : dir_(*RuntimeDir::create(test::unique_name("tree"))) {}
+  void write(const std::string& path, const std::string& text) {
+    const std::string full = dir_.path() + path;
+    std::filesystem::create_directories(
+        std::filesystem::path(full).parent_path());
+    std::ofstream(full) << text;
+  }
+  [[nodiscard]] const std::string& root() const { return dir_.path(); }
+
+ private:
+  RuntimeDir dir_;
+};
+
+}  // namespace
+
+TEST_CASE("cgroup v2 in a namespace") {
+  Tree tree;
+  tree.write("/proc/self/cgroup", "0::/\n");
+  tree.write("/proc/self/mountinfo",
+             "30 25 0:26 / /sys/fs/cgroup ro,nosuid - cgroup2 cgroup rw\n");
+  tree.write("/sys/fs/cgroup/memory.max", "34359738368\n");
+  tree.write("/sys/fs/cgroup/memory.current", "1000\n");
+  tree.write("/sys/fs/cgroup/memory.peak", "2000\n");
+  tree.write("/sys/fs/cgroup/memory.events",
+             "low 0\nhigh 0\nmax 3\noom 1\noom_kill 2\n");
+  tree.write("/sys/fs/cgroup/cpu.max", "250000 100000\n");
+  const CgroupPlace place = find_cgroup(tree.root());
+  CHECK(place.version == 2);
+  const CgroupMemory memory = read_cgroup_memory(place);
+  CHECK(memory.limit == 34359738368);
+  CHECK(memory.usage == 1000);
+  CHECK(memory.peak == 2000);
+  CHECK(memory.oom_kills == 2);
+  CHECK(read_cpu_quota(place) == Approx(2.5));
+  const auto sample = HealthSampler(tree.root()).sample();
+  CHECK(sample.memory_bytes == 1000);
+  CHECK(sample.oom_kills == 2);
+}
+
+TEST_CASE("cgroup v2 with the limit on a level above") {
+  Tree tree;
+  tree.write("/proc/self/cgroup", "0::/pods/pod1/box\n");
+  tree.write("/proc/self/mountinfo",
+             "30 25 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+  tree.write("/sys/fs/cgroup/pods/pod1/box/cgroup.procs", "");
+  tree.write("/sys/fs/cgroup/pods/pod1/box/memory.max", "max\n");
+  tree.write("/sys/fs/cgroup/pods/pod1/box/memory.current", "5\n");
+  tree.write("/sys/fs/cgroup/pods/pod1/box/cpu.max", "max 100000\n");
+  tree.write("/sys/fs/cgroup/pods/pod1/memory.max", "4096\n");
+  tree.write("/sys/fs/cgroup/pods/pod1/cpu.max", "50000 100000\n");
+  const CgroupPlace place = find_cgroup(tree.root());
+  CHECK(read_cgroup_memory(place).limit == 4096);
+  CHECK(read_cgroup_memory(place).usage == 5);
+  CHECK(read_cpu_quota(place) == Approx(0.5));
+}
+
+TEST_CASE("cgroup v1 as a container sees it, beside an empty v2 mount") {
+  Tree tree;
+  tree.write("/proc/self/cgroup",
+             "5:memory:/kubepods/pod1/box\n4:cpu,cpuacct:/kubepods/pod1/box\n"
+             "0::/kubepods/pod1/box\n");
+  tree.write(
+      "/proc/self/mountinfo",
+      "40 30 0:30 /kubepods/pod1/box /sys/fs/cgroup/memory ro - cgroup cgroup "
+      "rw,memory\n"
+      "41 30 0:31 /kubepods/pod1/box /sys/fs/cgroup/cpu,cpuacct ro - cgroup "
+      "cgroup rw,cpu,cpuacct\n"
+      "42 30 0:32 / /sys/fs/cgroup/unified ro - cgroup2 cgroup2 rw\n");
+  tree.write("/sys/fs/cgroup/memory/memory.limit_in_bytes", "1073741824\n");
+  tree.write("/sys/fs/cgroup/memory/memory.usage_in_bytes", "77\n");
+  tree.write("/sys/fs/cgroup/memory/memory.max_usage_in_bytes", "88\n");
+  tree.write("/sys/fs/cgroup/memory/memory.oom_control",
+             "oom_kill_disable 0\nunder_oom 0\noom_kill 4\n");
+  tree.write("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "400000\n");
+  tree.write("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n");
+  const CgroupPlace place = find_cgroup(tree.root());
+  CHECK(place.version == 1);
+  const CgroupMemory memory = read_cgroup_memory(place);
+  CHECK(memory.limit == 1073741824);
+  CHECK(memory.usage == 77);
+  CHECK(memory.peak == 88);
+  CHECK(memory.oom_kills == 4);
+  CHECK(read_cpu_quota(place) == Approx(4));
+}
+
+TEST_CASE("cgroup v1 without limits, and no cgroup at all") {
+  Tree tree;
+  tree.write("/proc/self/cgroup", "5:memory:/\n4:cpu:/\n");
+  tree.write("/proc/self/mountinfo",
+             "40 30 0:30 / /c/memory ro - cgroup cgroup rw,memory\n"
+             "41 30 0:31 / /c/cpu ro - cgroup cgroup rw,cpu\n");
+  tree.write("/c/memory/memory.limit_in_bytes", "9223372036854771712\n");
+  tree.write("/c/cpu/cpu.cfs_quota_us", "-1\n");
+  tree.write("/c/cpu/cpu.cfs_period_us", "100000\n");
+  const CgroupPlace place = find_cgroup(tree.root());
+  CHECK(read_cgroup_memory(place).limit == -1);
+  CHECK(read_cpu_quota(place) == -1);
+
+  const CgroupPlace none = find_cgroup(Tree().root());
+  CHECK(none.version == 0);
+  CHECK(read_cgroup_memory(none).usage == -1);
+  CHECK(read_cpu_quota(none) == -1);
+}
+
+TEST_CASE("GPUs are counted by vendor") {
+  Tree nvidia;
+  for (const char* name :
+       {"nvidia10", "nvidia0", "nvidia2", "nvidiactl", "nvidia-uvm"}) {
+    nvidia.write(std::string("/dev/") + name, "");
+  }
+  const GpuFacts found = find_gpus(nvidia.root(), "all");
+  CHECK(found.vendor == "nvidia");
+  CHECK(found.devices == std::vector<std::string>{
+                             "/dev/nvidia0", "/dev/nvidia2", "/dev/nvidia10"});
+  CHECK(find_gpus(nvidia.root(), "MIG-a, MIG-b").count == 2);
+  CHECK(find_gpus(nvidia.root(), "MIG-a, MIG-b").devices[1] == "MIG-b");
+
+  Tree amd;
+  amd.write("/dev/dri/renderD128", "");
+  amd.write("/dev/dri/renderD129", "");
+  amd.write("/dev/dri/card0", "");
+  amd.write("/sys/class/drm/renderD128/device/vendor", "0x1002\n");
+  amd.write("/sys/class/drm/renderD129/device/vendor", "0x1002\n");
+  CHECK(find_gpus(amd.root(), "").count == 0);
+  amd.write("/dev/kfd", "");
+  CHECK(find_gpus(amd.root(), "").vendor == "amd");
+  CHECK(find_gpus(amd.root(), "").count == 2);
+
+  Tree intel;
+  intel.write("/dev/dri/renderD128", "");
+  intel.write("/sys/class/drm/renderD128/device/vendor", "0x8086\n");
+  CHECK(find_gpus(intel.root(), "").vendor == "intel");
+
+  CHECK(find_gpus(Tree().root(), "").vendor.empty());
+}
+
+TEST_CASE("the NVIDIA driver's version, of either kernel module") {
+  Tree tree;
+  CHECK(nvidia_driver_version(tree.root()).empty());
+  tree.write("/proc/driver/nvidia/version",
+             "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue "
+             "Mar  5 22:23:56 UTC 2024\nGCC version:  gcc version 12.2.0\n");
+  CHECK(nvidia_driver_version(tree.root()) == "550.54.15");
+  tree.write("/proc/driver/nvidia/version",
+             "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  560.35 "
+             " Release Build\n");
+  CHECK(nvidia_driver_version(tree.root()) == "560.35");
+}
+
+TEST_CASE("NCCL and CUDA versions from names, wheels and the library") {
+  Tree tree;
+  const auto directories = [&tree] {
+    return library_directories(tree.root(), "/opt/nccl/lib:relative");
+  };
+  CHECK(nccl_version(directories()).empty());
+  const std::string wheel = "/usr/local/lib/python3.11/dist-packages/";
+  const std::string library = wheel + "nvidia/nccl/lib/libnccl.so.2";
+  tree.write(library, std::string(3 << 20, 'x') +
+                          "NCCL version 2.19.3+cuda12.3" +
+                          std::string(100, '\0'));
+  CHECK(nccl_version(directories()) == "2.19.3");
+  tree.write(wheel + "nvidia_nccl_cu12-2.20.5.dist-info/METADATA", "");
+  CHECK(nccl_version(directories()) == "2.20.5");
+  tree.write("/opt/nccl/lib/libnccl.so.2.21.5", "");
+  tree.write("/opt/nccl/lib/libnccl.so.2", "");
+  CHECK(nccl_version(directories()) == "2.21.5");
+
+  tree.write("/etc/ld.so.conf.d/cuda.conf", "/usr/local/cuda-12/lib64\n");
+  tree.write("/usr/local/cuda-12/lib64/libcudart.so.12.4.127", "");
+  CHECK(cuda_runtime_version(directories()) == "12.4");
+}
+
+TEST_CASE("a library without a version in it is no version") {
+  Tree tree;
+  tree.write("/lib64/libnccl.so.2", std::string(2 << 20, 'x'));
+  CHECK(nccl_version(library_directories(tree.root(), "")).empty());
+}
+
+TEST_CASE("MPI families by what their launcher prints") {
+  const auto check = [](const char* text, const char* family,
+                        const char* version) {
+    const MpiFacts facts = parse_mpi_version(text);
+    CHECK(facts.family == family);
+    CHECK(facts.version == version);
+  };
+  check("mpirun (Open MPI) 4.1.4\n\nReport bugs to …\n", "openmpi", "4.1.4");
+  check("mpirun (Open MPI) 5.0.7\n", "openmpi", "5.0.7");
+  check("mpiexec (OpenRTE) 4.0.3\n", "openmpi", "4.0.3");
+  check("HYDRA build details:\n    Version:                        4.0.2\n",
+        "mpich", "4.0.2");
+  check("HYDRA build details:\n    Version: 3.1.4\n  '--prefix=/mvapich2'\n",
+        "mvapich", "3.1.4");
+  check("Intel(R) MPI Library for Linux* OS, Version 2021.13 Build 2024\n",
+        "intel", "2021.13");
+  check("bash: mpirun: command not found\n", "", "");
+  check("", "", "");
+}
+
+TEST_CASE("our own drop-in is not taken for the image's mpirun") {
+  Tree tree;
+  tree.write("/bin/muster", "");
+  tree.write("/mpi/mpirun", "#!/bin/sh\necho 'mpirun (Open MPI) 4.1.9'\n");
+  std::filesystem::permissions(tree.root() + "/bin/muster",
+                               std::filesystem::perms::owner_all);
+  std::filesystem::permissions(tree.root() + "/mpi/mpirun",
+                               std::filesystem::perms::owner_all);
+  std::filesystem::create_directories(tree.root() + "/dropin");
+  std::filesystem::create_symlink(tree.root() + "/bin/muster",
+                                  tree.root() + "/dropin/mpirun");
+  const std::string path = tree.root() + "/dropin:" + tree.root() + "/mpi";
+  CHECK(find_foreign_program({"mpirun", "mpiexec"}, path) == tree.root() + "/mpi/mpirun");
+  CHECK(ask_mpi(path, "").version == "4.1.9");
+  CHECK(ask_mpi(tree.root() + "/dropin", "").family.empty());
+}
+
+TEST_CASE("a slow mpirun is given up") {
+  Tree tree;
+  tree.write("/mpi/mpirun", "#!/bin/sh\nsleep 100\n");
+  std::filesystem::permissions(tree.root() + "/mpi/mpirun",
+                               std::filesystem::perms::owner_all);
+  const auto start = std::chrono::steady_clock::now();
+  CHECK(ask_mpi(tree.root() + "/mpi", "").family.empty());
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(8));
+}
+
+TEST_CASE("the agent answers a facts request and keeps its heartbeat") {
+  AgentHarness agent({{"SOME_SETTING", "1"}, {"IMAGE_ID", "sha256:abc"}});
+  REQUIRE(agent.say_hello());
+  agent.send(FrameType::kFactsRequest, 42, "");
+  REQUIRE(agent.run_until(
+      [&] { return !agent.frames[FrameType::kFacts].empty(); }, 20));
+  CHECK(agent.frames[FrameType::kFacts][0].id == 42);
+  const auto facts =
+      node_facts_from_json(agent.frames[FrameType::kFacts][0].payload);
+  REQUIRE(facts);
+  CHECK(facts->uid == static_cast<int>(::geteuid()));
+  CHECK(facts->cpus_allowed > 0);
+  CHECK(facts->nofile_hard != -2);
+  CHECK(facts->image_id == "sha256:abc");
+  CHECK(facts->environment.at("SOME_SETTING") == "1");
+  CHECK(facts->environment.count("MUSTER_LAUNCH_ID") == 0);
+  CHECK_FALSE(facts->writable.empty());
+  CHECK_FALSE(facts->interfaces.empty());
+}
+
+TEST_CASE("probes tell what is reachable and what is not") {
+  AgentHarness agent;
+  REQUIRE(agent.say_hello());
+  wire::ProbeRequest listen;
+  listen.listen = true;
+  agent.send(FrameType::kProbe, 1, wire::to_json(listen));
+  REQUIRE(agent.run_until(
+      [&] { return !agent.frames[FrameType::kProbeReply].empty(); }));
+  const int port = wire::from_json<wire::ProbeReply>(
+                       agent.frames[FrameType::kProbeReply][0].payload)
+                       ->listen_port;
+  REQUIRE(port > 0);
+
+  wire::ProbeRequest request;
+  request.names = {"localhost", "no-such-host.invalid"};
+  request.targets = {{"127.0.0.1", port}, {"127.0.0.1", 1}};
+  request.timeout_ms = 4000;
+  AgentHarness other;
+  REQUIRE(other.say_hello());
+  other.send(FrameType::kProbe, 2, wire::to_json(request));
+  REQUIRE(other.run_until(
+      [&] { return !other.frames[FrameType::kProbeReply].empty(); }));
+  const auto reply = wire::from_json<wire::ProbeReply>(
+      other.frames[FrameType::kProbeReply][0].payload);
+  REQUIRE(reply);
+  REQUIRE(reply->results.size() == 4);
+  CHECK(reply->results[0].outcome == "ok");
+  CHECK(reply->results[1].outcome != "ok");
+  CHECK(reply->results[2].outcome == "ok");
+  CHECK(reply->results[3].outcome == "refused");
+  CHECK(reply->results[3].subject == "127.0.0.1:1");
+}
+
+TEST_CASE("a probe that gets no answer keeps its deadline") {
+  // A listener with a full backlog swallows further connections.
+  UniqueFd socket(::socket(AF_INET, SOCK_STREAM, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  REQUIRE(::bind(socket.get(), reinterpret_cast<sockaddr*>(&address), size) ==
+          0);
+  REQUIRE(::listen(socket.get(), 0) == 0);
+  ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address), &size);
+  UniqueFd filler(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0));
+  UniqueFd filler2(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0));
+  ::connect(filler.get(), reinterpret_cast<sockaddr*>(&address), size);
+  ::connect(filler2.get(), reinterpret_cast<sockaddr*>(&address), size);
+
+  wire::ProbeRequest request;
+  request.targets = {{"127.0.0.1", ntohs(address.sin_port)}};
+  request.timeout_ms = 300;
+  const auto start = std::chrono::steady_clock::now();
+  const auto reply = run_probe(request);
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(2));
+  REQUIRE(reply.results.size() == 1);
+  CHECK(reply.results[0].outcome == "timeout");
+}

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rank wrapper, against a real agent and alone.
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent_harness.h"
+#include "base/process_table.h"
+#include "base/spawn.h"
+#include "catch.h"
+#include "worker/rank_place.h"
+#include "worker/rank_protocol.h"
+
+using namespace muster;
+using muster::test::agent_binary;
+using muster::test::AgentHarness;
+using wire::FrameType;
+
+namespace {
+
+// A tool that stands for orted: it starts the wrapper, which starts `script`.
+wire::StartRequest daemon_with_rank(const std::string& script,
+                                    const std::string& before = "") {
+  wire::StartRequest request;
+  request.kind = wire::ProcessKind::kDaemon;
+  request.argv = {"/bin/sh", "-c",
+                  before + " \"$0\" rank -- sh -c \"$1\"; echo daemon $?",
+                  agent_binary(), script};
+  return request;
+}
+
+bool wait_attached(AgentHarness& agent) {
+  return agent.run_until(
+      [&] { return agent.processes[wire::kAttachedIds].attached.has_value(); });
+}
+
+}  // namespace
+
+TEST_CASE("a wrapped rank reports place, output and exit") {
+  AgentHarness agent;
+  REQUIRE(agent.say_hello());
+  auto request = daemon_with_rank(
+      "echo $RANK/$WORLD_SIZE/$LOCAL_RANK/$LOCAL_WORLD_SIZE $EXTRA $MINE;"
+      "echo err >&2; exit 7",
+      "OMPI_COMM_WORLD_RANK=3 OMPI_COMM_WORLD_SIZE=8 "
+      "OMPI_COMM_WORLD_LOCAL_RANK=1 OMPI_COMM_WORLD_LOCAL_SIZE=2 MINE=user");
+  request.rank_env = {{"EXTRA", "from-plan"}, {"MINE", "plan"}};
+  REQUIRE(agent.start(1, request));
+  REQUIRE(wait_attached(agent));
+  REQUIRE(agent.wait_exit(wire::kAttachedIds));
+  const auto& rank = agent.processes[wire::kAttachedIds];
+  CHECK(rank.attached->rank == 3);
+  CHECK(rank.attached->size == 8);
+  CHECK(rank.attached->local_rank == 1);
+  CHECK(rank.attached->parent_id == 1);
+  CHECK(rank.attached->program == "sh");
+  CHECK(rank.attached->pid > 0);
+  CHECK(rank.out == "3/8/1/2 from-plan user\n");
+  CHECK(rank.err == "err\n");
+  CHECK(WEXITSTATUS(rank.exited->wait_status) == 7);
+  CHECK(rank.ended_before_exit);
+  REQUIRE(agent.wait_exit(1));
+  CHECK(agent.processes[1].out == "daemon 7\n");
+}
+
+TEST_CASE("a wrapped rank that is killed kills its wrapper the same way") {
+  AgentHarness agent;
+  REQUIRE(agent.say_hello());
+  REQUIRE(agent.start(1, daemon_with_rank("kill -SEGV $$")));
+  REQUIRE(agent.wait_exit(wire::kAttachedIds));
+  const int status = agent.processes[wire::kAttachedIds].exited->wait_status;
+  CHECK(WIFSIGNALED(status));
+  CHECK(WTERMSIG(status) == SIGSEGV);
+  REQUIRE(agent.wait_exit(1));
+  CHECK(agent.processes[1].out == "daemon 139\n");
+}
+
+TEST_CASE("a program that is not there ends a wrapped rank with 127") {
+  AgentHarness agent;
+  REQUIRE(agent.say_hello());
+  wire::StartRequest request;
+  request.argv = {"/bin/sh", "-c", "\"$0\" rank no-such-program; echo $?",
+                  agent_binary()};
+  REQUIRE(agent.start(1, request));
+  REQUIRE(agent.wait_exit(wire::kAttachedIds));
+  const auto& rank = agent.processes[wire::kAttachedIds];
+  CHECK(WEXITSTATUS(rank.exited->wait_status) == 127);
+  CHECK(rank.err.find("cannot start no-such-program") != std::string::npos);
+  REQUIRE(agent.wait_exit(1));
+  CHECK(agent.processes[1].out == "127\n");
+}
+
+TEST_CASE("the wrapper passes signals on and keeps inherited descriptors") {
+  AgentHarness agent;
+  REQUIRE(agent.say_hello());
+  wire::StartRequest request;
+  request.argv = {"/bin/sh", "-c",
+                  "exec 9</etc/hostname; \"$0\" rank sh -c '"
+                  "trap \"echo got USR1; exit 0\" USR1; "
+                  "test -e /dev/fd/9 && echo fd open; "
+                  "while :; do sleep 0.05; done' & "
+                  "sleep 0.1; wait $!",
+                  agent_binary()};
+  REQUIRE(agent.start(1, request));
+  REQUIRE(wait_attached(agent));
+  auto& rank = agent.processes[wire::kAttachedIds];
+  REQUIRE(agent.run_until([&] { return !rank.out.empty(); }));
+  ::kill(parent_of(rank.attached->pid), SIGUSR1);
+  REQUIRE(agent.wait_exit(wire::kAttachedIds));
+  CHECK(rank.out == "fd open\ngot USR1\n");
+}
+
+TEST_CASE("a wrapper that is killed takes its rank along and is reported") {
+  AgentHarness agent;
+  REQUIRE(agent.say_hello());
+  REQUIRE(agent.start(1, daemon_with_rank("exec sleep 100")));
+  REQUIRE(wait_attached(agent));
+  const pid_t pid = agent.processes[wire::kAttachedIds].attached->pid;
+  ::kill(parent_of(pid), SIGKILL);
+  REQUIRE(agent.wait_exit(wire::kAttachedIds));
+  CHECK(WTERMSIG(agent.processes[wire::kAttachedIds].exited->wait_status) ==
+        SIGKILL);
+  CHECK_FALSE(is_alive(pid));
+}
+
+TEST_CASE("stop ends wrapped ranks with one TERM") {
+  AgentHarness agent;
+  REQUIRE(agent.say_hello());
+  REQUIRE(agent.start(
+      1, daemon_with_rank("trap 'echo TERM' TERM; echo up; "
+                          "i=0; while [ $i -lt 12 ]; do sleep 0.05; "
+                          "i=$((i+1)); done",
+                          "trap : TERM;")));
+  REQUIRE(wait_attached(agent));
+  auto& rank = agent.processes[wire::kAttachedIds];
+  REQUIRE(agent.run_until([&] { return !rank.out.empty(); }));
+  agent.send(FrameType::kStop, 0,
+             wire::to_json(wire::StopRequest{5000, false}));
+  REQUIRE(agent.run_until(
+      [&] { return !agent.frames[FrameType::kStopped].empty(); }));
+  REQUIRE(rank.exited);
+  CHECK(rank.out == "up\nTERM\n");
+}
+
+TEST_CASE("credits hold a wrapped rank back") {
+  AgentHarness agent;
+  agent.give_credit = false;
+  REQUIRE(agent.say_hello());
+  REQUIRE(agent.start(1, daemon_with_rank("seq 1 200000")));
+  REQUIRE(wait_attached(agent));
+  auto& rank = agent.processes[wire::kAttachedIds];
+  const size_t beats = agent.frames[FrameType::kHeartbeat].size();
+  REQUIRE(agent.run_until(
+      [&] { return agent.frames[FrameType::kHeartbeat].size() >= beats + 3; }));
+  CHECK(rank.out.size() <= (64 + 32) * 1024);
+  agent.give_credit = true;
+  agent.send(FrameType::kOutputCredit, wire::kAttachedIds,
+             wire::u32_payload(1 << 20), wire::kStdout);
+  REQUIRE(agent.wait_exit(wire::kAttachedIds));
+  CHECK(rank.out.size() == 1288895);
+}
+
+// Runs only where the MPI is installed; two real ranks under its own daemons.
+TEST_CASE("ranks that a real mpirun starts attach") {
+  const std::string search = "/usr/bin:/usr/local/bin";
+  struct Launcher {
+    std::string program;
+    std::vector<std::string> options;
+  };
+  const Launcher launchers[] = {
+      {"mpirun.openmpi",
+       {"--allow-run-as-root", "--oversubscribe", "-np", "2", "--mca",
+        "orte_fork_agent", agent_binary() + " rank"}},
+      {"mpiexec.hydra", {"-n", "2", agent_binary(), "rank"}}};
+  for (const Launcher& launcher : launchers) {
+    if (!find_program(launcher.program, search)) continue;
+    INFO(launcher.program);
+    AgentHarness agent;
+    REQUIRE(agent.say_hello());
+    wire::StartRequest request;
+    request.argv = {launcher.program};
+    request.argv.insert(request.argv.end(), launcher.options.begin(),
+                        launcher.options.end());
+    for (const char* word :
+         {"sh", "-c", "sleep 0.2; echo $RANK of $WORLD_SIZE"}) {
+      request.argv.emplace_back(word);
+    }
+    REQUIRE(agent.start(1, request));
+    REQUIRE(agent.wait_exit(1, 60));
+    CHECK(agent.processes[1].err.empty());
+    CHECK(agent.processes[1].exited->wait_status == 0);
+    for (const uint32_t id : {wire::kAttachedIds, wire::kAttachedIds + 1}) {
+      REQUIRE(agent.wait_exit(id));
+      const auto& rank = agent.processes[id];
+      CHECK(rank.attached->size == 2);
+      CHECK(rank.attached->parent_id == 1);
+      CHECK(rank.exited->wait_status == 0);
+      CHECK(rank.out == std::to_string(rank.attached->rank) + " of 2\n");
+    }
+    CHECK(agent.processes[wire::kAttachedIds].attached->rank !=
+          agent.processes[wire::kAttachedIds + 1].attached->rank);
+  }
+}
+
+TEST_CASE("without an agent above, the wrapper becomes the program") {
+  const std::string command =
+      agent_binary() + " rank -- sh -c 'echo $RANK; exit 9' 2>&1";
+  FILE* pipe = ::popen(("env PMI_RANK=4 " + command).c_str(), "r");
+  REQUIRE(pipe != nullptr);
+  std::string out;
+  char buffer[256];
+  while (std::fgets(buffer, sizeof buffer, pipe) != nullptr) out += buffer;
+  const int status = ::pclose(pipe);
+  CHECK(WEXITSTATUS(status) == 9);
+  CHECK(out.find("no agent above") != std::string::npos);
+  CHECK(out.substr(out.size() - 2) == "4\n");
+}
+
+TEST_CASE("rank_place reads every MPI's names and ignores nonsense") {
+  CHECK(rank_place({{"PMI_RANK", "2"}, {"PMI_SIZE", "4"}}).rank == 2);
+  CHECK(rank_place({{"PMI_RANK", "2"}, {"PMI_SIZE", "4"}}).size == 4);
+  CHECK(rank_place({{"PMIX_RANK", "5"}}).rank == 5);
+  CHECK(rank_place({{"MPI_LOCALRANKID", "1"}}).local_rank == 1);
+  CHECK(rank_place({{"PMI_RANK", "two"}}).rank == -1);
+  CHECK(rank_place({{"PMI_RANK", "-1"}}).rank == -1);
+  CHECK(rank_place({}).size == -1);
+}
+
+TEST_CASE("add_missing leaves the user's values alone, but for our own") {
+  Environment env{{"RANK", "user"}, {"MUSTER_AGENT", "other"}};
+  add_missing(env, {{"RANK", "1"}, {"MUSTER_AGENT", "mine"}, {"NEW", "x"}});
+  CHECK(*find_env(env, "RANK") == "user");
+  CHECK(*find_env(env, "MUSTER_AGENT") == "mine");
+  CHECK(*find_env(env, "NEW") == "x");
+}
+
+TEST_CASE("rank messages survive any value, reject other packets") {
+  const Environment env{{"A", "x=y\nz"}, {"B", ""}};
+  CHECK(parse_environment(encode_environment(env)) == env);
+  CHECK_FALSE(parse_rank_message(""));
+  CHECK_FALSE(parse_rank_message("?"));
+  const auto packet = encode_rank_message(RankMessage::kExited, "{}");
+  CHECK(parse_rank_message(packet)->body == "{}");
+}
