@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// AgentLink: one agent, from the launcher's side: hello, frames both ways,
+// heartbeats. Owns the Transport. Lives on the launcher's loop.
+// Refuses to pass on any frame before the agent has answered hello.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/loop.h"
+#include "launcher/transport.h"
+#include "wire/frame.h"
+#include "wire/messages.h"
+
+namespace muster {
+
+struct AgentLinkEvents {
+  std::function<void(std::string_view step)> on_step;
+  std::function<void(const wire::HelloReply&)> on_ready;
+  std::function<void(wire::Frame)> on_frame;
+  // Final. Before on_ready: this attempt failed; after: the agent is lost.
+  std::function<void(Error)> on_closed;
+};
+
+class AgentLink {
+ public:
+  AgentLink(Loop& loop, std::unique_ptr<Transport> transport, wire::Hello hello,
+            AgentLinkEvents events);
+  ~AgentLink();
+
+  void start();
+  void send(wire::FrameType type, uint32_t id = 0,
+            std::string_view payload = {}, uint8_t flags = 0);
+  [[nodiscard]] bool ready() const { return ready_; }
+  [[nodiscard]] size_t queued() const { return transport_->queued(); }
+  [[nodiscard]] const Transport& transport() const { return *transport_; }
+  // When the last byte came from the agent.
+  [[nodiscard]] Clock::time_point last_heard() const { return last_heard_; }
+
+ private:
+  void received(std::string_view bytes);
+  void handle(wire::Frame frame);
+  void beat();
+  void close(Error error);
+
+  std::unique_ptr<Transport> transport_;
+  wire::Hello hello_;
+  AgentLinkEvents events_;
+  wire::FrameReader reader_;
+  std::string stderr_tail_;
+  bool ready_ = false;
+  Clock::time_point last_heard_;
+  Timer hello_deadline_;
+  Timer heartbeat_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace muster

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/agreement.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "job/rank_env.h"
+
+namespace muster {
+
+namespace {
+
+constexpr const char* kHostfileName = "/hostfile";
+
+void take_findings(Agreement& out, const std::vector<Finding>& more) {
+  out.findings.insert(out.findings.end(), more.begin(), more.end());
+}
+
+Status compare(const AgreementInput& in, Agreement& out) {
+  std::vector<NodeFacts> pods;
+  for (const uint16_t node : in.node_of_host) {
+    pods.push_back(in.nodes[node].facts);
+    pods.back().hostname = in.nodes[node].host;
+  }
+  // The launcher's image starts the daemons: it counts too, ranks or not.
+  if (std::find(in.node_of_host.begin(), in.node_of_host.end(), 0) ==
+      in.node_of_host.end()) {
+    pods.push_back(in.nodes[0].facts);
+    pods.back().hostname = in.nodes[0].host + " (launcher)";
+  }
+  out.skew = compare_pods(pods, in.options->allow_skew);
+  for (const Finding& finding : out.skew.findings) {
+    if (finding.severity != Severity::kError) continue;
+    return fail(Error{"software_skew", finding.text, finding.evidence, {},
+                      finding.remedy + "\n" + out.skew.table});
+  }
+  take_findings(out, out.skew.findings);
+  return {};
+}
+
+void count_slots(const AgreementInput& in, Agreement& out) {
+  const auto& hosts = in.discovery->hosts;
+  for (size_t i = 0; i < hosts.size(); ++i) {
+    SlotsInput slots;
+    slots.host = hosts[i].entry.name;
+    slots.user = in.options->slots_per_node;
+    slots.hostfile = hosts[i].entry.slots_given ? hosts[i].entry.slots : 0;
+    slots.hostfile_source = in.discovery->hosts_source + ":" +
+                            std::to_string(hosts[i].entry.line);
+    add_facts(slots, in.nodes[in.node_of_host[i]].facts);
+    out.slots.push_back(decide_slots(slots));
+    take_findings(out, out.slots.back().findings);
+  }
+}
+
+Status set_map_by(const std::string& text, JobSpec& spec) {
+  if (text.empty() || text.starts_with("slot")) return {};
+  if (text.starts_with("node")) {
+    spec.map_by = MapBy::kNode;
+    return {};
+  }
+  const auto parts = split(text, ':');
+  const auto count = parts.size() >= 3 && parts[0] == "ppr" &&
+                             parts[2] == "node"
+                         ? parse_integer(parts[1])
+                         : std::nullopt;
+  if (!count || *count < 1 || *count > kMaxSlots) {
+    return fail(Error{"usage", "bad value of --map-by",
+                      "'" + text + "' is none of slot, node, ppr:N:node", {},
+                      "Other mappings are mpirun's: write them in a mpirun "
+                      "line."});
+  }
+  spec.map_by = MapBy::kPerNode;
+  spec.per_node = static_cast<int>(*count);
+  return {};
+}
+
+// What the command line asks for, ours or mpirun's.
+Result<JobSpec> job_spec(const AgreementInput& in) {
+  const LaunchOptions& options = *in.options;
+  JobSpec spec;
+  for (const JobHost& host : in.discovery->hosts) {
+    spec.hosts.push_back(host.entry);
+  }
+  spec.np = options.np;
+  spec.env = options.env;
+  spec.oversubscribe = options.oversubscribe;
+  std::string map_by = options.map_by;
+  if (in.discovery->line) {
+    const MpirunLine& line = *in.discovery->line;
+    if (line.np) spec.np = line.np;
+    spec.oversubscribe |= line.oversubscribe;
+    if (line.per_node) {
+      map_by = "ppr:" + std::to_string(*line.per_node) + ":node";
+    } else if (line.by_node || line.map_by.starts_with("node")) {
+      map_by = "node";
+    }
+    for (const MpirunApp& app : line.apps) {
+      spec.apps.push_back({app.argv, app.np, app.env, app.directory});
+    }
+  } else {
+    spec.apps.push_back({options.command, options.np, {}, options.cwd});
+  }
+  if (auto set = set_map_by(map_by, spec); !set) return fail(set.error());
+  return spec;
+}
+
+std::vector<PlannedHost> planned_hosts(const AgreementInput& in,
+                                       const Agreement& out) {
+  std::vector<PlannedHost> hosts;
+  for (size_t i = 0; i < in.discovery->hosts.size(); ++i) {
+    const JobHost& host = in.discovery->hosts[i];
+    hosts.push_back({host.entry.name, out.slots[i].slots, host.is_self});
+  }
+  return hosts;
+}
+
+void merge_env(const AgreementInput& in, Agreement& out) {
+  for (const NodeSpec& node : in.nodes) {
+    out.env.push_back(merge_environment(node.facts.environment.empty()
+                                            ? Environment{}
+                                            : Environment(
+                                                  node.facts.environment.begin(),
+                                                  node.facts.environment.end()),
+                                        in.discovery->env, in.options->env));
+    Environment own(node.facts.environment.begin(),
+                    node.facts.environment.end());
+    out.unset.push_back(scrub_list(own));
+  }
+  if (!out.env.empty()) take_findings(out, out.env.back().findings);
+}
+
+void choose_bootstrap(const AgreementInput& in, Agreement& out) {
+  const LaunchOptions& options = *in.options;
+  const bool has_mpirun = !in.discovery->mpirun.empty();
+  if (options.bootstrap != Bootstrap::kAuto) {
+    out.bootstrap = options.bootstrap;
+    out.bootstrap_reason = "--bootstrap says so";
+  } else if (in.discovery->line) {
+    out.bootstrap = Bootstrap::kMpirun;
+    out.bootstrap_reason = "a " + in.discovery->line->words[0] +
+                           " line was given";
+  } else if (has_mpirun && !in.nodes[0].facts.mpi.family.empty()) {
+    out.bootstrap = Bootstrap::kMpirun;
+    out.bootstrap_reason = "the image has " + in.discovery->mpirun;
+  } else {
+    out.bootstrap = Bootstrap::kPmix;
+    out.bootstrap_reason = "the launcher's image has no mpirun";
+  }
+}
+
+// The line that a user would have written, for a program given by itself.
+Result<MpirunLine> make_line(const AgreementInput& in, const JobSpec& spec,
+                             LauncherSet launcher) {
+  std::vector<std::string> words = {in.discovery->mpirun};
+  const bool open_mpi = launcher == kOpenMpiLauncher;
+  if (spec.np) {
+    words.insert(words.end(), {"-n", std::to_string(*spec.np)});
+  }
+  if (spec.map_by == MapBy::kPerNode) {
+    const std::string count = std::to_string(spec.per_node);
+    words.insert(words.end(),
+                 {open_mpi ? "--map-by" : "-ppn",
+                  open_mpi ? "ppr:" + count + ":node" : count});
+  } else if (spec.map_by == MapBy::kNode) {
+    words.insert(words.end(), {open_mpi ? "--map-by" : "-ppn",
+                               open_mpi ? "node" : "1"});
+  }
+  const std::string& cwd = spec.apps[0].cwd;
+  if (!cwd.empty()) words.insert(words.end(), {"-wdir", cwd});
+  words.insert(words.end(), in.options->command.begin(),
+               in.options->command.end());
+  return parse_mpirun_line(std::move(words), launcher);
+}
+
+std::string hostfile_text(const AgreementInput& in, const Agreement& out) {
+  std::vector<HostEntry> hosts;
+  for (size_t i = 0; i < in.discovery->hosts.size(); ++i) {
+    HostEntry host = in.discovery->hosts[i].entry;
+    // mpirun knows its own host by what the kernel calls it.
+    if (in.discovery->hosts[i].is_self && !in.options->local) {
+      host.name = in.discovery->hostname;
+    }
+    host.slots = out.slots[i].slots;
+    host.slots_given = true;
+    hosts.push_back(std::move(host));
+  }
+  return write_hostfile(hosts, out.mpi.launcher == kOpenMpiLauncher
+                                   ? HostfileFormat::kOpenMpi
+                                   : HostfileFormat::kMpich);
+}
+
+Status plan_mpirun(const AgreementInput& in, const JobSpec& spec,
+                   Agreement& out) {
+  const MpiFacts& mpi = in.nodes[0].facts.mpi;
+  if (in.discovery->mpirun.empty()) {
+    return fail(Error{"exe_not_found", "cannot start through mpirun",
+                      "the launcher's image has none on PATH", {},
+                      "Install an MPI in the image, or use --bootstrap pmix."});
+  }
+  MpiSettingsInput settings;
+  settings.family = mpi.family;
+  settings.agent = in.agent;
+  settings.hostfile = in.run_directory + kHostfileName;
+  settings.interface = in.interface;
+  settings.hosts = static_cast<int>(in.discovery->hosts.size());
+  settings.is_root = in.nodes[0].facts.uid == 0;
+  settings.oversubscribe = in.options->oversubscribe;
+  settings.env_flags_given =
+      in.discovery->line && std::any_of(
+          in.discovery->line->words.begin(), in.discovery->line->words.end(),
+          [](const std::string& word) { return word.starts_with("-genv"); });
+  out.mpi = mpi_settings(settings);
+  if (out.mpi.launcher == 0) {
+    return fail(Error{"usage", "cannot take over " + in.discovery->mpirun,
+                      mpi.family.empty()
+                          ? "it did not say which MPI it belongs to"
+                          : "its family " + mpi.family + " is unknown",
+                      {}, "Use --bootstrap pmix, or an image with Open MPI, "
+                          "MPICH, MVAPICH2 or Intel MPI."});
+  }
+  out.hostfile_text = hostfile_text(in, out);
+  if (in.options->once) return {};
+  // Read again as the one launcher that it turned out to be.
+  auto line = in.discovery->line
+                  ? parse_mpirun_line(in.discovery->line->words,
+                                      out.mpi.launcher)
+                  : make_line(in, spec, out.mpi.launcher);
+  if (!line) return fail(line.error());
+  Replacement replacement;
+  replacement.program = in.discovery->mpirun;
+  replacement.launcher = out.mpi.launcher;
+  replacement.hostfile = settings.hostfile;
+  replacement.options = out.mpi.options;
+  replacement.wrapper = out.mpi.wrapper;
+  for (const JobHost& host : in.discovery->hosts) {
+    if (host.is_self) {
+      replacement.host_names[host.entry.name] = in.discovery->hostname;
+    }
+  }
+  auto rewritten = rewrite_mpirun_line(*line, replacement);
+  if (!rewritten) return fail(rewritten.error());
+  out.words = std::move(rewritten->words);
+  out.dropped = std::move(rewritten->dropped);
+  return {};
+}
+
+}  // namespace
+
+Result<Agreement> agree(const AgreementInput& input) {
+  Agreement out;
+  if (auto compared = compare(input, out); !compared) {
+    return fail(compared.error());
+  }
+  count_slots(input, out);
+  auto spec = job_spec(input);
+  if (!spec) return fail(spec.error());
+  merge_env(input, out);
+  choose_bootstrap(input, out);
+  if (input.options->once) {
+    out.bootstrap = Bootstrap::kMpirun;
+    out.bootstrap_reason = "--once: the command starts ranks by itself";
+    spec->np.reset();
+    spec->apps[0].np.reset();
+  }
+  auto plan = make_plan(*spec, planned_hosts(input, out));
+  if (!plan) return fail(plan.error());
+  out.plan = std::move(*plan);
+  take_findings(out, out.plan.findings);
+  if (!input.options->once) {
+    out.expected_ranks = static_cast<int>(out.plan.ranks.size());
+  }
+  if (out.bootstrap == Bootstrap::kMpirun) {
+    // Only Open MPI starts one rank per slot where no number is given.
+    if (input.discovery->line && !input.discovery->line->np &&
+        input.nodes[0].facts.mpi.family != "openmpi") {
+      out.expected_ranks = -1;
+    }
+    if (auto planned = plan_mpirun(input, *spec, out); !planned) {
+      return fail(planned.error());
+    }
+  }
+  return out;
+}
+
+}  // namespace muster

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Phase 4: what was asked and what the pods are, turned into what will be
+// started where, with which environment and through which backend.
+// Refuses, each with the fix in the sentence: software that cannot work
+// together, more ranks than slots, mpirun lines it cannot take over.
+// Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "job/env_merge.h"
+#include "job/mpirun_rewrite.h"
+#include "job/node_facts.h"
+#include "job/plan.h"
+#include "job/skew.h"
+#include "job/slots.h"
+#include "launcher/discovery.h"
+#include "launcher/mpi_settings.h"
+#include "launcher/options.h"
+
+namespace muster {
+
+struct NodeSpec {
+  std::string host;
+  NodeFacts facts;
+};
+
+struct AgreementInput {
+  const LaunchOptions* options = nullptr;
+  const Discovery* discovery = nullptr;
+  // By fleet node: 0 is the launcher's own pod.
+  std::vector<NodeSpec> nodes;
+  // For hosts[i]: its fleet node.
+  std::vector<uint16_t> node_of_host;
+  std::string agent;
+  std::string run_directory;  // for the hostfile and the relay's socket
+  std::string interface;      // of this pod, towards the workers
+};
+
+struct Agreement {
+  Bootstrap bootstrap = Bootstrap::kPmix;
+  std::string bootstrap_reason;
+  Plan plan;               // node indices are indices of hosts
+  int expected_ranks = -1;  // -1: only the program knows (a script)
+  std::vector<SlotsDecision> slots;
+  SkewReport skew;
+  std::vector<EnvMerge> env;  // by fleet node
+  std::vector<std::vector<std::string>> unset;
+  std::vector<Finding> findings;
+  // mpirun only:
+  std::vector<std::string> words;
+  std::vector<std::string> dropped;
+  MpiSettings mpi;
+  std::string hostfile_text;
+};
+
+// Error codes: "not_enough_slots", "usage", "exe_not_found",
+// "software_skew", "no_hosts".
+Result<Agreement> agree(const AgreementInput& input);
+
+}  // namespace muster

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Phase 1: what this pod is to its operator and which hosts the job has.
+// Looks at the pod, waits for a hostfile that its operator has not filled yet,
+// reads keys; decides nothing that needs a worker. Blocks, before any loop.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/spawn.h"
+#include "job/hostfile.h"
+#include "job/mpirun_line.h"
+#include "job/operator_contract.h"
+#include "launcher/options.h"
+#include "sshd-lite/keys.h"
+
+namespace muster {
+
+struct JobHost {
+  HostEntry entry;
+  bool is_self = false;  // this pod: its ranks need no transport
+};
+
+struct Discovery {
+  Contract contract;
+  Environment env;       // of the launcher
+  std::string hostname;  // gethostname(), needs no DNS
+  std::vector<JobHost> hosts;
+  std::string hosts_source;
+  std::optional<JobKeys> keys;  // nullopt: not needed (local, exec)
+  std::optional<MpirunLine> line;
+  std::string mpirun;  // the real one that was named, or the first; "": none
+};
+
+// Error codes: those of the hostfile, "no_hosts", "key_missing",
+// "key_unusable", "usage", "spare_launcher" (nothing to do here), "stopped"
+// (a signal while waiting for the hostfile; TERM and INT must be blocked).
+Result<Discovery> discover(const LaunchOptions& options);
+
+}  // namespace muster

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/drop_in.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/self_path.h"
+#include "job/mpirun_line.h"
+#include "job/pod_view.h"
+#include "launcher/launch.h"
+#include "launcher/script_session.h"
+
+namespace muster {
+
+namespace {
+
+constexpr int kRefused = 2;
+
+std::string own_environment(const char* name) {
+  const char* value = ::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+int exec_real(const std::string& path, const std::string& name,
+              const std::vector<std::string>& args) {
+  if (path.empty()) {
+    std::fprintf(stderr,
+                 "muster: cannot run %s: no such program on PATH beside "
+                 "muster's own. Install an MPI in this image.\n",
+                 name.c_str());
+    return 127;
+  }
+  std::vector<char*> argv = {const_cast<char*>(path.c_str())};
+  for (const std::string& word : args) {
+    argv.push_back(const_cast<char*>(word.c_str()));
+  }
+  argv.push_back(nullptr);
+  ::execv(path.c_str(), argv.data());
+  std::fprintf(stderr, "muster: cannot run %s: %s\n", path.c_str(),
+               strerror(errno));
+  return 126;
+}
+
+bool has_hosts_elsewhere(const MpirunLine& line) {
+  if (!line.hosts.empty() || !line.hostfiles.empty()) return true;
+  for (const MpirunApp& app : line.apps) {
+    if (!app.hosts.empty()) return true;
+  }
+  const Contract contract = decide_contract(read_pod_view(own_pod_options()));
+  return contract.hostfile.has_value() || !contract.hostfile_path.empty();
+}
+
+}  // namespace
+
+int drop_in_main(const std::string& name,
+                 const std::vector<std::string>& args) {
+  const std::string real =
+      find_foreign_program({name}, own_environment("PATH"));
+  std::vector<std::string> words = {name};
+  words.insert(words.end(), args.begin(), args.end());
+  if (!own_environment("MUSTER_RANK").empty()) {
+    std::fprintf(stderr,
+                 "muster: %s inside rank %s: a rank cannot start another MPI "
+                 "job on the same workers. Call the program itself, or start "
+                 "the whole script with muster launch --once.\n",
+                 name.c_str(), own_environment("MUSTER_RANK").c_str());
+    return kRefused;
+  }
+  const auto line = parse_mpirun_line(words);
+  if (line && line->information) return exec_real(real, name, args);
+  if (const auto session = find_script_session()) {
+    auto rewritten = rewrite_for_script(*session, words);
+    if (!rewritten) {
+      std::fprintf(stderr, "muster: %s\n", rewritten.error().text().c_str());
+      return kRefused;
+    }
+    const std::string program = (*rewritten)[0];
+    rewritten->erase(rewritten->begin());
+    return exec_real(program, name, *rewritten);
+  }
+  if (line && !has_hosts_elsewhere(*line)) return exec_real(real, name, args);
+  std::vector<std::string> launch_args = {"--"};
+  launch_args.insert(launch_args.end(), words.begin(), words.end());
+  ParsedOptions parsed = parse_launch_options(launch_args);
+  if (parsed.exit_code) return *parsed.exit_code;
+  parsed.options.drop_in = true;
+  return launch(std::move(parsed.options));
+}
+
+}  // namespace muster

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// muster under the name of an MPI's launcher. Takes the line over where this
+// pod launches a job; hands it to the image's real mpirun, untouched, where
+// there is nothing to take over (--version, no hosts but this machine).
+// Refuses: a second mpirun inside a rank.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace muster {
+
+// `name`: argv[0] without its directory. Returns the exit code, or does not
+// return (exec).
+int drop_in_main(const std::string& name,
+                 const std::vector<std::string>& args);
+
+}  // namespace muster

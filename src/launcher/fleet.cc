@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/fleet.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/log.h"
+#include "base/text.h"
+
+namespace muster {
+
+namespace {
+constexpr Milliseconds kFirstProgress{3'000};
+constexpr Milliseconds kProgress{10'000};
+}  // namespace
+
+Fleet::Fleet(Loop& loop, wire::Hello hello, std::vector<FleetNode> nodes,
+             FleetEvents events)
+    : events_(std::move(events)),
+      deadline_(loop),
+      progress_(loop) {
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const auto node = static_cast<uint16_t>(i);
+    hello.node = static_cast<int>(i);
+    hello.host = nodes[i].host;
+    if (!nodes[i].job.empty()) hello.job = nodes[i].job;
+    DialerEvents dialer_events;
+    dialer_events.on_ready = [this](const wire::HelloReply&) {
+      became_ready();
+    };
+    dialer_events.on_frame = [this, node](wire::Frame frame) {
+      events_.on_frame(node, std::move(frame));
+    };
+    dialer_events.on_lost = [this, node](Error error) {
+      events_.on_lost(node, std::move(error));
+    };
+    dialer_events.on_permanent = [this](const Error&) { failed(true); };
+    dialers_.push_back(std::make_unique<WorkerDialer>(
+        loop, hello, std::move(nodes[i].make_transport),
+        std::move(dialer_events)));
+  }
+}
+
+void Fleet::start(Milliseconds deadline) {
+  connecting_ = true;
+  started_ = Clock::now();
+  deadline_.start(deadline, [this] { failed(false); });
+  progress_.start(kFirstProgress, [this] { report_progress(); });
+  for (auto& dialer : dialers_) dialer->start();
+}
+
+void Fleet::stop_connecting() {
+  connecting_ = false;
+  deadline_.cancel();
+  progress_.cancel();
+  for (auto& dialer : dialers_) dialer->stop_trying();
+}
+
+void Fleet::send(uint16_t node, wire::FrameType type, uint32_t id,
+                 std::string_view payload, uint8_t flags) {
+  if (AgentLink* link = dialers_[node]->link()) {
+    link->send(type, id, payload, flags);
+  }
+}
+
+void Fleet::send_all(wire::FrameType type, std::string_view payload) {
+  for (size_t i = 0; i < dialers_.size(); ++i) {
+    send(static_cast<uint16_t>(i), type, 0, payload);
+  }
+}
+
+size_t Fleet::ready_count() const {
+  return static_cast<size_t>(
+      std::count_if(dialers_.begin(), dialers_.end(),
+                    [](const auto& d) { return d->ready(); }));
+}
+
+std::vector<Laggard> Fleet::laggards() const {
+  std::vector<Laggard> out;
+  for (size_t i = 0; i < dialers_.size(); ++i) {
+    const WorkerDialer& dialer = *dialers_[i];
+    if (dialer.ready()) continue;
+    out.push_back({static_cast<uint16_t>(i), dialer.host(), dialer.step(),
+                   dialer.last_error()});
+  }
+  return out;
+}
+
+void Fleet::became_ready() {
+  if (!connecting_ || ready_count() < dialers_.size()) return;
+  connecting_ = false;
+  deadline_.cancel();
+  progress_.cancel();
+  for (auto& dialer : dialers_) dialer->commit();
+  events_.on_ready();
+}
+
+void Fleet::report_progress() {
+  const auto waited = std::chrono::duration_cast<Milliseconds>(Clock::now() -
+                                                               started_);
+  const auto missing = laggards();
+  log::info("waiting for {} of {} workers since {}: {}", missing.size(),
+            dialers_.size(), human_duration_ms(waited.count()),
+            laggards_text(missing, 8));
+  progress_.start(kProgress, [this] { report_progress(); });
+}
+
+void Fleet::failed(bool permanent) {
+  if (!connecting_) return;
+  auto missing = laggards();
+  stop_connecting();
+  events_.on_failed(std::move(missing), permanent);
+}
+
+std::string laggards_text(const std::vector<Laggard>& laggards, size_t limit) {
+  // Grouped by what they are stuck at: 60 pods wait for the same thing.
+  std::map<std::string, std::vector<std::string>> groups;
+  for (const Laggard& laggard : laggards) {
+    const std::string reason =
+        laggard.error.what.empty() ? "no answer yet (step " + laggard.step + ")"
+                                   : laggard.error.what;
+    groups[reason].push_back(laggard.host);
+  }
+  std::string out;
+  for (const auto& [reason, hosts] : groups) {
+    if (!out.empty()) out += "; ";
+    for (size_t i = 0; i < hosts.size() && i < limit; ++i) {
+      out += (i > 0 ? ", " : "") + hosts[i];
+    }
+    if (hosts.size() > limit) {
+      out += " and " + std::to_string(hosts.size() - limit) + " more";
+    }
+    out += ": " + reason;
+  }
+  return out;
+}
+
+}  // namespace muster

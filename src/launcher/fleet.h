@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fleet: the agents of one launch. Node 0 is the launcher's own pod, 1..N the
+// workers in hostfile order. Dials all in parallel, says every 10 s who is
+// missing and why, and gives up at the deadline with every laggard named.
+// All or nothing: nobody is used before everybody is ready.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/loop.h"
+#include "launcher/worker_dialer.h"
+
+namespace muster {
+
+struct FleetNode {
+  std::string host;  // as people know it
+  std::string job;   // Hello::job; empty: the one of all nodes
+  WorkerDialer::MakeTransport make_transport;
+};
+
+struct Laggard {
+  uint16_t node = 0;
+  std::string host;
+  std::string step;
+  Error error;
+};
+
+struct FleetEvents {
+  std::function<void()> on_ready;                    // all of them
+  // Connecting is over without success; `permanent` if waiting was no use.
+  std::function<void(std::vector<Laggard>, bool permanent)> on_failed;
+  std::function<void(uint16_t node, wire::Frame)> on_frame;
+  std::function<void(uint16_t node, Error)> on_lost;  // any time after on_ready
+};
+
+class Fleet {
+ public:
+  Fleet(Loop& loop, wire::Hello hello, std::vector<FleetNode> nodes,
+        FleetEvents events);
+
+  void start(Milliseconds deadline);
+  // Stops dialling; links stay.
+  void stop_connecting();
+  void send(uint16_t node, wire::FrameType type, uint32_t id = 0,
+            std::string_view payload = {}, uint8_t flags = 0);
+  void send_all(wire::FrameType type, std::string_view payload = {});
+
+  [[nodiscard]] size_t size() const { return dialers_.size(); }
+  [[nodiscard]] const WorkerDialer& dialer(uint16_t node) const {
+    return *dialers_[node];
+  }
+  [[nodiscard]] bool alive(uint16_t node) const {
+    return dialers_[node]->ready();
+  }
+  [[nodiscard]] size_t ready_count() const;
+  [[nodiscard]] std::vector<Laggard> laggards() const;
+
+ private:
+  void became_ready();
+  void report_progress();
+  void failed(bool permanent);
+
+  FleetEvents events_;
+  std::vector<std::unique_ptr<WorkerDialer>> dialers_;
+  bool connecting_ = false;
+  Clock::time_point started_;
+  Timer deadline_;
+  Timer progress_;
+};
+
+// "3/16 workers not ready after 10.0 s: w-4, w-9 (its name is not in DNS) …"
+std::string laggards_text(const std::vector<Laggard>& laggards, size_t limit);
+
+}  // namespace muster

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/job_run.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+
+#include "base/json_text.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "job/exit_codes.h"
+
+namespace muster {
+
+namespace {
+
+// mpirun usually ends the other ranks by itself; Hydra may hang instead.
+constexpr Milliseconds kToolSettles{500};
+// … and to leave once it has been told to, before it is told with a signal.
+constexpr int kToolEnds = 2'000;
+// After the backend's end, exits of ranks on other hosts may still be on
+// their way.
+constexpr Milliseconds kLateExits{2'000};
+// On top of the grace: agents report what they could not kill after 10 s.
+constexpr Milliseconds kStopSlack{12'000};
+
+bool failed(int wait_status) { return wait_status != 0; }
+
+}  // namespace
+
+JobRun::JobRun(Loop& loop, Fleet& fleet, RankOutput& output,
+               RunOptions options, std::function<void()> on_done)
+    : loop_(loop),
+      fleet_(fleet),
+      output_(output),
+      options_(std::move(options)),
+      on_done_(std::move(on_done)),
+      start_deadline_(loop),
+      time_warning_(loop),
+      time_limit_(loop),
+      settle_(loop),
+      give_up_(loop) {}
+
+void JobRun::start(const MakeBackend& make_backend, StdinPump* stdin_pump) {
+  stdin_ = stdin_pump;
+  backend_ = make_backend(backend_events());
+  arm_deadlines();
+  backend_->start();
+}
+
+BackendEvents JobRun::backend_events() {
+  BackendEvents events;
+  events.on_rank_starting = [this](RankRecord record) {
+    rank_starting(std::move(record));
+  };
+  events.on_rank_running = [this](ProcessKey key, int pid) {
+    rank_running(key, pid);
+  };
+  events.on_rank_refused = [this](ProcessKey key,
+                                  const wire::StartFailed& refusal) {
+    rank_refused(key, refusal);
+  };
+  events.on_rank_exited = [this](ProcessKey key, const wire::Exited& exit) {
+    rank_exited(key, exit);
+  };
+  events.on_tool_output = [this](ProcessKey key, std::string source) {
+    tool_ = key;
+    output_.add_process(key, -1, std::move(source),
+                        fleet_.dialer(key.node).host());
+  };
+  events.on_failed = [this](Error error) {
+    finished_ = true;
+    stop(StopCause::kBackendFailed, error.text());
+  };
+  events.on_finished = [this](int status) { backend_finished(status); };
+  events.on_wants_stdin = [this](ProcessKey key) {
+    if (stdin_ != nullptr) stdin_->add_target(key);
+  };
+  return events;
+}
+
+void JobRun::arm_deadlines() {
+  const Timeouts& t = options_.timeouts;
+  if (t.start_ms > 0 && options_.check_start) {
+    start_deadline_.start(Milliseconds{t.start_ms}, [this] {
+      const size_t running = ranks_.records().size();
+      stop(StopCause::kStartDeadline,
+           std::to_string(running) + " of " +
+               (options_.expected_ranks < 0
+                    ? std::string("an unknown number of")
+                    : std::to_string(options_.expected_ranks)) +
+               " ranks had started after " +
+               human_duration_ms(options_.timeouts.start_ms));
+    });
+  }
+  if (t.run_ms <= 0) return;
+  time_warning_.start(Milliseconds{t.run_ms * 4 / 5}, [this] {
+    log::warn("80 % of the time limit of {} is used up",
+              human_duration_ms(options_.timeouts.run_ms));
+  });
+  time_limit_.start(Milliseconds{t.run_ms}, [this] {
+    stop(StopCause::kTimeLimit,
+         "the time limit of " + human_duration_ms(options_.timeouts.run_ms) +
+             " was reached");
+  });
+}
+
+void JobRun::rank_starting(RankRecord record) {
+  output_.add_process(record.key, record.rank, "", record.host);
+  check_world(ranks_.add(std::move(record)));
+}
+
+void JobRun::rank_running(ProcessKey key, int pid) {
+  RankRecord* record = ranks_.find(key);
+  if (record == nullptr) return;
+  record->pid = pid;
+  if (record->state == RankState::kStarting) {
+    record->state = RankState::kRunning;
+  }
+  if (first_rank_ns_ == 0) first_rank_ns_ = realtime_ns();
+  const size_t expected = options_.expected_ranks >= 0
+                              ? static_cast<size_t>(options_.expected_ranks)
+                              : static_cast<size_t>(
+                                    std::max(record->world_size, 1));
+  if (all_ranks_ns_ == 0 &&
+      ranks_.records().size() - ranks_.count(RankState::kStarting) >=
+          expected) {
+    all_ranks_ns_ = realtime_ns();
+    start_deadline_.cancel();
+  }
+}
+
+void JobRun::check_world(const RankRecord& record) {
+  if (options_.expected_ranks < 0) return;
+  const std::string who = "rank " + std::to_string(record.rank) + " on " +
+                          record.host;
+  if (record.world_size >= 0 && record.world_size != options_.expected_ranks) {
+    stop(StopCause::kPlacement,
+         who + " sees a world of " + std::to_string(record.world_size) +
+             " ranks instead of " + std::to_string(options_.expected_ranks));
+    return;
+  }
+  if (!options_.rank_nodes.empty() &&
+      options_.rank_nodes.count(record.node) == 0) {
+    stop(StopCause::kPlacement,
+         who + " was started on a host that is not in the hostfile");
+  }
+}
+
+void JobRun::rank_exited(ProcessKey key, const wire::Exited& exit) {
+  RankRecord* record = ranks_.find(key);
+  if (record == nullptr || record->state == RankState::kExited) return;
+  ranks_.ended(*record, RankState::kExited, realtime_ns());
+  record->exit = exit;
+  record->after_stop = stopping_;
+  if (stdin_ != nullptr) stdin_->remove_target(key);
+  if (failed(exit.wait_status)) {
+    log::debug("rank {} on {} {}", record->rank, record->host,
+               describe_wait_status(exit.wait_status));
+  }
+  if (failed(exit.wait_status) && stop_cause_ == StopCause::kNone) {
+    const std::string reason = "rank " + std::to_string(record->rank) +
+                               " on " + record->host + " " +
+                               describe_wait_status(exit.wait_status);
+    if (!options_.has_tool) {
+      stop(StopCause::kRankFailed, reason);
+    } else if (!settle_.pending()) {
+      settle_.start(kToolSettles, [this, reason] {
+        stop(StopCause::kRankFailed, reason);
+      });
+    }
+  }
+  consider_end();
+}
+
+void JobRun::rank_refused(ProcessKey key, const wire::StartFailed& refusal) {
+  RankRecord* record = ranks_.find(key);
+  if (record == nullptr) return;
+  ranks_.ended(*record, RankState::kNotStarted, realtime_ns());
+  record->refusal = refusal;
+  if (stdin_ != nullptr) stdin_->remove_target(key);
+  stop(StopCause::kRankRefused, "rank " + std::to_string(record->rank) +
+                                    " on " + record->host +
+                                    " was not started: " + refusal.text);
+}
+
+void JobRun::backend_finished(int tool_status) {
+  finished_ = true;
+  if (options_.has_tool) tool_status_ = tool_status;
+  start_deadline_.cancel();
+  time_limit_.cancel();
+  if (stop_cause_ == StopCause::kNone && failed(tool_status) &&
+      !settle_.pending()) {
+    settle_.start(kToolSettles, [this] {
+      stop(StopCause::kToolFailed,
+           "it " + describe_wait_status(*tool_status_));
+    });
+  }
+  give_up_.start(kLateExits, [this] {
+    if (stop_cause_ == StopCause::kNone) end();
+  });
+  consider_end();
+}
+
+void JobRun::frame(uint16_t node, const wire::Frame& frame) {
+  const ProcessKey key{node, frame.id};
+  switch (frame.type) {
+    case wire::FrameType::kStopped:
+      node_stopped(node);
+      return;
+    case wire::FrameType::kLog:
+      if (const auto line = wire::from_json<wire::LogLine>(frame.payload)) {
+        const std::string& host = fleet_.dialer(node).host();
+        if (line->level == "error" || line->level == "warn") {
+          log::warn("{}: {}", host, line->text);
+        } else {
+          log::debug("{}: {}", host, line->text);
+        }
+      }
+      return;
+    default:
+      break;
+  }
+  if (backend_ && backend_->frame(node, frame)) return;
+  if (frame.type == wire::FrameType::kOutput) {
+    output_.frame(key, frame);
+  } else if (frame.type == wire::FrameType::kStdinCredit &&
+             stdin_ != nullptr) {
+    if (const auto bytes = wire::parse_u32(frame.payload)) {
+      stdin_->credit(key, *bytes);
+    }
+  }
+}
+
+void JobRun::node_lost(uint16_t node, const Error& error) {
+  ranks_.lose_node(node, realtime_ns());
+  if (!ended_) stop(StopCause::kWorkerLost, error.text());
+  if (backend_) backend_->node_lost(node);
+  node_stopped(node);
+}
+
+void JobRun::signal_ranks(int signal) {
+  fleet_.send_all(wire::FrameType::kSignal,
+                  wire::to_json(wire::SignalRequest{signal}));
+}
+
+void JobRun::stop(StopCause cause, std::string reason, bool now) {
+  if (ended_) return;
+  if (stop_cause_ == StopCause::kNone) {
+    stop_cause_ = cause;
+    stop_reason_ = std::move(reason);
+    stop_ns_ = realtime_ns();
+    log::info("stopping the job: {}", stop_reason_);
+  } else if (!now) {
+    return;  // being stopped already; only KILL adds anything
+  }
+  settle_.cancel();
+  start_deadline_.cancel();
+  time_limit_.cancel();
+  wire::StopRequest request;
+  request.grace_ms = static_cast<int>(options_.timeouts.grace_ms);
+  request.now = now;
+  // After these mpirun is ending the job by itself.
+  if (cause == StopCause::kRankFailed || cause == StopCause::kRankRefused ||
+      cause == StopCause::kWorkerLost) {
+    request.tool_delay_ms = std::min(kToolEnds, request.grace_ms / 2);
+  }
+  if (!stopping_) {
+    for (size_t i = 0; i < fleet_.size(); ++i) {
+      const auto node = static_cast<uint16_t>(i);
+      if (fleet_.alive(node)) still_stopping_.insert(node);
+    }
+  }
+  stopping_ = true;
+  fleet_.send_all(wire::FrameType::kStop, wire::to_json(request));
+  give_up_.start(Milliseconds{options_.timeouts.grace_ms} + kStopSlack,
+                 [this] { end(); });
+  loop_.post([this] { consider_end(); });
+}
+
+void JobRun::node_stopped(uint16_t node) {
+  still_stopping_.erase(node);
+  consider_end();
+}
+
+void JobRun::consider_end() {
+  if (ended_) return;
+  if (stopping_) {
+    if (still_stopping_.empty()) end();
+    return;
+  }
+  if (finished_ && !settle_.pending() && ranks_.all_ended()) end();
+}
+
+void JobRun::end() {
+  if (ended_) return;
+  ended_ = true;
+  give_up_.cancel();
+  settle_.cancel();
+  if (stop_cause_ == StopCause::kNone && tool_status_ == 0 &&
+      options_.expected_ranks > 0 && ranks_.records().empty()) {
+    stop_cause_ = StopCause::kPlacement;
+    stop_reason_ = "mpirun ended well without starting any of the " +
+                   std::to_string(options_.expected_ranks) + " ranks";
+  }
+  loop_.post([done = on_done_] { done(); });
+}
+
+}  // namespace muster

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Phases 6 to 8: ranks are started, run, and are drained. Knows every rank's
+// state, decides when the job has failed, and stops it everywhere, once.
+// Ends, whatever happens: each wait has a deadline.
+// Lives on the launcher's loop; borrows fleet and output.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/loop.h"
+#include "job/plan.h"
+#include "launcher/backend.h"
+#include "launcher/fleet.h"
+#include "launcher/rank_output.h"
+#include "launcher/rank_table.h"
+#include "launcher/stdin_pump.h"
+
+namespace muster {
+
+enum class StopCause {
+  kNone,           // not stopped: every rank ended well
+  kRankFailed,     // exited with another code than 0, or by a signal
+  kRankRefused,    // could not be started
+  kWorkerLost,
+  kToolFailed,     // mpirun or the script failed, no rank before it
+  kBackendFailed,  // mpirun could not be started at all
+  kStartDeadline,
+  kTimeLimit,
+  kPlacement,      // ranks are not where, or not as many as, they should be
+  kSignal,         // TERM or INT to the launcher
+};
+
+struct RunOptions {
+  Timeouts timeouts;
+  int expected_ranks = -1;       // -1: unknown
+  bool has_tool = false;         // mpirun or a script ends the job
+  bool check_start = true;       // the start deadline applies
+  std::set<uint16_t> rank_nodes;  // where ranks may be; empty: anywhere
+};
+
+class JobRun {
+ public:
+  using MakeBackend =
+      std::function<std::unique_ptr<Backend>(BackendEvents)>;
+
+  JobRun(Loop& loop, Fleet& fleet, RankOutput& output, RunOptions options,
+         std::function<void()> on_done);
+
+  void start(const MakeBackend& make_backend, StdinPump* stdin_pump);
+  void frame(uint16_t node, const wire::Frame& frame);
+  void node_lost(uint16_t node, const Error& error);
+  // TERM, grace, KILL for every process of the job; `now`: KILL.
+  void stop(StopCause cause, std::string reason, bool now = false);
+  void signal_ranks(int signal);
+
+  [[nodiscard]] const RankTable& ranks() const { return ranks_; }
+  [[nodiscard]] StopCause stop_cause() const { return stop_cause_; }
+  [[nodiscard]] const std::string& stop_reason() const { return stop_reason_; }
+  [[nodiscard]] int64_t stop_ns() const { return stop_ns_; }
+  [[nodiscard]] std::optional<int> tool_status() const { return tool_status_; }
+  [[nodiscard]] std::optional<ProcessKey> tool() const { return tool_; }
+  // Realtime of the first rank running; 0: none yet.
+  [[nodiscard]] int64_t first_rank_ns() const { return first_rank_ns_; }
+  [[nodiscard]] int64_t all_ranks_ns() const { return all_ranks_ns_; }
+
+ private:
+  BackendEvents backend_events();
+  void rank_starting(RankRecord record);
+  void rank_running(ProcessKey key, int pid);
+  void rank_exited(ProcessKey key, const wire::Exited& exit);
+  void rank_refused(ProcessKey key, const wire::StartFailed& refusal);
+  void backend_finished(int tool_status);
+  void check_world(const RankRecord& record);
+  void arm_deadlines();
+  void node_stopped(uint16_t node);
+  void consider_end();
+  void end();
+
+  Loop& loop_;
+  Fleet& fleet_;
+  RankOutput& output_;
+  RunOptions options_;
+  std::function<void()> on_done_;
+  std::unique_ptr<Backend> backend_;
+  StdinPump* stdin_ = nullptr;
+  RankTable ranks_;
+  StopCause stop_cause_ = StopCause::kNone;
+  std::string stop_reason_;
+  int64_t stop_ns_ = 0;
+  bool stopping_ = false;  // kStop has been sent
+  bool finished_ = false;  // the backend has
+  bool ended_ = false;
+  std::optional<int> tool_status_;
+  std::optional<ProcessKey> tool_;
+  std::set<uint16_t> still_stopping_;
+  int64_t first_rank_ns_ = 0;
+  int64_t all_ranks_ns_ = 0;
+  Timer start_deadline_;
+  Timer time_warning_;
+  Timer time_limit_;
+  Timer settle_;  // a failure is seen; mpirun gets a moment to end by itself
+  Timer give_up_;
+};
+
+}  // namespace muster

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// Launch: one job from the first connection to the report, phase by phase
+// (docs/design.md, "A launch"). Each phase is one function here; what it does
+// lives in a file of its own.
+// Owns everything that exists while the job runs; one loop, one thread.
+#pragma once
+
+#include <sys/signalfd.h>
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/loop.h"
+#include "base/reaper.h"
+#include "base/runtime_dir.h"
+#include "launcher/agreement.h"
+#include "launcher/discovery.h"
+#include "launcher/fleet.h"
+#include "launcher/inspection.h"
+#include "launcher/job_run.h"
+#include "launcher/options.h"
+#include "launcher/phase_clock.h"
+#include "launcher/rank_output.h"
+#include "launcher/report.h"
+#include "launcher/resolver.h"
+#include "launcher/stdin_pump.h"
+
+namespace muster {
+
+class Launch {
+ public:
+  Launch(Loop& loop, LaunchOptions options, Discovery discovery);
+  ~Launch();
+
+  // The loop stops when all is over.
+  void start();
+  [[nodiscard]] int exit_code() const { return exit_code_; }
+
+ private:
+  // Phases, in order; each starts the next, or goes to fail().
+  Status prepare();
+  void connect();
+  void inspect();
+  void agree_on_plan(const Survey::Answers& answers);
+  void prove();
+  void prove_reach(const Survey::Answers& ports);
+  void spawn();
+  void drained();
+  void report();
+  void leave();
+
+  // Ends the launch before any rank was started.
+  void fail(const Error& error);
+  void on_frame(uint16_t node, wire::Frame frame);
+  void on_lost(uint16_t node, Error error);
+  void on_signal(const signalfd_siginfo& info);
+  std::vector<FleetNode> fleet_nodes();
+  std::unique_ptr<Transport> make_transport(uint16_t node);
+  Status write_mpirun_files();
+  std::unique_ptr<Backend> make_native(BackendEvents events);
+  std::unique_ptr<Backend> make_mpirun(BackendEvents events);
+  [[nodiscard]] Evidence evidence() const;
+  void fill_workers(LaunchReport& report) const;
+
+  Loop& loop_;
+  LaunchOptions options_;
+  Discovery discovery_;
+  std::string launch_id_;
+  std::string agent_;
+  RuntimeDir directory_;
+  PhaseClock clock_;
+  int64_t started_ns_ = 0;
+  int64_t ready_ns_ = 0;
+  Reaper reaper_;
+  SignalWatch signals_;
+  std::unique_ptr<Resolver> resolver_;
+  std::vector<uint16_t> node_of_host_;
+  std::unique_ptr<Fleet> fleet_;
+  std::unique_ptr<Survey> survey_;
+  std::vector<NodeFacts> facts_;
+  std::vector<ReachTest> reach_tests_;
+  Agreement agreement_;
+  std::vector<Finding> findings_;
+  std::unique_ptr<RankOutput> output_;
+  std::unique_ptr<StdinPump> stdin_;
+  std::unique_ptr<JobRun> run_;
+  std::map<uint16_t, std::vector<MemorySample>> memory_;
+  std::map<uint16_t, Error> lost_;
+  std::map<uint16_t, int64_t> lost_ns_;
+  std::vector<Laggard> laggards_;
+  std::optional<Error> failure_;  // what ended the launch before ranks ran
+  int stop_signal_ = 0;
+  bool preempted_ = false;
+  bool leaving_ = false;
+  int exit_code_ = 0;
+  Timer leave_timer_;
+};
+
+// `args` without the command's name. Returns the exit code.
+int launch_main(const std::vector<std::string>& args);
+// The same with the options already there.
+int launch(LaunchOptions options);
+
+}  // namespace muster

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// `muster launch`: options, discovery, one Launch on one loop.
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "job/exit_codes.h"
+#include "launcher/launch.h"
+#include "launcher/log_choice.h"
+
+namespace muster {
+
+namespace {
+
+// A closed stdin, stdout or stderr would become somebody's socket.
+void open_standard_streams() {
+  for (int fd = 0; fd <= 2; ++fd) {
+    if (::fcntl(fd, F_GETFD) < 0) {
+      static_cast<void>(::open("/dev/null", fd == 0 ? O_RDONLY : O_WRONLY));
+    }
+  }
+}
+
+// Kept blocked until the loop's SignalWatch takes them over.
+void block_stop_signals() {
+  sigset_t stop;
+  sigemptyset(&stop);
+  for (const int signal : {SIGTERM, SIGINT}) sigaddset(&stop, signal);
+  ::sigprocmask(SIG_BLOCK, &stop, nullptr);
+  ::signal(SIGPIPE, SIG_IGN);
+}
+
+int discovery_exit(const Error& error) {
+  if (error.code == "spare_launcher") {
+    log::info("{}", error.text());
+    return 0;
+  }
+  log::error("{}", error.text());
+  if (error.code == "stopped") return 128 + SIGTERM;
+  if (error.code == "usage") return exit_code_for(ExitClass::kUsage);
+  if (error.code == "exe_not_found") return exit_code_for(ExitClass::kNotFound);
+  if (error.code == "hostfile_empty") {
+    return exit_code_for(ExitClass::kWorkersNotReady);
+  }
+  return exit_code_for(ExitClass::kConfiguration);
+}
+
+}  // namespace
+
+int launch_main(const std::vector<std::string>& args) {
+  open_standard_streams();
+  ParsedOptions parsed = parse_launch_options(args);
+  if (parsed.exit_code) return *parsed.exit_code;
+  return launch(std::move(parsed.options));
+}
+
+int launch(LaunchOptions options) {
+  block_stop_signals();
+  configure_log(options, "");
+  auto discovery = discover(options);
+  if (!discovery) return discovery_exit(discovery.error());
+  configure_log(options, discovery->hostname);
+  Loop loop;
+  Launch launch(loop, std::move(options), std::move(*discovery));
+  loop.post([&launch] { launch.start(); });
+  loop.run();
+  return launch.exit_code();
+}
+
+}  // namespace muster

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/log_choice.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/fd.h"
+#include "base/log.h"
+
+namespace muster {
+
+namespace {
+
+bool same_file(const char* a, const char* b) {
+  struct stat first {};
+  struct stat second {};
+  return ::stat(a, &first) == 0 && ::stat(b, &second) == 0 &&
+         first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+}
+
+// What kubectl logs shows: what pid 1 of the container writes to.
+bool stdout_is_container_log() {
+  return ::getpid() == 1 || same_file("/proc/self/fd/1", "/proc/1/fd/1");
+}
+
+LogFormat choose_format(const LaunchOptions& options) {
+  if (options.log_format == "text") return LogFormat::kText;
+  if (options.log_format == "plain") return LogFormat::kPlain;
+  if (options.log_format == "json") return LogFormat::kJson;
+  if (options.drop_in) {
+    return stdout_is_container_log() ? LogFormat::kText : LogFormat::kPlain;
+  }
+  return ::isatty(STDOUT_FILENO) == 1 ? LogFormat::kText : LogFormat::kJson;
+}
+
+}  // namespace
+
+OutputOptions choose_output(const LaunchOptions& options) {
+  OutputOptions out;
+  out.format = choose_format(options);
+  out.color = out.format == LogFormat::kText &&
+              ::isatty(STDOUT_FILENO) == 1 && ::getenv("NO_COLOR") == nullptr;
+  out.directory = options.log_directory;
+  return out;
+}
+
+void configure_log(const LaunchOptions& options, const std::string& host) {
+  log::Options log_options;
+  log_options.level = options.log_level == "debug"  ? log::Level::kDebug
+                      : options.log_level == "warn" ? log::Level::kWarn
+                      : options.log_level == "error"
+                          ? log::Level::kError
+                          : log::Level::kInfo;
+  log_options.json = choose_format(options) == LogFormat::kJson;
+  log_options.host = host;
+  log::configure(log_options);
+}
+
+Status prepare_log_directory(const std::string& directory) {
+  if (directory.empty()) return {};
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  const std::string probe = directory + "/.muster-probe";
+  const auto written = write_file_atomically(probe, "");
+  ::unlink(probe.c_str());
+  if (written) return {};
+  return fail(Error{"log_directory", "cannot write rank logs",
+                    error ? error.message() : written.error().why, directory,
+                    "Choose another --log-dir, or mount a writable volume "
+                    "there."});
+}
+
+}  // namespace muster

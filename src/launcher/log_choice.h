@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// In which form ranks' lines and muster's own messages are written, chosen
+// from what the user said and where stdout goes.
+#pragma once
+
+#include "base/result.h"
+#include "launcher/options.h"
+#include "launcher/rank_output.h"
+
+namespace muster {
+
+// "auto": a terminal gets tagged text; a drop-in mpirun prints what mpirun
+// prints, tagged where stdout is the container's own log; else JSON records.
+OutputOptions choose_output(const LaunchOptions& options);
+
+// Level and form of muster's own messages.
+void configure_log(const LaunchOptions& options, const std::string& host);
+
+// Makes `directory` and proves that a file can be written there; "" is fine.
+// Error code "log_directory".
+Status prepare_log_directory(const std::string& directory);
+
+}  // namespace muster

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the user asked of `muster launch`, from the command line and from
+// MUSTER_* variables (the command line wins). A plain value; nothing in it has
+// been checked against the pod yet.
+// Refuses: unknown options (with the nearest name), values out of range.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "job/env_request.h"
+#include "job/plan.h"
+
+namespace muster {
+
+struct LocalShape {  // --local 2x4: emulated nodes on this machine
+  int nodes = 1;     // 1..512
+  int slots = 1;     // 1..1024
+};
+
+struct LaunchOptions {
+  std::vector<std::string> command;  // a program and its arguments …
+  bool is_line = false;              // … or a whole mpirun line
+  bool drop_in = false;              // called under the name of mpirun
+  bool once = false;                 // run `command` once, in the launcher
+
+  std::optional<int> np;
+  std::string hostfile;
+  std::string hosts;  // -H a:2,b
+  int slots_per_node = 0;
+  std::string map_by;
+  bool oversubscribe = false;
+  std::vector<EnvRequest> env;
+  std::string cwd;
+  bool mpi = false;
+
+  Bootstrap bootstrap = Bootstrap::kAuto;
+  std::optional<LocalShape> local;
+  std::vector<std::string> exec_transport;  // {host} is replaced; empty: ssh
+  std::string key_dir;
+  int ssh_port = 0;  // 0: found out
+  std::string ssh_user;
+  std::string profile = "auto";
+
+  Timeouts timeouts;
+  bool allow_skew = false;
+  bool prove = true;
+  bool dry_run = false;
+  bool explain_env = false;
+  bool json = false;  // -o json, for what is printed instead of run
+
+  StdinMode stdin_mode = StdinMode::kRankZero;
+  std::string log_format = "auto";  // auto, text, plain, json
+  std::string log_directory;
+  std::string log_level = "info";
+  std::string report_json;
+  std::string termination_log = "/dev/termination-log";
+};
+
+struct ParsedOptions {
+  LaunchOptions options;
+  std::optional<int> exit_code;  // set: all is said (help, an error)
+};
+
+// `args` without "launch". Prints help or the error itself.
+ParsedOptions parse_launch_options(const std::vector<std::string>& args);
+
+// "2x4". Error code "usage".
+Result<LocalShape> parse_local_shape(const std::string& text);
+
+// Is this the name (or path) of an MPI's launcher?
+bool is_mpirun_name(const std::string& program);
+
+}  // namespace muster

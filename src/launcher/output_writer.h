@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// OutputWriter: a thread that writes buffers to descriptors in order, so that a
+// slow, full or stopped reader never holds up the loop. Owned by the loop's
+// thread. Bounded by its caller: `done` tells when bytes have left.
+// Refuses nothing: after a write error on a descriptor it drops what follows
+// for that one, and counts.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "base/loop.h"
+
+namespace muster {
+
+class OutputWriter {
+ public:
+  // `failed` is called on the loop, once per descriptor, with {fd, errno}.
+  OutputWriter(Loop& loop, std::function<void(int, int)> failed);
+  // What is still queued is abandoned: call drain() first.
+  ~OutputWriter();
+
+  // Descriptors are borrowed until drained. `done` (may be empty) runs on the
+  // loop when these bytes were written or dropped.
+  void write(int fd, std::string bytes, std::function<void()> done);
+  // Waits until everything queued is written, at most `limit`; false if not.
+  bool drain(Milliseconds limit);
+  [[nodiscard]] uint64_t dropped_bytes() const;
+
+ private:
+  struct Item {
+    int fd;
+    std::string bytes;
+    std::function<void()> done;
+  };
+  struct Shared;
+
+  static void run(std::shared_ptr<Shared> shared);
+
+  std::shared_ptr<Shared> shared_;
+  std::thread thread_;
+};
+
+}  // namespace muster

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which phase a launch is in and how long each took, for the report. A plain
+// value.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/loop.h"
+
+namespace muster {
+
+struct PhaseTime {
+  std::string name;
+  Milliseconds took{0};
+};
+
+class PhaseClock {
+ public:
+  void enter(const std::string& name) {
+    leave();
+    current_ = name;
+  }
+  void leave() {
+    const auto now = Clock::now();
+    if (!current_.empty()) {
+      done_.push_back(
+          {current_, std::chrono::duration_cast<Milliseconds>(now - since_)});
+      last_ = current_;
+      current_.clear();
+    }
+    since_ = now;
+  }
+  // The phase now, or the last one that was.
+  [[nodiscard]] const std::string& current() const {
+    return current_.empty() ? last_ : current_;
+  }
+  [[nodiscard]] const std::vector<PhaseTime>& phases() const { return done_; }
+
+ private:
+  std::string current_ = "discover";
+  std::string last_;
+  Clock::time_point since_ = Clock::now();
+  std::vector<PhaseTime> done_;
+};
+
+}  // namespace muster

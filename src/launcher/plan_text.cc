@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/plan_text.h"
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+
+namespace muster {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+bool looks_secret(const std::string& name) {
+  const std::string lower = to_lower(name);
+  for (const char* part : {"token", "secret", "password", "passwd",
+                           "credential", "api_key", "apikey", "access_key",
+                           "private_key"}) {
+    if (lower.find(part) != std::string::npos) return true;
+  }
+  return false;
+}
+
+std::string shown(const EnvDecision& decision) {
+  return looks_secret(decision.name) ? "****" : shell_quote(decision.value);
+}
+
+std::string rank_range(const PlannedNode& node) {
+  if (node.ranks.empty()) return "no rank";
+  const std::string first = std::to_string(node.ranks.front());
+  if (node.ranks.size() == 1) return "rank " + first;
+  const bool dense = node.ranks.back() - node.ranks.front() + 1 ==
+                     static_cast<int>(node.ranks.size());
+  if (dense) return "ranks " + first + "-" + std::to_string(node.ranks.back());
+  std::string out = "ranks ";
+  for (const int rank : node.ranks) {
+    if (rank != node.ranks.front()) out += ',';
+    out += std::to_string(rank);
+  }
+  return out;
+}
+
+void put(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+std::string plan_text(const Agreement& agreement, const Discovery& discovery,
+                      const std::vector<NodeFacts>& facts) {
+  std::string out;
+  const auto line = [&out](const std::string& text) { out += text + "\n"; };
+  line("hosts      " + std::to_string(discovery.hosts.size()) + " from " +
+       discovery.hosts_source);
+  if (!discovery.contract.role_reason.empty()) {
+    line("role       launcher: " + discovery.contract.role_reason);
+  }
+  if (discovery.keys) line("key        " + discovery.keys->source);
+  if (!discovery.contract.ssh_port_reason.empty()) {
+    line("port       " + std::to_string(discovery.contract.ssh_port) + ": " +
+         discovery.contract.ssh_port_reason);
+  }
+  const MpiFacts& mpi = facts[0].mpi;
+  line("mpi        " + (mpi.family.empty()
+                            ? std::string("none in the launcher's image")
+                            : mpi.family + " " + mpi.version + " (" +
+                                  mpi.launcher + ")"));
+  line(std::string("start      ") +
+       (agreement.bootstrap == Bootstrap::kMpirun ? "mpirun" : "native") +
+       ": " + agreement.bootstrap_reason);
+  for (size_t i = 0; i < agreement.plan.nodes.size(); ++i) {
+    const PlannedNode& node = agreement.plan.nodes[i];
+    line((i == 0 ? "ranks      " : "           ") + node.name + "  " +
+         rank_range(node) + "  (" + std::to_string(node.slots) +
+         (node.slots == 1 ? " slot: " : " slots: ") +
+         agreement.slots[i].reason + ")");
+  }
+  if (!agreement.words.empty()) {
+    std::vector<std::string> quoted;
+    for (const auto& word : agreement.words) {
+      quoted.push_back(shell_quote(word));
+    }
+    line("line       " + join(quoted, " "));
+  }
+  for (const auto& dropped : agreement.dropped) {
+    line("replaced   " + dropped);
+  }
+  for (const Finding& finding : agreement.findings) {
+    line("note       " + finding.text +
+         (finding.remedy.empty() ? "" : ". " + finding.remedy));
+  }
+  return out;
+}
+
+std::string plan_json(const Agreement& agreement, const Discovery& discovery,
+                      const std::vector<NodeFacts>& facts) {
+  Json out;
+  out["plan"] = 1;
+  out["hosts_source"] = discovery.hosts_source;
+  out["role_reason"] = discovery.contract.role_reason;
+  out["ssh_port"] = discovery.contract.ssh_port;
+  out["mpi"] = {{"family", facts[0].mpi.family},
+                {"version", facts[0].mpi.version},
+                {"launcher", facts[0].mpi.launcher}};
+  out["bootstrap"] =
+      agreement.bootstrap == Bootstrap::kMpirun ? "mpirun" : "pmix";
+  out["bootstrap_reason"] = agreement.bootstrap_reason;
+  out["nodes"] = Json::array();
+  for (size_t i = 0; i < agreement.plan.nodes.size(); ++i) {
+    const PlannedNode& node = agreement.plan.nodes[i];
+    out["nodes"].push_back({{"name", node.name},
+                            {"slots", node.slots},
+                            {"slots_reason", agreement.slots[i].reason},
+                            {"slots_notes", agreement.slots[i].notes},
+                            {"ranks", node.ranks},
+                            {"launcher", node.is_launcher}});
+  }
+  out["words"] = agreement.words;
+  out["replaced"] = agreement.dropped;
+  out["findings"] = Json::array();
+  for (const Finding& finding : agreement.findings) {
+    out["findings"].push_back({{"code", finding.code},
+                               {"text", finding.text},
+                               {"evidence", finding.evidence},
+                               {"remedy", finding.remedy}});
+  }
+  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string environment_text(const Agreement& agreement,
+                             const std::vector<std::string>& hosts) {
+  std::string out;
+  for (size_t i = 0; i < agreement.env.size(); ++i) {
+    out += hosts[i] + ":\n";
+    for (const EnvDecision& decision : agreement.env[i].decisions) {
+      if (decision.source == EnvSource::kWorker && !decision.overridden &&
+          decision.reason.find("stays") == std::string::npos) {
+        continue;
+      }
+      out += "  " + decision.name + "=" + shown(decision) + "  # " +
+             decision.reason + "\n";
+    }
+  }
+  return out;
+}
+
+void print_plan(const Agreement& agreement, const Discovery& discovery,
+                const std::vector<NodeFacts>& facts, bool json) {
+  put(json ? plan_json(agreement, discovery, facts)
+           : plan_text(agreement, discovery, facts));
+}
+
+void print_environment(const Agreement& agreement, const Fleet& fleet) {
+  std::vector<std::string> hosts;
+  for (size_t i = 0; i < fleet.size(); ++i) {
+    hosts.push_back(fleet.dialer(static_cast<uint16_t>(i)).host());
+  }
+  put(environment_text(agreement, hosts));
+}
+
+}  // namespace muster

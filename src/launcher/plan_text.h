@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// What --dry-run and --explain-env print: every decision of a launch with its
+// reason, for people or as JSON.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "launcher/agreement.h"
+#include "launcher/fleet.h"
+
+namespace muster {
+
+std::string plan_text(const Agreement& agreement, const Discovery& discovery,
+                      const std::vector<NodeFacts>& facts);
+std::string plan_json(const Agreement& agreement, const Discovery& discovery,
+                      const std::vector<NodeFacts>& facts);
+// Only variables that do not simply stay as the worker has them. Values of
+// secret-looking names are masked.
+std::string environment_text(const Agreement& agreement,
+                             const std::vector<std::string>& hosts);
+
+void print_plan(const Agreement& agreement, const Discovery& discovery,
+                const std::vector<NodeFacts>& facts, bool json);
+void print_environment(const Agreement& agreement, const Fleet& fleet);
+
+}  // namespace muster

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/report.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/fd.h"
+#include "base/json_text.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "job/exit_codes.h"
+
+namespace muster {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string timestamp(int64_t ns) {
+  std::string text;
+  append_timestamp(text, ns);
+  return text;
+}
+
+const char* to_text(RankOutcome outcome) {
+  switch (outcome) {
+    case RankOutcome::kUnknown: return "unknown";
+    case RankOutcome::kNeverStarted: return "never_started";
+    case RankOutcome::kRefused: return "refused";
+    case RankOutcome::kRunning: return "running";
+    case RankOutcome::kExited: return "exited";
+    case RankOutcome::kLost: return "lost";
+  }
+  return "unknown";
+}
+
+Json rank_json(const RankEvidence& rank) {
+  Json out = {{"rank", rank.rank},
+              {"worker", rank.host},
+              {"state", to_text(rank.outcome)}};
+  if (rank.outcome == RankOutcome::kExited) {
+    out["exit"] = describe_wait_status(rank.wait_status);
+    out["exit_code"] = exit_code_for(rank.wait_status);
+    out["ended"] = timestamp(rank.exit_ns);
+    out["stopped_by_launcher"] = rank.stopped_by_us;
+    out["max_rss_kib"] = rank.max_rss_kib;
+  }
+  if (rank.outcome == RankOutcome::kRefused) {
+    out["reason"] = rank.refusal.text();
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string to_json(const LaunchReport& report) {
+  Json out;
+  out["report"] = 1;
+  out["muster"] = MUSTER_VERSION;
+  out["launch_id"] = report.launch_id;
+  out["exit_code"] = report.exit_code;
+  out["class"] = report.verdict.exit_class;
+  out["bootstrap"] = report.bootstrap;
+  out["started"] = timestamp(report.started_ns);
+  out["ended"] = timestamp(report.ended_ns);
+  for (const PhaseTime& phase : report.phases) {
+    out["phases"].push_back({{"name", phase.name}, {"ms", phase.took.count()}});
+  }
+  if (report.first_rank_ms >= 0) out["first_rank_ms"] = report.first_rank_ms;
+  if (report.all_ranks_ms >= 0) out["all_ranks_ms"] = report.all_ranks_ms;
+  out["workers"] = Json::array();
+  for (const WorkerReport& worker : report.workers) {
+    Json entry = {{"name", worker.name}, {"state", worker.state}};
+    if (!worker.reason.empty()) entry["reason"] = worker.reason;
+    if (!worker.step.empty()) entry["step"] = worker.step;
+    if (worker.connect_ms >= 0) entry["connect_ms"] = worker.connect_ms;
+    out["workers"].push_back(std::move(entry));
+  }
+  out["ranks"] = Json::array();
+  for (const RankEvidence& rank : report.evidence.ranks) {
+    out["ranks"].push_back(rank_json(rank));
+  }
+  out["lines"] = report.lines;
+  out["lost_output_bytes"] = report.lost_output_bytes;
+  out["findings"] = Json::array();
+  for (const Finding& finding : report.evidence.findings) {
+    out["findings"].push_back({{"code", finding.code},
+                               {"text", finding.text},
+                               {"evidence", finding.evidence},
+                               {"remedy", finding.remedy}});
+  }
+  out["verdict"] = Json::parse(verdict_json(report.verdict), nullptr, false);
+  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string summary_line(const LaunchReport& report) {
+  std::string phases;
+  for (const PhaseTime& phase : report.phases) {
+    if (phase.took.count() < 1) continue;
+    phases += (phases.empty() ? "" : ", ") + phase.name + " " +
+              human_duration_ms(phase.took.count());
+  }
+  const size_t ranks = report.evidence.ranks.size();
+  const size_t workers = report.workers.size();
+  return std::to_string(ranks) + (ranks == 1 ? " rank on " : " ranks on ") +
+         std::to_string(workers) + (workers == 1 ? " worker" : " workers") +
+         (report.exit_code == 0 ? " ended well after " : " ended after ") +
+         human_duration_ms((report.ended_ns - report.started_ns) / 1'000'000) +
+         " (" + phases + ")";
+}
+
+int publish(const LaunchReport& report, const LaunchOptions& options) {
+  log::info("{}", summary_line(report));
+  if (report.verdict.failed()) {
+    log::error("{}", trim(verdict_text(report.verdict)));
+  }
+  if (!options.report_json.empty()) {
+    const auto written =
+        write_file_atomically(options.report_json, to_json(report));
+    if (!written) log::warn("{}", written.error().text());
+  }
+  // Only where a kubelet has put the file: elsewhere it would be litter.
+  if (::access(options.termination_log.c_str(), W_OK) == 0) {
+    const std::string message = report.verdict.failed()
+                                    ? termination_message(report.verdict)
+                                    : summary_line(report) + "\n";
+    UniqueFd fd(::open(options.termination_log.c_str(),
+                       O_WRONLY | O_TRUNC | O_CLOEXEC));
+    if (fd) static_cast<void>(write_all(fd.get(), message));
+  }
+  return report.exit_code;
+}
+
+}  // namespace muster

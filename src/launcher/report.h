@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Phase 9: what is left of a launch when it is over: at most 12 lines on
+// stderr, the pod's termination message, report.json. The schema of the last
+// is docs/report-schema.md.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "diagnosis/evidence.h"
+#include "diagnosis/verdict.h"
+#include "launcher/options.h"
+#include "launcher/phase_clock.h"
+
+namespace muster {
+
+struct WorkerReport {
+  std::string name;
+  std::string state;   // ready, not_ready, lost
+  std::string reason;  // empty while ready
+  std::string step;    // how far the connection got
+  int64_t connect_ms = -1;
+  std::string version;
+};
+
+struct LaunchReport {
+  std::string launch_id;
+  std::string bootstrap;
+  int64_t started_ns = 0;
+  int64_t ended_ns = 0;
+  std::vector<PhaseTime> phases;
+  std::vector<WorkerReport> workers;
+  // From the last worker being ready to the first rank running; -1: not known.
+  int64_t first_rank_ms = -1;
+  int64_t all_ranks_ms = -1;
+  uint64_t lines = 0;
+  uint64_t lost_output_bytes = 0;
+  Evidence evidence;
+  Verdict verdict;
+  int exit_code = 0;
+};
+
+std::string to_json(const LaunchReport& report);
+// One line for people: "16 ranks on 4 workers ended well after 12.3 s (…)".
+std::string summary_line(const LaunchReport& report);
+
+// Writes all of it where it belongs; returns the exit code. A report that
+// cannot be written is a warning, never another exit code.
+int publish(const LaunchReport& report, const LaunchOptions& options);
+
+}  // namespace muster

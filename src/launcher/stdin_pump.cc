@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/stdin_pump.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace muster {
+
+namespace {
+
+// epoll refuses devices such as /dev/null, which never make a reader wait.
+bool is_pollable(int fd) {
+  struct stat info {};
+  return ::fstat(fd, &info) == 0 &&
+         (!S_ISCHR(info.st_mode) || ::isatty(fd) == 1);
+}
+
+}  // namespace
+
+StdinPump::StdinPump(Loop& loop, int fd, Send send, SendEof send_eof)
+    : loop_(loop),
+      fd_(fd),
+      send_(std::move(send)),
+      send_eof_(std::move(send_eof)),
+      pollable_(is_pollable(fd)) {}
+
+StdinPump::~StdinPump() { *alive_ = false; }
+
+void StdinPump::add_target(ProcessKey key) {
+  credit_.emplace(key, 0);
+  if (ended_) send_eof_(key);
+}
+
+void StdinPump::remove_target(ProcessKey key) {
+  credit_.erase(key);
+  update();
+}
+
+void StdinPump::credit(ProcessKey key, uint32_t bytes) {
+  const auto found = credit_.find(key);
+  if (found == credit_.end()) return;
+  found->second += bytes;
+  update();
+}
+
+void StdinPump::update() {
+  const bool want =
+      !ended_ && !credit_.empty() &&
+      std::none_of(credit_.begin(), credit_.end(),
+                   [](const auto& entry) { return entry.second == 0; });
+  if (want == reading_) return;
+  reading_ = want;
+  if (want && !pollable_) {
+    loop_.post([this, alive = alive_] {
+      if (*alive && reading_) read_some();
+    });
+    return;
+  }
+  if (want) {
+    if (!watch_) watch_ = std::make_unique<FdWatch>(loop_, fd_);
+    watch_->on_readable([this] { read_some(); });
+  } else if (watch_) {
+    watch_->stop_reading();
+  }
+}
+
+void StdinPump::read_some() {
+  char buffer[32768];
+  size_t room = sizeof buffer;
+  for (const auto& [key, credit] : credit_) {
+    room = std::min<size_t>(room, credit);
+  }
+  const ssize_t n = ::read(fd_, buffer, room);
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (n <= 0) {
+    ended_ = true;
+    for (const auto& [key, credit] : credit_) send_eof_(key);
+  } else {
+    for (auto& [key, credit] : credit_) {
+      send_(key, std::string_view(buffer, static_cast<size_t>(n)));
+      credit -= static_cast<uint32_t>(n);
+    }
+  }
+  if (!pollable_) reading_ = false;
+  update();
+}
+
+}  // namespace muster
