@@ -1,0 +1,440 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The steps behind scripts/test: build, run, count.
+
+Every step is a child in a process group of its own, under a time limit; what
+is left of it afterwards is killed. A step that could not be run for a stated
+reason is a skip and never counts as passed. A build that fails counts as one
+failure and takes the steps that need it with it.
+"""
+import argparse
+import glob
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+PYTHON = ["/usr/bin/python3", "-B"]
+# What the cluster tests get as MUSTER_PREFIX, by build directory.
+PREFIXES = {
+    "release": os.path.join(ROOT, "build", "prefix"),
+    "coverage": os.path.join(ROOT, "build", "coverage-prefix"),
+}
+# Where pods of a coverage run leave their counters (MUSTER_COVERAGE_DIR): any
+# number of directories, each a GCOV_PREFIX that only one user id writes to.
+COUNTERS = os.path.join(ROOT, "build", "coverage-pods")
+MINUTE = 60
+# Compilers by build directory. ccache is a help, not a need.
+CCACHE = "ccache " if os.path.exists("/usr/bin/ccache") else ""
+GCC = {"CC": CCACHE + "gcc", "CXX": CCACHE + "g++"}
+CLANG = {"CC": CCACHE + "clang", "CXX": CCACHE + "clang++"}
+SANITIZERS = ["-Db_sanitize=address,undefined", "-Dwerror=true"]
+SETUP = {
+    "test": (GCC, ["--buildtype=debug", *SANITIZERS]),
+    "clang": (CLANG, ["--buildtype=debug", *SANITIZERS, "-Db_lundef=false",
+                      "-Dtests=false", "-Dfuzz=true"]),
+    "release": (GCC, ["--buildtype=release", "-Db_lto=true", "-Dwerror=true",
+                      "-Dtests=false", "--prefix=" + PREFIXES["release"]]),
+    "coverage": (GCC, ["--buildtype=debug", "-Db_coverage=true",
+                       "--prefix=" + PREFIXES["coverage"]]),
+}
+
+
+class Tally:
+    """What came of it: counts, and the names behind them."""
+
+    def __init__(self):
+        self.passed = 0
+        self.failed = 0
+        self.failures = []
+        self.skips = []
+        self.times = []
+
+    def fail(self, name, count=1):
+        self.failed += count
+        self.failures.append(name)
+
+    def skip(self, name, reason):
+        print(f"skip  {name}: {reason}", flush=True)
+        self.skips.append(name)
+
+
+class Step:
+    """The end of one child: exit status (None: out of time) and its output."""
+
+    def __init__(self, status, output):
+        self.status = status
+        self.output = output
+
+    @property
+    def ok(self):
+        return self.status == 0
+
+
+def end_group(child):
+    """Whoever is left of the child's process group gets TERM, and KILL after
+    10 s: podnet needs a moment to take its pods down."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(child.pid, number)
+            end = time.monotonic() + 10
+            while time.monotonic() < end:
+                child.poll()
+                os.killpg(child.pid, 0)
+                time.sleep(0.05)
+        except ProcessLookupError:
+            break
+    child.poll()
+
+
+def run(argv, limit, env=None, log=None, show=True):
+    """Runs a child for at most `limit` seconds; copies its output to `log`."""
+    path = os.path.join(ROOT, "build", "logs", (log or "step") + ".log")
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "wb") as out:
+        child = subprocess.Popen(
+            argv, cwd=ROOT, env={**os.environ, **(env or {})},
+            stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
+            start_new_session=True)
+        status = None
+        try:
+            status = follow(child, path, limit, show)
+        finally:
+            end_group(child)
+    with open(path, errors="replace") as f:
+        output = f.read()
+    if status is None:
+        print(f"{log}: not over after {limit:.0f} s, ended", flush=True)
+    return Step(status, output)
+
+
+def follow(child, path, limit, show):
+    """Prints the growing log until the child ends. Its exit status, or None."""
+    end = time.monotonic() + limit
+    with open(path, errors="replace") as f:
+        while True:
+            status = child.poll()
+            text = f.read()
+            if show and text:
+                sys.stdout.write(text)
+                sys.stdout.flush()
+            if status is not None:
+                return status
+            if time.monotonic() > end:
+                return None
+            time.sleep(0.1)
+
+
+class Runner:
+    def __init__(self, options):
+        self.options = options
+        self.tally = Tally()
+        self.built = {}
+
+    def wants(self, *names):
+        """Whether a step that goes by these names was asked for."""
+        return not self.options.names or any(
+            asked in name for asked in self.options.names for name in names)
+
+    def timed(self, name, work):
+        print(f"== {name}", flush=True)
+        start = time.monotonic()
+        work()
+        self.tally.times.append((name, time.monotonic() - start))
+
+    # Building
+
+    def build(self, name):
+        """True when build/NAME is up to date. Tries once; a failure counts."""
+        if name not in self.built:
+            self.timed(f"build {name}", lambda: self.build_now(name))
+        return self.built[name]
+
+    def build_now(self, name):
+        env, options = SETUP[name]
+        folder = os.path.join("build", name)
+        commands = []
+        if not os.path.exists(os.path.join(ROOT, folder, "build.ninja")):
+            commands.append(["meson", "setup", *options, folder])
+        commands.append(["ninja", "-k", "20", "-C", folder])
+        if name in PREFIXES:
+            shutil.rmtree(PREFIXES[name], ignore_errors=True)
+            commands.append(["meson", "install", "--no-rebuild", "-C", folder])
+        for command in commands:
+            step = run(command, 20 * MINUTE, env, f"build-{name}", show=False)
+            if not step.ok:
+                print("\n".join(step.output.splitlines()[-40:]), flush=True)
+                print(f"FAIL  {' '.join(command)}", flush=True)
+                self.tally.fail(f"build {name}")
+                self.built[name] = False
+                return
+        self.built[name] = True
+
+    # Programs that meson knows: unit tests and fuzz targets
+
+    def meson_tests(self, build, title):
+        """Runs those of build/BUILD that were asked for."""
+        listed = subprocess.run(
+            ["meson", "test", "--list", "-C", os.path.join("build", build)],
+            cwd=ROOT, capture_output=True, text=True, check=False)
+        names = [line.split(" / ")[-1].strip()
+                 for line in listed.stdout.splitlines()]
+        names = [n for n in names
+                 if re.fullmatch(r"[\w.-]+", n) and self.wants(n, title)]
+        if names:
+            self.timed(title, lambda: self.meson_tests_now(build, title, names))
+
+    def meson_tests_now(self, build, title, names):
+        folder = os.path.join("build", build)
+        results = os.path.join(ROOT, folder, "meson-logs", "testlog.json")
+        if os.path.exists(results):
+            os.unlink(results)
+        # Three times the limit of each test: CI machines are slow and shared.
+        step = run(["meson", "test", "--no-rebuild", "--print-errorlogs",
+                    "--timeout-multiplier=3", "-C", folder, *names],
+                   20 * MINUTE, None, title, show=False)
+        seen = set()
+        if os.path.exists(results):
+            with open(results) as f:
+                for line in filter(str.strip, f):
+                    result = json.loads(line)
+                    name = result["name"].split(" / ")[-1].strip()
+                    seen.add(name)
+                    self.count_program(name, result)
+        for name in sorted(set(names) - seen):
+            print(f"FAIL  {name}: no result", flush=True)
+            self.tally.fail(name)
+        if not step.ok:
+            print("\n".join(step.output.splitlines()[-60:]), flush=True)
+
+    def count_program(self, name, result):
+        """One Catch2 program counts as its test cases, any other as one."""
+        text = result.get("stdout") or ""
+        cases, failed = 1, 0
+        if m := re.search(r"^All tests passed \(.* in (\d+) test case", text,
+                          re.M):
+            cases = int(m[1])
+        elif m := re.search(r"^test cases: +(\d+) \|(.*)", text, re.M):
+            cases = int(m[1])
+            bad = re.search(r"(\d+) failed", m[2])
+            failed = int(bad[1]) if bad else 0
+        if result["result"] == "SKIP":
+            self.tally.skip(name, "the program says so")
+            return
+        if result["result"] != "OK":
+            failed = max(failed, 1)
+            self.tally.fail(name, failed)
+        self.tally.passed += cases - failed
+        word = "FAIL" if failed else "ok  "
+        print(f"{word}  {name}: {cases - failed} passed, {failed} failed, "
+              f"{result['duration']:.1f} s", flush=True)
+
+    # Scripts that print `N passed, N failed` themselves
+
+    def script(self, name, argv, limit, env=None):
+        self.timed(name, lambda: self.script_now(name, argv, limit, env))
+
+    def script_now(self, name, argv, limit, env):
+        step = run(argv, limit, env, name)
+        lines = step.output.split("\n")
+        last = next((s for s in reversed(lines) if s.strip()), "")
+        m = re.fullmatch(r"(\d+) passed, (\d+) failed(?:, (\d+) skipped)?",
+                         last.strip())
+        if m:
+            self.tally.passed += int(m[1])
+            if int(m[2]):
+                self.tally.fail(name, int(m[2]))
+            self.tally.skips += [name] * int(m[3] or 0)
+        if not m or (step.status != 0 and not int(m[2])):
+            ended = "out of time" if step.status is None else (
+                f"exit status {step.status}")
+            print(f"FAIL  {name}: {ended}, last line {last!r}", flush=True)
+            self.tally.fail(name)
+
+    def cluster(self, build="release", extra_env=None):
+        folder = os.path.join(ROOT, "tests", "cluster")
+        files = sorted(glob.glob(os.path.join(folder, "test_*.py")))
+        limits = dict.fromkeys(files, 15 * MINUTE)
+        if self.options.long:
+            for path in sorted(glob.glob(os.path.join(folder, "long_*.py"))):
+                limits[path] = 120 * MINUTE
+        limits = {path: limit for path, limit in limits.items()
+                  if self.wants(os.path.basename(path), "cluster")}
+        selftest = build == "release" and self.wants("podnet")
+        if not limits and not selftest:
+            return
+        if reason := no_pods_because():
+            self.tally.skip("podnet and cluster tests", reason)
+            return
+        if selftest:
+            self.script("podnet", ["tests/podnet/selftest"], 15 * MINUTE)
+        if not limits or not self.build(build):
+            return
+        env = {"MUSTER_PREFIX": PREFIXES[build], **(extra_env or {})}
+        for path, limit in limits.items():
+            name = os.path.basename(path).removesuffix(".py")
+            self.script(name, [*PYTHON, path], limit, env)
+
+    # Fuzzing
+
+    def fuzz(self):
+        if not self.wants("clang") and not any(
+                "fuzz" in name for name in self.options.names):
+            return
+        if not os.path.exists("/usr/bin/clang++"):
+            self.tally.skip("clang build and fuzz replays", "no clang++ here")
+            return
+        if not self.build("clang"):
+            return
+        if self.wants("clang"):
+            print("ok    clang: no warnings", flush=True)
+            self.tally.passed += 1
+        self.meson_tests("clang", "fuzz")
+        if self.options.long:
+            self.fuzz_long()
+
+    def fuzz_long(self):
+        seconds = int(os.environ.get("MUSTER_FUZZ_SECONDS", "300"))
+        folder = os.path.join(ROOT, "build", "clang", "tests", "fuzz")
+        for path in sorted(glob.glob(os.path.join(folder, "fuzz_*"))):
+            name = os.path.basename(path)
+            if not os.access(path, os.X_OK) or os.path.isdir(path):
+                continue
+            if not self.wants(name):
+                continue
+            grown = os.path.join(folder, "grown_" + name.removeprefix("fuzz_"))
+            os.makedirs(grown, exist_ok=True)
+            corpus = os.path.join(ROOT, "tests", "fuzz", "corpus",
+                                  name.removeprefix("fuzz_"))
+            argv = [path, f"-max_total_time={seconds}", "-print_final_stats=1",
+                    f"-artifact_prefix={folder}/", grown, corpus]
+            self.timed(f"{name} for {seconds} s",
+                       lambda: self.fuzz_one(name, argv, seconds + 2 * MINUTE))
+
+    def fuzz_one(self, name, argv, limit):
+        step = run(argv, limit, None, name + "-long", show=False)
+        if step.ok:
+            self.tally.passed += 1
+            return
+        print("\n".join(step.output.splitlines()[-60:]), flush=True)
+        print(f"FAIL  {name}: an input is in {os.path.dirname(argv[0])}")
+        self.tally.fail(name)
+
+    # Coverage
+
+    def coverage(self):
+        """Lines of src/ that unit and cluster tests run, in percent."""
+        if not self.build("coverage"):
+            return
+        folder = os.path.join(ROOT, "build", "coverage")
+        for old in glob.glob(folder + "/**/*.gcda", recursive=True):
+            os.unlink(old)
+        shutil.rmtree(COUNTERS, ignore_errors=True)
+        os.makedirs(COUNTERS)
+        os.chmod(COUNTERS, 0o1777)      # pods run as any user
+        self.meson_tests("coverage", "unit")
+        if not self.options.quick:
+            self.cluster("coverage", {"MUSTER_COVERAGE_DIR": COUNTERS})
+        self.merge_counters(folder)
+        argv = ["gcovr", "--root", ROOT, "--filter", "src/", "--print-summary",
+                "--gcov-ignore-parse-errors",
+                "--html-details", "build/coverage/report.html",
+                os.path.join("build", "coverage")]
+        step = run(argv, 10 * MINUTE, None, "gcovr", show=False)
+        m = re.search(r"^lines: ([\d.]+)% \((.*)\)", step.output, re.M)
+        if not m:
+            print(step.output)
+            self.tally.fail("gcovr")
+            return
+        print(f"coverage: {m[1]} % of the lines in src/ ({m[2]}); "
+              "build/coverage/report.html", flush=True)
+
+    def merge_counters(self, folder):
+        """Adds what pods counted to what the unit tests counted."""
+        merged = os.path.join(ROOT, "build", "coverage-merged")
+        for prefix in sorted(glob.glob(COUNTERS + "/*")):
+            counted = prefix + folder
+            if not os.path.isdir(counted):
+                continue
+            shutil.rmtree(merged, ignore_errors=True)
+            step = run(["gcov-tool", "merge", folder, counted, "-o", merged],
+                       5 * MINUTE, None, "gcov-tool", show=False)
+            if not step.ok:
+                print(step.output)
+                self.tally.fail("gcov-tool")
+                return
+            shutil.copytree(merged, folder, dirs_exist_ok=True)
+
+    def everything(self):
+        if self.options.coverage:
+            self.coverage()
+            return
+        unit = not self.options.names or any(
+            "unit" in name for name in self.options.names)
+        if unit and self.build("test"):
+            self.meson_tests("test", "unit")
+        if not self.options.quick:
+            self.fuzz()
+            self.cluster()
+
+
+def no_pods_because():
+    """Why pods cannot be made here, in words; "" where they can."""
+    if os.geteuid() != 0:
+        return "pods from namespaces need root; run scripts/test as root"
+    probe = subprocess.run(
+        ["unshare", "--mount", "--net", "--pid", "--uts", "--ipc", "--fork",
+         "mount", "-t", "tmpfs", "tmpfs", "/mnt"],
+        capture_output=True, text=True, check=False, timeout=20)
+    if probe.returncode != 0:
+        return ("this machine does not allow namespaces: "
+                + (probe.stderr.strip() or f"status {probe.returncode}"))
+    return ""
+
+
+def parse(argv):
+    parser = argparse.ArgumentParser(
+        prog="scripts/test", description="Builds muster and runs its tests.")
+    parser.add_argument("names", nargs="*", help="only what has one of these in"
+                        " its name: unit, unit_job, fuzz_frame, clang, podnet,"
+                        " cluster, test_…")
+    parser.add_argument("--quick", action="store_true", help="unit tests only")
+    parser.add_argument("--long", action="store_true", help="also soaks, floods"
+                        " and fuzzing (MUSTER_FUZZ_SECONDS per target, 300)")
+    parser.add_argument("--coverage", action="store_true", help="unit and"
+                        " cluster tests (--quick: unit tests) in a build that"
+                        " counts lines; prints the percentage for src/")
+    return parser.parse_args(argv)
+
+
+def main(argv):
+    options = parse(argv)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    runner = Runner(options)
+    tally = runner.tally
+    start = time.monotonic()
+    try:
+        runner.everything()
+    except KeyboardInterrupt:
+        tally.fail("interrupted")
+    if not (tally.passed or tally.failed or tally.skips):
+        print(f"no test is called {' or '.join(options.names)}")
+        tally.fail("selection")
+    print("== times")
+    for name, seconds in tally.times:
+        print(f"{seconds:7.1f} s  {name}")
+    print(f"{time.monotonic() - start:7.1f} s  altogether")
+    for name in tally.failures:
+        print(f"failed: {name}")
+    if tally.skips:
+        print(f"{len(tally.skips)} skipped")
+    print(f"{tally.passed} passed, {tally.failed} failed", flush=True)
+    return 1 if tally.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
