@@ -31,7 +31,7 @@ void open_mpi(const MpiSettingsInput& in, MpiSettings& out) {
       {"PRTE_MCA_prte_default_hostfile", in.hostfile},
   };
   out.daemon_env = {{"OMPI_MCA_orte_fork_agent", wrapper},
-                    {"PRTE_MCA_prte_fork_agent", wrapper}};
+                    {"PRTE_MCA_odls_base_exec_agent", wrapper}};
   out.env.insert(out.env.end(), out.daemon_env.begin(), out.daemon_env.end());
   if (in.is_root) {
     for (const char* name :
