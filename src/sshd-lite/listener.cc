@@ -13,7 +13,7 @@ namespace muster {
 
 namespace {
 
-constexpr int kBacklog = 1024;
+constexpr int kBacklog = 4096;  // the kernel takes at most somaxconn
 constexpr unsigned kUserTimeoutMs = 20000;
 
 struct Endpoint {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes the server's listening socket and tunes accepted ones: backlog 1024
+// Makes the server's listening socket and tunes accepted ones: backlog 4096
 // (libssh's own is 10), close-on-exec, no Nagle, dead peers noticed in 20 s.
 // Refuses to guess: a port in use or a privileged one is one clear sentence.
 #pragma once

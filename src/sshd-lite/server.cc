@@ -154,19 +154,6 @@ std::list<Server::Child>::iterator Server::find_victim(bool keys_agreed) {
   });
 }
 
-// What children have said and this loop has not read yet: one of them may have
-// logged in. Twice, for "the keys are agreed" may stand in front.
-void Server::hear_waiting() {
-  std::vector<ConnectionId> waiting;
-  for (const Child& child : children_) {
-    if (!child.authenticated) waiting.push_back(child.id);
-  }
-  for (const ConnectionId id : waiting) {
-    read_link(id);
-    read_link(id);
-  }
-}
-
 // A flood must not keep the launcher out: someone gives way, first those that
 // have got nowhere. The connection stays open unserved. False: those inside
 // have only just come.
@@ -175,10 +162,17 @@ bool Server::make_room() {
       std::count_if(children_.begin(), children_.end(),
                     [](const Child& child) { return !child.authenticated; }));
   if (waiting < options_.max_unauthenticated) return true;
-  hear_waiting();
-  auto victim = find_victim(false);
-  if (victim == children_.end()) victim = find_victim(true);
-  if (victim == children_.end()) return false;
+  auto victim = children_.end();
+  for (bool settled = false; !settled;) {
+    victim = find_victim(false);
+    if (victim == children_.end()) victim = find_victim(true);
+    if (victim == children_.end()) return false;
+    // It may have said what this loop has not read yet, as that it is in.
+    const bool agreed = victim->keys_agreed;
+    read_link(victim->id);
+    read_link(victim->id);
+    settled = !victim->authenticated && victim->keys_agreed == agreed;
+  }
   audit_.write_limited(record("gave-way", *victim), Clock::now());
   ::kill(victim->pid, SIGKILL);
   reaper_.forget(victim->pid);

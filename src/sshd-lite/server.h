@@ -96,7 +96,6 @@ class Server {
   void accept_all();
   void start_child(UniqueFd socket, std::string peer);
   bool may_start(const std::string& peer);
-  void hear_waiting();
   bool make_room();
   std::list<Child>::iterator find_victim(bool keys_agreed);
   void serve(UniqueFd socket, std::string peer);
