@@ -13,6 +13,7 @@ namespace {
 struct State {
   Options options;
   std::shared_ptr<spdlog::logger> logger;
+  std::function<void(std::string)> sink;
 };
 
 // The only process-wide state of the log; created on first use.
@@ -23,7 +24,7 @@ State& state() {
     logger->set_pattern("%v");
     logger->set_level(spdlog::level::trace);
     logger->flush_on(spdlog::level::trace);
-    return State{{}, std::move(logger)};
+    return State{{}, std::move(logger), {}};
   }();
   return instance;
 }
@@ -41,6 +42,10 @@ const char* level_name(Level level) {
 }  // namespace
 
 void configure(const Options& options) { state().options = options; }
+
+void redirect(std::function<void(std::string)> sink) {
+  state().sink = std::move(sink);
+}
 
 bool enabled(Level level) { return level >= state().options.level; }
 
@@ -69,7 +74,11 @@ void write(Level level, std::string_view text) {
     if (level == Level::kDebug) line += "debug: ";
     line += text;
   }
-  state().logger->log(spdlog::level::info, line);
+  if (state().sink) {
+    state().sink(line + "\n");
+  } else {
+    state().logger->log(spdlog::level::info, line);
+  }
 }
 
 }  // namespace muster::log

@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -21,6 +22,9 @@ struct Options {
 };
 
 void configure(const Options& options);
+// Where finished lines go instead of stderr; empty: stderr again. For a
+// process whose loop must not wait for a slow reader of its stderr.
+void redirect(std::function<void(std::string line)> sink);
 void write(Level level, std::string_view text);
 bool enabled(Level level);
 

@@ -141,7 +141,7 @@ void set_index(Job& job, PodState& pod) {
                             : "the scan of this version does not end at an "
                               "address that this pod can use",
                         evidence(pod),
-                        Confidence::kLikely,
+                        FabricConfidence::kLikely,
                         kSource};
   setting.alone = version < kGidScan ? "index 0" : "scan";
   setting.rejected = {"one index for all pods: tables differ between pods",
@@ -163,7 +163,7 @@ void set_family(Job& job, PodState& pod) {
                         "the RoCE ports have IPv6 addresses only, and NCCL "
                         "looks for IPv4",
                         evidence(pod),
-                        Confidence::kLikely,
+                        FabricConfidence::kLikely,
                         kSource};
   setting.alone = "AF_INET: index 0 stays";
   setting.rejected = {
@@ -220,7 +220,7 @@ void set_range(Job& job) {
           "ports have addresses in several networks and NCCL takes the first; "
           "this network is common to all",
           evidence(pod),
-          Confidence::kLikely,
+          FabricConfidence::kLikely,
           kSource};
       setting.alone = "first RoCE v2 address of each port";
       setting.rejected = {"an index: not the same in all pods"};

@@ -67,7 +67,7 @@ void set_p2p_and_nvls(Job& job) {
                  "0",
                  "the multicast probe fails on a machine with NVSwitch",
                  "in " + pod->plan.name,
-                 Confidence::kProven,
+                 FabricConfidence::kProven,
                  "NCCL guide, NCCL_NVLS_ENABLE",
                  "NVLS, and an error or hang",
                  {"NCCL_CUMEM_ENABLE=0: takes more away than needed"}});
@@ -85,7 +85,7 @@ void set_p2p_and_nvls(Job& job) {
               ? "a copy between GPUs gives wrong bytes or hangs"
               : "RTX 40 cards need driver 550.40.07 for peer to peer",
           "in " + pod.plan.name + ", driver " + pod.facts->gpu_driver,
-          wrong_copy != nullptr ? Confidence::kProven : Confidence::kLikely,
+          wrong_copy != nullptr ? FabricConfidence::kProven : FabricConfidence::kLikely,
           "huggingface/accelerate utils/environment.py",
           "P2P",
           {"NCCL_IB_DISABLE=1: RDMA has no part in this"}});
@@ -102,7 +102,7 @@ void set_cumem_and_mnnvl(Job& job) {
                  "cuMem host memory does not work in the container, and NCCL "
                  "falls back by itself only since 2.26.5",
                  "cuMem host probe",
-                 Confidence::kProven,
+                 FabricConfidence::kProven,
                  "NCCL 2.24 and 2.26.5 release notes",
                  "an error at start",
                  {"NCCL_CUMEM_ENABLE=0: also switches NVLS off"}});
@@ -119,7 +119,7 @@ void set_cumem_and_mnnvl(Job& job) {
                "there is no IMEX channel in the pod, and NCCL since 2.27 "
                "stops when multi-node NVLink fails",
                "/dev/nvidia-caps-imex-channels in " + pod->plan.name,
-               Confidence::kLikely,
+               FabricConfidence::kLikely,
                "NCCL 2.27 release notes",
                "an error at start",
                {}});
@@ -174,7 +174,7 @@ void check_gdr(Job& job, PodState& pod) {
              "the machine shows a flat PCI topology, for which NCCL switches "
              "GPUDirect RDMA off, but a GPUDirect write worked",
              "all GPU-adapter paths are PHB or SYS",
-             Confidence::kProven,
+             FabricConfidence::kProven,
              "NCCL src/graph/paths.cc; Azure/aks-rdma-infiniband#36",
              "no GPUDirect RDMA",
              {"unset: data would go through host memory"}});
@@ -231,7 +231,7 @@ void set_gpu(Job& job) {
                "0",
                "adapters of different rails do not reach each other",
                "reachability test",
-               Confidence::kProven,
+               FabricConfidence::kProven,
                "NVIDIA/nccl#2345",
                "2: crosses rails where it seems better",
                {}});

@@ -55,7 +55,7 @@ void set(Job& job, PodState& pod, const char* library, const char* name,
       std::move(value),
       reason,
       job.transport == Transport::kTcp ? pod.primary.reason : pod.list_reason,
-      Confidence::kLikely,
+      FabricConfidence::kLikely,
       source};
   setting.alone = "its own choice among all devices";
   propose(job, pod, setting);

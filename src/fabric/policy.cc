@@ -144,13 +144,13 @@ std::map<std::string, std::string> PodPlan::env() const {
   return out;
 }
 
-std::string_view confidence_name(Confidence confidence) {
+std::string_view confidence_name(FabricConfidence confidence) {
   switch (confidence) {
-    case Confidence::kProven:
+    case FabricConfidence::kProven:
       return "proven";
-    case Confidence::kLikely:
+    case FabricConfidence::kLikely:
       return "likely";
-    case Confidence::kGuess:
+    case FabricConfidence::kGuess:
       return "guess";
   }
   return "";

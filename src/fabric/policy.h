@@ -18,7 +18,7 @@
 
 namespace muster {
 
-enum class Confidence { kProven, kLikely, kGuess };
+enum class FabricConfidence { kProven, kLikely, kGuess };
 
 struct FabricSetting {
   std::string library;  // NCCL, UCX, Open MPI, libfabric, MPICH, Intel MPI
@@ -26,7 +26,7 @@ struct FabricSetting {
   std::string value;
   std::string reason;
   std::string evidence;  // what was seen, and where
-  Confidence confidence = Confidence::kLikely;
+  FabricConfidence confidence = FabricConfidence::kLikely;
   std::string source;  // of the rule
   std::string alone;   // what the library would have done by itself
   std::vector<std::string> rejected;  // losing alternatives, each with why
@@ -79,7 +79,7 @@ struct FabricPlan {
   std::vector<std::string> mpirun_args;  // what an mpirun line would need
 };
 
-std::string_view confidence_name(Confidence confidence);
+std::string_view confidence_name(FabricConfidence confidence);
 std::string_view verdict_name(FabricVerdict verdict);
 
 FabricPlan plan_fabric(const std::vector<PodFabric>& pods,

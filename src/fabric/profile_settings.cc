@@ -71,7 +71,7 @@ void set_rl(Job& job) {
   for (PodState& pod : job.pods) {
     FabricSetting off{"NCCL",   "NCCL_IB_DISABLE",
                       "1",      "profile rl switches InfiniBand and RoCE off",
-                      "",       Confidence::kProven,
+                      "",       FabricConfidence::kProven,
                       kRlSource};
     off.alone = std::string(transport_name(job.transport));
     propose(job, pod, off);

@@ -36,7 +36,7 @@ void set_site_values(Job& job) {
       for (PodState& pod : job.pods) {
         FabricSetting setting{"site",       value.name,
                               value.value,  "the site's administrators say so",
-                              value.origin, Confidence::kLikely,
+                              value.origin, FabricConfidence::kLikely,
                               "site file"};
         propose(job, pod, setting);
       }

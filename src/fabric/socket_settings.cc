@@ -57,7 +57,7 @@ void set_sockets(Job& job) {
                           "=" + pod.primary.name,
                           reason_for(pod, own.front()),
                           pod.primary.reason,
-                          Confidence::kLikely,
+                          FabricConfidence::kLikely,
                           "NCCL src/misc/socket.cc"};
     setting.alone = join(own, ", ");
     setting.rejected = {"^docker0 and the like: such a list lets lo back in",

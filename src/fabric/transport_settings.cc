@@ -43,7 +43,7 @@ void set_tcp(Job& job, PodState& pod) {
                             : "not every pod has RDMA, and NCCL processes that "
                               "chose different networks hang",
                         pod.absent,
-                        Confidence::kProven,
+                        FabricConfidence::kProven,
                         kNetSource};
   setting.alone = pod.offers.empty() ? "Socket, found out in each process"
                                      : "RDMA in this pod";
@@ -71,7 +71,7 @@ void pin_rdma(Job& job, PodState& pod) {
                         name,
                         "profile rdma: with it a fallback to TCP is an error",
                         "",
-                        Confidence::kProven,
+                        FabricConfidence::kProven,
                         "NCCL guide, NCCL_NET"};
   setting.alone = "the same network, or TCP without a word";
   propose(job, pod, setting);
@@ -89,7 +89,7 @@ void set_list(Job& job, PodState& pod) {
                         "=" + join(names, ","),
                         pod.list_reason,
                         std::to_string(names.size()) + " ports chosen",
-                        Confidence::kLikely,
+                        FabricConfidence::kLikely,
                         "NCCL net_ib/init.cc: takes every active port"};
   setting.alone = "every active InfiniBand or Ethernet port";
   setting.rejected = {"a prefix such as mlx5_1: it also means mlx5_10",
@@ -117,7 +117,7 @@ void choose_plugin(Job& job, PodState& pod) {
                           "NCCL loads libnccl-net.so by itself, and the plugin "
                           "for this network has another name",
                           ofi->plugin->name,
-                          Confidence::kLikely,
+                          FabricConfidence::kLikely,
                           "NCCL guide, NCCL_NET_PLUGIN"};
     setting.alone = "no plugin, hence TCP";
     propose(job, pod, setting);
@@ -136,7 +136,7 @@ void choose_plugin(Job& job, PodState& pod) {
                         "the plugin in the image (" + loaded->plugin->name +
                             ") is for another network and would come first",
                         loaded->plugin->network,
-                        Confidence::kLikely,
+                        FabricConfidence::kLikely,
                         "NCCL guide, NCCL_NET_PLUGIN"};
   setting.alone = "the plugin, before its own InfiniBand code";
   propose(job, pod, setting);

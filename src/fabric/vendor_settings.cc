@@ -77,7 +77,7 @@ FabricSetting policy(const char* library, const char* name, std::string value,
                         "published by the vendor of this machine: policy that "
                         "cannot be detected",
                         std::move(evidence),
-                        Confidence::kLikely,
+                        FabricConfidence::kLikely,
                         source};
   setting.alone = "its default";
   return setting;
@@ -166,7 +166,7 @@ void set_bonds(Job& job, PodState& pod) {
                         "the adapters are bonds of two ports, and one queue "
                         "pair uses one port only",
                         "device name or LAG flag",
-                        Confidence::kGuess,
+                        FabricConfidence::kGuess,
                         "NCCL guide, NCCL_IB_QPS_PER_CONNECTION"};
   setting.alone = "1";
   propose(job, pod, setting);

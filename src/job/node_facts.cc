@@ -63,6 +63,7 @@ void visit(Visitor& visitor, Is<NodeFacts> auto& facts) {
   visitor.field("muster_version", facts.muster_version);
   visitor.objects("interfaces", facts.interfaces, nested);
   visitor.field("environment", facts.environment);
+  visitor.field("fabric", facts.fabric);
 }
 
 }  // namespace

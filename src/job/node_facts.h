@@ -57,6 +57,7 @@ struct NodeFacts {
   std::string muster_version;
   std::vector<NetInterface> interfaces;
   std::map<std::string, std::string> environment;  // of the worker's pid 1
+  std::string fabric;  // network and GPUs: docs/facts-schema.md, as JSON text
 };
 
 std::string to_json(const NodeFacts& facts);

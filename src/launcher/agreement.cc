@@ -130,6 +130,46 @@ void merge_env(const AgreementInput& in, Agreement& out) {
   if (!out.env.empty()) take_findings(out, out.env.back().findings);
 }
 
+Environment visible(const EnvMerge& merge, const AgreementInput& in) {
+  Environment env;
+  for (const EnvDecision& decision : merge.decisions) {
+    env.emplace_back(decision.name, decision.value);
+  }
+  const auto add = [&env](const std::vector<EnvRequest>& requests) {
+    for (const EnvRequest& request : requests) {
+      if (request.value) set_env(env, request.name, *request.value);
+    }
+  };
+  if (in.discovery->line) {
+    add(in.discovery->line->env);
+    for (const MpirunApp& app : in.discovery->line->apps) add(app.env);
+  }
+  return env;
+}
+
+// Network settings for the nodes that run ranks.
+Status choose_fabric(const AgreementInput& in, Agreement& out) {
+  if (in.options->local) return {};
+  std::vector<FabricPod> pods;
+  for (const uint16_t node : in.node_of_host) {
+    const NodeSpec& spec = in.nodes[node];
+    pods.push_back({spec.host, spec.facts.fabric, spec.peer_address,
+                    spec.facts.mpi.family, spec.facts.mpi.version,
+                    visible(out.env[node], in)});
+  }
+  auto fabric = plan_job_fabric(pods, in.options->profile, in.site_text,
+                                in.site_path);
+  if (!fabric) return fail(fabric.error());
+  out.fabric = std::move(*fabric);
+  for (size_t i = 0; i < pods.size(); ++i) {
+    for (const auto& [name, value] : out.fabric.env[i]) {
+      set_env(out.env[in.node_of_host[i]].to_set, name, value);
+    }
+  }
+  take_findings(out, out.fabric.findings);
+  return {};
+}
+
 void choose_bootstrap(const AgreementInput& in, Agreement& out) {
   const LaunchOptions& options = *in.options;
   const bool has_mpirun = !in.discovery->mpirun.empty();
@@ -256,6 +296,9 @@ Result<Agreement> agree(const AgreementInput& input) {
   auto spec = job_spec(input);
   if (!spec) return fail(spec.error());
   merge_env(input, out);
+  if (auto chosen = choose_fabric(input, out); !chosen) {
+    return fail(chosen.error());
+  }
   choose_bootstrap(input, out);
   if (input.options->once) {
     out.bootstrap = Bootstrap::kMpirun;

@@ -17,6 +17,7 @@
 #include "job/skew.h"
 #include "job/slots.h"
 #include "launcher/discovery.h"
+#include "launcher/job_fabric.h"
 #include "launcher/mpi_settings.h"
 #include "launcher/options.h"
 
@@ -25,6 +26,7 @@ namespace muster {
 struct NodeSpec {
   std::string host;
   NodeFacts facts;
+  std::string peer_address;  // under which the launcher reaches it
 };
 
 struct AgreementInput {
@@ -37,6 +39,8 @@ struct AgreementInput {
   std::string agent;
   std::string run_directory;  // for the hostfile and the relay's socket
   std::string interface;      // of this pod, towards the workers
+  std::string site_text;      // fabric site file; empty: none
+  std::string site_path;
 };
 
 struct Agreement {
@@ -49,6 +53,7 @@ struct Agreement {
   std::vector<EnvMerge> env;  // by fleet node
   std::vector<std::vector<std::string>> unset;
   std::vector<Finding> findings;
+  JobFabric fabric;  // its variables are in env already
   // mpirun only:
   std::vector<std::string> words;
   std::vector<std::string> dropped;

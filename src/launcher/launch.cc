@@ -33,6 +33,7 @@ constexpr Milliseconds kProbeDeadline{12'000};
 constexpr Milliseconds kListenDeadline{5'000};
 constexpr Milliseconds kLeaveDeadline{3'000};
 constexpr Milliseconds kDrainLimit{30'000};
+constexpr Milliseconds kLastWords{5'000};
 constexpr size_t kMemorySamples = 8;
 
 std::string login_name(const LaunchOptions& options) {
@@ -55,7 +56,11 @@ Launch::Launch(Loop& loop, LaunchOptions options, Discovery discovery)
                [this](const signalfd_siginfo& info) { on_signal(info); }),
       leave_timer_(loop) {}
 
-Launch::~Launch() = default;
+Launch::~Launch() {
+  if (!output_) return;
+  output_->drain(kLastWords);
+  log::redirect({});
+}
 
 void Launch::start() {
   if (auto prepared = prepare(); !prepared) {
@@ -82,6 +87,15 @@ Status Launch::prepare() {
         fleet_->send(key.node, wire::FrameType::kOutputCredit, key.id,
                      wire::u32_payload(bytes), stream);
       });
+  if (options_.mask) {
+    auto masker = make_masker(options_, discovery_.env);
+    if (!masker) return muster::fail(masker.error());
+    output_->set_masker(std::move(*masker));
+  }
+  // From here on a stderr that nobody reads cannot hold up the loop.
+  log::redirect([this](std::string line) {
+    output_->own_line(std::move(line));
+  });
   return {};
 }
 
@@ -212,13 +226,24 @@ void Launch::agree_on_plan(const Survey::Answers& answers) {
   input.agent = agent_;
   input.run_directory = directory_.path();
   for (size_t i = 0; i < facts_.size(); ++i) {
+    const WorkerDialer& dialer = fleet_->dialer(static_cast<uint16_t>(i));
+    const AgentLink* link = dialer.link();
     input.nodes.push_back(
-        {fleet_->dialer(static_cast<uint16_t>(i)).host(), facts_[i]});
-    const AgentLink* link = fleet_->dialer(static_cast<uint16_t>(i)).link();
+        {dialer.host(), facts_[i],
+         link != nullptr ? link->transport().peer_address() : ""});
     if (input.interface.empty() && link != nullptr) {
       input.interface =
           interface_of(facts_[0], link->transport().local_address());
     }
+  }
+  if (!options_.site_file.empty()) {
+    const auto site = read_file(options_.site_file, 1 << 16);
+    if (!site) {
+      fail(site.error());
+      return;
+    }
+    input.site_text = *site;
+    input.site_path = options_.site_file;
   }
   auto agreement = agree(input);
   if (!agreement) {
@@ -228,6 +253,9 @@ void Launch::agree_on_plan(const Survey::Answers& answers) {
   agreement_ = std::move(*agreement);
   findings_.insert(findings_.end(), agreement_.findings.begin(),
                    agreement_.findings.end());
+  if (!agreement_.fabric.summary.empty()) {
+    log::info("network: {}", agreement_.fabric.summary);
+  }
   for (const Finding& finding : findings_) {
     log::warn("{}{}", finding.text,
               finding.remedy.empty() ? "" : ". " + finding.remedy);
@@ -512,7 +540,7 @@ Evidence Launch::evidence() const {
     add_run(*run_, *output_, job);
     out.ranks = rank_evidence(*run_, *output_, agreement_.expected_ranks);
     if (run_->stop_cause() == StopCause::kPlacement) {
-      out.findings.push_back({Severity::kError, "wrong_placement",
+      out.findings.push_back({Severity::kError, "world_size_mismatch",
                               run_->stop_reason(), "", ""});
     }
     if (run_->stop_cause() == StopCause::kBackendFailed) {

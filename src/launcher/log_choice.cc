@@ -9,6 +9,7 @@
 
 #include "base/fd.h"
 #include "base/log.h"
+#include "base/text.h"
 
 namespace muster {
 
@@ -44,7 +45,38 @@ OutputOptions choose_output(const LaunchOptions& options) {
   out.color = out.format == LogFormat::kText &&
               ::isatty(STDOUT_FILENO) == 1 && ::getenv("NO_COLOR") == nullptr;
   out.directory = options.log_directory;
+  out.drop = options.log_drop;
+  if (const auto level = parse_level(options.rank_level)) out.level = *level;
+  if (const auto ranks = parse_rank_set(options.log_ranks)) out.ranks = *ranks;
   return out;
+}
+
+Result<std::set<int>> parse_rank_set(const std::string& text) {
+  std::set<int> out;
+  if (text.empty()) return out;
+  for (const auto part : split(text, ',')) {
+    const auto ends = split(part, '-');
+    const auto first = parse_integer(ends[0]);
+    const auto last = ends.size() == 2 ? parse_integer(ends[1]) : first;
+    if (ends.size() > 2 || !first || !last || *first < 0 || *last < *first ||
+        *last >= kMaxRanks) {
+      return fail(Error{"usage", "bad value of --log-ranks",
+                        "'" + std::string(part) + "' is no rank or range", {},
+                        "As in --log-ranks 0-3,8."});
+    }
+    for (int64_t rank = *first; rank <= *last; ++rank) {
+      out.insert(static_cast<int>(rank));
+    }
+  }
+  return out;
+}
+
+Result<Masker> make_masker(const LaunchOptions& options,
+                           const Environment& env) {
+  MaskOptions mask;
+  mask.environment = env;
+  mask.patterns = options.mask_patterns;
+  return Masker::create(mask);
 }
 
 void configure_log(const LaunchOptions& options, const std::string& host) {

@@ -13,6 +13,13 @@ namespace muster {
 // prints, tagged where stdout is the container's own log; else JSON records.
 OutputOptions choose_output(const LaunchOptions& options);
 
+// "0-3,8". Error code "usage".
+Result<std::set<int>> parse_rank_set(const std::string& text);
+
+// What hides secrets of this launch. Error code "usage": a pattern is wrong.
+Result<Masker> make_masker(const LaunchOptions& options,
+                           const Environment& env);
+
 // Level and form of muster's own messages.
 void configure_log(const LaunchOptions& options, const std::string& host);
 

@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "base/text.h"
+#include "launcher/log_choice.h"
 
 namespace muster {
 
@@ -27,6 +28,7 @@ struct RawOptions {
   std::string silence;
   std::string grace;
   std::string output = "text";
+  std::string overflow = "block";
   int np = 0;
 };
 
@@ -74,6 +76,9 @@ void add_start(CLI::App& app, LaunchOptions& o, RawOptions& raw) {
   app.add_option("--profile", o.profile, "network profile: auto, tcp, rdma, "
                                          "rl (ppo, grpo, gapo)")
       ->envname("MUSTER_PROFILE");
+  app.add_option("--site", o.site_file,
+                 "values of the network that nobody can detect")
+      ->envname("MUSTER_FABRIC_SITE");
   app.add_flag("--allow-skew", o.allow_skew,
                "start although the pods' software differs");
   app.add_flag("!--no-prove", o.prove, "skip the reachability check");
@@ -115,6 +120,20 @@ void add_output(CLI::App& app, LaunchOptions& o, RawOptions& raw) {
   app.add_option("--log-level", o.log_level, "debug, info, warn, error")
       ->check(CLI::IsMember({"debug", "info", "warn", "error"}))
       ->envname("MUSTER_LOG_LEVEL");
+  app.add_option("--rank-level", o.rank_level,
+                 "least level of ranks' lines on stdout")
+      ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error"}))
+      ->envname("MUSTER_RANK_LEVEL");
+  app.add_option("--log-ranks", o.log_ranks, "ranks on stdout, as 0-3,8")
+      ->envname("MUSTER_LOG_RANKS");
+  app.add_option("--log-overflow", raw.overflow,
+                 "a reader of stdout too slow: block (ranks wait) or drop")
+      ->check(CLI::IsMember({"block", "drop"}))
+      ->envname("MUSTER_LOG_OVERFLOW");
+  app.add_flag("!--no-mask", o.mask, "do not hide secrets in ranks' lines");
+  app.add_option("--mask", o.mask_patterns, "hide also what this RE2 matches")
+      ->take_all()
+      ->allow_extra_args(false);
   app.add_option("--report-json", o.report_json, "write the report there")
       ->envname("MUSTER_REPORT_JSON");
   app.add_option("--termination-log", o.termination_log,
@@ -170,6 +189,7 @@ Status check(const RawOptions& raw, LaunchOptions& o) {
                  : raw.stdin_mode == "none" ? StdinMode::kNone
                                             : StdinMode::kRankZero;
   o.json = raw.output == "json";
+  o.log_drop = raw.overflow == "drop";
   for (const std::string& word : raw.env) {
     const size_t equals = word.find('=');
     EnvRequest request{word.substr(0, equals), {}};
@@ -179,6 +199,9 @@ Status check(const RawOptions& raw, LaunchOptions& o) {
                         {}, "Write -x NAME or -x NAME=VALUE."});
     }
     o.env.push_back(std::move(request));
+  }
+  if (auto ranks = parse_rank_set(o.log_ranks); !ranks) {
+    return fail(ranks.error());
   }
   if (raw.transport.starts_with("exec:")) {
     for (const auto word : split_words(

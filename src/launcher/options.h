@@ -43,6 +43,7 @@ struct LaunchOptions {
   int ssh_port = 0;  // 0: found out
   std::string ssh_user;
   std::string profile = "auto";
+  std::string site_file;  // of the fabric; docs/fabric.md
 
   Timeouts timeouts;
   bool allow_skew = false;
@@ -54,7 +55,12 @@ struct LaunchOptions {
   StdinMode stdin_mode = StdinMode::kRankZero;
   std::string log_format = "auto";  // auto, text, plain, json
   std::string log_directory;
-  std::string log_level = "info";
+  std::string log_level = "info";  // of muster's own messages
+  std::string rank_level = "trace";  // least level of ranks' lines
+  std::string log_ranks;             // "0-3,8"; empty: all
+  bool log_drop = false;             // --log-overflow drop
+  bool mask = true;
+  std::vector<std::string> mask_patterns;
   std::string report_json;
   std::string termination_log = "/dev/termination-log";
 };

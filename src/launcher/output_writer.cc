@@ -18,6 +18,8 @@ struct OutputWriter::Shared {
   bool writing = false;
   bool stop = false;
   uint64_t dropped = 0;
+  size_t waiting = 0;
+  Clock::time_point moved = Clock::now();  // last progress, or start of waiting
   std::set<int> broken;
   Loop* loop;  // null once the owner is gone
   std::function<void(int, int)> failed;
@@ -49,6 +51,8 @@ void OutputWriter::write(int fd, std::string bytes,
                          std::function<void()> done) {
   {
     const std::lock_guard lock(shared_->mutex);
+    if (shared_->waiting == 0) shared_->moved = Clock::now();
+    shared_->waiting += bytes.size();
     shared_->queue.push_back({fd, std::move(bytes), std::move(done)});
   }
   shared_->changed.notify_all();
@@ -59,6 +63,18 @@ bool OutputWriter::drain(Milliseconds limit) {
   return shared_->changed.wait_for(lock, limit, [this] {
     return shared_->queue.empty() && !shared_->writing;
   });
+}
+
+size_t OutputWriter::waiting_bytes() const {
+  const std::lock_guard lock(shared_->mutex);
+  return shared_->waiting;
+}
+
+Milliseconds OutputWriter::stalled() const {
+  const std::lock_guard lock(shared_->mutex);
+  if (shared_->waiting == 0) return Milliseconds{0};
+  return std::chrono::duration_cast<Milliseconds>(Clock::now() -
+                                                  shared_->moved);
 }
 
 uint64_t OutputWriter::dropped_bytes() const {
@@ -104,6 +120,8 @@ void OutputWriter::run(std::shared_ptr<Shared> shared) {
         broken ? EPIPE : write_fully(item.fd, item.bytes, written);
     lock.lock();
     shared->writing = false;
+    shared->waiting -= item.bytes.size();
+    shared->moved = Clock::now();
     if (error != 0) shared->dropped += item.bytes.size() - written;
     if (error != 0 && !broken) {
       shared->broken.insert(item.fd);

@@ -32,6 +32,10 @@ class OutputWriter {
   // Waits until everything queued is written, at most `limit`; false if not.
   bool drain(Milliseconds limit);
   [[nodiscard]] uint64_t dropped_bytes() const;
+  // Bytes given to write() that have not left yet.
+  [[nodiscard]] size_t waiting_bytes() const;
+  // How long the reader has taken nothing of what waits; 0: nothing waits.
+  [[nodiscard]] Milliseconds stalled() const;
 
  private:
   struct Item {

@@ -87,6 +87,15 @@ std::string plan_text(const Agreement& agreement, const Discovery& discovery,
   for (const auto& dropped : agreement.dropped) {
     line("replaced   " + dropped);
   }
+  if (!agreement.fabric.summary.empty()) {
+    line("network    " + agreement.fabric.summary);
+  }
+  for (const std::string& reason : agreement.fabric.reasons) {
+    line("set        " + reason);
+  }
+  for (const std::string& kept : agreement.fabric.kept) {
+    line("kept       " + kept);
+  }
   for (const Finding& finding : agreement.findings) {
     line("note       " + finding.text +
          (finding.remedy.empty() ? "" : ". " + finding.remedy));
@@ -117,6 +126,9 @@ std::string plan_json(const Agreement& agreement, const Discovery& discovery,
                             {"ranks", node.ranks},
                             {"launcher", node.is_launcher}});
   }
+  out["network"] = {{"summary", agreement.fabric.summary},
+                    {"set", agreement.fabric.reasons},
+                    {"kept", agreement.fabric.kept}};
   out["words"] = agreement.words;
   out["replaced"] = agreement.dropped;
   out["findings"] = Json::array();

@@ -2,7 +2,6 @@
 #include "launcher/rank_output.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,13 +10,17 @@
 #include <deque>
 
 #include "base/log.h"
+#include "base/text.h"
+#include "logs/progress_bar.h"
 
 namespace muster {
 
 namespace {
 
-// A line without an end is held back up to here, then written as if it ended.
-constexpr size_t kMaxHeld = 256 << 10;
+// With --log-overflow drop: what may wait for a slow reader of stdout.
+constexpr size_t kMaxWaiting = 4 << 20;
+constexpr Milliseconds kReaderCheck{1'000};
+constexpr Milliseconds kStallWorthTelling{3'000};
 constexpr size_t kTailLines = 12;
 constexpr size_t kTailLineLength = 400;
 
@@ -26,12 +29,13 @@ constexpr size_t kTailLineLength = 400;
 struct RankOutput::Stream {
   uint8_t flag = 0;
   std::string_view name;
-  std::string held;    // an incomplete line
   std::string ready;   // formatted, for stdout or stderr
   std::string raw;     // for the per-rank file
   uint64_t sequence = 0;
   int64_t time_ns = 0;
   std::deque<LineEvidence> tail;
+  MaskState mask;
+  std::unique_ptr<ProgressBar> splitter;
 };
 
 struct RankOutput::Process {
@@ -47,10 +51,9 @@ RankOutput::RankOutput(Loop& loop, OutputOptions options,
     : options_(std::move(options)),
       give_credit_(std::move(give_credit)),
       stdio_(loop, [this](int fd, int error) { write_failed(fd, error); }),
-      files_(loop, [this](int fd, int error) { write_failed(fd, error); }) {
-  if (!options_.directory.empty()) {
-    ::mkdir(options_.directory.c_str(), 0777);
-  }
+      files_(loop, [this](int fd, int error) { write_failed(fd, error); }),
+      reader_timer_(loop) {
+  reader_timer_.start(kReaderCheck, [this] { watch_reader(); });
 }
 
 RankOutput::~RankOutput() = default;
@@ -65,6 +68,10 @@ void RankOutput::add_process(ProcessKey key, int rank, std::string source,
   process->out.name = "stdout";
   process->err.flag = wire::kStderr;
   process->err.name = "stderr";
+  for (Stream* stream : {&process->out, &process->err}) {
+    stream->splitter = std::make_unique<ProgressBar>(
+        std::chrono::nanoseconds(options_.progress_interval).count());
+  }
   processes_[key] = std::move(process);
 }
 
@@ -76,37 +83,23 @@ void RankOutput::frame(ProcessKey key, const wire::Frame& frame) {
   Stream& stream =
       (frame.flags & wire::kStreamMask) == wire::kStderr ? process.err
                                                          : process.out;
-  std::string_view bytes = output->bytes;
   stream.time_ns = output->time_ns;
-  for (;;) {
-    const size_t end = bytes.find('\n');
-    if (end == std::string_view::npos) break;
-    if (stream.held.empty()) {
-      take_line(process, stream, bytes.substr(0, end));
-    } else {
-      stream.held.append(bytes.substr(0, end));
-      take_line(process, stream, stream.held);
-      stream.held.clear();
-    }
-    bytes.remove_prefix(end + 1);
-  }
-  stream.held.append(bytes);
-  const bool ended = (frame.flags & wire::kEnd) != 0;
-  if (!stream.held.empty() && (ended || stream.held.size() > kMaxHeld)) {
-    take_line(process, stream, stream.held);
-    stream.held.clear();
-  }
+  const auto sink = [&](const ProgressBar::Piece& piece) {
+    take_line(process, stream, piece.text, piece.progress);
+  };
+  stream.splitter->feed(output->bytes, output->time_ns, sink);
+  if ((frame.flags & wire::kEnd) != 0) stream.splitter->finish(sink);
   hand_over(key, process, stream, static_cast<uint32_t>(output->bytes.size()));
 }
 
 void RankOutput::take_line(Process& process, Stream& stream,
-                           std::string_view line) {
+                           std::string_view line, bool progress) {
   ++lines_;
   ++stream.sequence;
-  const LineOrigin origin{process.rank, process.source, process.host,
-                          stream.name, options_.color};
-  append_record(stream.ready, options_.format, origin, stream.time_ns,
-                stream.sequence, line);
+  if (masker_) {
+    scratch_.assign(line);
+    if (masker_->mask(scratch_, stream.mask)) line = scratch_;
+  }
   if (!options_.directory.empty()) {
     stream.raw.append(line);
     stream.raw += '\n';
@@ -114,6 +107,47 @@ void RankOutput::take_line(Process& process, Stream& stream,
   stream.tail.push_back({stream.time_ns, stream.flag == wire::kStderr,
                          std::string(line.substr(0, kTailLineLength))});
   if (stream.tail.size() > kTailLines) stream.tail.pop_front();
+  const LogLevel level = detect_level(line).value_or(LogLevel::kInfo);
+  if (level < options_.level ||
+      (!options_.ranks.empty() && options_.ranks.count(process.rank) == 0)) {
+    return;
+  }
+  LineOrigin origin;
+  origin.rank = process.rank;
+  origin.source = process.source;
+  origin.host = process.host;
+  origin.stream = stream.name;
+  origin.level = to_text(level);
+  origin.progress = progress;
+  origin.color = options_.color;
+  append_record(stream.ready, options_.format, origin, stream.time_ns,
+                stream.sequence, line);
+}
+
+void RankOutput::own_line(std::string line) {
+  stdio_.write(STDERR_FILENO, std::move(line), {});
+}
+
+// Says once that the reader of stdout holds up the ranks, and once for how
+// long it did.
+void RankOutput::watch_reader() {
+  const Milliseconds stalled = stdio_.stalled();
+  if (stalled > kStallWorthTelling) {
+    if (longest_stall_.count() == 0) {
+      log::warn("log_stalled: nobody has read stdout for {}{}",
+                human_duration_ms(stalled.count()),
+                options_.drop ? "" : "; ranks that print are held");
+    }
+    longest_stall_ = stalled;
+  } else if (longest_stall_.count() > 0) {
+    log::warn("log_stalled: stdout was not read for {}{}",
+              human_duration_ms(longest_stall_.count()),
+              options_.drop ? "; " + std::to_string(dropped_lines_) +
+                                  " lines were dropped so far"
+                            : "; nothing is lost");
+    longest_stall_ = Milliseconds{0};
+  }
+  reader_timer_.start(kReaderCheck, [this] { watch_reader(); });
 }
 
 void RankOutput::hand_over(ProcessKey key, Process& process, Stream& stream,
@@ -127,6 +161,13 @@ void RankOutput::hand_over(ProcessKey key, Process& process, Stream& stream,
     stream.raw.clear();
   }
   if (stream.ready.empty()) {
+    done();
+    return;
+  }
+  if (options_.drop && stdio_.waiting_bytes() > kMaxWaiting) {
+    dropped_lines_ += static_cast<uint64_t>(
+        std::count(stream.ready.begin(), stream.ready.end(), '\n'));
+    stream.ready.clear();
     done();
     return;
   }

@@ -36,7 +36,9 @@ void append_json_head(std::string& out, const LineOrigin& origin,
                       int64_t time_ns, uint64_t sequence) {
   out += "{\"timestamp\":\"";
   append_timestamp(out, time_ns);
-  out += "\",\"level\":\"info\",\"rank\":";
+  out += "\",\"level\":\"";
+  out += origin.level;
+  out += "\",\"rank\":";
   out += origin.rank >= 0 ? std::to_string(origin.rank) : "null";
   if (origin.rank < 0) {
     out += ",\"source\":";
@@ -48,6 +50,7 @@ void append_json_head(std::string& out, const LineOrigin& origin,
   out += origin.stream;
   out += "\",\"seq\":";
   out += std::to_string(sequence);
+  if (origin.progress) out += ",\"progress\":true";
 }
 
 // The longest prefix of `line` whose JSON string takes at most `room` bytes

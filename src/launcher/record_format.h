@@ -19,6 +19,8 @@ struct LineOrigin {
   std::string_view source;   // "mpirun", "script": who, if not a rank
   std::string_view host;
   std::string_view stream;   // "stdout", "stderr"
+  std::string_view level = "info";
+  bool progress = false;     // a state of a progress bar
   bool color = false;        // text format only
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/facts_collect.h"
 
+#include "fabric/collect.h"
+
 #include <pwd.h>
 #include <sched.h>
 #include <sys/resource.h>
@@ -115,6 +117,7 @@ NodeFacts collect_all_facts(const std::string& root,
   facts.nccl_version = nccl_version(directories);
   facts.cuda_runtime = cuda_runtime_version(directories);
   facts.mpi = ask_mpi(environment_value(facts, "PATH"), mpirun);
+  facts.fabric = collect_fabric_json(root);
   return facts;
 }
 

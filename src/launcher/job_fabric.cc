@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/job_fabric.h"
+
+#include <set>
+
+#include "fabric/facts_json.h"
+#include "fabric/policy.h"
+
+namespace muster {
+
+namespace {
+
+Result<PodFabric> pod_fabric(const FabricPod& pod) {
+  PodFabric out;
+  if (!pod.facts_json.empty()) {
+    auto file = read_facts(pod.facts_json, "facts of " + pod.name);
+    if (!file) return fail(file.error());
+    out = std::move(file->pods[0]);
+  }
+  out.name = pod.name;
+  out.peer_address = pod.peer_address;
+  out.environment.clear();
+  for (const auto& [name, value] : pod.env) out.environment[name] = value;
+  out.mpi.family = pod.mpi_family;
+  out.mpi.version = pod.mpi_version;
+  return out;
+}
+
+void take_settings(const FabricPlan& plan, JobFabric& out) {
+  std::set<std::string> told;
+  for (const PodPlan& pod : plan.pods) {
+    Environment env;
+    for (const auto& [name, value] : pod.env()) env.emplace_back(name, value);
+    out.env.push_back(std::move(env));
+    for (const FabricSetting& setting : pod.settings) {
+      const std::string text =
+          setting.name + "=" + setting.value + ": " + setting.reason;
+      if (told.insert(text).second) out.reasons.push_back(text);
+    }
+    for (const FabricSetting& setting : pod.kept) {
+      const std::string text = setting.name + "=" + setting.value;
+      if (told.insert("kept " + text).second) out.kept.push_back(text);
+    }
+  }
+}
+
+}  // namespace
+
+Result<JobFabric> plan_job_fabric(const std::vector<FabricPod>& pods,
+                                  const std::string& profile,
+                                  const std::string& site_text,
+                                  const std::string& site_path) {
+  FabricRequest request;
+  auto parsed = parse_profile(profile);
+  if (!parsed) return fail(parsed.error());
+  request.profile = *parsed;
+  request.profile_word = profile;
+  auto site = parse_site_file(site_text, site_path);
+  if (!site) return fail(site.error());
+  request.site = std::move(*site);
+  std::vector<PodFabric> facts;
+  for (const FabricPod& pod : pods) {
+    auto one = pod_fabric(pod);
+    if (!one) return fail(one.error());
+    facts.push_back(std::move(*one));
+  }
+  const FabricPlan plan = plan_fabric(facts, request);
+  if (plan.verdict == FabricVerdict::kRefuse) {
+    Error refusal{"fabric_refused", "the network does not allow this job",
+                  plan.summary, {}, {}};
+    for (const Finding& finding : plan.findings) {
+      if (finding.severity != Severity::kError) continue;
+      refusal.what = finding.text;
+      refusal.why = finding.evidence;
+      refusal.hint = finding.remedy;
+      break;
+    }
+    return fail(std::move(refusal));
+  }
+  JobFabric out;
+  out.summary = plan.summary;
+  out.findings = plan.findings;
+  take_settings(plan, out);
+  return out;
+}
+
+}  // namespace muster

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// The fabric policy applied to one job: what every pod's agent said of its
+// network and GPUs, turned into variables for the ranks of each node.
+// Refuses: unknown profiles; a job whose profile demands RDMA without it.
+// Pure over its inputs; the site file is read by the caller.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/spawn.h"
+#include "job/finding.h"
+
+namespace muster {
+
+struct FabricPod {
+  std::string name;
+  std::string facts_json;    // as the agent's collector wrote it; "": unknown
+  std::string peer_address;  // under which the launcher reaches it
+  std::string mpi_family;
+  std::string mpi_version;
+  Environment env;  // what its ranks would see without muster's settings
+};
+
+struct JobFabric {
+  std::string summary;            // one line for the log; "": nothing to say
+  std::vector<Environment> env;   // by pod: to be set on top
+  std::vector<std::string> kept;  // the user's own that were left, as text
+  std::vector<std::string> reasons;  // "NCCL_NET=Socket: …", for --dry-run
+  std::vector<Finding> findings;
+};
+
+// Error codes "unknown_profile", "site_file", "facts_invalid",
+// "fabric_refused".
+Result<JobFabric> plan_job_fabric(const std::vector<FabricPod>& pods,
+                                  const std::string& profile,
+                                  const std::string& site_text,
+                                  const std::string& site_path);
+
+}  // namespace muster
