@@ -36,7 +36,7 @@ bool module_missing(const PodFabric& pod) {
          (!has_module(pod, "ib_uverbs") || !has_module(pod, "ib_core"));
 }
 
-std::string roles_of(const PodState& state) {
+std::string roles_of(const FabricPodState& state) {
   std::vector<std::string> parts;
   for (const PortView& view : state.ports) {
     parts.push_back(view.name() + ": " + view.reason);
@@ -46,7 +46,7 @@ std::string roles_of(const PodState& state) {
 }
 
 template <class Test>
-bool every_port(const PodState& state, Test test) {
+bool every_port(const FabricPodState& state, Test test) {
   return !state.ports.empty() &&
          std::all_of(state.ports.begin(), state.ports.end(), test);
 }
@@ -73,7 +73,7 @@ Cause cause_of_no_hca(const PodFabric& pod) {
   return {"rdma_not_given", "/dev/infiniband is not in the pod", kResourceYaml};
 }
 
-Cause cause_of_ports(const PodState& state) {
+Cause cause_of_ports(const FabricPodState& state) {
   const auto failed_with = [](std::string_view word, std::string_view text) {
     return [word, text](const PortView& view) {
       return view.hca->error.find(word) != std::string::npos ||
@@ -123,7 +123,7 @@ Cause cause_of_ports(const PodState& state) {
           "muster fabric show in the pod names the failing step"};
 }
 
-std::string rate_text(const PodState& pod) {
+std::string rate_text(const FabricPodState& pod) {
   for (const LinkKind kind : {LinkKind::kInfiniBand, LinkKind::kRoce,
                               LinkKind::kEfa, LinkKind::kSlingshot}) {
     const double rate = total_rate(pod.ports, kind);
@@ -137,14 +137,14 @@ std::string rate_text(const PodState& pod) {
 
 }  // namespace
 
-void explain_absence(Job& job) {
+void explain_absence(FabricJob& job) {
   const bool wanted_tcp = job.profile == Profile::kTcp;
   const bool required = job.profile == Profile::kRdma;
   std::string idle;  // what other pods have and cannot use
-  for (const PodState& pod : job.pods) {
+  for (const FabricPodState& pod : job.pods) {
     if (!pod.offers.empty() && idle.empty()) idle = rate_text(pod);
   }
-  for (PodState& pod : job.pods) {
+  for (FabricPodState& pod : job.pods) {
     if (!pod.offers.empty() || pod.unknown || wanted_tcp) continue;
     const Cause cause =
         pod.ports.empty() ? cause_of_no_hca(*pod.facts) : cause_of_ports(pod);
@@ -157,7 +157,7 @@ void explain_absence(Job& job) {
            {required ? Severity::kError : Severity::kWarning, cause.code, text,
             roles_of(pod), cause.remedy});
   }
-  for (PodState& pod : job.pods) {
+  for (FabricPodState& pod : job.pods) {
     if (!pod.unknown) continue;
     report(job, &pod,
            {required ? Severity::kError : Severity::kWarning, "fabric_unknown",

@@ -40,18 +40,18 @@ std::string differing(
 }
 
 template <class ValueOf>
-std::string difference(const Job& job, ValueOf value_of) {
+std::string difference(const FabricJob& job, ValueOf value_of) {
   std::map<std::string, std::vector<std::string>> by_value;
-  for (const PodState& pod : job.pods) {
+  for (const FabricPodState& pod : job.pods) {
     const std::optional<std::string> value = value_of(pod);
     if (value) by_value[*value].push_back(pod.plan.name);
   }
   return differing(by_value);
 }
 
-void check_versions(Job& job) {
-  const std::string minors =
-      difference(job, [](const PodState& pod) -> std::optional<std::string> {
+void check_versions(FabricJob& job) {
+  const std::string minors = difference(
+      job, [](const FabricPodState& pod) -> std::optional<std::string> {
         if (!pod.version) return std::nullopt;
         return std::to_string(pod.version->major) + "." +
                std::to_string(pod.version->minor);
@@ -65,9 +65,9 @@ void check_versions(Job& job) {
   }
 }
 
-void check_plugins(Job& job) {
-  const std::string plugins =
-      difference(job, [](const PodState& pod) -> std::optional<std::string> {
+void check_plugins(FabricJob& job) {
+  const std::string plugins = difference(
+      job, [](const FabricPodState& pod) -> std::optional<std::string> {
         if (!pod.facts->plugins) return std::nullopt;
         const auto loaded = loaded_plugin(*pod.facts);
         return loaded ? loaded->plugin->name : "none";
@@ -80,10 +80,10 @@ void check_plugins(Job& job) {
           plugins, "use one image, or set NCCL_NET_PLUGIN in all pods"});
 }
 
-void check_variables(Job& job) {
+void check_variables(FabricJob& job) {
   for (const char* name : kEqual) {
-    const std::string values =
-        difference(job, [&](const PodState& pod) -> std::optional<std::string> {
+    const std::string values = difference(
+        job, [&](const FabricPodState& pod) -> std::optional<std::string> {
           const auto env = pod.plan.env();
           if (const auto set = env.find(name); set != env.end()) {
             return set->second;
@@ -101,10 +101,11 @@ void check_variables(Job& job) {
   }
 }
 
-void check_subnets(Job& job) {
-  if (job.transport != Transport::kInfiniBand || job.pods.size() < 2) return;
-  const std::string subnets =
-      difference(job, [](const PodState& pod) -> std::optional<std::string> {
+void check_subnets(FabricJob& job) {
+  if (job.transport != FabricTransport::kInfiniBand || job.pods.size() < 2)
+    return;
+  const std::string subnets = difference(
+      job, [](const FabricPodState& pod) -> std::optional<std::string> {
         std::set<std::string> prefixes;
         for (const PortView& view : pod.ports) {
           if (!view.chosen || !view.port->gids || view.port->gids->empty()) {
@@ -128,10 +129,10 @@ void check_subnets(Job& job) {
 
 }  // namespace
 
-void check_agreement(Job& job) {
+void check_agreement(FabricJob& job) {
   if (job.pods.size() < 2) return;
   check_versions(job);
-  if (job.transport != Transport::kTcp) check_plugins(job);
+  if (job.transport != FabricTransport::kTcp) check_plugins(job);
   check_variables(job);
   check_subnets(job);
 }

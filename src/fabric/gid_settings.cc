@@ -23,7 +23,7 @@ bool has_table(const FabricPort& port) {
                                   [](auto& gid) { return !gid.type.empty(); });
 }
 
-bool any_table(const PodState& pod) {
+bool any_table(const FabricPodState& pod) {
   return std::any_of(pod.ports.begin(), pod.ports.end(), [](auto& view) {
     return view.chosen && has_table(*view.port);
   });
@@ -34,7 +34,7 @@ bool contains(const std::vector<const FabricGid*>& list, const FabricGid* gid) {
 }
 
 // NCCL's own scan ends at a usable global v2 entry on every chosen port.
-bool scan_works(const PodState& pod, bool ipv6) {
+bool scan_works(const FabricPodState& pod, bool ipv6) {
   const auto kind = ipv6 ? GidAddress::kIpv6 : GidAddress::kIpv4;
   for (const PortView& view : pod.ports) {
     if (!view.chosen || !has_table(*view.port)) continue;
@@ -45,7 +45,7 @@ bool scan_works(const PodState& pod, bool ipv6) {
   return true;
 }
 
-bool has_on_every_port(const PodState& pod, GidAddress kind) {
+bool has_on_every_port(const FabricPodState& pod, GidAddress kind) {
   return std::all_of(pod.ports.begin(), pod.ports.end(), [&](auto& view) {
     return !view.chosen || !has_table(*view.port) ||
            !usable_gids(*pod.facts, *view.port, kind).empty();
@@ -59,7 +59,7 @@ struct IndexChoice {
 };
 
 // The index that is right on most ports; IPv4 before IPv6 before link-local.
-IndexChoice best_index(const PodState& pod) {
+IndexChoice best_index(const FabricPodState& pod) {
   IndexChoice best;
   for (const GidAddress kind :
        {GidAddress::kIpv4, GidAddress::kIpv6, GidAddress::kLinkLocal}) {
@@ -82,12 +82,12 @@ IndexChoice best_index(const PodState& pod) {
   return best;
 }
 
-bool index_needed(const PodState& pod) {
+bool index_needed(const FabricPodState& pod) {
   if (!any_table(pod) || scan_works(pod, false)) return false;
   return pod.assumed_version() < kGidScan || !scan_works(pod, true);
 }
 
-void keep_ports_with(PodState& pod, int index) {
+void keep_ports_with(FabricPodState& pod, int index) {
   for (PortView& view : pod.ports) {
     if (!view.chosen || !has_table(*view.port)) continue;
     bool right = false;
@@ -105,7 +105,7 @@ void keep_ports_with(PodState& pod, int index) {
   }
 }
 
-std::string evidence(const PodState& pod) {
+std::string evidence(const FabricPodState& pod) {
   for (const PortView& view : pod.ports) {
     if (!view.chosen || !has_table(*view.port)) continue;
     const GidScan scan = nccl_gid(pod.assumed_version(), *view.port);
@@ -121,7 +121,7 @@ std::string evidence(const PodState& pod) {
   return "";
 }
 
-void set_index(Job& job, PodState& pod) {
+void set_index(FabricJob& job, FabricPodState& pod) {
   const IndexChoice best = best_index(pod);
   if (best.index < 0) {
     report(job, &pod,
@@ -156,7 +156,7 @@ void set_index(Job& job, PodState& pod) {
   }
 }
 
-void set_family(Job& job, PodState& pod) {
+void set_family(FabricJob& job, FabricPodState& pod) {
   FabricSetting setting{"NCCL",
                         "NCCL_IB_ADDR_FAMILY",
                         "AF_INET6",
@@ -174,10 +174,10 @@ void set_family(Job& job, PodState& pod) {
 
 // A range that holds an address of every chosen port of every pod, where
 // NCCL's own first choice would differ between networks.
-std::string common_range(const Job& job, int bits) {
+std::string common_range(const FabricJob& job, int bits) {
   std::map<std::string, int> own_choice;  // range -> ports that choose it
   int ports = 0;
-  for (const PodState& pod : job.pods) {
+  for (const FabricPodState& pod : job.pods) {
     for (const PortView& view : pod.ports) {
       if (!view.chosen) continue;
       if (!has_table(*view.port)) return "";
@@ -191,13 +191,13 @@ std::string common_range(const Job& job, int bits) {
     const std::string& range = choice.first;
     const int count = choice.second;
     if (range.empty() || count == ports) continue;
-    const auto inside = [&](const PodState& pod, const PortView& view) {
+    const auto inside = [&](const FabricPodState& pod, const PortView& view) {
       const auto list = usable_gids(*pod.facts, *view.port, GidAddress::kIpv4);
       return std::any_of(list.begin(), list.end(),
                          [&](auto* gid) { return gid_in(*gid, range); });
     };
     bool all = true;
-    for (const PodState& pod : job.pods) {
+    for (const FabricPodState& pod : job.pods) {
       for (const PortView& view : pod.ports) {
         all = all && (!view.chosen || inside(pod, view));
       }
@@ -207,11 +207,11 @@ std::string common_range(const Job& job, int bits) {
   return best;
 }
 
-void set_range(Job& job) {
+void set_range(FabricJob& job) {
   for (const int bits : {24, 16}) {
     const std::string range = common_range(job, bits);
     if (range.empty()) continue;
-    for (PodState& pod : job.pods) {
+    for (FabricPodState& pod : job.pods) {
       if (pod.assumed_version() < kGidScan) continue;
       FabricSetting setting{
           "NCCL",
@@ -231,7 +231,7 @@ void set_range(Job& job) {
 }
 
 // An unknown version is taken for a new one; an old one would need more.
-void note_old_version(Job& job, PodState& pod) {
+void note_old_version(FabricJob& job, FabricPodState& pod) {
   if (pod.version || effective(*pod.facts, "NCCL_IB_GID_INDEX")) return;
   const IndexChoice best = best_index(pod);
   if (best.index < 1) return;
@@ -245,9 +245,9 @@ void note_old_version(Job& job, PodState& pod) {
 
 }  // namespace
 
-void choose_gids(Job& job) {
-  if (job.transport != Transport::kRoce) return;
-  for (PodState& pod : job.pods) {
+void choose_gids(FabricJob& job) {
+  if (job.transport != FabricTransport::kRoce) return;
+  for (FabricPodState& pod : job.pods) {
     if (effective(*pod.facts, "NCCL_IB_GID_INDEX")) continue;
     if (!index_needed(pod)) continue;
     const IndexChoice best = best_index(pod);
@@ -255,18 +255,18 @@ void choose_gids(Job& job) {
   }
 }
 
-void set_gids(Job& job) {
-  if (job.transport != Transport::kRoce) return;
-  for (PodState& pod : job.pods) note_old_version(job, pod);
+void set_gids(FabricJob& job) {
+  if (job.transport != FabricTransport::kRoce) return;
+  for (FabricPodState& pod : job.pods) note_old_version(job, pod);
   const bool all_ipv6 = std::all_of(
       job.pods.begin(), job.pods.end(),
       [](auto& pod) { return has_on_every_port(pod, GidAddress::kIpv6); });
   bool some_need_ipv6 = false;
-  for (const PodState& pod : job.pods) {
+  for (const FabricPodState& pod : job.pods) {
     some_need_ipv6 = some_need_ipv6 || (any_table(pod) && !index_needed(pod) &&
                                         !scan_works(pod, false));
   }
-  for (PodState& pod : job.pods) {
+  for (FabricPodState& pod : job.pods) {
     if (!any_table(pod)) {
       if (pod.assumed_version() < kGidScan) {
         report(job, &pod,

@@ -17,15 +17,15 @@ constexpr int64_t kSmallShm = 256LL << 20;
 constexpr int64_t kSmallMemlock = 64LL << 20;
 
 template <class Test>
-const PodState* first_pod(const Job& job, Test test) {
-  for (const PodState& pod : job.pods) {
+const FabricPodState* first_pod(const FabricJob& job, Test test) {
+  for (const FabricPodState& pod : job.pods) {
     if (test(pod)) return &pod;
   }
   return nullptr;
 }
 
-void on_all(Job& job, const FabricSetting& setting) {
-  for (PodState& pod : job.pods) propose(job, pod, setting);
+void on_all(FabricJob& job, const FabricSetting& setting) {
+  for (FabricPodState& pod : job.pods) propose(job, pod, setting);
 }
 
 bool any_gpu_named(const PodFabric& pod,
@@ -52,14 +52,14 @@ bool driver_before(const std::string& driver, int64_t major, int64_t minor,
   return false;
 }
 
-bool consumer_card_bug(const PodState& pod) {
+bool consumer_card_bug(const FabricPodState& pod) {
   return pod.facts->gpus && pod.facts->gpus->size() > 1 &&
          any_gpu_named(*pod.facts, {"RTX 40"}) &&
          driver_before(pod.facts->gpu_driver, 550, 40, 7);
 }
 
-void set_p2p_and_nvls(Job& job) {
-  if (const PodState* pod = first_pod(job, [](const PodState& p) {
+void set_p2p_and_nvls(FabricJob& job) {
+  if (const FabricPodState* pod = first_pod(job, [](const FabricPodState& p) {
         return no(p.facts->multicast) && yes(p.facts->nvswitch);
       })) {
     on_all(job, {"NCCL",
@@ -72,27 +72,27 @@ void set_p2p_and_nvls(Job& job) {
                  "NVLS, and an error or hang",
                  {"NCCL_CUMEM_ENABLE=0: takes more away than needed"}});
   }
-  const PodState* wrong_copy =
-      first_pod(job, [](const PodState& p) { return no(p.facts->p2p_works); });
-  const PodState* old_driver = first_pod(job, consumer_card_bug);
+  const FabricPodState* wrong_copy = first_pod(
+      job, [](const FabricPodState& p) { return no(p.facts->p2p_works); });
+  const FabricPodState* old_driver = first_pod(job, consumer_card_bug);
   if (wrong_copy == nullptr && old_driver == nullptr) return;
-  const PodState& pod = wrong_copy != nullptr ? *wrong_copy : *old_driver;
-  on_all(job,
-         {"NCCL",
-          "NCCL_P2P_DISABLE",
-          "1",
-          wrong_copy != nullptr
-              ? "a copy between GPUs gives wrong bytes or hangs"
-              : "RTX 40 cards need driver 550.40.07 for peer to peer",
-          "in " + pod.plan.name + ", driver " + pod.facts->gpu_driver,
-          wrong_copy != nullptr ? FabricConfidence::kProven : FabricConfidence::kLikely,
-          "huggingface/accelerate utils/environment.py",
-          "P2P",
-          {"NCCL_IB_DISABLE=1: RDMA has no part in this"}});
+  const FabricPodState& pod = wrong_copy != nullptr ? *wrong_copy : *old_driver;
+  on_all(job, {"NCCL",
+               "NCCL_P2P_DISABLE",
+               "1",
+               wrong_copy != nullptr
+                   ? "a copy between GPUs gives wrong bytes or hangs"
+                   : "RTX 40 cards need driver 550.40.07 for peer to peer",
+               "in " + pod.plan.name + ", driver " + pod.facts->gpu_driver,
+               wrong_copy != nullptr ? FabricConfidence::kProven
+                                     : FabricConfidence::kLikely,
+               "huggingface/accelerate utils/environment.py",
+               "P2P",
+               {"NCCL_IB_DISABLE=1: RDMA has no part in this"}});
 }
 
-void set_cumem_and_mnnvl(Job& job) {
-  if (first_pod(job, [](const PodState& p) {
+void set_cumem_and_mnnvl(FabricJob& job) {
+  if (first_pod(job, [](const FabricPodState& p) {
         return no(p.facts->cumem_host) && p.version &&
                *p.version >= kCumemHost && *p.version < kCumemHostFallback;
       })) {
@@ -107,7 +107,7 @@ void set_cumem_and_mnnvl(Job& job) {
                  "an error at start",
                  {"NCCL_CUMEM_ENABLE=0: also switches NVLS off"}});
   }
-  const PodState* pod = first_pod(job, [](const PodState& p) {
+  const FabricPodState* pod = first_pod(job, [](const FabricPodState& p) {
     return no(p.facts->imex_channel) &&
            any_gpu_named(*p.facts, {"GB200", "GB300"}) &&
            p.assumed_version() >= kMnnvlFatal;
@@ -130,10 +130,10 @@ void set_cumem_and_mnnvl(Job& job) {
           "", "request a ComputeDomain (DRA) or mount the IMEX channel"});
 }
 
-void check_gdr(Job& job, PodState& pod) {
+void check_gdr(FabricJob& job, FabricPodState& pod) {
   const PodFabric& facts = *pod.facts;
-  const bool verbs = job.transport == Transport::kInfiniBand ||
-                     job.transport == Transport::kRoce;
+  const bool verbs = job.transport == FabricTransport::kInfiniBand ||
+                     job.transport == FabricTransport::kRoce;
   if (!verbs || job.profile == Profile::kRl || !facts.gpus ||
       facts.gpus->empty()) {
     return;
@@ -190,7 +190,7 @@ void check_gdr(Job& job, PodState& pod) {
   }
 }
 
-void check_limits(Job& job, PodState& pod) {
+void check_limits(FabricJob& job, FabricPodState& pod) {
   const PodFabric& facts = *pod.facts;
   const bool gpus = facts.gpus && facts.gpus->size() > 1;
   if (facts.shm_bytes >= 0 && facts.shm_bytes < kSmallShm && gpus) {
@@ -201,9 +201,9 @@ void check_limits(Job& job, PodState& pod) {
              ": NCCL and data loaders need more",
          "", "mount an emptyDir with medium: Memory at /dev/shm"});
   }
-  const bool rdma = job.transport == Transport::kInfiniBand ||
-                    job.transport == Transport::kRoce ||
-                    job.transport == Transport::kEfa;
+  const bool rdma = job.transport == FabricTransport::kInfiniBand ||
+                    job.transport == FabricTransport::kRoce ||
+                    job.transport == FabricTransport::kEfa;
   if (rdma && facts.memlock_bytes >= 0 && facts.memlock_bytes < kSmallMemlock) {
     report(
         job, &pod,
@@ -218,10 +218,10 @@ void check_limits(Job& job, PodState& pod) {
 
 }  // namespace
 
-void set_gpu(Job& job) {
+void set_gpu(FabricJob& job) {
   set_p2p_and_nvls(job);
   set_cumem_and_mnnvl(job);
-  for (PodState& pod : job.pods) {
+  for (FabricPodState& pod : job.pods) {
     check_gdr(job, pod);
     check_limits(job, pod);
     if (no(pod.facts->cross_rail)) {

@@ -7,29 +7,29 @@
 
 namespace muster {
 
-std::string_view transport_name(Transport transport) {
+std::string_view transport_name(FabricTransport transport) {
   switch (transport) {
-    case Transport::kTcp:
+    case FabricTransport::kTcp:
       return "TCP";
-    case Transport::kInfiniBand:
+    case FabricTransport::kInfiniBand:
       return "InfiniBand";
-    case Transport::kRoce:
+    case FabricTransport::kRoce:
       return "RoCE";
-    case Transport::kEfa:
+    case FabricTransport::kEfa:
       return "EFA";
-    case Transport::kSlingshot:
+    case FabricTransport::kSlingshot:
       return "Slingshot";
-    case Transport::kTcpx:
+    case FabricTransport::kTcpx:
       return "GPUDirect-TCPX";
-    case Transport::kUnknown:
+    case FabricTransport::kUnknown:
       break;
   }
   return "unknown";
 }
 
-void report(Job& job, const PodState* pod, Finding finding) {
+void report(FabricJob& job, const FabricPodState* pod, Finding finding) {
   const std::string name = pod == nullptr ? "" : pod->plan.name;
-  for (Job::Seen& seen : job.findings) {
+  for (FabricJob::Seen& seen : job.findings) {
     if (seen.finding.code != finding.code ||
         seen.finding.text != finding.text) {
       continue;
@@ -39,12 +39,12 @@ void report(Job& job, const PodState* pod, Finding finding) {
     if (!known && !name.empty()) seen.pods.push_back(name);
     return;
   }
-  Job::Seen seen{std::move(finding), {}};
+  FabricJob::Seen seen{std::move(finding), {}};
   if (!name.empty()) seen.pods.push_back(name);
   job.findings.push_back(std::move(seen));
 }
 
-void propose(Job& job, PodState& pod, FabricSetting setting) {
+void propose(FabricJob& job, FabricPodState& pod, FabricSetting setting) {
   const auto same_name = [&](const auto& other) {
     return other.name == setting.name;
   };

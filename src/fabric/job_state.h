@@ -16,7 +16,7 @@
 
 namespace muster {
 
-enum class Transport {
+enum class FabricTransport {
   kUnknown,
   kTcp,
   kInfiniBand,
@@ -26,19 +26,19 @@ enum class Transport {
   kTcpx,  // GPUDirect over TCP on GCP: no verbs, not plain TCP
 };
 
-std::string_view transport_name(Transport transport);
+std::string_view transport_name(FabricTransport transport);
 
-struct PodState {
+struct FabricPodState {
   const PodFabric* facts = nullptr;
   std::optional<NcclVersion> version;
   std::vector<PortView> ports;
   Platform platform = Platform::kNone;
   PrimaryInterface primary;
-  std::set<Transport> offers;  // RDMA-like ways that work in this pod
-  bool unknown = false;        // nobody looked for adapters
-  bool tcp_by_user = false;    // the user's own variables rule RDMA out
-  std::string absent;          // why there is no RDMA; empty: there is
-  std::string list_reason;     // why NCCL_IB_HCA is needed; empty: it is not
+  std::set<FabricTransport> offers;  // RDMA-like ways that work in this pod
+  bool unknown = false;              // nobody looked for adapters
+  bool tcp_by_user = false;          // the user's own variables rule RDMA out
+  std::string absent;                // why there is no RDMA; empty: there is
+  std::string list_reason;  // why NCCL_IB_HCA is needed; empty: it is not
   PodPlan plan;
 
   // The version to reason with: what is known, else the newest.
@@ -47,13 +47,13 @@ struct PodState {
   }
 };
 
-struct Job {
-  explicit Job(const FabricRequest& asked) : request(asked) {}
+struct FabricJob {
+  explicit FabricJob(const FabricRequest& asked) : request(asked) {}
 
   const FabricRequest& request;
   Profile profile = Profile::kAuto;  // strictest of all apps
-  Transport transport = Transport::kUnknown;
-  std::vector<PodState> pods;
+  FabricTransport transport = FabricTransport::kUnknown;
+  std::vector<FabricPodState> pods;
   std::vector<std::string> mpirun_args;
   struct Seen {
     Finding finding;
@@ -63,25 +63,25 @@ struct Job {
 };
 
 // Adds a finding; equal ones of several pods become one that names them.
-void report(Job& job, const PodState* pod, Finding finding);
+void report(FabricJob& job, const FabricPodState* pod, Finding finding);
 // Sets a variable unless the user already has one: then the user's stays and
 // a difference is reported. The first proposal of a name wins.
-void propose(Job& job, PodState& pod, FabricSetting setting);
+void propose(FabricJob& job, FabricPodState& pod, FabricSetting setting);
 
 // Steps, in order. See the .cc of each.
-void choose_transport(Job& job);   // transport.cc
-void explain_absence(Job& job);    // absent.cc
-void choose_gids(Job& job);        // gid_settings.cc: may drop ports
-void agree_rails(Job& job);        // rails.cc: may drop ports
-void set_site_values(Job& job);    // site_settings.cc
-void set_vendor_values(Job& job);  // vendor_settings.cc
-void set_profile(Job& job);        // profile_settings.cc
-void set_transport(Job& job);      // transport_settings.cc
-void set_gids(Job& job);           // gid_settings.cc
-void set_sockets(Job& job);        // socket_settings.cc
-void set_gpu(Job& job);            // gpu_settings.cc
-void set_mpi(Job& job);            // mpi_settings.cc
-void check_agreement(Job& job);    // agreement.cc
-void lint_users_values(Job& job);  // lint.cc
+void choose_transport(FabricJob& job);   // transport.cc
+void explain_absence(FabricJob& job);    // absent.cc
+void choose_gids(FabricJob& job);        // gid_settings.cc: may drop ports
+void agree_rails(FabricJob& job);        // rails.cc: may drop ports
+void set_site_values(FabricJob& job);    // site_settings.cc
+void set_vendor_values(FabricJob& job);  // vendor_settings.cc
+void set_profile(FabricJob& job);        // profile_settings.cc
+void set_transport(FabricJob& job);      // transport_settings.cc
+void set_gids(FabricJob& job);           // gid_settings.cc
+void set_sockets(FabricJob& job);        // socket_settings.cc
+void set_gpu(FabricJob& job);            // gpu_settings.cc
+void set_mpi(FabricJob& job);            // mpi_settings.cc
+void check_agreement(FabricJob& job);    // agreement.cc
+void lint_users_values(FabricJob& job);  // lint.cc
 
 }  // namespace muster

@@ -17,14 +17,14 @@ namespace muster {
 
 namespace {
 
-void warn(Job& job, const PodState& pod, const char* code, std::string text,
-          std::string remedy) {
+void warn(FabricJob& job, const FabricPodState& pod, const char* code,
+          std::string text, std::string remedy) {
   report(job, &pod,
          {Severity::kWarning, code, std::move(text), "", std::move(remedy)});
 }
 
-void lint_name_and_range(Job& job, PodState& pod, const std::string& name,
-                         const EffectiveValue& users) {
+void lint_name_and_range(FabricJob& job, FabricPodState& pod,
+                         const std::string& name, const EffectiveValue& users) {
   const NcclVariable* known = find_nccl_variable(name);
   if (known == nullptr) {
     const auto meant = nearest(name, nccl_variable_names());
@@ -51,7 +51,7 @@ void lint_name_and_range(Job& job, PodState& pod, const std::string& name,
       "NCCL ignores it or cuts it to the field's size");
 }
 
-void lint_levels(Job& job, PodState& pod, const std::string& name,
+void lint_levels(FabricJob& job, FabricPodState& pod, const std::string& name,
                  const EffectiveValue& users) {
   if (name != "NCCL_NET_GDR_LEVEL" && name != "NCCL_P2P_LEVEL") return;
   if (path_rank(users.value) >= 0 || parse_integer(users.value)) return;
@@ -61,8 +61,9 @@ void lint_levels(Job& job, PodState& pod, const std::string& name,
        "LOC, NVL, PIX, PXB, PHB or SYS");
 }
 
-void lint_on_infiniband(Job& job, PodState& pod, const std::string& name) {
-  if (job.transport != Transport::kInfiniBand) return;
+void lint_on_infiniband(FabricJob& job, FabricPodState& pod,
+                        const std::string& name) {
+  if (job.transport != FabricTransport::kInfiniBand) return;
   for (const char* roce_only :
        {"NCCL_IB_TC", "NCCL_IB_FIFO_TC", "NCCL_IB_GID_INDEX",
         "NCCL_IB_ADDR_FAMILY", "NCCL_IB_ADDR_RANGE",
@@ -75,9 +76,10 @@ void lint_on_infiniband(Job& job, PodState& pod, const std::string& name) {
   }
 }
 
-void lint_gid_index(Job& job, PodState& pod, const std::string& name,
-                    const EffectiveValue& users) {
-  if (name != "NCCL_IB_GID_INDEX" || job.transport != Transport::kRoce) return;
+void lint_gid_index(FabricJob& job, FabricPodState& pod,
+                    const std::string& name, const EffectiveValue& users) {
+  if (name != "NCCL_IB_GID_INDEX" || job.transport != FabricTransport::kRoce)
+    return;
   const auto index = parse_integer(trim(users.value));
   if (!index || *index < 0) return;
   for (const PortView& view : pod.ports) {
@@ -100,7 +102,7 @@ void lint_gid_index(Job& job, PodState& pod, const std::string& name,
   }
 }
 
-void lint_net(Job& job, PodState& pod, const std::string& name,
+void lint_net(FabricJob& job, FabricPodState& pod, const std::string& name,
               const EffectiveValue& users) {
   if (name == "NCCL_IB_DISABLE" && switched_on(*pod.facts, name)) {
     const auto plugin = loaded_plugin(*pod.facts);
@@ -121,7 +123,8 @@ void lint_net(Job& job, PodState& pod, const std::string& name,
   }
 }
 
-void lint_debugging(Job& job, PodState& pod, const std::string& name) {
+void lint_debugging(FabricJob& job, FabricPodState& pod,
+                    const std::string& name) {
   const NcclVariable* known = find_nccl_variable(name);
   if (known == nullptr || !known->debugging) return;
   report(job, &pod,
@@ -131,10 +134,10 @@ void lint_debugging(Job& job, PodState& pod, const std::string& name) {
           "NCCL guide, env.rst", "remove it when its reason is gone"});
 }
 
-void lint_others(Job& job, PodState& pod) {
+void lint_others(FabricJob& job, FabricPodState& pod) {
   const auto& environment = pod.facts->environment;
   for (const auto& [name, value] : environment) {
-    if (job.transport == Transport::kEfa && name.starts_with("RDMAV_")) {
+    if (job.transport == FabricTransport::kEfa && name.starts_with("RDMAV_")) {
       warn(job, pod, "lint_rdmav", name + " harms EFA",
            "remove it: FI_EFA_USE_HUGE_PAGE=0 is the setting for fork");
     }
@@ -149,8 +152,8 @@ void lint_others(Job& job, PodState& pod) {
 
 }  // namespace
 
-void lint_users_values(Job& job) {
-  for (PodState& pod : job.pods) {
+void lint_users_values(FabricJob& job) {
+  for (FabricPodState& pod : job.pods) {
     for (const std::string& name : effective_names(*pod.facts)) {
       if (!name.starts_with("NCCL_")) continue;
       const auto users = effective(*pod.facts, name);

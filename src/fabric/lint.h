@@ -10,7 +10,7 @@
 namespace muster {
 
 // NCCL_IB_HCA and NCCL_SOCKET_IFNAME; other names are ignored.
-void lint_lists(Job& job, PodState& pod, const std::string& name,
+void lint_lists(FabricJob& job, FabricPodState& pod, const std::string& name,
                 const std::string& value);
 
 }  // namespace muster

@@ -10,13 +10,13 @@ namespace muster {
 
 namespace {
 
-void warn(Job& job, const PodState& pod, const char* code, std::string text,
-          std::string remedy) {
+void warn(FabricJob& job, const FabricPodState& pod, const char* code,
+          std::string text, std::string remedy) {
   report(job, &pod,
          {Severity::kWarning, code, std::move(text), "", std::move(remedy)});
 }
 
-std::vector<std::string> known_names(const PodState& pod, bool adapters) {
+std::vector<std::string> known_names(const FabricPodState& pod, bool adapters) {
   std::vector<std::string> names;
   if (adapters && pod.facts->hcas) {
     for (const auto& hca : *pod.facts->hcas) names.push_back(hca.name);
@@ -27,7 +27,7 @@ std::vector<std::string> known_names(const PodState& pod, bool adapters) {
   return names;
 }
 
-void lint_grammar(Job& job, PodState& pod, const std::string& name,
+void lint_grammar(FabricJob& job, FabricPodState& pod, const std::string& name,
                   const std::string& value, const NameList& list) {
   std::set<std::string> seen;
   for (const auto& entry : list.entries) {
@@ -46,7 +46,7 @@ void lint_grammar(Job& job, PodState& pod, const std::string& name,
   }
 }
 
-void lint_prefixes(Job& job, PodState& pod, const std::string& name,
+void lint_prefixes(FabricJob& job, FabricPodState& pod, const std::string& name,
                    const NameList& list,
                    const std::vector<std::string>& names) {
   if (list.exact) return;
@@ -67,7 +67,7 @@ void lint_prefixes(Job& job, PodState& pod, const std::string& name,
   }
 }
 
-void lint_matches(Job& job, PodState& pod, const std::string& name,
+void lint_matches(FabricJob& job, FabricPodState& pod, const std::string& name,
                   const std::string& value, const NameList& list,
                   const std::vector<std::string>& names) {
   if (names.empty()) return;
@@ -92,7 +92,7 @@ void lint_matches(Job& job, PodState& pod, const std::string& name,
   }
 }
 
-void lint_ports(Job& job, PodState& pod, const NameList& list) {
+void lint_ports(FabricJob& job, FabricPodState& pod, const NameList& list) {
   for (const PortView& view : pod.ports) {
     if (view.usable || !admits(list, view.hca->name, view.port->number)) {
       continue;
@@ -104,8 +104,8 @@ void lint_ports(Job& job, PodState& pod, const NameList& list) {
   }
 }
 
-void lint_interfaces(Job& job, PodState& pod, const std::string& value,
-                     const NameList& list) {
+void lint_interfaces(FabricJob& job, FabricPodState& pod,
+                     const std::string& value, const NameList& list) {
   const bool keeps_lo_out =
       std::any_of(list.entries.begin(), list.entries.end(),
                   [](auto& entry) { return entry.name.starts_with("lo"); });
@@ -128,7 +128,7 @@ void lint_interfaces(Job& job, PodState& pod, const std::string& value,
 
 }  // namespace
 
-void lint_lists(Job& job, PodState& pod, const std::string& name,
+void lint_lists(FabricJob& job, FabricPodState& pod, const std::string& name,
                 const std::string& value) {
   const bool adapters = name == "NCCL_IB_HCA";
   if (!adapters && name != "NCCL_SOCKET_IFNAME") return;

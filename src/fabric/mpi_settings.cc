@@ -13,21 +13,21 @@ namespace muster {
 
 namespace {
 
-bool is_family(const PodState& pod, std::string_view family) {
+bool is_family(const FabricPodState& pod, std::string_view family) {
   return pod.facts->mpi.family == family;
 }
 
-bool old_open_mpi(const PodState& pod) {
+bool old_open_mpi(const FabricPodState& pod) {
   const std::string& version = pod.facts->mpi.version;
   return !version.empty() && version[0] <= '4';
 }
 
-const char* shm_btl(const PodState& pod) {
+const char* shm_btl(const FabricPodState& pod) {
   return old_open_mpi(pod) ? "vader" : "sm";
 }
 
 // Adapters that an MPI library would find by itself in some pod.
-bool mpi_sees_rdma(const Job& job) {
+bool mpi_sees_rdma(const FabricJob& job) {
   return std::any_of(job.pods.begin(), job.pods.end(), [](auto& pod) {
     return std::any_of(pod.ports.begin(), pod.ports.end(), [](auto& view) {
       return view.nccl_sees || view.usable;
@@ -36,7 +36,7 @@ bool mpi_sees_rdma(const Job& job) {
 }
 
 // Interfaces that Open MPI would offer to its peers beside the right one.
-bool has_decoys(const PodState& pod) {
+bool has_decoys(const FabricPodState& pod) {
   if (!pod.facts->netdevs || pod.primary.name.empty()) return false;
   return std::any_of(
       pod.facts->netdevs->begin(), pod.facts->netdevs->end(), [&](auto& dev) {
@@ -47,28 +47,32 @@ bool has_decoys(const PodState& pod) {
       });
 }
 
-void set(Job& job, PodState& pod, const char* library, const char* name,
-         std::string value, const std::string& reason, const char* source) {
-  FabricSetting setting{
-      library,
-      name,
-      std::move(value),
-      reason,
-      job.transport == Transport::kTcp ? pod.primary.reason : pod.list_reason,
-      FabricConfidence::kLikely,
-      source};
+void set(FabricJob& job, FabricPodState& pod, const char* library,
+         const char* name, std::string value, const std::string& reason,
+         const char* source) {
+  FabricSetting setting{library,
+                        name,
+                        std::move(value),
+                        reason,
+                        job.transport == FabricTransport::kTcp
+                            ? pod.primary.reason
+                            : pod.list_reason,
+                        FabricConfidence::kLikely,
+                        source};
   setting.alone = "its own choice among all devices";
   propose(job, pod, setting);
 }
 
-void set_tcp_open_mpi(Job& job, PodState& pod, const std::string& reason) {
+void set_tcp_open_mpi(FabricJob& job, FabricPodState& pod,
+                      const std::string& reason) {
   const char* source = "Open MPI documentation, TCP and mca parameters";
   set(job, pod, "Open MPI", "OMPI_MCA_pml", "ob1", reason, source);
   set(job, pod, "Open MPI", "OMPI_MCA_btl",
       std::string("tcp,self,") + shm_btl(pod), reason, source);
 }
 
-void set_tcp_ucx(Job& job, PodState& pod, const std::string& reason) {
+void set_tcp_ucx(FabricJob& job, FabricPodState& pod,
+                 const std::string& reason) {
   const bool cuda = yes(pod.facts->ucx.cuda_aware);
   set(job, pod, "UCX", "UCX_TLS",
       cuda ? "tcp,self,sm,cuda_copy,cuda_ipc" : "tcp,self,sm", reason,
@@ -79,7 +83,8 @@ void set_tcp_ucx(Job& job, PodState& pod, const std::string& reason) {
   }
 }
 
-void set_tcp_libfabric(Job& job, PodState& pod, const std::string& reason) {
+void set_tcp_libfabric(FabricJob& job, FabricPodState& pod,
+                       const std::string& reason) {
   set(job, pod, "libfabric", "FI_PROVIDER", "tcp", reason, "fi_tcp(7)");
   if (!pod.primary.name.empty()) {
     set(job, pod, "libfabric", "FI_TCP_IFACE", pod.primary.name, reason,
@@ -87,7 +92,7 @@ void set_tcp_libfabric(Job& job, PodState& pod, const std::string& reason) {
   }
 }
 
-void set_tcp(Job& job, PodState& pod) {
+void set_tcp(FabricJob& job, FabricPodState& pod) {
   const std::string reason =
       job.profile == Profile::kTcp
           ? "profile tcp"
@@ -105,7 +110,7 @@ void set_tcp(Job& job, PodState& pod) {
   }
 }
 
-void set_interface(Job& job, PodState& pod) {
+void set_interface(FabricJob& job, FabricPodState& pod) {
   const bool ours = is_family(pod, "openmpi") || pod.facts->mpi.family.empty();
   if (!ours || !has_decoys(pod)) return;
   const std::string reason =
@@ -116,8 +121,8 @@ void set_interface(Job& job, PodState& pod) {
 }
 
 // What to write on an mpirun line that muster does not start.
-void add_mpirun_args(Job& job) {
-  const PodState& pod = job.pods.front();
+void add_mpirun_args(FabricJob& job) {
+  const FabricPodState& pod = job.pods.front();
   auto& args = job.mpirun_args;
   const std::string& name = pod.primary.name;
   if (is_family(pod, "intel")) {
@@ -135,7 +140,7 @@ void add_mpirun_args(Job& job) {
   }
 }
 
-void set_rdma(Job& job, PodState& pod) {
+void set_rdma(FabricJob& job, FabricPodState& pod) {
   std::vector<std::string> devices;
   bool mellanox = true;
   for (const PortView& view : pod.ports) {
@@ -165,7 +170,7 @@ void set_rdma(Job& job, PodState& pod) {
           "profile rdma, or --mca opal_common_ucx_devices any"});
 }
 
-void check_cuda_aware(Job& job, const PodState& pod) {
+void check_cuda_aware(FabricJob& job, const FabricPodState& pod) {
   const bool gpus = pod.facts->gpus && !pod.facts->gpus->empty();
   if (!gpus || !no(pod.facts->mpi.cuda_aware)) return;
   report(job, &pod,
@@ -177,21 +182,21 @@ void check_cuda_aware(Job& job, const PodState& pod) {
 
 }  // namespace
 
-void set_mpi(Job& job) {
+void set_mpi(FabricJob& job) {
   const bool hide_rdma =
-      job.transport == Transport::kTcp && mpi_sees_rdma(job) &&
+      job.transport == FabricTransport::kTcp && mpi_sees_rdma(job) &&
       !std::all_of(job.pods.begin(), job.pods.end(),
                    [](auto& pod) { return pod.tcp_by_user; });
-  for (PodState& pod : job.pods) {
+  for (FabricPodState& pod : job.pods) {
     check_cuda_aware(job, pod);
     if (hide_rdma) set_tcp(job, pod);
-    if (job.transport == Transport::kTcp) set_interface(job, pod);
-    if (job.transport == Transport::kInfiniBand ||
-        job.transport == Transport::kRoce) {
+    if (job.transport == FabricTransport::kTcp) set_interface(job, pod);
+    if (job.transport == FabricTransport::kInfiniBand ||
+        job.transport == FabricTransport::kRoce) {
       set_rdma(job, pod);
     }
   }
-  if (job.transport == Transport::kTcp) add_mpirun_args(job);
+  if (job.transport == FabricTransport::kTcp) add_mpirun_args(job);
 }
 
 }  // namespace muster

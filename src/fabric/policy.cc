@@ -21,8 +21,8 @@ Profile strictest(const FabricRequest& request) {
   return out;
 }
 
-PodState start(const PodFabric& facts, const FabricRequest& request) {
-  PodState state;
+FabricPodState start(const PodFabric& facts, const FabricRequest& request) {
+  FabricPodState state;
   state.facts = &facts;
   state.version = parse_nccl_version(
       request.nccl_version.empty() ? facts.nccl_version : request.nccl_version);
@@ -33,7 +33,7 @@ PodState start(const PodFabric& facts, const FabricRequest& request) {
   return state;
 }
 
-std::string alone(const PodState& pod) {
+std::string alone(const FabricPodState& pod) {
   std::vector<std::string> names;
   for (const PortView& view : pod.ports) {
     if (view.nccl_sees) names.push_back(view.name());
@@ -51,14 +51,14 @@ std::string alone(const PodState& pod) {
   return text;
 }
 
-void finish_pod(const Job& job, PodState& pod) {
+void finish_pod(const FabricJob& job, FabricPodState& pod) {
   for (const PortView& view : pod.ports) {
     pod.plan.ports.push_back(
         {view.name(), std::string(link_kind_name(view.kind)),
          view.port->rate_gbps, view.chosen, view.role, view.reason});
   }
   pod.plan.transport = transport_name(
-      job.profile == Profile::kRl ? Transport::kTcp : job.transport);
+      job.profile == Profile::kRl ? FabricTransport::kTcp : job.transport);
   pod.plan.alone = alone(pod);
 }
 
@@ -79,9 +79,9 @@ bool any_with(const FabricPlan& plan, Severity severity) {
       [&](auto& finding) { return finding.severity == severity; });
 }
 
-FabricVerdict judge(const Job& job, const FabricPlan& plan) {
+FabricVerdict judge(const FabricJob& job, const FabricPlan& plan) {
   if (any_with(plan, Severity::kError)) return FabricVerdict::kRefuse;
-  if (job.transport == Transport::kTcp || job.profile == Profile::kRl) {
+  if (job.transport == FabricTransport::kTcp || job.profile == Profile::kRl) {
     return FabricVerdict::kTcp;
   }
   if (any_with(plan, Severity::kWarning)) return FabricVerdict::kWarn;
@@ -91,12 +91,12 @@ FabricVerdict judge(const Job& job, const FabricPlan& plan) {
   return any_setting ? FabricVerdict::kSet : FabricVerdict::kLeave;
 }
 
-std::string summarize(const Job& job, const FabricPlan& plan) {
+std::string summarize(const FabricJob& job, const FabricPlan& plan) {
   size_t settings = 0;
   for (const PodPlan& pod : plan.pods) {
     settings = std::max(settings, pod.settings.size());
   }
-  std::string text = "fabric: profile " + plan.profile + ", " + plan.transport;
+  std::string text = "fabric: " + plan.transport;
   if (!job.pods.empty()) {
     int ports = 0;
     for (const PortView& view : job.pods.front().ports) ports += view.chosen;
@@ -104,25 +104,26 @@ std::string summarize(const Job& job, const FabricPlan& plan) {
       text += " with " + std::to_string(ports) + " ports per pod";
     }
   }
-  return text + ", verdict " + std::string(verdict_name(plan.verdict)) + ", " +
-         std::to_string(settings) + " settings, " +
-         std::to_string(plan.findings.size()) + " findings";
+  text += ", profile " + plan.profile;
+  if (settings == 0) return text + ", nothing to set";
+  return text + ", " + std::to_string(settings) +
+         (settings == 1 ? " variable set" : " variables set");
 }
 
-FabricPlan finish(Job& job) {
+FabricPlan finish(FabricJob& job) {
   FabricPlan plan;
   plan.profile = profile_name(job.profile);
   if (!job.request.profile_word.empty() &&
       job.request.profile_word != plan.profile) {
     plan.profile += " (" + job.request.profile_word + ")";
   }
-  plan.transport = transport_name(job.profile == Profile::kRl ? Transport::kTcp
-                                                              : job.transport);
-  for (PodState& pod : job.pods) {
+  plan.transport = transport_name(
+      job.profile == Profile::kRl ? FabricTransport::kTcp : job.transport);
+  for (FabricPodState& pod : job.pods) {
     finish_pod(job, pod);
     plan.pods.push_back(std::move(pod.plan));
   }
-  for (Job::Seen& seen : job.findings) {
+  for (FabricJob::Seen& seen : job.findings) {
     seen.finding.text = who(seen.pods, job.pods.size()) + seen.finding.text;
     plan.findings.push_back(std::move(seen.finding));
   }
@@ -174,7 +175,7 @@ std::string_view verdict_name(FabricVerdict verdict) {
 
 FabricPlan plan_fabric(const std::vector<PodFabric>& pods,
                        const FabricRequest& request) {
-  Job job(request);
+  FabricJob job(request);
   job.profile = strictest(request);
   for (const PodFabric& pod : pods) job.pods.push_back(start(pod, request));
   if (job.pods.empty()) return finish(job);

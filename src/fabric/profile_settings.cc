@@ -23,12 +23,12 @@ constexpr const char* kNarrower =
     "NVLS bind error: NCCL_NVLS_ENABLE=0; P2P hang: NCCL_P2P_LEVEL=PXB; small "
     "/dev/shm: mount a larger one";
 
-bool ignores_ib_disable(const PodState& pod) {
+bool ignores_ib_disable(const FabricPodState& pod) {
   const auto plugin = loaded_plugin(*pod.facts);
   return plugin.has_value();
 }
 
-double interface_gbps(const PodState& pod) {
+double interface_gbps(const FabricPodState& pod) {
   const FabricNetdev* netdev = find_netdev(*pod.facts, pod.primary.name);
   if (netdev == nullptr || netdev->speed_mbps <= 0) return -1;
   return static_cast<double>(netdev->speed_mbps) / 1000;
@@ -38,14 +38,14 @@ std::string gbps(double rate) {
   return std::to_string(static_cast<int64_t>(rate)) + " Gb/s";
 }
 
-std::string price(const Job& job) {
-  const PodState& pod = job.pods.front();
+std::string price(const FabricJob& job) {
+  const FabricPodState& pod = job.pods.front();
   double rdma = 0;
   for (const PortView& view : pod.ports) {
     if (view.chosen && view.port->rate_gbps > 0) rdma += view.port->rate_gbps;
   }
-  if (job.transport == Transport::kTcp ||
-      job.transport == Transport::kUnknown) {
+  if (job.transport == FabricTransport::kTcp ||
+      job.transport == FabricTransport::kUnknown) {
     return "GPUs of one pod exchange data through host memory instead of "
            "NVLink or PCIe";
   }
@@ -62,13 +62,13 @@ std::string price(const Job& job) {
          "NVLink or PCIe";
 }
 
-void set_rl(Job& job) {
+void set_rl(FabricJob& job) {
   const bool plugin_anywhere =
       std::any_of(job.pods.begin(), job.pods.end(), ignores_ib_disable) ||
-      job.transport == Transport::kEfa ||
-      job.transport == Transport::kSlingshot ||
-      job.transport == Transport::kTcpx;
-  for (PodState& pod : job.pods) {
+      job.transport == FabricTransport::kEfa ||
+      job.transport == FabricTransport::kSlingshot ||
+      job.transport == FabricTransport::kTcpx;
+  for (FabricPodState& pod : job.pods) {
     FabricSetting off{"NCCL",   "NCCL_IB_DISABLE",
                       "1",      "profile rl switches InfiniBand and RoCE off",
                       "",       FabricConfidence::kProven,
@@ -97,7 +97,7 @@ void set_rl(Job& job) {
           "", kNarrower});
 }
 
-void report_mixed_profiles(Job& job) {
+void report_mixed_profiles(FabricJob& job) {
   std::vector<std::string> names;
   bool mixed = false;
   for (const AppProfile& app : job.request.apps) {
@@ -117,7 +117,7 @@ void report_mixed_profiles(Job& job) {
 
 }  // namespace
 
-void set_profile(Job& job) {
+void set_profile(FabricJob& job) {
   if (!job.request.apps.empty()) report_mixed_profiles(job);
   if (job.profile == Profile::kRl) set_rl(job);
 }

@@ -19,7 +19,7 @@ constexpr size_t kNcclMaxDevices = 32;
 
 using Keys = std::vector<std::string>;  // one per chosen port; "": unknown
 
-std::vector<PortView*> chosen(PodState& pod) {
+std::vector<PortView*> chosen(FabricPodState& pod) {
   std::vector<PortView*> out;
   for (PortView& view : pod.ports) {
     if (view.chosen) out.push_back(&view);
@@ -27,7 +27,7 @@ std::vector<PortView*> chosen(PodState& pod) {
   return out;
 }
 
-std::string subnet_key(const PodState& pod, const PortView& view) {
+std::string subnet_key(const FabricPodState& pod, const PortView& view) {
   const FabricNetdev* netdev = find_netdev(*pod.facts, view.port->netdev);
   if (netdev == nullptr) return "";
   for (const std::string& address : netdev->addresses) {
@@ -37,9 +37,9 @@ std::string subnet_key(const PodState& pod, const PortView& view) {
 }
 
 template <class KeyOf>
-std::vector<Keys> keys_by(Job& job, KeyOf key_of) {
+std::vector<Keys> keys_by(FabricJob& job, KeyOf key_of) {
   std::vector<Keys> out;
-  for (PodState& pod : job.pods) {
+  for (FabricPodState& pod : job.pods) {
     Keys& keys = out.emplace_back();
     for (const PortView* view : chosen(pod)) {
       keys.push_back(key_of(pod, *view));
@@ -72,7 +72,7 @@ bool is_good(const std::vector<Keys>& pods) {
   return true;
 }
 
-std::vector<Keys> rail_keys(Job& job, std::string& how) {
+std::vector<Keys> rail_keys(FabricJob& job, std::string& how) {
   how = "subnet";
   auto keys = keys_by(job, subnet_key);
   if (is_good(keys)) return keys;
@@ -101,8 +101,8 @@ std::set<std::string> common_keys(const std::vector<Keys>& pods) {
   return common;
 }
 
-void apply_users_lists(Job& job) {
-  for (PodState& pod : job.pods) {
+void apply_users_lists(FabricJob& job) {
+  for (FabricPodState& pod : job.pods) {
     const auto users = effective(*pod.facts, "NCCL_IB_HCA");
     if (!users) continue;
     const NameList list = parse_name_list(users->value);
@@ -127,7 +127,7 @@ void apply_users_lists(Job& job) {
   }
 }
 
-void report_narrowing(Job& job, size_t most, size_t common,
+void report_narrowing(FabricJob& job, size_t most, size_t common,
                       const std::string& how) {
   report(job, nullptr,
          {Severity::kWarning, "rails_differ",
@@ -137,7 +137,7 @@ void report_narrowing(Job& job, size_t most, size_t common,
           "", "repair or replace the nodes with missing adapters"});
 }
 
-void drop_uncommon(Job& job) {
+void drop_uncommon(FabricJob& job) {
   std::string how;
   const auto keys = rail_keys(job, how);
   const auto common = common_keys(keys);
@@ -158,7 +158,7 @@ void drop_uncommon(Job& job) {
 }
 
 // Rails whose order differs between pods are joined crosswise.
-void check_order(Job& job) {
+void check_order(FabricJob& job) {
   std::string how;
   const auto keys = rail_keys(job, how);
   if (how != "subnet") return;
@@ -176,7 +176,7 @@ void check_order(Job& job) {
 }
 
 // NCCL looks at 32 ports, and its list holds 32 names.
-void cut_to_limit(Job& job, PodState& pod) {
+void cut_to_limit(FabricJob& job, FabricPodState& pod) {
   size_t kept = 0;
   bool cut = false;
   for (PortView& view : pod.ports) {
@@ -194,7 +194,7 @@ void cut_to_limit(Job& job, PodState& pod) {
           "", "name the right ones in NCCL_IB_HCA"});
 }
 
-void decide_list(PodState& pod) {
+void decide_list(FabricPodState& pod) {
   size_t seen = 0;
   std::vector<std::string> extra;
   for (const PortView& view : pod.ports) {
@@ -212,9 +212,9 @@ void decide_list(PodState& pod) {
 
 }  // namespace
 
-void agree_rails(Job& job) {
-  if (job.transport != Transport::kInfiniBand &&
-      job.transport != Transport::kRoce) {
+void agree_rails(FabricJob& job) {
+  if (job.transport != FabricTransport::kInfiniBand &&
+      job.transport != FabricTransport::kRoce) {
     return;
   }
   apply_users_lists(job);
@@ -222,7 +222,7 @@ void agree_rails(Job& job) {
     drop_uncommon(job);
     check_order(job);
   }
-  for (PodState& pod : job.pods) {
+  for (FabricPodState& pod : job.pods) {
     cut_to_limit(job, pod);
     decide_list(pod);
   }

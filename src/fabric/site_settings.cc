@@ -8,17 +8,17 @@ namespace muster {
 
 namespace {
 
-std::string_view section_of(Transport transport) {
+std::string_view section_of(FabricTransport transport) {
   switch (transport) {
-    case Transport::kInfiniBand:
+    case FabricTransport::kInfiniBand:
       return "ib";
-    case Transport::kRoce:
+    case FabricTransport::kRoce:
       return "roce";
-    case Transport::kEfa:
+    case FabricTransport::kEfa:
       return "efa";
-    case Transport::kSlingshot:
+    case FabricTransport::kSlingshot:
       return "slingshot";
-    case Transport::kTcp:
+    case FabricTransport::kTcp:
       return "tcp";
     default:
       return "-";
@@ -27,13 +27,13 @@ std::string_view section_of(Transport transport) {
 
 }  // namespace
 
-void set_site_values(Job& job) {
+void set_site_values(FabricJob& job) {
   const std::string_view section = section_of(job.transport);
   for (const bool special : {true, false}) {
     for (const SiteValue& value : job.request.site.values) {
       if (value.section.empty() == special) continue;
       if (special && value.section != section) continue;
-      for (PodState& pod : job.pods) {
+      for (FabricPodState& pod : job.pods) {
         FabricSetting setting{"site",       value.name,
                               value.value,  "the site's administrators say so",
                               value.origin, FabricConfidence::kLikely,

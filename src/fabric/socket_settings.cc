@@ -11,7 +11,7 @@ namespace muster {
 
 namespace {
 
-void report_unknown(Job& job, const PodState& pod,
+void report_unknown(FabricJob& job, const FabricPodState& pod,
                     const std::vector<std::string>& own) {
   if (own.size() < 2) return;
   report(job, &pod,
@@ -23,7 +23,7 @@ void report_unknown(Job& job, const PodState& pod,
           "NCCL_SOCKET_IFNAME"});
 }
 
-std::string reason_for(const PodState& pod, const std::string& first) {
+std::string reason_for(const FabricPodState& pod, const std::string& first) {
   const FabricNetdev* netdev = find_netdev(*pod.facts, first);
   if (netdev == nullptr || first == pod.primary.name) {
     return "NCCL would spread TCP over interfaces that need not reach the "
@@ -36,11 +36,12 @@ std::string reason_for(const PodState& pod, const std::string& first) {
 
 }  // namespace
 
-void set_sockets(Job& job) {
-  if (job.transport == Transport::kTcpx) return;  // its own profile script
+void set_sockets(FabricJob& job) {
+  if (job.transport == FabricTransport::kTcpx)
+    return;  // its own profile script
   const bool data_on_tcp =
-      job.transport == Transport::kTcp || job.profile == Profile::kRl;
-  for (PodState& pod : job.pods) {
+      job.transport == FabricTransport::kTcp || job.profile == Profile::kRl;
+  for (FabricPodState& pod : job.pods) {
     pod.plan.interface = pod.primary.name;
     pod.plan.interface_reason = pod.primary.reason;
     const auto own = nccl_interfaces(*pod.facts, pod.assumed_version());

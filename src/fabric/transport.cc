@@ -15,19 +15,19 @@ namespace muster {
 
 namespace {
 
-constexpr std::array kByPreference = {Transport::kInfiniBand, Transport::kRoce,
-                                      Transport::kEfa, Transport::kSlingshot,
-                                      Transport::kTcpx};
+constexpr std::array kByPreference = {
+    FabricTransport::kInfiniBand, FabricTransport::kRoce, FabricTransport::kEfa,
+    FabricTransport::kSlingshot, FabricTransport::kTcpx};
 
-LinkKind link_of(Transport transport) {
+LinkKind link_of(FabricTransport transport) {
   switch (transport) {
-    case Transport::kInfiniBand:
+    case FabricTransport::kInfiniBand:
       return LinkKind::kInfiniBand;
-    case Transport::kRoce:
+    case FabricTransport::kRoce:
       return LinkKind::kRoce;
-    case Transport::kEfa:
+    case FabricTransport::kEfa:
       return LinkKind::kEfa;
-    case Transport::kSlingshot:
+    case FabricTransport::kSlingshot:
       return LinkKind::kSlingshot;
     default:
       return LinkKind::kUnknown;
@@ -48,26 +48,27 @@ bool can_roce(const PodFabric& pod, const PortView& view) {
       });
 }
 
-std::set<Transport> offers_of(const PodState& state) {
-  std::set<Transport> out;
+std::set<FabricTransport> offers_of(const FabricPodState& state) {
+  std::set<FabricTransport> out;
   const PodFabric& pod = *state.facts;
   // An image whose plugins nobody listed may well have the right one.
   const bool ofi = !pod.plugins || find_plugin(pod, PluginKind::kOfi);
   for (const PortView& view : state.ports) {
     if (!view.usable) continue;
-    if (view.kind == LinkKind::kInfiniBand) out.insert(Transport::kInfiniBand);
+    if (view.kind == LinkKind::kInfiniBand)
+      out.insert(FabricTransport::kInfiniBand);
     if (view.kind == LinkKind::kRoce && can_roce(pod, view)) {
-      out.insert(Transport::kRoce);
+      out.insert(FabricTransport::kRoce);
     }
-    if (view.kind == LinkKind::kEfa && ofi) out.insert(Transport::kEfa);
+    if (view.kind == LinkKind::kEfa && ofi) out.insert(FabricTransport::kEfa);
     if (view.kind == LinkKind::kSlingshot && ofi) {
-      out.insert(Transport::kSlingshot);
+      out.insert(FabricTransport::kSlingshot);
     }
   }
   const bool gcp =
       state.platform == Platform::kGcp || state.platform == Platform::kNone;
   if (gcp && out.empty() && find_plugin(pod, PluginKind::kTcpx)) {
-    out.insert(Transport::kTcpx);
+    out.insert(FabricTransport::kTcpx);
   }
   return out;
 }
@@ -83,7 +84,7 @@ bool rules_rdma_out(const PodFabric& pod) {
   return switched_on(pod, "NCCL_IB_DISABLE");
 }
 
-bool only_unknown_ports(const PodState& state) {
+bool only_unknown_ports(const FabricPodState& state) {
   return !state.ports.empty() && state.offers.empty() &&
          std::any_of(state.ports.begin(), state.ports.end(), [](auto& view) {
            return view.usable && view.kind == LinkKind::kUnknown;
@@ -91,27 +92,27 @@ bool only_unknown_ports(const PodState& state) {
 }
 
 // Comparable over pods: near every GPU first, then the slowest pod's rate.
-std::pair<bool, double> score(const Job& job, Transport transport) {
+std::pair<bool, double> score(const FabricJob& job, FabricTransport transport) {
   bool near = true;
   double slowest = 1e12;
   const LinkKind kind = link_of(transport);
-  for (const PodState& pod : job.pods) {
+  for (const FabricPodState& pod : job.pods) {
     near = near && near_every_gpu(*pod.facts, pod.ports, kind);
     slowest = std::min(slowest, total_rate(pod.ports, kind));
   }
   return {near, slowest};
 }
 
-Transport best_common(const Job& job) {
-  Transport best = Transport::kTcp;
+FabricTransport best_common(const FabricJob& job) {
+  FabricTransport best = FabricTransport::kTcp;
   std::pair<bool, double> best_score;
-  for (const Transport transport : kByPreference) {
+  for (const FabricTransport transport : kByPreference) {
     const bool everywhere =
         std::all_of(job.pods.begin(), job.pods.end(),
                     [&](auto& pod) { return pod.offers.contains(transport); });
     if (!everywhere) continue;
     const auto now = score(job, transport);
-    if (best == Transport::kTcp || now > best_score) {
+    if (best == FabricTransport::kTcp || now > best_score) {
       best = transport;
       best_score = now;
     }
@@ -119,11 +120,11 @@ Transport best_common(const Job& job) {
   return best;
 }
 
-void report_mixed(Job& job) {
+void report_mixed(FabricJob& job) {
   std::vector<std::string> parts;
-  for (const PodState& pod : job.pods) {
+  for (const FabricPodState& pod : job.pods) {
     std::vector<std::string> names;
-    for (const Transport offer : pod.offers) {
+    for (const FabricTransport offer : pod.offers) {
       names.emplace_back(transport_name(offer));
     }
     parts.push_back(pod.plan.name + ": " +
@@ -141,11 +142,11 @@ void report_mixed(Job& job) {
 
 }  // namespace
 
-void choose_transport(Job& job) {
+void choose_transport(FabricJob& job) {
   bool any_unknown = false;
   bool any_none = false;
   bool all_by_user = !job.pods.empty();
-  for (PodState& pod : job.pods) {
+  for (FabricPodState& pod : job.pods) {
     pod.offers = offers_of(pod);
     const bool unseen = !pod.facts->hcas && !no(pod.facts->uverbs) &&
                         !pod.facts->pci_hcas && pod.offers.empty();
@@ -157,17 +158,17 @@ void choose_transport(Job& job) {
     all_by_user = all_by_user && pod.tcp_by_user;
   }
   if (job.profile == Profile::kTcp || all_by_user) {
-    job.transport = Transport::kTcp;
+    job.transport = FabricTransport::kTcp;
   } else if (any_none) {
-    job.transport = Transport::kTcp;
+    job.transport = FabricTransport::kTcp;
   } else if (any_unknown) {
-    job.transport = Transport::kUnknown;
+    job.transport = FabricTransport::kUnknown;
   } else {
     job.transport = best_common(job);
-    if (job.transport == Transport::kTcp) report_mixed(job);
+    if (job.transport == FabricTransport::kTcp) report_mixed(job);
   }
   const LinkKind kind = link_of(job.transport);
-  for (PodState& pod : job.pods) {
+  for (FabricPodState& pod : job.pods) {
     if (kind != LinkKind::kUnknown) choose_ports(*pod.facts, kind, pod.ports);
   }
 }

@@ -14,16 +14,17 @@ namespace {
 
 constexpr const char* kNetSource = "NCCL guide, NCCL_NET; NVIDIA/nccl#234";
 
-bool verbs(Transport transport) {
-  return transport == Transport::kInfiniBand || transport == Transport::kRoce;
+bool verbs(FabricTransport transport) {
+  return transport == FabricTransport::kInfiniBand ||
+         transport == FabricTransport::kRoce;
 }
 
-bool offers_rdma_anywhere(const Job& job) {
+bool offers_rdma_anywhere(const FabricJob& job) {
   return std::any_of(job.pods.begin(), job.pods.end(),
                      [](auto& pod) { return !pod.offers.empty(); });
 }
 
-void set_tcp(Job& job, PodState& pod) {
+void set_tcp(FabricJob& job, FabricPodState& pod) {
   const auto users = effective(*pod.facts, "NCCL_NET");
   if (users && to_lower(users->value) != "socket" && pod.offers.empty() &&
       !pod.unknown) {
@@ -53,7 +54,7 @@ void set_tcp(Job& job, PodState& pod) {
   propose(job, pod, setting);
 }
 
-void pin_rdma(Job& job, PodState& pod) {
+void pin_rdma(FabricJob& job, FabricPodState& pod) {
   std::string name = "IB";
   const auto plugin = loaded_plugin(*pod.facts);
   if (plugin && (plugin->kind == PluginKind::kIbExt ||
@@ -65,7 +66,7 @@ void pin_rdma(Job& job, PodState& pod) {
     const auto ofi = find_plugin(*pod.facts, PluginKind::kOfi);
     name = ofi ? network_name(*ofi) : "AWS Libfabric";
   }
-  if (name.empty() || job.transport == Transport::kTcpx) return;
+  if (name.empty() || job.transport == FabricTransport::kTcpx) return;
   FabricSetting setting{"NCCL",
                         "NCCL_NET",
                         name,
@@ -77,7 +78,7 @@ void pin_rdma(Job& job, PodState& pod) {
   propose(job, pod, setting);
 }
 
-void set_list(Job& job, PodState& pod) {
+void set_list(FabricJob& job, FabricPodState& pod) {
   if (pod.list_reason.empty()) return;
   std::vector<std::string> names;
   for (const PortView& view : pod.ports) {
@@ -97,10 +98,10 @@ void set_list(Job& job, PodState& pod) {
   propose(job, pod, setting);
 }
 
-void choose_plugin(Job& job, PodState& pod) {
+void choose_plugin(FabricJob& job, FabricPodState& pod) {
   const auto loaded = loaded_plugin(*pod.facts);
-  const bool ofi_fabric = job.transport == Transport::kEfa ||
-                          job.transport == Transport::kSlingshot;
+  const bool ofi_fabric = job.transport == FabricTransport::kEfa ||
+                          job.transport == FabricTransport::kSlingshot;
   if (ofi_fabric) {
     const auto ofi = find_plugin(*pod.facts, PluginKind::kOfi);
     if (!pod.facts->plugins) {
@@ -128,7 +129,7 @@ void choose_plugin(Job& job, PodState& pod) {
                      loaded->kind == PluginKind::kOfi ||
                      loaded->kind == PluginKind::kTcpx ||
                      (loaded->kind == PluginKind::kSpectrumX &&
-                      job.transport != Transport::kRoce);
+                      job.transport != FabricTransport::kRoce);
   if (!wrong) return;
   FabricSetting setting{"NCCL",
                         "NCCL_NET_PLUGIN",
@@ -144,10 +145,10 @@ void choose_plugin(Job& job, PodState& pod) {
 
 }  // namespace
 
-void set_transport(Job& job) {
-  if (job.transport == Transport::kUnknown) return;
-  for (PodState& pod : job.pods) {
-    if (job.transport == Transport::kTcp) {
+void set_transport(FabricJob& job) {
+  if (job.transport == FabricTransport::kUnknown) return;
+  for (FabricPodState& pod : job.pods) {
+    if (job.transport == FabricTransport::kTcp) {
       set_tcp(job, pod);
       continue;
     }
@@ -156,7 +157,7 @@ void set_transport(Job& job) {
     if (verbs(job.transport)) set_list(job, pod);
     if (job.profile == Profile::kRdma) pin_rdma(job, pod);
   }
-  if (job.transport == Transport::kTcp && job.profile == Profile::kAuto &&
+  if (job.transport == FabricTransport::kTcp && job.profile == Profile::kAuto &&
       offers_rdma_anywhere(job)) {
     const bool by_user = std::any_of(job.pods.begin(), job.pods.end(),
                                      [](auto& pod) { return pod.tcp_by_user; });

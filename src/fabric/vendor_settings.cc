@@ -15,7 +15,7 @@ namespace {
 
 struct VendorValue {
   Platform platform;
-  Transport transport;
+  FabricTransport transport;
   const char* driver;  // prefix of the adapters' driver; "": any
   const char* library;
   const char* name;
@@ -31,37 +31,37 @@ constexpr const char* kAzure =
 constexpr const char* kShs = "HPE shs-ccl-docs, as published by Sigma2 Olivia";
 
 constexpr VendorValue kValues[] = {
-    {Platform::kOci, Transport::kRoce, "mlx5", "NCCL", "NCCL_IB_TC", "41",
+    {Platform::kOci, FabricTransport::kRoce, "mlx5", "NCCL", "NCCL_IB_TC", "41",
      kOci},
-    {Platform::kOci, Transport::kRoce, "ionic", "NCCL", "NCCL_IB_TC", "41",
-     kOci},
-    {Platform::kOci, Transport::kRoce, "ionic", "NCCL", "NCCL_IB_FIFO_TC",
+    {Platform::kOci, FabricTransport::kRoce, "ionic", "NCCL", "NCCL_IB_TC",
+     "41", kOci},
+    {Platform::kOci, FabricTransport::kRoce, "ionic", "NCCL", "NCCL_IB_FIFO_TC",
      "185", kOci},
-    {Platform::kOci, Transport::kRoce, "mlx5", "NCCL",
+    {Platform::kOci, FabricTransport::kRoce, "mlx5", "NCCL",
      "NCCL_IB_QPS_PER_CONNECTION", "4", kOci},
-    {Platform::kOci, Transport::kRoce, "mlx5", "NCCL", "NCCL_IB_TIMEOUT", "22",
-     kOci},
-    {Platform::kAlibaba, Transport::kRoce, "erdma", "NCCL",
+    {Platform::kOci, FabricTransport::kRoce, "mlx5", "NCCL", "NCCL_IB_TIMEOUT",
+     "22", kOci},
+    {Platform::kAlibaba, FabricTransport::kRoce, "erdma", "NCCL",
      "NCCL_IB_QPS_PER_CONNECTION", "8", kErdma},
-    {Platform::kAlibaba, Transport::kRoce, "erdma", "NCCL",
+    {Platform::kAlibaba, FabricTransport::kRoce, "erdma", "NCCL",
      "NCCL_MIN_NCHANNELS", "16", kErdma},
-    {Platform::kAlibaba, Transport::kRoce, "erdma", "NCCL", "NCCL_NET_PLUGIN",
-     "none", kErdma},
-    {Platform::kAzure, Transport::kInfiniBand, "", "NCCL",
+    {Platform::kAlibaba, FabricTransport::kRoce, "erdma", "NCCL",
+     "NCCL_NET_PLUGIN", "none", kErdma},
+    {Platform::kAzure, FabricTransport::kInfiniBand, "", "NCCL",
      "NCCL_IB_PCI_RELAXED_ORDERING", "1", kAzure},
-    {Platform::kSlingshot, Transport::kSlingshot, "", "NCCL", "NCCL_CROSS_NIC",
-     "1", kShs},
-    {Platform::kSlingshot, Transport::kSlingshot, "", "NCCL",
+    {Platform::kSlingshot, FabricTransport::kSlingshot, "", "NCCL",
+     "NCCL_CROSS_NIC", "1", kShs},
+    {Platform::kSlingshot, FabricTransport::kSlingshot, "", "NCCL",
      "NCCL_NET_GDR_LEVEL", "PHB", kShs},
-    {Platform::kSlingshot, Transport::kSlingshot, "", "libfabric",
+    {Platform::kSlingshot, FabricTransport::kSlingshot, "", "libfabric",
      "FI_CXI_DEFAULT_CQ_SIZE", "131072", kShs},
-    {Platform::kSlingshot, Transport::kSlingshot, "", "libfabric",
+    {Platform::kSlingshot, FabricTransport::kSlingshot, "", "libfabric",
      "FI_CXI_RDZV_PROTO", "alt_read", kShs},
-    {Platform::kSlingshot, Transport::kSlingshot, "", "libfabric",
+    {Platform::kSlingshot, FabricTransport::kSlingshot, "", "libfabric",
      "FI_CXI_RX_MATCH_MODE", "hybrid", kShs},
 };
 
-bool uses_driver(const PodState& pod, std::string_view driver) {
+bool uses_driver(const FabricPodState& pod, std::string_view driver) {
   return driver.empty() ||
          std::any_of(pod.ports.begin(), pod.ports.end(), [&](auto& view) {
            return view.chosen && (view.hca->driver.starts_with(driver) ||
@@ -84,7 +84,7 @@ FabricSetting policy(const char* library, const char* name, std::string value,
 }
 
 // The vendor's topology file for this size of machine, if the pod has it.
-void set_topology_file(Job& job, PodState& pod) {
+void set_topology_file(FabricJob& job, FabricPodState& pod) {
   double rate = 0;
   for (const PortView& view : pod.ports) {
     if (view.chosen) rate = std::max(rate, view.port->rate_gbps);
@@ -110,7 +110,7 @@ void set_topology_file(Job& job, PodState& pod) {
               "NCCL_TOPO_FILE"});
 }
 
-void set_gib(Job& job, PodState& pod) {
+void set_gib(FabricJob& job, FabricPodState& pod) {
   const auto gib = find_plugin(*pod.facts, PluginKind::kGib);
   if (!gib) {
     if (pod.facts->plugins) {
@@ -138,7 +138,7 @@ void set_gib(Job& job, PodState& pod) {
 }
 
 // All hsn interfaces, for the rendezvous too.
-void set_slingshot_sockets(Job& job, PodState& pod) {
+void set_slingshot_sockets(FabricJob& job, FabricPodState& pod) {
   std::vector<std::string> names;
   if (pod.facts->netdevs) {
     for (const FabricNetdev& netdev : *pod.facts->netdevs) {
@@ -152,7 +152,7 @@ void set_slingshot_sockets(Job& job, PodState& pod) {
 }
 
 // Two ports joined by LAG: one queue pair uses one of them.
-void set_bonds(Job& job, PodState& pod) {
+void set_bonds(FabricJob& job, FabricPodState& pod) {
   const bool bonded =
       std::any_of(pod.ports.begin(), pod.ports.end(), [](auto& view) {
         return view.chosen &&
@@ -174,17 +174,17 @@ void set_bonds(Job& job, PodState& pod) {
 
 }  // namespace
 
-void set_vendor_values(Job& job) {
+void set_vendor_values(FabricJob& job) {
   if (job.profile == Profile::kRl) return;
-  for (PodState& pod : job.pods) {
-    if (job.transport == Transport::kRoce) {
+  for (FabricPodState& pod : job.pods) {
+    if (job.transport == FabricTransport::kRoce) {
       const bool gib = find_plugin(*pod.facts, PluginKind::kGib).has_value();
       if (pod.platform == Platform::kGcp || gib) set_gib(job, pod);
     }
     if (!pod.facts->nccl_conf.empty()) continue;
     for (const VendorValue& entry : kValues) {
       const bool slingshot = entry.platform == Platform::kSlingshot &&
-                             job.transport == Transport::kSlingshot;
+                             job.transport == FabricTransport::kSlingshot;
       if (pod.platform != entry.platform && !slingshot) continue;
       if (job.transport != entry.transport) continue;
       if (!uses_driver(pod, entry.driver)) continue;
@@ -193,16 +193,16 @@ void set_vendor_values(Job& job) {
                      std::string(platform_name(entry.platform)), entry.source));
     }
     if (pod.platform == Platform::kAzure &&
-        job.transport == Transport::kInfiniBand) {
+        job.transport == FabricTransport::kInfiniBand) {
       set_topology_file(job, pod);
     }
-    if (job.transport == Transport::kSlingshot) {
+    if (job.transport == FabricTransport::kSlingshot) {
       set_slingshot_sockets(job, pod);
     }
-    if (job.transport == Transport::kRoce) set_bonds(job, pod);
+    if (job.transport == FabricTransport::kRoce) set_bonds(job, pod);
   }
-  for (PodState& pod : job.pods) {
-    if (job.transport != Transport::kTcpx) break;
+  for (FabricPodState& pod : job.pods) {
+    if (job.transport != FabricTransport::kTcpx) break;
     report(job, &pod,
            {Severity::kInfo, "vendor_script",
             "this network is set up by the vendor's nccl-env-profile.sh; its "
