@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs one program the way pid 1 of a container has to: reaps whoever is
+// orphaned to it, hands signals on, and ends with the program's own status.
+// Refuses to outlive the program: what it leaves behind the kernel ends with
+// pid 1. One thread, one loop.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace muster {
+
+// Blocks until argv[0] (looked up in PATH) has ended. Returns its exit code,
+// 128+N if signal N killed it, 126 or 127 (said on stderr) if it could not be
+// started. Signals that a terminal sends to its whole foreground group are not
+// handed on: the program has them already.
+int run_as_init(const std::vector<std::string>& argv);
+
+// Becomes argv[0]; returns only if that fails, with 126 or 127 as above.
+int become(const std::vector<std::string>& argv);
+
+}  // namespace muster

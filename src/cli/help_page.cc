@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading option lines, and the page for a terminal.
+#include "cli/help_page.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace muster {
+
+namespace {
+
+constexpr size_t kColumns = 80;
+constexpr size_t kOptionColumn = 26;  // where an option's text begins
+
+size_t indentation(std::string_view line) {
+  return std::min(line.find_first_not_of(' '), line.size());
+}
+
+// Cuts "(Env:NAME)" or "(env NAME)" out of `text`.
+std::string take_environment(std::string& text) {
+  for (const std::string_view mark : {"(Env:", "(env "}) {
+    const size_t begin = text.find(mark);
+    if (begin == std::string::npos) continue;
+    const size_t end = text.find(')', begin);
+    if (end == std::string::npos) continue;
+    const size_t name = begin + mark.size();
+    std::string found = text.substr(name, end - name);
+    text.erase(begin, end - begin + 1);
+    return found;
+  }
+  return "";
+}
+
+// "TEXT:{a,b}", "INT:INT in [1 - 9]", "FILE", "TEXT ..." -> a short word.
+void set_value(OptionHelp& option, std::string_view spec) {
+  const size_t brace = spec.find('{');
+  const size_t end = spec.find('}');
+  if (brace != std::string_view::npos && end != std::string_view::npos) {
+    for (const auto word :
+         split(spec.substr(brace + 1, end - brace - 1), ',')) {
+      option.choices.emplace_back(trim(word));
+    }
+    option.value = join(option.choices, "|");
+    return;
+  }
+  std::string_view word = trim(spec.substr(0, spec.find(':')));
+  const bool many = word.ends_with("...");
+  if (many) word = trim(word.substr(0, word.size() - 3));
+  if (word == "INT" || word == "UINT") word = "N";
+  if (word == "TEXT") word = "VALUE";
+  option.value = std::string(word) + (many ? "..." : "");
+  const std::vector<std::string_view> parts = split(word, '|');
+  if (parts.size() > 1) option.choices.assign(parts.begin(), parts.end());
+}
+
+// "-n,--np INT" or "-D, -e FILE": the flags, then the value.
+OptionHelp parse_head(std::string head) {
+  OptionHelp option;
+  option.environment = take_environment(head);
+  std::string_view rest = trim(head);
+  while (rest.starts_with('-')) {
+    const size_t end = std::min(rest.find_first_of(", "), rest.size());
+    std::string_view flag = rest.substr(0, end);
+    option.flags.emplace_back(flag.substr(0, flag.find('{')));
+    rest.remove_prefix(end);
+    if (!rest.starts_with(',')) break;
+    rest = trim(rest.substr(1));
+  }
+  set_value(option, trim(rest));
+  return option;
+}
+
+std::string flags_and_value(const OptionHelp& option) {
+  return join(option.flags, ", ") +
+         (option.value.empty() ? "" : " " + option.value);
+}
+
+// Appends words from column `indent` on, the first line continuing `out`.
+void append_wrapped(std::string& out, std::string_view text, size_t indent) {
+  size_t column = indent;
+  bool first = true;
+  for (const std::string_view word : split_words(text)) {
+    if (!first && column + 1 + word.size() > kColumns) {
+      out += '\n' + std::string(indent, ' ');
+      column = indent;
+      first = true;
+    }
+    if (!first) {
+      out += ' ';
+      ++column;
+    }
+    out += word;
+    column += word.size();
+    first = false;
+  }
+  out += '\n';
+}
+
+void append_row(std::string& out, const std::string& left,
+                std::string_view right, size_t column) {
+  out += "  " + left;
+  if (2 + left.size() + 2 > column) {
+    out += '\n' + std::string(column, ' ');
+  } else {
+    out += std::string(column - 2 - left.size(), ' ');
+  }
+  append_wrapped(out, right, column);
+}
+
+}  // namespace
+
+std::vector<OptionHelp> parse_options(std::string_view help_text) {
+  std::vector<OptionHelp> options;
+  bool open = false;  // lines that follow belong to the last option
+  for (const std::string_view line : split(help_text, '\n')) {
+    const size_t indent = indentation(line);
+    const std::string_view content = trim(line);
+    if (indent >= 2 && indent < 8 && content.starts_with('-')) {
+      const size_t gap = content.find("  ");
+      options.push_back(parse_head(std::string(content.substr(0, gap))));
+      if (gap != std::string_view::npos) {
+        options.back().text = trim(content.substr(gap));
+      }
+      open = true;
+    } else if (open && indent >= 8 && !content.empty()) {
+      std::string& text = options.back().text;
+      text += (text.empty() ? "" : " ") + std::string(content);
+    } else {
+      open = false;
+    }
+  }
+  return options;
+}
+
+std::string help_text(const HelpPage& page) {
+  std::string out = "usage: " + page.usage + "\n\n";
+  std::string summary = page.summary + ".";
+  summary[0] = static_cast<char>(summary[0] & ~0x20);  // words are ASCII
+  append_wrapped(out, summary, 0);
+  if (!page.options.empty()) out += "\nOptions:\n";
+  for (const OptionHelp& option : page.options) {
+    std::string text = option.text;
+    if (!option.environment.empty()) text += " [" + option.environment + "]";
+    append_row(out, flags_and_value(option), text, kOptionColumn);
+  }
+  out += "\nExamples:\n";
+  for (const auto& [line, why] : page.examples) {
+    out += "  " + line + "\n      " + why + "\n";
+  }
+  out += "\nExit codes:\n";
+  for (const auto& [code, meaning] : page.exit_codes) {
+    append_row(out, code, meaning, 14);
+  }
+  return out;
+}
+
+}  // namespace muster

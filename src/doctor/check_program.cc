@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Asks the dynamic linker which libraries a program would get. The program
+// itself is not run.
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+
+#include "base/fd.h"
+#include "base/spawn.h"
+#include "base/text.h"
+#include "doctor/pod_state.h"
+
+namespace muster {
+
+namespace {
+
+constexpr int kDeadlineMs = 5000;
+constexpr size_t kMostOutput = 1 << 20;
+
+std::string linker() {
+  for (const char* path :
+       {"/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1"}) {
+    if (::access(path, X_OK) == 0) return path;
+  }
+  return "";
+}
+
+// Everything that `options` prints until it ends or the deadline is over; then
+// it is killed. Always reaped.
+std::string output_of(SpawnOptions options) {
+  auto pipe = make_pipe();
+  if (!pipe) return "";
+  options.fds = {{pipe->write.get(), 1}, {pipe->write.get(), 2}};
+  const auto child = spawn(options);
+  pipe->write.reset();
+  if (!child) return "";
+  using std::chrono::steady_clock;
+  const auto end = steady_clock::now() + std::chrono::milliseconds(kDeadlineMs);
+  std::string text;
+  char part[4096];
+  for (;;) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+        end - steady_clock::now());
+    pollfd ready{pipe->read.get(), POLLIN, 0};
+    if (left.count() <= 0 || text.size() > kMostOutput ||
+        ::poll(&ready, 1, static_cast<int>(left.count())) <= 0) {
+      break;
+    }
+    const ssize_t n = ::read(pipe->read.get(), part, sizeof part);
+    if (n <= 0) break;
+    text.append(part, static_cast<size_t>(n));
+  }
+  ::kill(*child, SIGKILL);
+  ::waitpid(*child, nullptr, 0);
+  return text;
+}
+
+}  // namespace
+
+ProgramState check_program(const std::string& program,
+                           const std::string& search_path) {
+  ProgramState state;
+  state.program = program;
+  const auto path = find_program(program, search_path);
+  if (!path) return state;
+  state.path = *path;
+  SpawnOptions options;
+  options.argv = {linker(), "--list", state.path};
+  options.env = current_environment();
+  if (options.argv[0].empty()) return state;
+  for (const auto line : split(output_of(std::move(options)), '\n')) {
+    // "\tlibfoo.so.1 => not found"; "libfoo.so.1: cannot open shared …".
+    const size_t arrow = line.find(" => not found");
+    if (arrow != std::string_view::npos) {
+      state.missing.emplace_back(trim(line.substr(0, arrow)));
+    }
+    constexpr std::string_view kLoading =
+        "error while loading shared "
+        "libraries: ";
+    const size_t at = line.find(kLoading);
+    if (at == std::string_view::npos) continue;
+    std::string_view name = line.substr(at + kLoading.size());
+    name = name.substr(0, name.find(':'));
+    if (name.find(".so") != std::string_view::npos) {
+      state.missing.emplace_back(name);
+    }
+  }
+  return state;
+}
+
+}  // namespace muster

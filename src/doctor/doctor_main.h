@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// `muster doctor`: looks at this pod and prints what usually breaks a job,
+// each with its remedy and the YAML to add.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace muster {
+
+// `args` without "doctor". Returns 0, 101 if a finding is an error, 2 for a
+// wrong command line. Ends within about 15 s.
+int doctor_main(const std::vector<std::string>& args);
+
+}  // namespace muster

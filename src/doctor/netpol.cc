@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "doctor/netpol.h"
+
+#include "base/text.h"
+
+namespace muster {
+
+namespace {
+
+tl::unexpected<Error> usage(std::string what, std::string hint) {
+  return fail(Error{"usage", std::move(what), "", "", std::move(hint)});
+}
+
+// RFC 1123 label, as Kubernetes has it.
+bool is_label(const std::string& text) {
+  if (text.empty() || text.size() > 63) return false;
+  for (const char c : text) {
+    const bool fine = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+                      c == '-' || c == '.';
+    if (!fine) return false;
+  }
+  return text.front() != '-' && text.back() != '-';
+}
+
+// Where several daemons share a range they need room: one port each, at least.
+std::string port_settings(const PortRange& range) {
+  const std::string first = std::to_string(range.first);
+  const std::string last = std::to_string(range.last);
+  const std::string size = std::to_string(range.last - range.first + 1);
+  const std::string both = first + "-" + last;
+  return "# Keep MPI inside ports " + both +
+         ": the same environment in the "
+         "launcher and the workers.\n"
+         "#   OMPI_MCA_btl_tcp_port_min_v4=" +
+         first +
+         "\n"
+         "#   OMPI_MCA_btl_tcp_port_range_v4=" +
+         size +
+         "\n"
+         "#   OMPI_MCA_oob_tcp_dynamic_ipv4_ports=" +
+         both +
+         "    # Open MPI 4\n"
+         "#   PRTE_MCA_oob_tcp_dynamic_ipv4_ports=" +
+         both +
+         "    # Open MPI 5\n"
+         "#   UCX_TCP_PORT_RANGE=" +
+         both +
+         "\n"
+         "#   MPIR_CVAR_CH3_PORT_RANGE=" +
+         first + ":" + last +
+         "    # MPICH, ch3\n"
+         "#   MPICH_PORT_RANGE=" +
+         first + ":" + last +
+         "    # Hydra\n"
+         "# NCCL and Gloo take any free port; narrow that with "
+         "net.ipv4.ip_local_port_range:\n"
+         "#   securityContext: {sysctls: [{name: net.ipv4.ip_local_port_range, "
+         "value: \"" +
+         first + " " + last + "\"}]}\n";
+}
+
+std::string job_peers(const NetpolRequest& request) {
+  return "        - podSelector:\n"
+         "            matchLabels: {" +
+         request.label + ": " + request.job + "}\n";
+}
+
+std::string job_ports(const NetpolRequest& request) {
+  if (request.posture == Posture::kDefault) return "";
+  if (request.ports.first == 0) return "";
+  return "      ports:\n"
+         "        - {protocol: TCP, port: " +
+         std::to_string(request.ssh_port) +
+         "}\n"
+         "        - {protocol: TCP, port: " +
+         std::to_string(request.ports.first) +
+         ", endPort: " + std::to_string(request.ports.last) +
+         "}\n"
+         "        - {protocol: UDP, port: " +
+         std::to_string(request.ports.first) +
+         ", endPort: " + std::to_string(request.ports.last) + "}\n";
+}
+
+std::string egress_rules(const NetpolRequest& request) {
+  std::string out =
+      "  egress:\n"
+      "    - to:\n" +
+      job_peers(request) + job_ports(request) +
+      "    - to:  # names\n"
+      "        - namespaceSelector: {}\n"
+      "          podSelector:\n"
+      "            matchExpressions:\n"
+      "              - {key: k8s-app, operator: In, values: [kube-dns, "
+      "coredns, node-local-dns]}\n"
+      "        - namespaceSelector:\n"
+      "            matchLabels: {kubernetes.io/metadata.name: openshift-dns}\n"
+      "      ports:\n"
+      "        - {protocol: UDP, port: 53}\n"
+      "        - {protocol: TCP, port: 53}\n"
+      "        - {protocol: UDP, port: 5353}\n"
+      "        - {protocol: TCP, port: 5353}\n";
+  for (const EgressRule& rule : request.egress) {
+    out +=
+        "    - to:\n"
+        "        - ipBlock: {cidr: \"" +
+        rule.cidr +
+        "\"}\n"
+        "      ports:\n"
+        "        - {protocol: TCP, port: " +
+        std::to_string(rule.port) + "}\n";
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<PortRange> parse_port_range(const std::string& text) {
+  const auto parts = split(text, '-');
+  const auto first = parse_integer(parts[0]);
+  const auto last = parts.size() == 2 ? parse_integer(parts[1]) : std::nullopt;
+  if (!first || !last || *first < 1 || *last > 65535 || *first > *last) {
+    return usage("'" + text + "' is no range of ports", "as in 40000-40999");
+  }
+  return PortRange{static_cast<int>(*first), static_cast<int>(*last)};
+}
+
+Result<EgressRule> parse_egress(const std::string& text) {
+  const size_t colon = text.rfind(':');
+  const size_t slash = text.find('/');
+  const auto port =
+      colon == std::string::npos
+          ? std::nullopt
+          : parse_integer(std::string_view(text).substr(colon + 1));
+  const bool clean =
+      text.find_first_not_of("0123456789abcdefABCDEF.:/") == std::string::npos;
+  if (!port || *port < 1 || *port > 65535 || slash == std::string::npos ||
+      slash > colon || !clean) {
+    return usage("'" + text + "' is no destination",
+                 "as in 10.0.0.0/8:443: a CIDR and a TCP port");
+  }
+  return EgressRule{text.substr(0, colon), static_cast<int>(*port)};
+}
+
+Result<std::string> write_netpol(const NetpolRequest& request) {
+  if (!is_label(request.job)) {
+    return usage("'" + request.job + "' is no name of a job",
+                 "lower case letters, digits and dashes, as in --job pi");
+  }
+  std::string out;
+  if (request.ports.first > 0) out += port_settings(request.ports);
+  out +=
+      "apiVersion: networking.k8s.io/v1\n"
+      "kind: NetworkPolicy\n"
+      "metadata:\n"
+      "  name: " +
+      request.job + "-mpi\n";
+  if (!request.name_space.empty()) {
+    out += "  namespace: " + request.name_space + "\n";
+  }
+  out +=
+      "spec:\n"
+      "  podSelector:\n"
+      "    matchLabels: {" +
+      request.label + ": " + request.job + "}\n";
+  const bool isolated = request.posture == Posture::kIsolated;
+  out += isolated ? "  policyTypes: [Ingress, Egress]\n"
+                  : "  policyTypes: [Ingress]\n";
+  out +=
+      "  ingress:\n"
+      "    - from:\n" +
+      job_peers(request) + job_ports(request);
+  if (isolated) out += egress_rules(request);
+  return out;
+}
+
+}  // namespace muster

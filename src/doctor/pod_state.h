@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// PodState: what `muster doctor` has seen of one pod, as plain values. What is
+// not known stays at -1 or empty, and no check speaks of it.
+// read_pod_state() does all the looking; the checks are pure.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "job/node_facts.h"
+#include "job/operator_contract.h"
+
+namespace muster {
+
+struct PathState {
+  std::string path;
+  bool exists = false;
+  bool writable = false;
+  std::string reason;      // why it is not writable, else empty
+  std::string filesystem;  // "nfs4", "overlay"; "": unknown
+  int64_t free_bytes = -1;
+  int64_t free_inodes = -1;  // -1: unknown, or the filesystem has no limit
+  int64_t write_ms = -1;     // to write 4 KiB to the disk (fsync)
+};
+
+struct ProgramState {
+  std::string program;
+  std::string path;                  // "": not on PATH
+  std::vector<std::string> missing;  // shared libraries that are not found
+};
+
+struct NameState {
+  std::string name;
+  std::string outcome;  // "ok", "dns_unresolved", "timeout", …
+  std::string detail;
+};
+
+struct PodState {
+  NodeFacts facts;
+  Contract contract;
+  std::set<int> listening;  // TCP ports in this network namespace
+  bool pid1_is_muster = false;
+  int slots = -1;                 // of this pod, where somebody says so
+  int64_t rmem_max = -1;          // net.core.rmem_max, bytes
+  int64_t huge_pages = -1;        // of the default size, on the node
+  int64_t huge_pages_limit = -1;  // of the pod, bytes; -1: unknown, no limit
+  std::vector<std::string> rdma_devices;
+  std::vector<PathState> paths;
+  std::vector<ProgramState> programs;
+  std::vector<NameState> names;      // own name, and the hostfile's
+  std::vector<NameState> endpoints;  // object stores named by the environment
+};
+
+struct DoctorOptions {
+  std::string root;                   // in front of kernel files (tests)
+  std::vector<std::string> paths;     // --check-path
+  std::vector<std::string> programs;  // --program
+  int slots = -1;                     // --slots
+  int timeout_ms = 5000;              // for names and endpoints together
+  bool json = false;
+};
+
+// Blocks, for names and endpoints at most options.timeout_ms, for the image's
+// mpirun at most 5 s. Never fails.
+PodState read_pod_state(const DoctorOptions& options);
+
+// Ports in LISTEN state in the text of /proc/net/tcp or tcp6. Pure.
+std::set<int> listening_ports(const std::string& proc_net_tcp);
+
+// "https://minio.svc:9000/x" -> "minio.svc", 9000; port 443 or 80 by scheme.
+// False if it is no http(s) URL. Pure.
+bool parse_endpoint(const std::string& url, std::string& host, int& port);
+
+PathState check_path(const std::string& path);
+// Looks up `program` in `search_path` and asks the dynamic linker for its
+// libraries; waits at most 5 s.
+ProgramState check_program(const std::string& program,
+                           const std::string& search_path);
+
+}  // namespace muster

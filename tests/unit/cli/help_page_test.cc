@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/help_page.h"
+
+#include "base/text.h"
+#include "catch.h"
+
+using namespace muster;
+
+namespace {
+
+constexpr const char* kHelp =
+    "Starts a job.\n"
+    "Usage: muster launch [OPTIONS]\n"
+    "\n"
+    "Options:\n"
+    "  -h,--help                   Print this help message and exit\n"
+    "  -n,--np INT:INT in [1 - 9]  ranks to start\n"
+    "  --bootstrap TEXT:{auto,pmix} (Env:MUSTER_BOOTSTRAP)\n"
+    "                              who starts the ranks\n"
+    "                              in the end\n"
+    "  --no-prove{false}           skip the check\n"
+    "  -x,--env TEXT ...           NAME=VALUE\n"
+    "\n"
+    "Examples:\n"
+    "        - not an option\n";
+
+}  // namespace
+
+TEST_CASE("options are read back from a parser's help") {
+  const auto options = parse_options(kHelp);
+  REQUIRE(options.size() == 5);
+  CHECK(options[1].flags == std::vector<std::string>{"-n", "--np"});
+  CHECK(options[1].value == "N");
+  CHECK(options[1].text == "ranks to start");
+  CHECK(options[2].choices == std::vector<std::string>{"auto", "pmix"});
+  CHECK(options[2].environment == "MUSTER_BOOTSTRAP");
+  CHECK(options[2].text == "who starts the ranks in the end");
+  CHECK(options[3].flags == std::vector<std::string>{"--no-prove"});
+  CHECK(options[3].value.empty());
+  CHECK(options[4].value == "VALUE...");
+}
+
+TEST_CASE("help fits a terminal and says everything") {
+  HelpPage page;
+  page.name = "muster launch";
+  page.summary = "start a job";
+  page.usage = "muster launch PROGRAM";
+  page.options = parse_options(kHelp);
+  page.options[0].text = std::string(30, 'a') + ' ' + std::string(30, 'b');
+  page.examples = {{"muster launch ./app", "as it is"}};
+  page.exit_codes = {{"0", "well"}};
+  const std::string text = help_text(page);
+  for (const auto line : split(text, '\n')) CHECK(line.size() <= 80);
+  for (const char* part :
+       {"usage: muster launch PROGRAM\n", "Start a job.\n", "auto|pmix",
+        "[MUSTER_BOOTSTRAP]", "muster launch ./app", "Exit codes:"}) {
+    INFO(part);
+    CHECK(text.find(part) != std::string::npos);
+  }
+}
+
+TEST_CASE("man pages have no requests by accident") {
+  HelpPage page;
+  page.name = "muster x";
+  page.summary = ".so /etc/passwd";
+  page.usage = "muster x";
+  page.exit_codes = {{"0", "'tis \\fine"}};
+  const std::string text = man_page(page, "1");
+  CHECK(text.find("\n.so") == std::string::npos);
+  CHECK(text.find("\\&'tis \\efine") != std::string::npos);
+  CHECK(text.find(".SH EXIT STATUS") != std::string::npos);
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/report_html.h"
+
+#include "catch.h"
+#include "launcher/report_charts.h"
+
+using namespace muster;
+
+namespace {
+
+RankEvidence rank(int number, int wait_status) {
+  RankEvidence out;
+  out.rank = number;
+  out.node = 1 + number / 8;
+  out.host = "pi-worker-" + std::to_string(number / 8);
+  out.outcome = RankOutcome::kExited;
+  out.wait_status = wait_status;
+  out.exit_ns = 9'000'000'000;
+  return out;
+}
+
+LaunchReport report(int ranks) {
+  LaunchReport out;
+  out.started_ns = 1'000'000'000;
+  out.ended_ns = 11'000'000'000;
+  out.phases = {{"connect", Milliseconds(2000)}, {"run", Milliseconds(8000)}};
+  for (int i = 0; i < ranks; ++i) out.evidence.ranks.push_back(rank(i, 0));
+  out.workers = {{"pi-worker-0", "ready", "", "hello", 120, "0.1.0"}};
+  out.verdict.code = "no_failure";
+  out.verdict.exit_class = "success";
+  return out;
+}
+
+size_t count(const std::string& text, const std::string& part) {
+  size_t found = 0;
+  for (size_t at = 0; (at = text.find(part, at)) != std::string::npos; ++at) {
+    ++found;
+  }
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("a page holds one square and one tick for each rank") {
+  const std::string page = report_html(report(16));
+  CHECK(count(page, "<i class=\"ok\"") == 16);
+  CHECK(count(page, "<line class=\"ok\"") == 16);
+  CHECK(count(page, "<span>pi-worker-") == 2);
+  CHECK(page.find("class=\"badge ok\"") != std::string::npos);
+  CHECK(page.find(">connect</text>") != std::string::npos);
+}
+
+TEST_CASE("nothing from outside the page is needed, nothing in it runs") {
+  LaunchReport bad = report(1);
+  bad.evidence.ranks[0] = rank(0, 9);
+  bad.evidence.ranks[0].lines = {
+      {1, true, "\x1b[31m<script src=\"http://x/\">alert('1')</script> & co"}};
+  bad.evidence.ranks[0].host = "\"><img src=x>";
+  bad.exit_code = 137;
+  bad.verdict.code = "signal";
+  bad.verdict.first_rank = 0;
+  bad.verdict.headline = "<b>rank 0</b>";
+  const std::string page = report_html(bad);
+  CHECK(page.find("<script") == std::string::npos);
+  CHECK(page.find("<img") == std::string::npos);
+  CHECK(page.find("<b>") == std::string::npos);
+  CHECK(page.find('\x1b') == std::string::npos);
+  CHECK(page.find("&lt;script src=&quot;http://x/&quot;&gt;") !=
+        std::string::npos);
+  CHECK(page.find("default-src 'none'") != std::string::npos);
+  CHECK(page.find("killed by signal 9") != std::string::npos);
+}
+
+TEST_CASE("the first rank to fail comes first in the excerpts") {
+  LaunchReport bad = report(20);
+  for (int i = 0; i < 20; ++i) {
+    bad.evidence.ranks[i] = rank(i, 256);
+    bad.evidence.ranks[i].lines.assign(100, {1, false, "line of it"});
+  }
+  bad.verdict.code = "rank_failed";
+  bad.verdict.first_rank = 13;
+  const std::string page = report_html(bad);
+  CHECK(count(page, "<details") == 8);
+  CHECK(count(page, "line of it") == 8 * 40);
+  CHECK(page.find("<details open><summary>rank 13 on") != std::string::npos);
+}
+
+TEST_CASE("memory is drawn against its limit") {
+  NodeEvidence node;
+  node.memory = {{1, 100, 200, -1, 0}};
+  CHECK(memory_svg(node).empty());
+  node.memory.push_back({2, 200, 200, -1, 0});
+  const std::string svg = memory_svg(node);
+  CHECK(svg.find("class=\"limit\"") != std::string::npos);
+  CHECK(svg.find("160.0,1.0 ") != std::string::npos);  // at the limit
+}
+
+TEST_CASE("an empty report is a page too") {
+  const std::string page = report_html(LaunchReport{});
+  CHECK(page.ends_with("</html>\n"));
+  CHECK(page.find("nan") == std::string::npos);
+}
