@@ -75,7 +75,7 @@ void AgentLink::received(std::string_view bytes) {
   last_heard_ = Clock::now();
   reader_.append(bytes);
   const auto alive = alive_;
-  while (*alive) {
+  while (*alive && events_.on_closed) {  // nothing counts after close()
     auto frame = reader_.next();
     if (!frame) {
       Error error = frame.error();

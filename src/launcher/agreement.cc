@@ -75,6 +75,24 @@ Status set_map_by(const std::string& text, JobSpec& spec) {
   return {};
 }
 
+// What `requests` come to in the launcher's environment.
+std::vector<EnvRequest> with_values(const std::vector<EnvRequest>& requests,
+                                    const Environment& launcher) {
+  std::vector<EnvRequest> out;
+  for (const EnvRequest& request : requests) {
+    if (request.value) out.push_back(request);
+    const bool prefix = request.name.ends_with('*');
+    const auto stem = request.name.substr(0, request.name.size() - prefix);
+    for (const auto& [name, value] : launcher) {
+      if (request.value) break;
+      if (prefix ? name.starts_with(stem) : name == stem) {
+        out.push_back({name, value});
+      }
+    }
+  }
+  return out;
+}
+
 // What the command line asks for, ours or mpirun's.
 Result<JobSpec> job_spec(const AgreementInput& in) {
   const LaunchOptions& options = *in.options;
@@ -96,7 +114,11 @@ Result<JobSpec> job_spec(const AgreementInput& in) {
       map_by = "node";
     }
     for (const MpirunApp& app : line.apps) {
-      spec.apps.push_back({app.argv, app.np, app.env, app.directory});
+      auto env = line.env;
+      env.insert(env.end(), app.env.begin(), app.env.end());
+      spec.apps.push_back({app.argv, app.np,
+                           with_values(env, in.discovery->env),
+                           app.directory});
     }
   } else {
     spec.apps.push_back({options.command, options.np, {}, options.cwd});
@@ -309,6 +331,7 @@ Result<Agreement> agree(const AgreementInput& input) {
   auto plan = make_plan(*spec, planned_hosts(input, out));
   if (!plan) return fail(plan.error());
   out.plan = std::move(*plan);
+  out.apps = spec->apps;
   take_findings(out, out.plan.findings);
   if (!input.options->once) {
     out.expected_ranks = static_cast<int>(out.plan.ranks.size());

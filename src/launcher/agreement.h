@@ -48,6 +48,8 @@ struct Agreement {
   std::string bootstrap_reason;
   Plan plan;               // node indices are indices of hosts
   int expected_ranks = -1;  // -1: only the program knows (a script)
+  // By PlannedRank::app; what a line gives to each program, with values.
+  std::vector<AppSpec> apps;
   std::vector<SlotsDecision> slots;
   SkewReport skew;
   std::vector<EnvMerge> env;  // by fleet node

@@ -6,12 +6,22 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "job/hostfile.h"
 
 namespace muster {
 
 namespace {
 constexpr Milliseconds kFirstProgress{3'000};
 constexpr Milliseconds kProgress{10'000};
+
+// The first attempt has not even failed yet.
+Error no_answer(const std::string& host, const std::string& step) {
+  const char* code = step == "resolve" ? "dns_failure"
+                     : step == "tcp"   ? "tcp_filtered"
+                     : step == "agent" ? "agent_silent"
+                                       : "ssh_banner";
+  return Error{code, "no answer yet (step " + step + ")", {}, host, {}};
+}
 }  // namespace
 
 Fleet::Fleet(Loop& loop, wire::Hello hello, std::vector<FleetNode> nodes,
@@ -19,14 +29,15 @@ Fleet::Fleet(Loop& loop, wire::Hello hello, std::vector<FleetNode> nodes,
     : events_(std::move(events)),
       deadline_(loop),
       progress_(loop) {
+  const std::string common_job = hello.job;
   for (size_t i = 0; i < nodes.size(); ++i) {
     const auto node = static_cast<uint16_t>(i);
     hello.node = static_cast<int>(i);
     hello.host = nodes[i].host;
-    if (!nodes[i].job.empty()) hello.job = nodes[i].job;
+    hello.job = nodes[i].job.empty() ? common_job : nodes[i].job;
     DialerEvents dialer_events;
-    dialer_events.on_ready = [this](const wire::HelloReply&) {
-      became_ready();
+    dialer_events.on_ready = [this, node](const wire::HelloReply& reply) {
+      greeted(node, reply);
     };
     dialer_events.on_frame = [this, node](wire::Frame frame) {
       events_.on_frame(node, std::move(frame));
@@ -35,6 +46,8 @@ Fleet::Fleet(Loop& loop, wire::Hello hello, std::vector<FleetNode> nodes,
       events_.on_lost(node, std::move(error));
     };
     dialer_events.on_permanent = [this](const Error&) { failed(true); };
+    looked_up_.push_back(nodes[i].looked_up);
+    hostnames_.emplace_back();
     dialers_.push_back(std::make_unique<WorkerDialer>(
         loop, hello, std::move(nodes[i].make_transport),
         std::move(dialer_events)));
@@ -81,9 +94,36 @@ std::vector<Laggard> Fleet::laggards() const {
     const WorkerDialer& dialer = *dialers_[i];
     if (dialer.ready()) continue;
     out.push_back({static_cast<uint16_t>(i), dialer.host(), dialer.step(),
-                   dialer.last_error()});
+                   dialer.last_error().code.empty()
+                       ? no_answer(dialer.host(), dialer.step())
+                       : dialer.last_error()});
   }
   return out;
+}
+
+// After a restart a name may still lead to the address of another pod of this
+// job, whose key and agent are as good: two workers would be one pod. The one
+// whose name is not that pod's own dials again. Where no name is the pod's own
+// (host network, aliases) nothing can be said.
+void Fleet::greeted(uint16_t node, const wire::HelloReply& reply) {
+  hostnames_[node] = reply.hostname;
+  const auto is_own = [this, &reply](uint16_t n) {
+    return first_label(dialers_[n]->host()) == reply.hostname;
+  };
+  for (size_t i = 0; i < dialers_.size() && looked_up_[node]; ++i) {
+    const auto other = static_cast<uint16_t>(i);
+    if (other == node || !looked_up_[i] || !dialers_[i]->ready() ||
+        hostnames_[i] != reply.hostname || is_own(node) == is_own(other)) {
+      continue;
+    }
+    const uint16_t stale = is_own(node) ? other : node;
+    dialers_[stale]->reject(
+        Error{"stale_address", "its name leads to another pod of this job",
+              reply.hostname + " answered", dialers_[stale]->host(),
+              "DNS still has an old address; it is asked again"});
+    if (stale == node) return;
+  }
+  became_ready();
 }
 
 void Fleet::became_ready() {
@@ -116,10 +156,7 @@ std::string laggards_text(const std::vector<Laggard>& laggards, size_t limit) {
   // Grouped by what they are stuck at: 60 pods wait for the same thing.
   std::map<std::string, std::vector<std::string>> groups;
   for (const Laggard& laggard : laggards) {
-    const std::string reason =
-        laggard.error.what.empty() ? "no answer yet (step " + laggard.step + ")"
-                                   : laggard.error.what;
-    groups[reason].push_back(laggard.host);
+    groups[laggard.error.what].push_back(laggard.host);
   }
   std::string out;
   for (const auto& [reason, hosts] : groups) {

@@ -19,6 +19,8 @@ struct FleetNode {
   std::string host;  // as people know it
   std::string job;   // Hello::job; empty: the one of all nodes
   WorkerDialer::MakeTransport make_transport;
+  // Its address came from DNS, which may lead to another pod of the job.
+  bool looked_up = false;
 };
 
 struct Laggard {
@@ -59,12 +61,15 @@ class Fleet {
   [[nodiscard]] std::vector<Laggard> laggards() const;
 
  private:
+  void greeted(uint16_t node, const wire::HelloReply& reply);
   void became_ready();
   void report_progress();
   void failed(bool permanent);
 
   FleetEvents events_;
   std::vector<std::unique_ptr<WorkerDialer>> dialers_;
+  std::vector<bool> looked_up_;
+  std::vector<std::string> hostnames_;  // as each agent gave it
   bool connecting_ = false;
   Clock::time_point started_;
   Timer deadline_;

@@ -26,13 +26,14 @@ void Survey::start(Milliseconds deadline,
 }
 
 void Survey::answer(uint16_t node, std::string payload) {
-  if (!done_) return;
+  if (!done_ || asked_.count(node) == 0) return;
   answers_.emplace(node, std::move(payload));
   consider_done();
 }
 
 void Survey::node_lost(uint16_t node) {
-  asked_.erase(node);
+  // An answer that came before counts.
+  if (answers_.count(node) == 0) asked_.erase(node);
   consider_done();
 }
 

@@ -69,6 +69,14 @@ BackendEvents JobRun::backend_events() {
     output_.add_process(key, -1, std::move(source),
                         fleet_.dialer(key.node).host());
   };
+  events.on_rank_aborted = [this](ProcessKey key, int code,
+                                  const std::string& message) {
+    rank_aborted(key, code, message);
+  };
+  events.on_world_broken = [this](Error error) {
+    if (stop_cause_ == StopCause::kNone) world_error_ = error;
+    stop(StopCause::kWorldBroken, error.text());
+  };
   events.on_failed = [this](Error error) {
     finished_ = true;
     stop(StopCause::kBackendFailed, error.text());
@@ -84,7 +92,8 @@ void JobRun::arm_deadlines() {
   const Timeouts& t = options_.timeouts;
   if (t.start_ms > 0 && options_.check_start) {
     start_deadline_.start(Milliseconds{t.start_ms}, [this] {
-      const size_t running = ranks_.records().size();
+      const size_t running =
+          ranks_.records().size() - ranks_.count(RankState::kStarting);
       stop(StopCause::kStartDeadline,
            std::to_string(running) + " of " +
                (options_.expected_ranks < 0
@@ -153,7 +162,8 @@ void JobRun::rank_exited(ProcessKey key, const wire::Exited& exit) {
   if (record == nullptr || record->state == RankState::kExited) return;
   ranks_.ended(*record, RankState::kExited, realtime_ns());
   record->exit = exit;
-  record->after_stop = stopping_;
+  // After MPI_Abort some wait to be killed: that is still their failure.
+  record->after_stop = stopping_ && !exit.aborted;
   if (stdin_ != nullptr) stdin_->remove_target(key);
   if (failed(exit.wait_status)) {
     log::debug("rank {} on {} {}", record->rank, record->host,
@@ -172,6 +182,23 @@ void JobRun::rank_exited(ProcessKey key, const wire::Exited& exit) {
     }
   }
   consider_end();
+}
+
+void JobRun::rank_aborted(ProcessKey key, int code,
+                          const std::string& message) {
+  const RankRecord* record = ranks_.find(key);
+  if (record == nullptr || stop_cause_ != StopCause::kNone) return;
+  const std::string reason =
+      "rank " + std::to_string(record->rank) + " on " + record->host +
+      " called MPI_Abort with code " + std::to_string(code) +
+      (message.empty() ? "" : ": " + message);
+  log::error("{}", reason);
+  // Its own exit, which carries the code, is on its way.
+  if (!settle_.pending()) {
+    settle_.start(kToolSettles, [this, reason] {
+      stop(StopCause::kRankFailed, reason);
+    });
+  }
 }
 
 void JobRun::rank_refused(ProcessKey key, const wire::StartFailed& refusal) {

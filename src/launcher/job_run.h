@@ -31,6 +31,7 @@ enum class StopCause {
   kToolFailed,     // mpirun or the script failed, no rank before it
   kBackendFailed,  // mpirun could not be started at all
   kStartDeadline,
+  kWorldBroken,    // a rank is missing from MPI_Init, or left without a word
   kTimeLimit,
   kPlacement,      // ranks are not where, or not as many as, they should be
   kSignal,         // TERM or INT to the launcher
@@ -62,6 +63,8 @@ class JobRun {
   [[nodiscard]] const RankTable& ranks() const { return ranks_; }
   [[nodiscard]] StopCause stop_cause() const { return stop_cause_; }
   [[nodiscard]] const std::string& stop_reason() const { return stop_reason_; }
+  // What on_world_broken said, as a finding; empty code: nothing.
+  [[nodiscard]] const Error& world_error() const { return world_error_; }
   [[nodiscard]] int64_t stop_ns() const { return stop_ns_; }
   [[nodiscard]] std::optional<int> tool_status() const { return tool_status_; }
   [[nodiscard]] std::optional<ProcessKey> tool() const { return tool_; }
@@ -74,6 +77,7 @@ class JobRun {
   void rank_starting(RankRecord record);
   void rank_running(ProcessKey key, int pid);
   void rank_exited(ProcessKey key, const wire::Exited& exit);
+  void rank_aborted(ProcessKey key, int code, const std::string& message);
   void rank_refused(ProcessKey key, const wire::StartFailed& refusal);
   void backend_finished(int tool_status);
   void check_world(const RankRecord& record);
@@ -92,6 +96,7 @@ class JobRun {
   RankTable ranks_;
   StopCause stop_cause_ = StopCause::kNone;
   std::string stop_reason_;
+  Error world_error_;
   int64_t stop_ns_ = 0;
   bool stopping_ = false;  // kStop has been sent
   bool finished_ = false;  // the backend has

@@ -17,7 +17,9 @@
 #include "launcher/incarnation.h"
 #include "launcher/launch_environment.h"
 #include "launcher/launch_evidence.h"
+#include "launcher/launch_status.h"
 #include "launcher/log_choice.h"
+#include "launcher/modex_map.h"
 #include "launcher/mpirun_backend.h"
 #include "launcher/native_backend.h"
 #include "launcher/plan_text.h"
@@ -34,6 +36,7 @@ constexpr Milliseconds kListenDeadline{5'000};
 constexpr Milliseconds kLeaveDeadline{3'000};
 constexpr Milliseconds kDrainLimit{30'000};
 constexpr Milliseconds kLastWords{5'000};
+constexpr Milliseconds kStatusInterval{2'000};
 constexpr size_t kMemorySamples = 8;
 
 std::string login_name(const LaunchOptions& options) {
@@ -54,7 +57,8 @@ Launch::Launch(Loop& loop, LaunchOptions options, Discovery discovery)
       reaper_(loop),
       signals_(loop, {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2},
                [this](const signalfd_siginfo& info) { on_signal(info); }),
-      leave_timer_(loop) {}
+      leave_timer_(loop),
+      status_timer_(loop) {}
 
 Launch::~Launch() {
   if (!output_) return;
@@ -92,6 +96,13 @@ Status Launch::prepare() {
     if (!masker) return muster::fail(masker.error());
     output_->set_masker(std::move(*masker));
   }
+  if (options_.metrics_port > 0) {
+    metrics_ = std::make_unique<MetricsServer>(
+        loop_, [this] { return metrics_text(status(), realtime_ns()); });
+    if (auto serving = metrics_->listen(options_.metrics_port); !serving) {
+      return serving;
+    }
+  }
   // From here on a stderr that nobody reads cannot hold up the loop.
   log::redirect([this](std::string line) {
     output_->own_line(std::move(line));
@@ -124,6 +135,8 @@ std::vector<FleetNode> Launch::fleet_nodes() {
       nodes[i].job = launch_id_ + "-" + std::to_string(i);
     }
   }
+  const bool looked_up = !options_.local && options_.exec_transport.empty();
+  for (size_t i = 1; i < nodes.size(); ++i) nodes[i].looked_up = looked_up;
   return nodes;
 }
 
@@ -198,6 +211,33 @@ void Launch::connect() {
                 : std::to_string(discovery_.hosts.size()) + " hosts",
             discovery_.hosts_source);
   fleet_->start(Milliseconds{options_.timeouts.connect_ms});
+  write_status();
+}
+
+JobStatus Launch::status() const {
+  JobStatus out;
+  out.launch_id = launch_id_;
+  out.phase = clock_.current();
+  out.bootstrap =
+      agreement_.bootstrap == Bootstrap::kMpirun ? "mpirun" : "pmix";
+  out.command = join(options_.command, " ");
+  out.started_ns = started_ns_;
+  out.written_ns = realtime_ns();
+  out.phase_started_ns = out.written_ns - clock_.elapsed().count() * 1'000'000;
+  out.lines = output_->lines();
+  out.dropped_lines = output_->dropped_lines();
+  out.lost_output_bytes = output_->dropped_bytes();
+  out.stalled_ms = output_->stalled().count();
+  if (fleet_) out.workers = worker_status(*fleet_, node_of_host_, memory_);
+  if (run_) out.ranks = rank_status(run_->ranks());
+  return out;
+}
+
+// For `muster status` and `muster ps` in another shell of this pod.
+void Launch::write_status() {
+  static_cast<void>(write_file_atomically(directory_.path() + "/status.json",
+                                          to_json(status())));
+  status_timer_.start(kStatusInterval, [this] { write_status(); });
 }
 
 void Launch::inspect() {
@@ -254,11 +294,14 @@ void Launch::agree_on_plan(const Survey::Answers& answers) {
   findings_.insert(findings_.end(), agreement_.findings.begin(),
                    agreement_.findings.end());
   if (!agreement_.fabric.summary.empty()) {
-    log::info("network: {}", agreement_.fabric.summary);
+    log::info("{}", agreement_.fabric.summary);
   }
   for (const Finding& finding : findings_) {
-    log::warn("{}{}", finding.text,
-              finding.remedy.empty() ? "" : ". " + finding.remedy);
+    log::write(finding.severity == Severity::kInfo ? log::Level::kInfo
+                                                   : log::Level::kWarn,
+               finding.text + (finding.remedy.empty()
+                                   ? ""
+                                   : ". What to do: " + finding.remedy));
   }
   if (options_.explain_env) print_environment(agreement_, *fleet_);
   if (options_.dry_run) {
@@ -378,9 +421,15 @@ Status Launch::write_mpirun_files() {
 }
 
 std::unique_ptr<Backend> Launch::make_native(BackendEvents events) {
-  return std::make_unique<NativeBackend>(
-      *fleet_, native_ranks(agreement_, node_of_host_, options_),
-      options_.stdin_mode, std::move(events));
+  NativeJob job;
+  job.ranks = native_ranks(agreement_, node_of_host_, options_);
+  job.stdin_mode = options_.stdin_mode;
+  job.map = job_map(agreement_, launch_id_, new_launch_id(),
+                    options_.local.has_value());
+  job.fleet_nodes = node_of_host_;
+  job.start_deadline = Milliseconds{options_.timeouts.start_ms};
+  return std::make_unique<NativeBackend>(loop_, *fleet_, std::move(job),
+                                         std::move(events));
 }
 
 std::unique_ptr<Backend> Launch::make_mpirun(BackendEvents events) {
@@ -542,6 +591,10 @@ Evidence Launch::evidence() const {
     if (run_->stop_cause() == StopCause::kPlacement) {
       out.findings.push_back({Severity::kError, "world_size_mismatch",
                               run_->stop_reason(), "", ""});
+    }
+    if (const Error& broken = run_->world_error(); !broken.code.empty()) {
+      out.findings.push_back({Severity::kError, broken.code, broken.what,
+                              broken.why, broken.hint});
     }
     if (run_->stop_cause() == StopCause::kBackendFailed) {
       out.findings.push_back({Severity::kError, "mpirun_failed",

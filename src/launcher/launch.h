@@ -21,11 +21,13 @@
 #include "launcher/fleet.h"
 #include "launcher/inspection.h"
 #include "launcher/job_run.h"
+#include "launcher/metrics_server.h"
 #include "launcher/options.h"
 #include "launcher/phase_clock.h"
 #include "launcher/rank_output.h"
 #include "launcher/report.h"
 #include "launcher/resolver.h"
+#include "launcher/status.h"
 #include "launcher/stdin_pump.h"
 
 namespace muster {
@@ -63,6 +65,8 @@ class Launch {
   std::unique_ptr<Backend> make_native(BackendEvents events);
   std::unique_ptr<Backend> make_mpirun(BackendEvents events);
   [[nodiscard]] Evidence evidence() const;
+  [[nodiscard]] JobStatus status() const;
+  void write_status();
   void fill_workers(LaunchReport& report) const;
 
   Loop& loop_;
@@ -97,6 +101,8 @@ class Launch {
   bool leaving_ = false;
   int exit_code_ = 0;
   Timer leave_timer_;
+  Timer status_timer_;
+  std::unique_ptr<MetricsServer> metrics_;
 };
 
 // `args` without the command's name. Returns the exit code.

@@ -68,10 +68,12 @@ std::vector<NativeRank> native_ranks(const Agreement& agreement,
     rank.rank = planned.rank;
     rank.node = node_of_host[host];
     rank.argv = planned.argv;
-    rank.cwd = options.cwd;
+    const AppSpec& app = agreement.apps[static_cast<size_t>(planned.app)];
+    rank.cwd = app.cwd.empty() ? options.cwd : app.cwd;
     rank.env = agreement.env[rank.node].to_set;
     rank.unset = agreement.unset[rank.node];
     apply(rank.env, options.env, rank.env);
+    apply(rank.env, app.env, rank.env);
     RankPosition position;
     position.rank = planned.rank;
     position.size = static_cast<int>(agreement.plan.ranks.size());

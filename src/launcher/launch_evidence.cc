@@ -34,7 +34,9 @@ RankEvidence describe(const RankRecord& record, const RankOutput& output,
   rank.stopped_by_us = record.after_stop;
   rank.oom_killed = record.exit.oom_killed;
   rank.loaded_mpi = record.exit.loaded_mpi;
-  rank.mpi_attached = mpirun;  // it was given a world by mpirun
+  // By mpirun it was given a world.
+  rank.mpi_attached = mpirun || record.exit.mpi_attached;
+  rank.mpi_finalized = record.exit.mpi_finalized;
   rank.max_rss_kib = record.exit.max_rss_kib;
   rank.world_size = record.world_size;
   if (record.state == RankState::kNotStarted) {

@@ -96,6 +96,9 @@ void ModexRouter::data(int node, const wire::Frame& frame) {
     if (get == gets_.end()) return;
     send(get->second.asker.first, wire::FrameType::kModexData,
          get->second.asker.second, frame.payload);
+    const auto passed =
+        std::min<uint64_t>(get->second.remaining, frame.payload.size());
+    if ((get->second.remaining -= passed) == 0) gets_.erase(get);
     return;
   }
   const auto upload = uploads_.find({node, frame.id});
@@ -148,7 +151,7 @@ void ModexRouter::get(int node, const wire::Frame& frame) {
   }
   const uint32_t id = next_get_++;
   if (next_get_ == 0) next_get_ = wire::kLauncherModexIds;
-  gets_[id] = {{node, frame.id}, request->rank, Clock::now()};
+  gets_[id] = {{node, frame.id}, request->rank, Clock::now(), 0};
   send(world_.node_of(request->rank), wire::FrameType::kModexGet, id,
        frame.payload);
 }
@@ -159,8 +162,11 @@ void ModexRouter::get_answered(const wire::Frame& frame) {
   const auto [node, id] = get->second.asker;
   send(node, wire::FrameType::kModexReply, id, frame.payload);
   const auto reply = wire::modex_from_json<wire::ModexReply>(frame.payload);
-  // With data the entry stays until the last piece; the deadline removes it.
-  if (!reply || !reply->error.empty() || reply->size == 0) gets_.erase(get);
+  if (!reply || !reply->error.empty() || reply->size == 0) {
+    gets_.erase(get);
+  } else {
+    get->second.remaining = reply->size;
+  }
 }
 
 void ModexRouter::names(int node, const wire::Frame& frame) {

@@ -54,6 +54,7 @@ class ModexRouter {
     Peer asker;
     int rank = -1;
     Clock::time_point since;
+    uint64_t remaining = 0;  // bytes of the answer still to pass on
   };
 
   void open_fence(int node, const wire::Frame& frame);

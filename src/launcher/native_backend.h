@@ -3,12 +3,14 @@
 // no mpirun, no daemon of anybody's MPI.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "launcher/backend.h"
 #include "job/plan.h"
+#include "launcher/backend.h"
 #include "launcher/fleet.h"
+#include "launcher/modex_router.h"
 
 namespace muster {
 
@@ -22,21 +24,34 @@ struct NativeRank {
   std::string cwd;
 };
 
+struct NativeJob {
+  std::vector<NativeRank> ranks;
+  StdinMode stdin_mode = StdinMode::kRankZero;
+  wire::JobMap map;
+  std::vector<uint16_t> fleet_nodes;  // for each node of the map
+  Milliseconds start_deadline{0};     // 0: none
+};
+
 class NativeBackend : public Backend {
  public:
-  NativeBackend(Fleet& fleet, std::vector<NativeRank> ranks, StdinMode stdin,
-                BackendEvents events);
+  NativeBackend(Loop& loop, Fleet& fleet, NativeJob job, BackendEvents events);
 
   void start() override;
   bool frame(uint16_t node, const wire::Frame& frame) override;
   void node_lost(uint16_t node) override;
 
  private:
+  void make_router(World world);
+  void send_maps(const World& world);
+  void rank_exited(size_t index, const wire::Frame& frame);
   void one_ended();
+  [[nodiscard]] ProcessKey key_of(size_t index) const;
 
+  Loop& loop_;
   Fleet& fleet_;
-  std::vector<NativeRank> ranks_;
-  StdinMode stdin_;
+  NativeJob job_;
+  std::vector<NativeRank>& ranks_;
+  std::unique_ptr<ModexRouter> router_;
   BackendEvents events_;
   std::vector<bool> ended_;  // by index in ranks_; the process id is index + 1
   size_t remaining_ = 0;

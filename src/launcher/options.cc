@@ -38,7 +38,7 @@ void add_placement(CLI::App& app, LaunchOptions& o, RawOptions& raw) {
   app.add_option("--hostfile", o.hostfile,
                  "hostfile of any MPI (default: the operator's)")
       ->envname("MUSTER_HOSTFILE");
-  app.add_option("-H,--host", o.hosts, "hosts, as in a:2,b:2");
+  app.add_option("-H,--host,--hosts", o.hosts, "hosts, as in a:2,b:2");
   app.add_option("--slots-per-node", o.slots_per_node,
                  "slots of every worker (default: hostfile, GPUs, CPU quota)")
       ->check(CLI::Range(1, kMaxSlots))
@@ -136,6 +136,10 @@ void add_output(CLI::App& app, LaunchOptions& o, RawOptions& raw) {
       ->allow_extra_args(false);
   app.add_option("--report-json", o.report_json, "write the report there")
       ->envname("MUSTER_REPORT_JSON");
+  app.add_option("--metrics-port", o.metrics_port,
+                 "serve Prometheus metrics on this port")
+      ->check(CLI::Range(1, 65535))
+      ->envname("MUSTER_METRICS_PORT");
   app.add_option("--termination-log", o.termination_log,
                  "the pod's termination message")
       ->envname("MUSTER_TERMINATION_LOG");
@@ -218,13 +222,18 @@ Status check(const RawOptions& raw, LaunchOptions& o) {
   return {};
 }
 
-// "-np 4" as mpirun has it; CLI11 knows "--np" only. Stops at the program.
-std::vector<std::string> spell_np(const CLI::App& app,
-                                  std::vector<std::string> args) {
+// "-np 4" and "-hostfile f" as mpirun has them: CLI11 wants two dashes, and
+// would take the latter for -h. Stops at the program.
+std::vector<std::string> spell_long(const CLI::App& app,
+                                    std::vector<std::string> args) {
   for (size_t i = 0; i < args.size(); ++i) {
     std::string& word = args[i];
     if (word == "--" || word.size() < 2 || word[0] != '-') break;
-    if (word == "-np") word = "--np";
+    if (word.size() > 2 && word[1] != '-' &&
+        app.get_option_no_throw("-" + word.substr(0, word.find('='))) !=
+            nullptr) {
+      word.insert(0, 1, '-');
+    }
     const CLI::Option* option = app.get_option_no_throw(word);
     if (option != nullptr && option->get_items_expected_min() > 0) ++i;
   }
@@ -236,7 +245,7 @@ void print_unknown(const CLI::App& app, const std::string& word) {
   for (const CLI::Option* option : app.get_options()) {
     for (const auto& name : option->get_lnames()) names.push_back("--" + name);
   }
-  const auto hint = nearest(word, names);
+  const auto hint = nearest(word.substr(0, word.find('=')), names);
   std::fprintf(stderr, "muster launch: unknown option %s.%s\n", word.c_str(),
                hint ? (" Did you mean " + *hint + "?").c_str()
                     : " See muster launch --help.");
@@ -286,7 +295,7 @@ ParsedOptions parse_launch_options(const std::vector<std::string>& args) {
   add_start(app, o, raw);
   add_bounds(app, raw);
   add_output(app, o, raw);
-  std::vector<std::string> words = spell_np(app, args);
+  std::vector<std::string> words = spell_long(app, args);
   std::reverse(words.begin(), words.end());  // as CLI11 wants it
   try {
     app.parse(words);

@@ -109,7 +109,8 @@ void OutputWriter::run(std::shared_ptr<Shared> shared) {
   for (;;) {
     shared->changed.wait(
         lock, [&] { return shared->stop || !shared->queue.empty(); });
-    if (shared->queue.empty()) return;
+    // Once the owner is gone the descriptors may be anybody's.
+    if (shared->stop || shared->queue.empty()) return;
     Item item = std::move(shared->queue.front());
     shared->queue.pop_front();
     shared->writing = true;

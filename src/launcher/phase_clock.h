@@ -35,6 +35,10 @@ class PhaseClock {
   [[nodiscard]] const std::string& current() const {
     return current_.empty() ? last_ : current_;
   }
+  // Time in the current phase.
+  [[nodiscard]] Milliseconds elapsed() const {
+    return std::chrono::duration_cast<Milliseconds>(Clock::now() - since_);
+  }
   [[nodiscard]] const std::vector<PhaseTime>& phases() const { return done_; }
 
  private:

@@ -152,22 +152,26 @@ void RankOutput::watch_reader() {
 
 void RankOutput::hand_over(ProcessKey key, Process& process, Stream& stream,
                            uint32_t credit) {
-  auto done = [this, key, flag = stream.flag, credit] {
-    if (credit > 0) give_credit_(key, flag, credit);
+  // Once for the file and once for stdout; the later one gives it back.
+  const auto waits = std::make_shared<int>(1);
+  auto done = [this, key, flag = stream.flag, credit, waits] {
+    if (--*waits == 0 && credit > 0) give_credit_(key, flag, credit);
   };
-  if (!options_.directory.empty() && !stream.raw.empty()) {
-    const int fd = file_for(process, stream.flag);
-    if (fd >= 0) files_.write(fd, std::move(stream.raw), {});
+  const auto dropped = [this](const OutputWriter& writer, std::string& text) {
+    if (!options_.drop || writer.waiting_bytes() <= kMaxWaiting) return false;
+    dropped_lines_ += static_cast<uint64_t>(
+        std::count(text.begin(), text.end(), '\n'));
+    text.clear();
+    return true;
+  };
+  if (!stream.raw.empty() && !dropped(files_, stream.raw)) {
+    if (const int fd = file_for(process, stream.flag); fd >= 0) {
+      ++*waits;
+      files_.write(fd, std::move(stream.raw), done);
+    }
     stream.raw.clear();
   }
-  if (stream.ready.empty()) {
-    done();
-    return;
-  }
-  if (options_.drop && stdio_.waiting_bytes() > kMaxWaiting) {
-    dropped_lines_ += static_cast<uint64_t>(
-        std::count(stream.ready.begin(), stream.ready.end(), '\n'));
-    stream.ready.clear();
+  if (stream.ready.empty() || dropped(stdio_, stream.ready)) {
     done();
     return;
   }

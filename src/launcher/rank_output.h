@@ -68,6 +68,8 @@ class RankOutput {
   void drain(Milliseconds limit);
   [[nodiscard]] uint64_t lines() const { return lines_; }
   [[nodiscard]] uint64_t dropped_bytes() const;
+  // How long nobody has read stdout, while something waits for it.
+  [[nodiscard]] Milliseconds stalled() const { return stdio_.stalled(); }
   [[nodiscard]] uint64_t dropped_lines() const { return dropped_lines_; }
 
  private:

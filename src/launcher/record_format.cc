@@ -59,10 +59,13 @@ size_t fitting_prefix(std::string_view line, size_t room,
                       std::string& encoded) {
   size_t take = std::min(line.size(), room);
   for (;;) {
-    while (take > 1 && take < line.size() &&
-           (static_cast<unsigned char>(line[take]) & 0xc0) == 0x80) {
-      --take;
+    // A character has at most three continuation bytes; more is no UTF-8.
+    size_t end = take;
+    while (end > 1 && end < line.size() && take - end < 4 &&
+           (static_cast<unsigned char>(line[end]) & 0xc0) == 0x80) {
+      --end;
     }
+    if (take - end < 4) take = end;
     encoded.clear();
     append_json_string(encoded, line.substr(0, take));
     if (encoded.size() <= room || take <= 1) return take;

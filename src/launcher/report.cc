@@ -65,6 +65,7 @@ std::string to_json(const LaunchReport& report) {
   out["bootstrap"] = report.bootstrap;
   out["started"] = timestamp(report.started_ns);
   out["ended"] = timestamp(report.ended_ns);
+  out["phases"] = Json::array();
   for (const PhaseTime& phase : report.phases) {
     out["phases"].push_back({{"name", phase.name}, {"ms", phase.took.count()}});
   }

@@ -89,7 +89,11 @@ Resolver::~Resolver() {
 }
 
 void Resolver::resolve(const std::string& name, Answer answer) {
-  queue_.push_back({name, std::move(answer)});
+  if (is_literal(name) || local_names_.count(name) != 0) {
+    queue_.push_front({name, std::move(answer)});  // costs nothing
+  } else {
+    queue_.push_back({name, std::move(answer)});
+  }
   pump();
 }
 

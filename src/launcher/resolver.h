@@ -40,7 +40,8 @@ class Resolver {
   // memory while the query budget is used up. Error codes: "dns_unresolved"
   // (no such name), "dns_failure" (the server failed or did not answer).
   void resolve(const std::string& name, Answer answer);
-  // Forgets pending requests for `name`; their answers never come.
+  // Forgets requests for `name` that wait for their turn. A look-up that is
+  // under way is answered all the same.
   void cancel(const std::string& name);
 
  private:

@@ -31,6 +31,7 @@ StdinPump::~StdinPump() { *alive_ = false; }
 
 void StdinPump::add_target(ProcessKey key) {
   credit_.emplace(key, 0);
+  update();  // it has no credit yet: nothing is read until it has
   if (ended_) send_eof_(key);
 }
 

@@ -67,6 +67,9 @@ std::string likely_cause(const Error& error) {
     return "another sshd answers there (the node's own, or a pod of another "
            "job behind a stale address)";
   }
+  if (error.code == "stale_address") {
+    return "the pod was restarted and DNS still has its old address";
+  }
   if (error.code == "ssh_auth") {
     return "the worker does not hold this job's key: was the Secret replaced "
            "after the worker started?";

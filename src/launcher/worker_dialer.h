@@ -34,7 +34,10 @@ class WorkerDialer {
   void start();
   // From here on a lost agent is final (DialerEvents::on_lost).
   void commit() { committed_ = true; }
+  [[nodiscard]] bool committed() const { return committed_; }
   void stop_trying();
+  // Before commit(): this agent is not the one that was asked for; try again.
+  void reject(Error error) { closed(std::move(error)); }
 
   [[nodiscard]] const std::string& host() const { return hello_.host; }
   [[nodiscard]] bool ready() const { return link_ && link_->ready(); }

@@ -50,8 +50,17 @@ enum class FrameType : uint8_t {
   kAttached = 21,     // agent -> launcher: a rank under a foreign daemon
   kLog = 22,          // agent -> launcher: LogLine about itself
   kBye = 23,          // launcher -> agent: ByeMessage; orderly end
+  // Natively started ranks; messages in wire/modex_messages.h.
+  kJobMap = 24,       // launcher -> agent: JobMap
+  kFence = 25,        // agent -> launcher: FenceCall
+  kModexGet = 26,     // both ways: ModexGet
+  kModexReply = 27,   // both ways: ModexReply
+  kModexData = 28,    // both ways: bytes of the fence, get or reply `id`
+  kNames = 29,        // agent -> launcher: NamesRequest
+  kNamesReply = 30,   // launcher -> agent: NamesReply
+  kRankState = 31,    // agent -> launcher: RankState
 };
-constexpr uint8_t kLastFrameType = 23;
+constexpr uint8_t kLastFrameType = 31;
 
 // Process ids >= this were allotted by the agent (ranks that mpirun started
 // and that attached through the rank wrapper).

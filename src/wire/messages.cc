@@ -149,6 +149,10 @@ void visit(Visitor& visitor, Is<Exited> auto& message) {
   visitor.field("loaded_mpi", message.loaded_mpi);
   visitor.field("oom_killed", message.oom_killed);
   visitor.field("bytes_lost", message.bytes_lost);
+  visitor.field("mpi_attached", message.mpi_attached);
+  visitor.field("mpi_finalized", message.mpi_finalized);
+  visitor.field("by_pmix", message.by_pmix);
+  visitor.field("aborted", message.aborted);
 }
 
 template <class Visitor>

@@ -107,6 +107,12 @@ struct Exited {
   bool loaded_mpi = false;     // libmpi was mapped into it (natively started)
   bool oom_killed = false;     // the cgroup's oom_kill counter rose with it
   uint64_t bytes_lost = 0;     // output that could not be read
+  bool mpi_attached = false;   // it connected to our PMIx or PMI server
+  bool mpi_finalized = false;  // … and took its leave from it
+  // It connected through PMIx, whose library counts a rank that vanished as
+  // arrived: others may then end well, although this one did not.
+  bool by_pmix = false;
+  bool aborted = false;        // it called MPI_Abort; wait_status says the code
 };
 
 struct SignalRequest {

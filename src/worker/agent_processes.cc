@@ -63,6 +63,14 @@ Environment AgentProcesses::environment_for(
   if (request.kind == wire::ProcessKind::kRank) {
     set_env(env, "MUSTER_RANK", std::to_string(request.rank));
   }
+  if (request.kind == wire::ProcessKind::kDaemon) {
+    // A killed orted or prted leaves its session directory: in ours it goes
+    // with us. (Not for mpirun: it would hand our path on to other hosts.)
+    for (const char* name :
+         {"OMPI_MCA_orte_tmpdir_base", "PRTE_MCA_prte_tmpdir_base"}) {
+      if (find_env(env, name) == nullptr) set_env(env, name, identity_.run_dir);
+    }
+  }
   return env;
 }
 
@@ -85,6 +93,10 @@ void AgentProcesses::start(uint32_t id, const wire::StartRequest& request) {
   options.parent_death_signal = SIGKILL;
   options.fds = {{pipes->out.write.get(), 1}, {pipes->err.write.get(), 2}};
   if (pipes->in.read) options.fds.emplace_back(pipes->in.read.get(), 0);
+  UniqueFd pmi_end;
+  const bool pmi =
+      pmi_ != nullptr && request.kind == wire::ProcessKind::kRank;
+  if (pmi) pmi_end = pmi_->prepare(request.rank, options.env, options.fds);
   AgentProcessInfo info;
   info.oom_kills_before = oom_kills_();
   const auto pid = spawn(options);
@@ -96,10 +108,12 @@ void AgentProcesses::start(uint32_t id, const wire::StartRequest& request) {
   info.program = request.argv[0];
   info.rank_env = request.rank_env;
   send_(wire::FrameType::kStarted, 0, id, wire::to_json(wire::Started{*pid}));
-  reaper_.watch(*pid, [this, id](const ChildExit& exit) {
+  reaper_.watch(*pid, [this, id, pmi](const ChildExit& exit) {
     const auto found = processes_.find(id);
     if (found == processes_.end()) return;
-    found->second->exited(to_exited(exit), oom_kills_());
+    wire::Exited exited = to_exited(exit);
+    if (pmi) pmi_->ended(found->second->info().rank, exited);
+    found->second->exited(exited, oom_kills_());
   });
   add(std::move(info),
       {std::move(pipes->in.write), std::move(pipes->out.read),

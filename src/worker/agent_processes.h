@@ -15,6 +15,7 @@
 #include "base/loop.h"
 #include "base/reaper.h"
 #include "wire/messages.h"
+#include "worker/agent_pmi.h"
 #include "worker/agent_process.h"
 
 namespace muster {
@@ -32,6 +33,8 @@ class AgentProcesses {
 
   void set_identity(Identity identity) { identity_ = std::move(identity); }
   [[nodiscard]] const Identity& identity() const { return identity_; }
+  // Serves the ranks that start() starts from now on; may be null.
+  void set_pmi(AgentPmi* pmi) { pmi_ = pmi; }
 
   // Answers with kStarted or kStartFailed.
   void start(uint32_t id, const wire::StartRequest& request);
@@ -69,6 +72,7 @@ class AgentProcesses {
   SendFrame send_;
   std::function<int64_t()> oom_kills_;
   Identity identity_;
+  AgentPmi* pmi_ = nullptr;
   uint32_t next_attached_id_ = wire::kAttachedIds;
   std::map<uint32_t, std::unique_ptr<AgentProcess>> processes_;
 };

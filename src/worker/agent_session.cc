@@ -61,6 +61,7 @@ AgentSession::AgentSession(Loop& loop, AgentOptions options)
       health_(options_.root),
       reaper_(loop),
       lock_(loop),
+      pmi_(loop, send_),
       processes_(loop, reaper_, send_, [this] { return health_.oom_kills(); }),
       attach_(loop, processes_),
       stopper_(loop, processes_,
@@ -154,6 +155,7 @@ void AgentSession::claimed(Result<int> evicted) {
   if (!run_dir) return refuse(run_dir.error().code, run_dir.error().text());
   run_dir_ = std::move(*run_dir);
   processes_.set_identity({hello_.launch_id, key, run_dir_.path()});
+  processes_.set_pmi(&pmi_);
   if (auto listening = attach_.listen(run_dir_.path()); !listening) {
     return refuse(listening.error().code, listening.error().text());
   }
@@ -205,6 +207,7 @@ void AgentSession::serve(const wire::Frame& frame) {
     case FrameType::kHeartbeat:
       return;  // that bytes came is all it says
     default:
+      if (pmi_.frame(frame, run_dir_.path())) return;
       log("warn", "ignored a frame of type " +
                       std::to_string(static_cast<int>(frame.type)) +
                       ", which no launcher sends");

@@ -26,6 +26,7 @@
 #include "worker/agent_helper.h"
 #include "worker/agent_listener.h"
 #include "worker/agent_lock.h"
+#include "worker/agent_pmi.h"
 #include "worker/agent_processes.h"
 #include "worker/agent_stopper.h"
 
@@ -95,6 +96,7 @@ class AgentSession {
   HealthSampler health_;
   Reaper reaper_;
   AgentLock lock_;
+  AgentPmi pmi_;
   AgentProcesses processes_;
   AgentAttach attach_;
   AgentStopper stopper_;

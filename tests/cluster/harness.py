@@ -7,6 +7,9 @@ each under a hang guard, and prints "N passed, N failed[, N skipped]".
 """
 import json
 import os
+import re
+import secrets
+import shutil
 import signal
 import subprocess
 import sys
@@ -46,16 +49,42 @@ def contains(text, part, what="output"):
     check(part in text, f"{what} lacks {part!r}", text)
 
 
-def program(name, compiler="mpicc.openmpi", flags=()):
-    """Compiles tests/cluster/programs/NAME.c once; the path for the pods."""
+def program(name, compiler="mpicc.openmpi", flags=(), root=None):
+    """Compiles tests/cluster/programs/NAME.c once; the path for the pods.
+    With `root`: by the compiler, and for the libraries, of that root."""
     os.makedirs(PROGRAMS, mode=0o755, exist_ok=True)
     source = os.path.join(HERE, "programs", name + ".c")
-    target = os.path.join(PROGRAMS, f"{name}-{compiler.split('.')[-1]}")
-    if (not os.path.exists(target)
-            or os.path.getmtime(target) < os.path.getmtime(source)):
+    kind = compiler.split(".")[-1] + ("-root" if root else "")
+    target = os.path.join(PROGRAMS, f"{name}-{kind}")
+    if (os.path.exists(target)
+            and os.path.getmtime(target) > os.path.getmtime(source)):
+        return target
+    if not root:
         subprocess.run([compiler, "-O1", "-o", target, source, *flags],
                        check=True, timeout=120)
+        return target
+    with tempfile.TemporaryDirectory(dir=os.path.join(root, "tmp")) as inside:
+        shutil.copy(source, inside)
+        place = os.path.join("/tmp", os.path.basename(inside))
+        subprocess.run(
+            ["chroot", root, compiler, "-O1", "-o", f"{place}/program",
+             f"{place}/{name}.c", *flags], check=True, timeout=120)
+        shutil.copy(os.path.join(inside, "program"), target)
     return target
+
+
+def trixie():
+    """The Debian 13 root that tests/podnet/trixie_root has built."""
+    tool = os.path.join(ROOT, "tests", "podnet", "trixie_root")
+    asked = subprocess.run([tool, "--path"], capture_output=True, text=True,
+                           check=False)
+    if asked.returncode != 0:
+        asked = subprocess.run([tool], capture_output=True, text=True,
+                               check=False)
+    lines = asked.stdout.split()
+    if asked.returncode != 0 or not lines:
+        raise Skip("no Debian 13 root: " + asked.stderr.strip()[-200:])
+    return lines[-1]
 
 
 def cluster(name, **options):
@@ -63,8 +92,12 @@ def cluster(name, **options):
 
 
 def apply(c, manifest="pi-openmpi.yaml", **options):
+    """A job from examples/; without launcher_command its launcher idles and
+    launch() starts muster in it."""
     options.setdefault("prefix", PREFIX)
-    options.setdefault("binds", [(PROGRAMS, PROGRAMS, True)])
+    options.setdefault("launcher_command", ["sleep", "infinity"])
+    options["binds"] = [(PROGRAMS, PROGRAMS, True),
+                        *options.get("binds", ())]
     os.makedirs(PROGRAMS, mode=0o755, exist_ok=True)
     return c.apply(os.path.join(EXAMPLES, manifest), **options)
 
@@ -75,27 +108,138 @@ def finish(job, timeout=60):
     return status, job.launcher.stdout(), job.launcher.stderr()
 
 
-def report(job, path="/tmp/report.json"):
-    done = job.launcher.exec(["cat", path])
-    return json.loads(done.stdout)
+class Launch:
+    """muster started in an idle launcher pod, as by kubectl exec. Text logs;
+    `.report` is its report.json. stdin: bytes, or None for /dev/null."""
+
+    def __init__(self, job, words, stdin=None, env=None, pod=None):
+        self.pod = pod or job.launcher
+        self.report_path = f"/tmp/report-{secrets.token_hex(4)}.json"
+        self._out, self._err = (tempfile.TemporaryFile() for _ in range(2))
+        self._in = tempfile.TemporaryFile()
+        self._in.write(stdin or b"")
+        self._in.seek(0)
+        for _ in range(600):  # an operator may start it after the workers
+            if self.pod.phase == "Running":
+                break
+            time.sleep(0.1)
+        self.began = time.monotonic()
+        self.process = self.pod.popen(
+            list(words), stdin=self._in, stdout=self._out, stderr=self._err,
+            env={"MUSTER_REPORT_JSON": self.report_path,
+                 "MUSTER_LOG_FORMAT": "text", **(env or {})})
+        self.code = None
+        self.seconds = None
+        self.report = None
+
+    @staticmethod
+    def _text(file):
+        # pread: the offset is shared with the process that still writes.
+        size = os.fstat(file.fileno()).st_size
+        return os.pread(file.fileno(), size, 0).decode(errors="replace")
+
+    @property
+    def out(self):
+        return self._text(self._out)
+
+    @property
+    def err(self):
+        return self._text(self._err)
+
+    def until(self, text, timeout=60, count=1):
+        """Waits until stdout or stderr holds `text`, `count` times."""
+        end = time.monotonic() + timeout
+        while (self.out + self.err).count(text) < count:
+            if self.process.poll() is not None or time.monotonic() > end:
+                self.process.kill()
+                raise AssertionError(
+                    f"no {text!r}\n{self.out[-2000:]}\n{self.err[-3000:]}")
+            time.sleep(0.02)
+        return self
+
+    def wait(self, timeout=60):
+        try:
+            code = self.process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            raise AssertionError(
+                f"the launcher hangs: not over after {timeout} s\n"
+                f"{self.out[-2000:]}\n{self.err[-3000:]}") from None
+        self.code = 128 - code if code < 0 else code
+        self.seconds = time.monotonic() - self.began
+        self.report = read_json(self.pod, self.report_path)
+        return self
+
+    def verdict(self):
+        return (self.report or {}).get("verdict", {})
+
+    def phase_ms(self, name):
+        return sum(p["ms"] for p in self.report["phases"]
+                   if p["name"] == name)
+
+    def lines(self):
+        """{rank: [line]} of the text format."""
+        found = {}
+        for line in self.out.splitlines():
+            match = re.match(r"\[(\d+)\|[^\]]+\] ?(.*)", line)
+            if match:
+                found.setdefault(int(match[1]), []).append(match[2])
+        return found
 
 
-def no_processes_left(job, allowed=("muster", "sshd", "sh", "sleep")):
-    """Nothing of a job is left in its workers but pid 1 and its helpers."""
+def read_json(pod, path):
+    try:
+        return json.loads(pod.exec(["cat", path], timeout=20).stdout)
+    except (ValueError, ProcessLookupError):
+        return None
+
+
+def launch(job, *words, timeout=60, **options):
+    """Runs `muster launch WORDS` to its end."""
+    return Launch(job, ["muster", "launch", *words], **options).wait(timeout)
+
+
+def expect(run, code, *parts):
+    """The exit code, and what the launcher's stderr must say."""
+    equal(run.code, code, "exit code", run.out, run.err)
+    for part in parts:
+        contains(run.err, part, "stderr")
+    return run
+
+
+def sentences_only(run):
+    """No traceback, no sanitizer report, no assertion in what people read."""
+    for word in ("terminate called", "Sanitizer", "Assertion", "what():"):
+        check(word not in run.err + run.out, f"{word!r} in the output",
+              run.err)
+
+
+PLACES = ("/tmp", "/dev/shm", "/run")
+
+
+def job_processes(pod):
+    """{pid: command line} of a pod without its pid 1, helpers and zombies."""
+    own = pod.pid
+    return {pid: line for pid, line in pod.processes().items()
+            if pid != own and line and line != "sleep infinity"}
+
+
+def nothing_left(job, pods=None):
+    """No process and no file of a job is left in any pod that still lives."""
     deadline = time.monotonic() + 15
-    while True:
-        left = []
-        for pod in job.workers:
-            for process in pod.processes():
-                name = os.path.basename(str(process.get("argv", ["?"])[0])
-                                        if isinstance(process, dict)
-                                        else str(process))
-                left.append((pod.name, name))
-        if all(name in allowed for _, name in left):
-            return
-        if time.monotonic() > deadline:
-            raise AssertionError(f"left behind: {left}")
-        time.sleep(0.2)
+    for pod in pods or job.pods:
+        if pod.phase not in ("Running",):
+            continue
+        while left := job_processes(pod):
+            check(time.monotonic() < deadline,
+                  f"left behind in {pod.name}: {left}")
+            time.sleep(0.05)
+        found = pod.exec(["find", *PLACES, "-xdev", "-newermt", "@1",
+                          "(", "-name", "*muster*", "-o", "-name", "ompi.*",
+                          "-o", "-name", "prte.*", "-o", "-name", "*.sock",
+                          "-o", "-name", "vader*", ")",
+                          "-not", "-path", PROGRAMS + "*"]).stdout
+        check(not found.split(), f"files left in {pod.name}", found)
 
 
 def guarded(function, seconds):

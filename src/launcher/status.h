@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a running launch is doing, for `muster status`, `muster ps` and
+// Prometheus: one value, three forms. The launcher keeps it in status.json of
+// its run directory, from where another shell in the pod reads it. Pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace muster {
+
+struct WorkerStatus {
+  std::string host;
+  std::string state;  // connecting, ready, lost
+  std::string step;   // while connecting: resolve, tcp, ssh, agent
+  std::string problem;
+  int64_t memory_bytes = -1;
+  int64_t memory_limit = -1;
+  int64_t heartbeat_age_ms = -1;
+  int attempts = 0;
+};
+
+struct RankStatus {
+  int rank = -1;
+  std::string host;
+  std::string state;  // starting, running, exited, not started, lost
+  int pid = 0;
+  std::string exit;  // "exited with code 0"; empty while it runs
+};
+
+struct JobStatus {
+  std::string launch_id;
+  std::string phase;
+  std::string bootstrap;
+  std::string command;
+  int64_t started_ns = 0;      // CLOCK_REALTIME
+  int64_t phase_started_ns = 0;
+  int64_t written_ns = 0;
+  uint64_t lines = 0;
+  uint64_t dropped_lines = 0;
+  uint64_t lost_output_bytes = 0;
+  int64_t stalled_ms = 0;      // stdout has not been read for so long
+  std::vector<WorkerStatus> workers;
+  std::vector<RankStatus> ranks;
+};
+
+std::string to_json(const JobStatus& status);
+// Error code "protocol".
+Result<JobStatus> job_status_from_json(const std::string& text);
+
+// A few lines: phase, since when, who is missing, ranks by state.
+std::string status_text(const JobStatus& status, int64_t now_ns);
+// One line per rank.
+std::string ps_text(const JobStatus& status);
+// Text exposition format 0.0.4. Names: docs/metrics.md.
+std::string metrics_text(const JobStatus& status, int64_t now_ns);
+
+}  // namespace muster

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/status_main.h"
+
+#include <cstdio>
+#include <filesystem>
+
+#include "base/fd.h"
+#include "base/json_text.h"
+#include "base/runtime_dir.h"
+#include "launcher/status.h"
+
+namespace muster {
+
+namespace {
+
+// Rewritten every 2 s; older ones belong to launchers that were killed.
+constexpr int64_t kFresh = 15'000'000'000;
+
+std::vector<JobStatus> running_launches() {
+  std::vector<JobStatus> out;
+  for (const std::string& directory : writable_candidates()) {
+    std::error_code error;
+    for (const auto& entry :
+         std::filesystem::directory_iterator(directory, error)) {
+      if (!entry.path().filename().string().starts_with("muster-run-")) {
+        continue;
+      }
+      const auto text = read_file(entry.path().string() + "/status.json",
+                                  64 << 20);
+      if (!text) continue;
+      auto status = job_status_from_json(*text);
+      if (status && realtime_ns() - status->written_ns < kFresh) {
+        out.push_back(std::move(*status));
+      }
+    }
+  }
+  return out;
+}
+
+int show(const char* command, const std::vector<std::string>& args,
+         std::string (*text)(const JobStatus&)) {
+  bool json = false;
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (args[i] == "--help" || args[i] == "-h") {
+      std::printf(
+          "usage: muster %s [-o text|json]\n\nShows the launches that run in "
+          "this pod. Exit codes: 0, 1 none runs, 2 usage.\n",
+          command);
+      return 0;
+    }
+    if (args[i] == "-o" && i + 1 < args.size() &&
+        (args[i + 1] == "json" || args[i + 1] == "text")) {
+      json = args[++i] == "json";
+      continue;
+    }
+    std::fprintf(stderr, "muster %s: cannot read '%s'; usage: muster %s [-o "
+                         "text|json]\n",
+                 command, args[i].c_str(), command);
+    return 2;
+  }
+  const auto launches = running_launches();
+  if (launches.empty()) {
+    std::fprintf(stderr, "muster %s: no launch runs in this pod\n", command);
+    return 1;
+  }
+  for (const JobStatus& status : launches) {
+    std::fputs((json ? to_json(status) : text(status)).c_str(), stdout);
+  }
+  return 0;
+}
+
+}  // namespace
+
+int status_main(const std::vector<std::string>& args) {
+  return show("status", args, [](const JobStatus& status) {
+    return status_text(status, realtime_ns());
+  });
+}
+
+int ps_main(const std::vector<std::string>& args) {
+  return show("ps", args, ps_text);
+}
+
+}  // namespace muster

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// `muster status` and `muster ps`: a running launch, seen from another shell in
+// the launcher's pod. Read only.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace muster {
+
+// `args` without the command's name. Exit codes 0, 1 (no launch runs here), 2.
+int status_main(const std::vector<std::string>& args);
+int ps_main(const std::vector<std::string>& args);
+
+}  // namespace muster

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// What launcher and agents tell each other so that natively started ranks find
+// one another: who is where, fences, direct gets, published names, aborts.
+// Bulk data does not travel in these messages: it follows as kModexData frames
+// with the same id, in pieces of at most kModexPiece bytes. Pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "wire/frame.h"
+
+namespace muster::wire {
+
+// Small enough that a piece never holds up a heartbeat on a slow link.
+constexpr size_t kModexPiece = 256 << 10;
+// Ids chosen by the launcher (it asks an agent); below: chosen by the agent.
+constexpr uint32_t kLauncherModexIds = 0x80000000;
+
+struct JobMapNode {
+  std::string host;
+  std::string ranks;  // "0-3,8": ascending; empty: runs none
+};
+
+// kJobMap, launcher -> agent, before the first kStart of a native job.
+struct JobMap {
+  std::string nspace;  // unique per launch and not to be guessed
+  int size = 0;
+  int node = 0;  // index into nodes of the agent that is told
+  std::vector<JobMapNode> nodes;
+  std::vector<int> app_sizes;  // ranks of each program, in order
+  bool emulated = false;       // --local: several nodes share one machine
+};
+
+// kFence, agent -> launcher: every local participant has arrived. `size` bytes
+// of data follow.
+struct FenceCall {
+  std::string participants;  // canonical; see pmi/participants.h
+  uint32_t sequence = 0;     // of fences with these participants
+  uint64_t size = 0;
+};
+
+// kModexReply, both ways: the end of a fence or of a get. An empty `error`
+// means success, and `size` bytes follow.
+struct ModexReply {
+  std::string error;
+  uint64_t size = 0;
+};
+
+// kModexGet, both ways: what did `rank` put? Answered by kModexReply.
+struct ModexGet {
+  int rank = -1;
+};
+
+// kNames, agent -> launcher: published names, which all nodes share.
+struct NamesRequest {
+  std::string operation;  // "publish", "lookup", "unpublish"
+  int owner = -1;         // the rank that asks
+  std::vector<std::string> keys;
+  std::vector<std::string> values;  // publish only; one for each key
+  bool wait = false;                // lookup: until all keys are there
+  int timeout_ms = 0;               // of the waiting; 0: the start deadline
+};
+
+// kNamesReply: what was found, key by key.
+struct NamesReply {
+  std::string error;  // "", "not_found", "timeout", "exists"
+  std::vector<std::string> keys;
+  std::vector<std::string> values;
+  std::vector<int> owners;
+};
+
+// kRankState, agent -> launcher: how far a rank is with MPI.
+struct RankState {
+  int rank = -1;
+  std::string state;  // "connected", "finalized", "aborted"
+  int code = 0;       // aborted: the code it gave
+  std::string message;
+};
+
+std::string to_json(const JobMap&);
+std::string to_json(const FenceCall&);
+std::string to_json(const ModexReply&);
+std::string to_json(const ModexGet&);
+std::string to_json(const NamesRequest&);
+std::string to_json(const NamesReply&);
+std::string to_json(const RankState&);
+
+// Error code "protocol" if `text` is not that message. Instantiated for each of
+// the types above.
+template <class Message>
+Result<Message> modex_from_json(std::string_view text);
+
+}  // namespace muster::wire

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// AgentPmixHost: the PMIx server of this pod, for Open MPI, OpenSHMEM and
+// every other PMIx client. libpmix does the talking to the ranks, on a thread
+// of its own; we answer what it asks, on the loop.
+// Refuses: to start where no libpmix can be loaded, or one of another major
+// version than we were built with. One at a time in a process.
+// Only agent_pmix_*.cc see PMIx' headers. Loop thread.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/loop.h"
+#include "base/spawn.h"
+#include "pmi/modex_client.h"
+#include "pmi/world.h"
+#include "worker/agent_pmi1.h"
+
+namespace muster {
+
+class AgentPmixHost {
+ public:
+  // Blocks for as long as libpmix needs to start (5 to 20 ms). `run_dir`:
+  // private directory of this launch. All references outlive the host.
+  static Result<std::unique_ptr<AgentPmixHost>> start(
+      Loop& loop, const World& world, ModexClient& modex, PmiEvents events,
+      const std::string& run_dir);
+  ~AgentPmixHost();
+  AgentPmixHost(const AgentPmixHost&) = delete;
+  AgentPmixHost& operator=(const AgentPmixHost&) = delete;
+
+  // Adds what a rank needs to its environment.
+  Status prepare(int rank, Environment& env);
+  // Makes sure that everything which the rank told libpmix was passed on.
+  void rank_ended(int rank);
+  // What `rank`, one of ours, has put; answers once it has committed.
+  void serve_get(int rank, ModexClient::Data answer);
+
+ private:
+  struct Impl;
+  explicit AgentPmixHost(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace muster

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bad input: one clear sentence that names the place, the right exit code,
+at once, and nothing is started."""
+import sys
+
+from harness import (apply, check, cluster, contains, equal, launch, main,
+                     nothing_left, sentences_only)
+
+
+def hostfile(job, text, name="/tmp/hosts"):
+    job.launcher.exec(["sh", "-c", f"cat > {name}"], input=text, check=True)
+    return name
+
+
+# hostfile text, exit code, what the sentence must hold
+HOSTFILES = [
+    ("pi-worker-0.pi.default.svc slots=two\n", 100, "/tmp/hosts:1"),
+    ("a slots=1\n\x01\x02\x7f\xfe garbage = = 3\n", 100, "/tmp/hosts:2"),
+    ("pi-worker-0.pi.default.svc slots=0\n", 100, "slots"),
+    ("pi-worker-0.pi.default.svc slots=-3\n", 100, "slots"),
+    ("pi-worker-0.pi.default.svc slots=99999999999999\n", 100, "slots"),
+    ("pi-worker-0.pi.default.svc slots=1\n"
+     "pi-worker-0.pi.default.svc slots=2\n", 100, "pi-worker-0"),
+]
+
+# options, exit code, part of the sentence
+LINES = [
+    (["--nonsense", "--", "true"], 2, "--nonsense"),
+    (["--grcae", "3s", "--", "true"], 2, "--grace"),
+    (["-n", "0", "--", "true"], 2, ""),
+    (["-n", "many", "--", "true"], 2, "many"),
+    (["--timeout", "yesterday", "--", "true"], 2, "yesterday"),
+    (["--heartbeat", "5s", "--silence", "6s", "--", "true"], 2, "--silence"),
+    (["--local", "2by4", "--", "true"], 2, "2by4"),
+    (["--transport", "pigeon", "--", "true"], 2, "pigeon"),
+    (["-x", "=value", "--", "true"], 2, "no name"),
+    ([], 2, "no program"),
+    (["-n", "7", "--", "true"], 100, "slots"),
+    (["-n", "2", "--", "/no/such/program"], 127, "/no/such/program"),
+    (["-n", "2", "--", "/etc/passwd"], 126, "/etc/passwd"),
+    (["--hostfile", "/no/such/hostfile", "--", "true"], 100,
+     "/no/such/hostfile"),
+    (["--log-dir", "/proc/nowhere", "--", "true"], 100, "/proc/nowhere"),
+]
+
+
+def one_sentence(run, code, part):
+    equal(run.code, code, "exit code", run.out, run.err)
+    contains(run.err, part, "stderr")
+    sentences_only(run)
+    lines = [line for line in run.err.splitlines() if line.strip()]
+    check(len(lines) <= 20, "not a clear message", run.err)
+
+
+def test_bad_hostfiles_and_options():
+    with cluster("bad-input") as c:
+        job = apply(c, workers=2)
+        for text, code, part in HOSTFILES:
+            run = launch(job, "--hostfile", hostfile(job, text), "--", "true")
+            try:
+                one_sentence(run, code, part)
+            except AssertionError as error:
+                raise AssertionError(f"hostfile {text!r}: {error}") from None
+        for words, code, part in LINES:
+            bootstrap = [] if not words or code == 2 else ["--bootstrap",
+                                                           "pmix"]
+            run = launch(job, *bootstrap, *words)
+            try:
+                one_sentence(run, code, part)
+            except AssertionError as error:
+                raise AssertionError(f"{words}: {error}") from None
+        nothing_left(job)
+
+
+def test_more_ranks_than_slots_under_mpirun():
+    with cluster("too-many") as c:
+        job = apply(c, workers=2)
+        run = launch(job, "--", "mpirun", "-np", "5", "true")
+        one_sentence(run, 100, "slots")
+        run = launch(job, "--bootstrap", "pmix", "--oversubscribe", "-n", "5",
+                     "--", "true")
+        equal(run.code, 0, "exit code", run.err)
+        equal(len(run.report["ranks"]), 5, "ranks", run.err)
+
+
+def test_program_missing_on_one_host():
+    def edit(specs):
+        for spec in specs:
+            if spec["role"] == "worker" and spec["index"] == 0:
+                spec["layer"]["/opt/app"] = {"data": "#!/bin/sh\necho yes\n",
+                                             "mode": "755"}
+    with cluster("missing") as c:
+        job = apply(c, workers=2, edit=edit)
+        for bootstrap in ("pmix", "mpirun"):
+            run = launch(job, "-n", "2", "--bootstrap", bootstrap, "--",
+                         "/opt/app")
+            one_sentence(run, 127, "program")
+            # Under mpirun the host and the path are in mpirun's own lines.
+            contains(run.err + run.out, "pi-worker-1")
+            contains(run.err + run.out, "/opt/app")
+            nothing_left(job)
+
+
+def test_full_disk_for_the_logs():
+    """The job goes on without its files and says so."""
+    def edit(specs):
+        for spec in specs:
+            if spec["role"] == "launcher":
+                spec["tmpfs"].append({"dest": "/logs", "size": "64k",
+                                      "mode": "1777"})
+    with cluster("full") as c:
+        try:
+            job = apply(c, workers=2, edit=edit)
+        except Exception as error:  # the layout of podnet's tmpfs entries
+            raise AssertionError(f"podnet: {error}") from None
+        run = launch(job, "-n", "2", "--bootstrap", "pmix", "--log-dir",
+                     "/logs", "--", "sh", "-c",
+                     "head -c 300000 /dev/zero | tr '\\0' 'x' | fold -w 100")
+        equal(run.code, 0, "exit code", run.out[-500:], run.err)
+        contains(run.err, "/logs", "stderr")
+        contains(run.err.lower(), "no space", "stderr")
+        equal(len([x for x in run.lines().get(0, [])]), 3000, "lines",
+              run.err)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.modules[__name__]))

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What operators do to a pod, one test per trap: names that are not there
+yet, key modes, users without a name, hostfiles that change, spare launchers,
+stock MPI tools that talk to our workers."""
+import sys
+import time
+
+from harness import (Launch, apply, check, cluster, contains, equal, expect,
+                     launch, main, nothing_left, program)
+
+
+def hosts_of(run):
+    return sorted(x for lines in run.lines().values() for x in lines)
+
+
+def names(job):
+    return [w.hostname for w in job.workers]
+
+
+def hostname_everywhere(job, *options, bootstrap="pmix", **more):
+    run = launch(job, "-n", str(len(job.workers)), "--bootstrap", bootstrap,
+                 *options, "--", "hostname", **more)
+    equal(run.code, 0, "exit code", run.out, run.err)
+    equal(hosts_of(run), sorted(names(job)), "hosts", run.out, run.err)
+    return run
+
+
+def test_own_name_does_not_resolve():
+    with cluster("own-name") as c:
+        job = apply(c, workers=2)
+        c.dns.nxdomain("pi-launcher")
+        hostname_everywhere(job)
+        hostname_everywhere(job, bootstrap="mpirun")
+
+
+def test_launcher_comes_first_and_workers_late():
+    """As after a suspended job is resumed; muster waits, with no sleep in
+    the YAML, and says for whom."""
+    with cluster("resume") as c:
+        job = apply(c, workers=2, start={"worker-0": 4, "worker-1": 5},
+                    launcher_command=["muster", "launch", "-n", "2",
+                                      "--bootstrap", "pmix", "--log-format",
+                                      "text", "--", "hostname"])
+        status = job.launcher.wait(60)
+        equal(status.code, 0, "exit code", job.launcher.stderr())
+        contains(job.launcher.stderr(), "waiting for 2 of", "stderr")
+        contains(job.launcher.stderr(), "pi-worker-0", "stderr")
+        equal(job.launcher.stdout().count("pi-worker-"), 4, "lines",
+              job.launcher.stdout())
+
+
+def key_modes(mode):
+    def edit(specs):
+        for spec in specs:
+            for volume in spec["projected"]:
+                if "id_rsa" in volume["files"]:
+                    for file in volume["files"].values():
+                        file["mode"] = mode
+    return edit
+
+
+def test_key_modes_and_users():
+    """0600, 0640 and 0644, as root and as a user without a passwd entry. (For
+    the latter the kubelet itself makes 0640 of 0600, because of fsGroup.)"""
+    with cluster("modes") as c:
+        for uid, modes in ((0, ("600", "640", "644")),
+                           (1000650000, ("640", "644"))):
+            for mode in modes:
+                job = apply(c, "default-worker-command.yaml" if uid == 0
+                            else "openshift-restricted.yaml", workers=2,
+                            uid=uid, edit=key_modes(mode))
+                hostname_everywhere(job)
+                job.remove()
+
+
+def test_restricted_pods_run_open_mpi():
+    """Arbitrary user id, no capability, read-only root, as OpenShift has it:
+    Open MPI itself runs there, too."""
+    hello = program("hello")
+    with cluster("restricted") as c:
+        job = apply(c, "openshift-restricted.yaml", workers=2)
+        run = launch(job, "-n", "2", "--bootstrap", "mpirun", "--", hello)
+        expect(run, 0)
+        equal(run.out.count("sum of ranks 1"), 2, "sums", run.out)
+        nothing_left(job)
+
+
+def test_hostfile_swapped_under_a_running_job():
+    with cluster("swap") as c:
+        job = apply(c, workers=2)
+        job.launcher.exec(["cp", "/etc/mpi/hostfile", "/tmp/hosts"],
+                          check=True)
+        for bootstrap in ("pmix", "mpirun"):
+            run = Launch(job, ["muster", "launch", "--hostfile", "/tmp/hosts",
+                               "--bootstrap", bootstrap, "--", "sh", "-c",
+                               "echo up; sleep 1; hostname"])
+            run.until("up", 30)
+            job.launcher.exec(["sh", "-c", "echo nobody slots=9 > /tmp/hosts"])
+            run.wait(30)
+            expect(run, 0)
+            equal([x for x in hosts_of(run) if x != "up"], names(job),
+                  "hosts", run.out)
+            job.launcher.exec(["cp", "/etc/mpi/hostfile", "/tmp/hosts"])
+
+
+def test_only_the_first_launcher_launches():
+    with cluster("spare") as c:
+        job = apply(c, "trainjob-deepspeed.yaml", workers=2, launchers=2)
+        check(job.wait_ready(60), "workers are not ready")
+        spare = [p for p in job.launchers if p.index == 1][0]
+        run = Launch(job, ["muster", "launch", "--", "hostname"],
+                     pod=spare).wait(30)
+        equal(run.code, 0, "exit code", run.err)
+        equal(run.out, "", "output of the spare launcher")
+        contains(run.err, "another pod of this Job launches", "stderr")
+
+
+def test_port_that_is_taken():
+    """Two workers on one host network: the second says what is wrong."""
+    with cluster("port") as c:
+        job = apply(c, workers=1)
+        second = job.workers[0].exec(["muster", "worker"], timeout=20)
+        equal(second.returncode, 100, "exit code", second.stderr)
+        contains(second.stderr, "2222", "stderr")
+        # On a port of its own it is no trouble, and a launcher finds it.
+        other = job.workers[0].popen(["muster", "worker", "--port", "2223"])
+        try:
+            time.sleep(0.5)
+            hostname_everywhere(job, "--ssh-port", "2223")
+        finally:
+            other.terminate()
+            other.wait(30)
+
+
+def test_stock_mpirun_against_our_workers():
+    """No muster in the launcher: ORTE's daemons, started over OpenSSH, live
+    on after their channel is closed, and die with the job."""
+    hello = program("hello")
+    with cluster("stock") as c:
+        job = apply(c, workers=3, mpirun_dropin=False,
+                    extra_env={"MUSTER_ALLOW_MPI_DAEMONS": "1"})
+        time.sleep(1)  # OpenSSH does not wait for a worker
+        for extra in ([], ["--mca", "plm_rsh_no_tree_spawn", "1"]):
+            done = job.launcher.exec(
+                ["/usr/bin/mpirun.openmpi", *extra, "-np", "3", hello],
+                timeout=60)
+            equal(done.returncode, 0, f"exit code {extra}", done.stdout,
+                  done.stderr, job.workers[0].stderr())
+            equal(done.stdout.count("sum of ranks 3"), 3, "sums",
+                  done.stdout)
+            nothing_left(job, job.workers)
+
+
+def test_daemons_are_refused_unless_allowed():
+    with cluster("refused") as c:
+        job = apply(c, workers=1, mpirun_dropin=False)
+        time.sleep(1)  # OpenSSH does not wait for a worker
+        done = job.launcher.exec(
+            ["ssh", "-o", "BatchMode=yes", "pi-worker-0.pi.default.svc",
+             "id"], timeout=30)
+        check(done.returncode != 0 and "uid=" not in done.stdout,
+              "any command is run", done.stdout, done.stderr)
+
+
+def test_ipv6_only():
+    with cluster("six", ipv="6") as c:
+        job = apply(c, workers=2)
+        hostname_everywhere(job)
+
+
+def test_dual_stack_with_dead_aaaa_answers():
+    with cluster("dual", ipv="dual-dead6") as c:
+        job = apply(c, workers=2)
+        hostname_everywhere(job)
+
+
+def test_memory_kill_is_told_from_other_kills():
+    """On cgroup v1 the kernel kills one process of the pod, on v2 all."""
+    hog = "b=bytearray(1)\nwhile True: b += bytes(4000000)"
+    with cluster("memory") as c:
+        job = apply(c, "pi-mpich.yaml", workers=2, memory="128Mi")
+        check(job.wait_ready(60), "workers are not ready")
+        run = launch(job, "--", "mpirun.mpich", "-n", "2", "sh", "-c",
+                     f"[ $PMI_RANK = 1 ] && exec python3 -c '{hog}';"
+                     "sleep 60")
+        check(run.code in (137, 204), f"exit code {run.code}", run.err)
+        contains(run.err, "pi-mpich-worker-1", "stderr")
+        contains(run.err, "memory", "stderr")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.modules[__name__]))

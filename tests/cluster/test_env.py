@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What ranks find in their environment: whose value wins, that odd values
+arrive byte for byte, and the rank variables that frameworks read."""
+import json
+import sys
+
+from harness import (apply, check, cluster, contains, equal, launch, main)
+
+ODD = "two  words 'single' \"double\" $HOME `id` \\ ;&|*\nsecond line\ttab é"
+SHOW = ("import os, json; print(json.dumps(dict(os.environ)))")
+BOTH = ("pmix", "mpirun")
+
+
+def edit(specs):
+    for spec in specs:
+        own = spec["env"]
+        if spec["role"] == "worker":
+            own.update({"BOTH_HAVE": "worker", "WORKER_ONLY": "worker",
+                        "ALL_HAVE": "worker", "NVIDIA_VISIBLE_DEVICES": "0",
+                        "CUDA_VISIBLE_DEVICES": "3", "ODD_WORKER": ODD})
+        else:
+            own.update({"BOTH_HAVE": "launcher", "LAUNCHER_ONLY": "launcher",
+                        "ALL_HAVE": "launcher", "ODD_LAUNCHER": ODD,
+                        "CUDA_VISIBLE_DEVICES": "", "NODE_NAME": "node-l",
+                        "REDIS_SERVICE_HOST": "10.1.2.3",
+                        "REDIS_PORT": "tcp://10.1.2.3:6379",
+                        "MASTER_PORT_X": "29500", "EMPTY": ""})
+
+
+def environments(run):
+    found = {}
+    for rank, lines in run.lines().items():
+        for line in lines:
+            if line.startswith("{"):
+                found[rank] = json.loads(line)
+    return found
+
+
+def test_precedence_and_odd_values():
+    with cluster("env") as c:
+        job = apply(c, workers=2, edit=edit)
+        for bootstrap in BOTH:
+            run = launch(job, "-n", "2", "--bootstrap", bootstrap, "-x",
+                         "ALL_HAVE=line", "-x", "ODD_LINE=" + ODD, "--",
+                         "/usr/bin/python3", "-c", SHOW)
+            equal(run.code, 0, "exit code", run.out, run.err)
+            seen = environments(run)
+            equal(sorted(seen), [0, 1], f"ranks ({bootstrap})", run.out)
+            for rank, env in seen.items():
+                where = f"{bootstrap}, rank {rank}: "
+                for name, value in {
+                        "BOTH_HAVE": "launcher", "WORKER_ONLY": "worker",
+                        "LAUNCHER_ONLY": "launcher", "ALL_HAVE": "line",
+                        "CUDA_VISIBLE_DEVICES": "3", "ODD_WORKER": ODD,
+                        "NVIDIA_VISIBLE_DEVICES": "0", "ODD_LAUNCHER": ODD,
+                        "ODD_LINE": ODD, "MASTER_PORT_X": "29500",
+                        "EMPTY": "", "HOSTNAME": f"pi-worker-{rank}",
+                        }.items():
+                    equal(env.get(name), value, where + name)
+                for name in ("NODE_NAME", "REDIS_SERVICE_HOST", "REDIS_PORT"):
+                    check(name not in env, f"{where}{name} travelled")
+
+
+def test_explain_env_lists_conflicts():
+    with cluster("explain") as c:
+        job = apply(c, workers=2, edit=edit)
+        run = launch(job, "-n", "2", "--bootstrap", "pmix", "--explain-env",
+                     "--dry-run", "-x", "ALL_HAVE=line", "--", "true")
+        equal(run.code, 0, "exit code", run.out, run.err)
+        text = run.out + run.err
+        for line in text.splitlines():
+            if "ALL_HAVE" in line:
+                contains(line, "line", "the line of ALL_HAVE")
+                break
+        else:
+            raise AssertionError("ALL_HAVE is not explained\n" + text)
+        contains(text, "BOTH_HAVE")
+        check("SSH_AUTH" not in text, "leak", text)
+
+
+def test_rank_variables_in_both_backends():
+    """torchrun's and Open MPI's names, whoever starts the ranks."""
+    with cluster("rankvars") as c:
+        job = apply(c, workers=2)
+        for bootstrap in BOTH:
+            run = launch(job, "-n", "4", "--slots-per-node", "2",
+                         "--bootstrap", bootstrap, "--", "/usr/bin/python3",
+                         "-c", SHOW)
+            equal(run.code, 0, "exit code", run.out, run.err)
+            seen = environments(run)
+            equal(sorted(seen), [0, 1, 2, 3], "ranks", run.out, run.err)
+            for rank, env in seen.items():
+                for name, value in {
+                        "RANK": rank, "WORLD_SIZE": 4, "LOCAL_RANK": rank % 2,
+                        "LOCAL_WORLD_SIZE": 2, "NODE_RANK": rank // 2,
+                        "GROUP_RANK": rank // 2,
+                        "OMPI_COMM_WORLD_RANK": rank,
+                        "OMPI_COMM_WORLD_SIZE": 4,
+                        "OMPI_COMM_WORLD_LOCAL_RANK": rank % 2,
+                        "OMPI_COMM_WORLD_LOCAL_SIZE": 2,
+                        "OMPI_COMM_WORLD_NODE_RANK": rank % 2}.items():
+                    equal(env.get(name), str(value),
+                          f"{bootstrap}, rank {rank}: {name}")
+                contains(env.get("MASTER_ADDR", ""), "pi-worker-0",
+                         "MASTER_ADDR")
+                check(env.get("MASTER_PORT"), "no MASTER_PORT", env)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.modules[__name__]))

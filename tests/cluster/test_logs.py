@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Output, stdin, the termination log and report.json."""
+import json
+import sys
+
+from harness import (apply, check, cluster, contains, equal, launch, main,
+                     nothing_left)
+
+BOTH = ("pmix", "mpirun")
+
+
+def test_formats_and_files():
+    script = "echo out $RANK; echo err $RANK >&2"
+    with cluster("logs") as c:
+        job = apply(c, workers=2)
+        for bootstrap in BOTH:
+            common = ["-n", "2", "--bootstrap", bootstrap]
+            run = launch(job, *common, "--log-format", "json", "--log-dir",
+                         f"/tmp/logs-{bootstrap}", "--", "sh", "-c", script)
+            equal(run.code, 0, "exit code", run.out, run.err)
+            records = [json.loads(line) for line in run.out.splitlines()]
+            seen = {(r["rank"], r["stream"], r["message"]) for r in records
+                    if r["rank"] is not None}
+            equal(seen, {(0, "stdout", "out 0"), (0, "stderr", "err 0"),
+                         (1, "stdout", "out 1"), (1, "stderr", "err 1")},
+                  f"records ({bootstrap})", run.out)
+            for record in records:
+                for field in ("timestamp", "level", "host", "seq"):
+                    check(field in record, f"no {field}", record)
+            files = job.launcher.exec(
+                ["sh", "-c", f"cd /tmp/logs-{bootstrap} && grep -r . ."]
+                ).stdout
+            for part in ("out 0", "err 0", "out 1", "err 1"):
+                contains(files, part, "log files")
+            run = launch(job, *common, "--log-format", "plain", "--", "sh",
+                         "-c", "echo out $RANK")
+            equal(sorted(x for x in run.out.splitlines() if x[:3] == "out"),
+                  ["out 0", "out 1"], "plain lines", run.out)
+        nothing_left(job)
+
+
+def test_report_and_termination_log():
+    with cluster("report") as c:
+        job = apply(c, workers=2)
+        for bootstrap in BOTH:
+            run = launch(job, "-n", "2", "--bootstrap", bootstrap, "--", "sh",
+                         "-c", "[ $RANK = 1 ] && exit 5; sleep 30")
+            equal(run.code, 5, "exit code", run.err)
+            report = run.report
+            equal(report["exit_code"], 5, "exit_code", report)
+            equal(report["class"], "rank_failed", "class", report)
+            equal([p["name"] for p in report["phases"]][:6],
+                  ["discover", "connect", "inspect", "agree", "prove", "run"],
+                  "phases", report)
+            equal([(w["name"][:11], w["state"]) for w in report["workers"]],
+                  [("pi-worker-0", "ready"), ("pi-worker-1", "ready")],
+                  "workers", report)
+            equal(report["verdict"]["rank"], 1, "rank of the verdict", report)
+            message = job.launcher.exec(["cat", "/dev/termination-log"]).stdout
+            contains(message, "ank 1", "termination log")
+            check(len(message.encode()) <= 4096, "termination log too long")
+            errors = [x for x in run.err.splitlines() if x.strip()]
+            check(len(errors) <= 20, "too many lines on stderr", run.err)
+
+
+def test_stdin_to_rank_zero_all_or_none():
+    count = "echo got $(cat | wc -c)"
+    data = b"x" * 700_000 + b"\n"
+    with cluster("stdin") as c:
+        job = apply(c, workers=2)
+        for mode, bootstraps, sizes in (
+                ("0", BOTH, (len(data), 0)),
+                ("all", ("pmix",), (len(data), len(data))),
+                ("none", BOTH, (0, 0))):
+            for bootstrap in bootstraps:
+                run = launch(job, "-n", "2", "--bootstrap", bootstrap,
+                             "--stdin", mode, "--", "sh", "-c", count,
+                             stdin=data)
+                equal(run.code, 0, f"exit code ({mode}, {bootstrap})",
+                      run.out, run.err)
+                equal({r: lines[-1] for r, lines in run.lines().items()},
+                      {0: f"got {sizes[0]}", 1: f"got {sizes[1]}"},
+                      f"bytes ({mode}, {bootstrap})", run.err)
+
+
+def test_long_lines_and_ranks_that_die_in_a_line():
+    with cluster("lines") as c:
+        job = apply(c, workers=2)
+        # 10 MB without a newline: arrives whole, in order.
+        run = launch(job, "-n", "1", "--bootstrap", "pmix", "--log-format",
+                     "plain", "--", "sh", "-c",
+                     "head -c 10000000 /dev/zero | tr '\\0' a; echo; echo end")
+        equal(run.code, 0, "exit code", run.err)
+        equal(run.out.count("a"), 10_000_000, "bytes of the long line")
+        equal(run.out.splitlines()[-1], "end", "last line")
+        run = launch(job, "-n", "1", "--bootstrap", "pmix", "--log-format",
+                     "json", "--", "sh", "-c",
+                     "head -c 1000000 /dev/zero | tr '\\0' b; echo; echo end")
+        records = run.out.splitlines()
+        check(all(len(r) <= 4096 for r in records), "a record over 4 KiB")
+        text = "".join(json.loads(r)["message"] for r in records)
+        equal(text.count("b"), 1_000_000, "bytes in the records")
+        for bootstrap in BOTH:
+            run = launch(job, "-n", "2", "--bootstrap", bootstrap, "--", "sh",
+                         "-c", "echo whole; printf 'torn by death';"
+                         "[ $RANK = 1 ] && kill -9 $$; sleep 0.5")
+            equal(run.code, 137, "exit code", run.out, run.err)
+            contains(run.out, "torn by death", "stdout")
+            equal(run.lines()[1][:2], ["whole", "torn by death"],
+                  f"lines of rank 1 ({bootstrap})", run.out)
+
+
+def test_every_line_of_every_rank_arrives_once():
+    with cluster("count") as c:
+        job = apply(c, workers=2)
+        for bootstrap in BOTH:
+            run = launch(job, "-n", "4", "--slots-per-node", "2",
+                         "--bootstrap", bootstrap, "--", "sh", "-c",
+                         "seq 1 20000")
+            equal(run.code, 0, "exit code", run.err)
+            wanted = [str(i) for i in range(1, 20001)]
+            for rank in range(4):
+                check(run.lines().get(rank) == wanted,
+                      f"lines of rank {rank} ({bootstrap}) are not in order",
+                      len(run.lines().get(rank, [])), run.err)
+            equal(run.report["lost_output_bytes"], 0, "lost bytes")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.modules[__name__]))

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""When a worker pod stays and when it goes: it stays after a job, leaves
+after a success where it was told to, and after a grace when its launcher is
+gone for good."""
+import os
+import signal
+import sys
+import time
+
+from harness import (Launch, apply, check, cluster, contains, equal, launch,
+                     main, nothing_left)
+
+
+def test_worker_stays_after_success_and_failure():
+    with cluster("stays") as c:
+        job = apply(c, workers=2)
+        for code in (0, 3):
+            run = launch(job, "-n", "2", "--bootstrap", "pmix", "--", "sh",
+                         "-c", f"exit {code}")
+            equal(run.code, code, "exit code", run.err)
+            nothing_left(job)
+        time.sleep(1)
+        for worker in job.workers:
+            equal(worker.phase, "Running", "phase", worker.stderr())
+        for pod in job.workers:
+            probe = pod.exec(["muster", "worker", "probe", "ready"])
+            equal(probe.returncode, 0, "probe ready", probe.stderr)
+            probe = pod.exec(["muster", "worker", "probe", "live"])
+            equal(probe.returncode, 0, "probe live", probe.stderr)
+
+
+def test_worker_is_released_by_success_only():
+    with cluster("release") as c:
+        job = apply(c, workers=2, extra_env={"MUSTER_RELEASE": "success"})
+        run = launch(job, "-n", "2", "--bootstrap", "pmix", "--", "false")
+        equal(run.code, 1, "exit code", run.err)
+        time.sleep(1)
+        equal([w.phase for w in job.workers], ["Running"] * 2, "phases")
+        run = launch(job, "-n", "2", "--bootstrap", "pmix", "--dry-run",
+                     "--", "true")
+        time.sleep(1)
+        equal([w.phase for w in job.workers], ["Running"] * 2,
+              "phases after a dry run")
+        run = launch(job, "-n", "2", "--bootstrap", "pmix", "--", "true")
+        equal(run.code, 0, "exit code", run.err)
+        for worker in job.workers:
+            equal(worker.wait(20).code, 0, "exit code", worker.stderr())
+
+
+def test_worker_whose_launcher_is_gone():
+    """Its job is ended at once; it waits for a new launcher, then leaves."""
+    with cluster("orphan") as c:
+        job = apply(c, workers=2, extra_env={"MUSTER_ORPHAN_GRACE": "4s"})
+        for attempt in range(2):
+            run = Launch(job, ["muster", "launch", "-n", "2", "--bootstrap",
+                               "pmix", "--", "sh", "-c",
+                               "echo up; exec sleep 300"])
+            run.until("up", 30, count=2)
+            for pid, line in job.launcher.processes().items():
+                if line.startswith("muster launch"):
+                    os.kill(pid, signal.SIGKILL)
+            run.process.wait(20)
+            nothing_left(job, job.workers)
+            if attempt == 0:  # it came back in time: nobody leaves
+                again = launch(job, "-n", "2", "--bootstrap", "pmix", "--",
+                               "true")
+                equal(again.code, 0, "exit code", again.err)
+                time.sleep(6)
+                equal([w.phase for w in job.workers], ["Running"] * 2,
+                      "phases", job.workers[0].stderr())
+        for worker in job.workers:
+            status = worker.wait(40)
+            equal(status.code, 201, "exit code", worker.stderr())
+            contains(worker.stderr(), "launcher", "stderr of the worker")
+
+
+def test_new_launcher_evicts_its_dead_predecessor():
+    with cluster("evict") as c:
+        job = apply(c, workers=2)
+        run = Launch(job, ["muster", "launch", "-n", "2", "--bootstrap",
+                           "pmix", "--", "sh", "-c",
+                           "trap '' TERM; echo up; sleep 300 & wait"])
+        run.until("up", 30, count=2)
+        # Frozen, not dead: the workers cannot know yet.
+        for pid, line in job.launcher.processes().items():
+            if line.startswith("muster launch"):
+                os.kill(pid, signal.SIGSTOP)
+        run.process.kill()
+        again = launch(job, "-n", "2", "--bootstrap", "pmix", "--", "echo",
+                       "second")
+        equal(again.code, 0, "exit code", again.out, again.err)
+        equal(again.out.count("second"), 2, "lines", again.out)
+
+
+def test_terminated_worker_ends_its_ranks():
+    with cluster("term") as c:
+        job = apply(c, workers=2)
+        run = Launch(job, ["muster", "launch", "--grace", "2s", "-n", "2",
+                           "--bootstrap", "pmix", "--", "sh", "-c",
+                           "echo up; sleep 300"])
+        run.until("up", 30, count=2)
+        began = time.monotonic()
+        job.workers[1].terminate(20)
+        run.wait(40)
+        check(run.code in (201, 202, 143), f"exit code {run.code}", run.err)
+        contains(run.err, "pi-worker-1", "stderr")
+        status = job.workers[1].wait(30)
+        equal(status.shell, 143, "exit code of the worker",
+              job.workers[1].stderr())
+        check(time.monotonic() - began < 20, "it used up its grace period")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.modules[__name__]))

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is asked and what the pods are, and what becomes of it.
+#include "launcher/agreement.h"
+
+#include <algorithm>
+
+#include "agreement_bed.h"
+#include "base/text.h"
+#include "catch.h"
+
+namespace muster {
+namespace {
+
+using Words = std::vector<std::string>;
+using test::AgreementBed;
+
+std::vector<int> nodes_of_ranks(const Agreement& agreement) {
+  std::vector<int> out;
+  for (const PlannedRank& rank : agreement.plan.ranks) out.push_back(rank.node);
+  return out;
+}
+
+TEST_CASE("every slot in hostfile order where no number is given") {
+  AgreementBed bed;
+  const auto out = bed.agree();
+  REQUIRE(out);
+  CHECK(nodes_of_ranks(*out) == std::vector<int>{0, 0, 1, 1});
+  CHECK(out->expected_ranks == 4);
+  CHECK(out->bootstrap == Bootstrap::kPmix);
+  CHECK(out->env.size() == 3);
+  CHECK(out->slots.size() == 2);
+  CHECK(out->slots[0].reason.find("/etc/mpi/hostfile:1") != std::string::npos);
+}
+
+TEST_CASE("hostfile dialects give the same plan") {
+  for (const char* text :
+       {"w-0 slots=2\nw-1 slots=2\n", "w-0:2\nw-1:2\n", "w-0\nw-0\nw-1\nw-1\n",
+        "w-0 slots=2 max_slots=4\nw-1:2\n"}) {
+    INFO(text);
+    AgreementBed bed(text);
+    const auto out = bed.agree();
+    REQUIRE(out);
+    CHECK(nodes_of_ranks(*out) == std::vector<int>{0, 0, 1, 1});
+  }
+}
+
+TEST_CASE("where the hostfile has no number, the pod's CPUs count") {
+  AgreementBed bed("w-0\nw-1\n");
+  bed.input.nodes[1].facts.cpu_quota = 3;
+  bed.input.nodes[2].facts.cpu_quota = 1;
+  const auto out = bed.agree();
+  REQUIRE(out);
+  CHECK(nodes_of_ranks(*out) == std::vector<int>{0, 0, 0, 1});
+  bed.options.slots_per_node = 2;
+  const auto told = bed.agree();
+  REQUIRE(told);
+  CHECK(nodes_of_ranks(*told) == std::vector<int>{0, 0, 1, 1});
+}
+
+TEST_CASE("the launcher's own pod may run ranks") {
+  AgreementBed bed("l slots=1\nw-0 slots=1\n");
+  const auto out = bed.agree();
+  REQUIRE(out);
+  CHECK(out->plan.nodes[0].is_launcher);
+  CHECK_FALSE(out->plan.nodes[1].is_launcher);
+  CHECK(out->env.size() == 2);
+}
+
+TEST_CASE("more ranks than slots: refused with the arithmetic, or asked for") {
+  AgreementBed bed;
+  bed.options.np = 5;
+  const auto refused = bed.agree();
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().code == "not_enough_slots");
+  CHECK(refused.error().text().find("5") != std::string::npos);
+  CHECK(refused.error().text().find("4") != std::string::npos);
+  bed.options.oversubscribe = true;
+  const auto out = bed.agree();
+  REQUIRE(out);
+  CHECK(out->expected_ranks == 5);
+}
+
+TEST_CASE("mappings") {
+  const auto mapped = [](const std::string& map_by, int np) {
+    AgreementBed bed;
+    bed.options.map_by = map_by;
+    if (np > 0) bed.options.np = np;
+    const auto out = bed.agree();
+    REQUIRE(out);
+    return nodes_of_ranks(*out);
+  };
+  CHECK(mapped("slot", 3) == std::vector<int>{0, 0, 1});
+  CHECK(mapped("node", 3) == std::vector<int>{0, 1, 0});
+  CHECK(mapped("ppr:1:node", 2) == std::vector<int>{0, 1});
+  for (const char* bad :
+       {"socket", "ppr:0:node", "ppr:x:node", "ppr:2:core", "ppr:2"}) {
+    INFO(bad);
+    AgreementBed bed;
+    bed.options.map_by = bad;
+    const auto out = bed.agree();
+    REQUIRE_FALSE(out);
+    CHECK(out.error().code == "usage");
+    CHECK(out.error().text().find(bad) != std::string::npos);
+  }
+}
+
+TEST_CASE("software that cannot work together stops the launch") {
+  AgreementBed bed;
+  bed.use_mpi("openmpi", "4.1.4");
+  bed.input.nodes[2].facts.mpi.family = "mpich";
+  bed.input.nodes[2].facts.mpi.version = "4.0";
+  const auto refused = bed.agree();
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().code == "software_skew");
+  CHECK(refused.error().text().find("w-1") != std::string::npos);
+  bed.options.allow_skew = true;
+  const auto out = bed.agree();
+  REQUIRE(out);
+  CHECK(!out->findings.empty());
+}
+
+TEST_CASE("the launcher's image counts too, although it runs no rank") {
+  AgreementBed bed;
+  bed.use_mpi("openmpi", "4.1.4");
+  bed.input.nodes[0].facts.mpi.family = "mpich";
+  CHECK_FALSE(bed.agree());
+}
+
+TEST_CASE("who starts the ranks, and why") {
+  struct Row {
+    const char* family;
+    bool line;
+    Bootstrap asked;
+    Bootstrap expected;
+    const char* reason;
+  };
+  const Row rows[] = {
+      {"", false, Bootstrap::kAuto, Bootstrap::kPmix, "no mpirun"},
+      {"openmpi", false, Bootstrap::kPmix, Bootstrap::kPmix, "--bootstrap"},
+      {"openmpi", true, Bootstrap::kAuto, Bootstrap::kMpirun, "line"},
+      {"openmpi", false, Bootstrap::kMpirun, Bootstrap::kMpirun,
+       "--bootstrap"}};
+  for (const Row& row : rows) {
+    INFO(row.reason);
+    AgreementBed bed;
+    if (*row.family != '\0') bed.use_mpi(row.family, "4.1.4");
+    if (row.line) bed.use_line({"mpirun", "-np", "2", "./app"});
+    bed.options.bootstrap = row.asked;
+    const auto out = bed.agree();
+    REQUIRE(out);
+    CHECK(out->bootstrap == row.expected);
+    CHECK(out->bootstrap_reason.find(row.reason) != std::string::npos);
+  }
+}
+
+TEST_CASE("mpirun asked for, but there is none, or nobody knows it") {
+  AgreementBed bed;
+  bed.options.bootstrap = Bootstrap::kMpirun;
+  const auto missing = bed.agree();
+  REQUIRE_FALSE(missing);
+  CHECK(missing.error().code == "exe_not_found");
+  bed.use_mpi("", "");
+  const auto unknown = bed.agree();
+  REQUIRE_FALSE(unknown);
+  CHECK(unknown.error().code == "usage");
+  CHECK(unknown.error().text().find("--bootstrap pmix") != std::string::npos);
+}
+
+TEST_CASE("an mpirun line keeps what the user said, with our hostfile") {
+  AgreementBed bed;
+  bed.use_mpi("openmpi", "4.1.4");
+  bed.use_line({"mpirun", "-np", "3", "--hostfile", "/etc/mpi/hostfile", "-x",
+                "A=1", "--bind-to", "core", "./app", "--flag"});
+  const auto out = bed.agree();
+  REQUIRE(out);
+  CHECK(out->expected_ranks == 3);
+  REQUIRE(!out->words.empty());
+  CHECK(out->words[0] == "/usr/bin/mpirun");
+  const std::string line = join(out->words, " ");
+  CHECK(line.find("/run/m/hostfile") != std::string::npos);
+  CHECK(line.find("/etc/mpi/hostfile") == std::string::npos);
+  CHECK(line.find("--bind-to core") != std::string::npos);
+  CHECK(line.ends_with("./app --flag"));
+  REQUIRE(out->dropped.size() == 1);
+  CHECK(out->dropped[0].find("/etc/mpi/hostfile") != std::string::npos);
+  CHECK(out->hostfile_text == "w-0 slots=2\nw-1 slots=2\n");
+}
+
+TEST_CASE("Hydra gets its own hostfile dialect") {
+  AgreementBed bed;
+  bed.use_mpi("mpich", "4.0.2");
+  bed.use_line({"mpiexec", "-n", "2", "./app"});
+  const auto out = bed.agree();
+  REQUIRE(out);
+  CHECK(out->hostfile_text == "w-0:2\nw-1:2\n");
+  CHECK(join(out->words, " ").find("muster-ssh") != std::string::npos);
+}
+
+TEST_CASE("several programs in one line") {
+  AgreementBed bed;
+  bed.use_mpi("openmpi", "4.1.4");
+  bed.use_line({"mpirun", "-np", "1", "./a", ":", "-np", "2", "./b", "x"});
+  const auto out = bed.agree();
+  REQUIRE(out);
+  REQUIRE(out->plan.ranks.size() == 3);
+  CHECK(out->plan.ranks[0].argv == Words{"./a"});
+  CHECK(out->plan.ranks[2].argv == Words{"./b", "x"});
+  CHECK(out->plan.ranks[2].app == 1);
+}
+
+TEST_CASE("--once starts no rank by itself and expects no number") {
+  AgreementBed bed;
+  bed.use_mpi("openmpi", "4.1.4");
+  bed.options.once = true;
+  bed.options.np = 99;  // for the script to read, not for the planner
+  bed.options.command = {"./run.sh"};
+  const auto out = bed.agree();
+  REQUIRE(out);
+  CHECK(out->bootstrap == Bootstrap::kMpirun);
+  CHECK(out->expected_ranks == -1);
+  CHECK(out->words.empty());
+  CHECK(!out->hostfile_text.empty());
+}
+
+TEST_CASE("mpirun knows its own host by what the kernel calls it") {
+  AgreementBed bed("l slots=1\nw-0 slots=1\n");
+  bed.discovery.hostname = "launcher-abcde";
+  bed.use_mpi("openmpi", "4.1.4");
+  bed.use_line({"mpirun", "./app"});
+  const auto out = bed.agree();
+  REQUIRE(out);
+  CHECK(out->hostfile_text == "launcher-abcde slots=1\nw-0 slots=1\n");
+}
+
+TEST_CASE("no hosts") {
+  AgreementBed bed;
+  bed.discovery.hosts.clear();
+  bed.input.node_of_host.clear();
+  const auto out = bed.agree();
+  REQUIRE_FALSE(out);
+  CHECK(out.error().code == "no_hosts");
+}
+
+TEST_CASE("variables of the launcher and of -x reach every node") {
+  AgreementBed bed;
+  bed.discovery.env.emplace_back("WANDB_MODE", "offline");
+  bed.options.env.push_back({"EXTRA", "7"});
+  const auto out = bed.agree();
+  REQUIRE(out);
+  for (const EnvMerge& merge : out->env) {
+    REQUIRE(find_env(merge.to_set, "EXTRA") != nullptr);
+    CHECK(*find_env(merge.to_set, "EXTRA") == "7");
+    CHECK(find_env(merge.to_set, "WANDB_MODE") != nullptr);
+    CHECK(find_env(merge.to_set, "HOME") == nullptr);
+  }
+}
+
+}  // namespace
+}  // namespace muster

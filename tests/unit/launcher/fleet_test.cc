@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// All or nothing over many workers, and how those who are late are told.
+#include "launcher/fleet.h"
+
+#include "catch.h"
+#include "fake_fleet.h"
+#include "run_loop.h"
+
+namespace muster {
+namespace {
+
+using namespace std::chrono_literals;
+using test::Behaviour;
+using test::FakePeer;
+using test::run_for;
+using test::run_until;
+
+struct Bed {
+  Loop loop;
+  std::vector<std::shared_ptr<FakePeer>> peers;
+  std::vector<FleetNode> nodes;
+  int ready = 0;
+  int failed = 0;
+  bool permanent = false;
+  std::vector<Laggard> laggards;
+  std::vector<uint16_t> lost;
+  std::vector<std::pair<uint16_t, wire::Frame>> frames;
+  std::unique_ptr<Fleet> fleet;
+
+  void add(const std::string& host, const Behaviour& behaviour,
+           const std::string& job = "") {
+    auto peer = std::make_shared<FakePeer>();
+    peers.push_back(peer);
+    nodes.push_back({host, job, [this, peer, behaviour] {
+                       return test::make_fake_transport(loop, peer, behaviour);
+                     }});
+  }
+  void start(Milliseconds deadline = 5s) {
+    FleetEvents events;
+    events.on_ready = [this] { ++ready; };
+    events.on_failed = [this](std::vector<Laggard> missing, bool forever) {
+      ++failed;
+      permanent = forever;
+      laggards = std::move(missing);
+    };
+    events.on_frame = [this](uint16_t node, wire::Frame frame) {
+      frames.emplace_back(node, std::move(frame));
+    };
+    events.on_lost = [this](uint16_t node, const Error&) {
+      lost.push_back(node);
+    };
+    fleet = std::make_unique<Fleet>(loop, test::test_hello(), std::move(nodes),
+                                    std::move(events));
+    fleet->start(deadline);
+  }
+};
+
+TEST_CASE("ready when all are, each under its own name and number") {
+  Bed bed;
+  for (const char* host : {"l", "w-0", "w-1"}) {
+    bed.add(host, test::open_and_answer);
+  }
+  bed.start();
+  REQUIRE(run_until(bed.loop, [&] { return bed.ready == 1; }));
+  CHECK(bed.fleet->size() == 3);
+  CHECK(bed.fleet->ready_count() == 3);
+  CHECK(bed.fleet->laggards().empty());
+  for (size_t i = 0; i < 3; ++i) {
+    const auto hello = wire::from_json<wire::Hello>(
+        bed.peers[i]->last(wire::FrameType::kHello));
+    REQUIRE(hello);
+    CHECK(hello->node == static_cast<int>(i));
+    CHECK(hello->host == bed.fleet->dialer(static_cast<uint16_t>(i)).host());
+  }
+}
+
+TEST_CASE("a node's own job is not the next one's") {
+  Bed bed;
+  bed.add("a", test::open_and_answer);
+  bed.add("b", test::open_and_answer, "other");
+  bed.add("c", test::open_and_answer);
+  bed.start();
+  REQUIRE(run_until(bed.loop, [&] { return bed.ready == 1; }));
+  std::vector<std::string> jobs;
+  for (const auto& peer : bed.peers) {
+    jobs.push_back(
+        wire::from_json<wire::Hello>(peer->last(wire::FrameType::kHello))->job);
+  }
+  CHECK(jobs == std::vector<std::string>{"job", "other", "job"});
+}
+
+TEST_CASE("at the deadline every laggard is named with its step") {
+  Bed bed;
+  bed.add("l", test::open_and_answer);
+  bed.add("w-0", test::fail_with("tcp_refused", "nothing listens"));
+  bed.add("w-1", [](FakePeer&) {});
+  bed.start(200ms);
+  REQUIRE(run_until(bed.loop, [&] { return bed.failed > 0; }));
+  CHECK_FALSE(bed.permanent);
+  CHECK(bed.ready == 0);
+  REQUIRE(bed.laggards.size() == 2);
+  CHECK(bed.laggards[0].host == "w-0");
+  CHECK(bed.laggards[0].node == 1);
+  CHECK(bed.laggards[0].step == "tcp");
+  CHECK(bed.laggards[0].error.code == "tcp_refused");
+  CHECK(bed.laggards[1].host == "w-1");
+  // Nothing has failed there yet: the step it hangs at is what is known.
+  CHECK(bed.laggards[1].error.what.find("no answer yet") == 0);
+  run_for(bed.loop, 700ms);
+  CHECK(bed.failed == 1);
+  CHECK(bed.ready == 0);
+}
+
+TEST_CASE("an error that no waiting heals ends the launch at once") {
+  Bed bed;
+  bed.add("l", test::open_and_answer);
+  bed.add("w-0", test::fail_with("version_mismatch", "refused"));
+  bed.start(30s);
+  REQUIRE(run_until(bed.loop, [&] { return bed.failed > 0; }));
+  CHECK(bed.permanent);
+}
+
+TEST_CASE("one that vanishes before the last is ready is waited for again") {
+  Bed bed;
+  bed.add("l", test::open_and_answer);
+  int attempts = 0;
+  bed.add("w-0", [&attempts](FakePeer& peer) {
+    if (++attempts < 4) {
+      peer.events.on_closed(Error{"tcp_refused", "no", "", "", ""});
+    } else {
+      peer.events.on_open();
+    }
+  });
+  bed.start();
+  REQUIRE(run_until(bed.loop, [&] { return bed.fleet->ready_count() == 1; }));
+  bed.peers[0]->hang_up("ssh_closed");
+  REQUIRE(run_until(bed.loop, [&] { return bed.ready == 1; }));
+  CHECK(bed.fleet->ready_count() == 2);
+  CHECK(bed.lost.empty());
+}
+
+TEST_CASE("frames carry their node; a lost node is told and skipped") {
+  Bed bed;
+  bed.add("l", test::open_and_answer);
+  bed.add("w-0", test::open_and_answer);
+  bed.start();
+  REQUIRE(run_until(bed.loop, [&] { return bed.ready == 1; }));
+  bed.peers[1]->say(wire::FrameType::kStarted, 4);
+  REQUIRE(bed.frames.size() == 1);
+  CHECK(bed.frames[0].first == 1);
+  bed.fleet->send(1, wire::FrameType::kSignal, 3, "x");
+  CHECK(bed.peers[1]->count(wire::FrameType::kSignal) == 1);
+  CHECK(bed.peers[0]->count(wire::FrameType::kSignal) == 0);
+  bed.peers[1]->hang_up("worker_silent");
+  CHECK(bed.lost == std::vector<uint16_t>{1});
+  CHECK_FALSE(bed.fleet->alive(1));
+  bed.fleet->send_all(wire::FrameType::kStop, "{}");
+  CHECK(bed.peers[0]->count(wire::FrameType::kStop) == 1);
+  CHECK(bed.peers[1]->count(wire::FrameType::kStop) == 0);
+}
+
+TEST_CASE("laggards are told in groups") {
+  std::vector<Laggard> all;
+  for (int i = 0; i < 5; ++i) {
+    all.push_back(
+        {static_cast<uint16_t>(i), "w-" + std::to_string(i), "dns",
+         Error{"dns_unresolved", "its name is not in DNS", "", "", ""}});
+  }
+  all.push_back(
+      {9, "w-9", "tcp",
+       Error{"tcp_filtered", "no answer yet (step tcp)", "", "", ""}});
+  CHECK(laggards_text(all, 8) ==
+        "w-0, w-1, w-2, w-3, w-4: its name is not in DNS; "
+        "w-9: no answer yet (step tcp)");
+  CHECK(laggards_text(all, 2) ==
+        "w-0, w-1 and 3 more: its name is not in DNS; "
+        "w-9: no answer yet (step tcp)");
+  CHECK(laggards_text({}, 8).empty());
+}
+
+}  // namespace
+}  // namespace muster

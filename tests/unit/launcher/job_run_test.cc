@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ranks that end, fail, or never start, told by a scripted backend over fake
+// agents: when the job is stopped, why, and that it always ends. And the same
+// as evidence.
+#include "launcher/job_run.h"
+
+#include "base/json_text.h"
+#include "captured_stdio.h"
+#include "catch.h"
+#include "diagnosis/verdict.h"
+#include "fake_fleet.h"
+#include "launcher/launch_evidence.h"
+#include "run_loop.h"
+
+namespace muster {
+namespace {
+
+using namespace std::chrono_literals;
+using test::FakeFleet;
+using test::run_for;
+using test::run_until;
+
+class ScriptedBackend : public Backend {
+ public:
+  explicit ScriptedBackend(std::vector<uint16_t>& lost) : lost_(lost) {}
+  void start() override {}
+  bool frame(uint16_t /*node*/, const wire::Frame& /*frame*/) override {
+    return false;
+  }
+  void node_lost(uint16_t node) override { lost_.push_back(node); }
+
+ private:
+  std::vector<uint16_t>& lost_;
+};
+
+constexpr int kExit3 = 3 << 8;
+constexpr int kKilled = 9;
+
+struct Bed {
+  explicit Bed(RunOptions options = {}) {
+    fleet.on_frame = [this](uint16_t node, const wire::Frame& frame) {
+      run->frame(node, frame);
+    };
+    fleet.on_lost = [this](uint16_t node, const Error& error) {
+      run->node_lost(node, error);
+    };
+    connected = fleet.connect();
+    options.timeouts.grace_ms = 100;
+    run = std::make_unique<JobRun>(loop, *fleet.fleet, output,
+                                   std::move(options), [this] { ++done; });
+    run->start(
+        [this](BackendEvents given) {
+          events = std::move(given);
+          return std::make_unique<ScriptedBackend>(backend_lost);
+        },
+        nullptr);
+  }
+  ProcessKey add_rank(int rank, uint16_t node, int world_size = -1) {
+    RankRecord record;
+    record.rank = rank;
+    record.node = node;
+    record.host = fleet.fleet->dialer(node).host();
+    record.key = {node, static_cast<uint32_t>(rank + 1)};
+    record.world_size = world_size;
+    events.on_rank_starting(record);
+    return record.key;
+  }
+  ProcessKey run_rank(int rank, uint16_t node, int world_size = -1) {
+    const ProcessKey key = add_rank(rank, node, world_size);
+    events.on_rank_running(key, 100 + rank);
+    return key;
+  }
+  void exit(ProcessKey key, int status) {
+    wire::Exited exited;
+    exited.wait_status = status;
+    events.on_rank_exited(key, exited);
+  }
+  void all_stopped() {
+    for (auto& peer : fleet.peers) peer->say(wire::FrameType::kStopped);
+  }
+  bool ends(Milliseconds limit = 10s) {
+    return run_until(
+        loop, [this] { return done > 0; }, limit);
+  }
+  [[nodiscard]] size_t stops(size_t node = 1) const {
+    return fleet.peers[node]->count(wire::FrameType::kStop);
+  }
+
+  // What muster itself says is not what these tests are about.
+  Loop loop;
+  FakeFleet fleet{loop, {"l", "w-0", "w-1"}};
+  RankOutput output{loop, {}, [](ProcessKey, uint8_t, uint32_t) {}};
+  BackendEvents events;
+  std::vector<uint16_t> backend_lost;
+  int done = 0;
+  bool connected = false;
+  std::unique_ptr<JobRun> run;
+};
+
+RunOptions expecting(int ranks) {
+  RunOptions options;
+  options.expected_ranks = ranks;
+  return options;
+}
+
+TEST_CASE("all ranks end well") {
+  Bed bed(expecting(2));
+  REQUIRE(bed.connected);
+  const ProcessKey a = bed.run_rank(0, 1);
+  const ProcessKey b = bed.run_rank(1, 2);
+  CHECK(bed.run->first_rank_ns() > 0);
+  CHECK(bed.run->all_ranks_ns() >= bed.run->first_rank_ns());
+  bed.exit(a, 0);
+  bed.exit(b, 0);
+  CHECK(bed.done == 0);
+  bed.events.on_finished(0);
+  REQUIRE(bed.ends());
+  CHECK(bed.run->stop_cause() == StopCause::kNone);
+  CHECK(bed.stops() == 0);
+  run_for(bed.loop, 50ms);
+  CHECK(bed.done == 1);
+}
+
+TEST_CASE("the first failing rank stops everything, once, and is the reason") {
+  Bed bed(expecting(2));
+  const ProcessKey a = bed.run_rank(0, 1);
+  const ProcessKey b = bed.run_rank(1, 2);
+  bed.exit(b, kExit3);
+  CHECK(bed.run->stop_cause() == StopCause::kRankFailed);
+  CHECK(bed.run->stop_reason() == "rank 1 on w-1 exited with code 3");
+  CHECK(bed.stops(1) == 1);
+  CHECK(bed.stops(2) == 1);
+  bed.exit(a, kKilled);
+  CHECK(bed.run->stop_reason() == "rank 1 on w-1 exited with code 3");
+  CHECK(bed.stops(1) == 1);
+  bed.all_stopped();
+  REQUIRE(bed.ends());
+  const auto& records = bed.run->ranks().records();
+  CHECK(records[0].after_stop);
+  CHECK_FALSE(records[1].after_stop);
+}
+
+TEST_CASE("mpirun gets a moment to end by itself after a rank has failed") {
+  RunOptions options = expecting(2);
+  options.has_tool = true;
+  Bed bed(options);
+  const ProcessKey a = bed.run_rank(0, 1);
+  bed.run_rank(1, 2);
+  bed.exit(a, kExit3);
+  CHECK(bed.run->stop_cause() == StopCause::kNone);
+  REQUIRE(run_until(bed.loop, [&] { return bed.stops() == 1; }));
+  CHECK(bed.run->stop_cause() == StopCause::kRankFailed);
+  const auto request = wire::from_json<wire::StopRequest>(
+      bed.fleet.peers[1]->last(wire::FrameType::kStop));
+  REQUIRE(request);
+  CHECK(request->tool_delay_ms == 50);
+  CHECK(request->grace_ms == 100);
+  bed.all_stopped();
+  REQUIRE(bed.ends());
+}
+
+TEST_CASE("mpirun that fails without any rank before it") {
+  RunOptions options = expecting(2);
+  options.has_tool = true;
+  Bed bed(options);
+  bed.events.on_finished(1 << 8);
+  REQUIRE(run_until(bed.loop, [&] { return bed.stops() == 1; }));
+  CHECK(bed.run->stop_cause() == StopCause::kToolFailed);
+  CHECK(bed.run->tool_status() == 1 << 8);
+  bed.all_stopped();
+  REQUIRE(bed.ends());
+}
+
+TEST_CASE("mpirun that ends well without starting anything is no success") {
+  RunOptions options = expecting(2);
+  options.has_tool = true;
+  Bed bed(options);
+  bed.events.on_finished(0);
+  REQUIRE(bed.ends());
+  CHECK(bed.run->stop_cause() == StopCause::kPlacement);
+}
+
+TEST_CASE("worlds of the wrong size, and ranks at the wrong place") {
+  Bed bed(expecting(2));
+  bed.run_rank(0, 1, 1);
+  CHECK(bed.run->stop_cause() == StopCause::kPlacement);
+  CHECK(bed.run->stop_reason().find("a world of 1 ranks instead of 2") !=
+        std::string::npos);
+  RunOptions options = expecting(2);
+  options.rank_nodes = {1, 2};
+  Bed other(options);
+  other.run_rank(0, 0, 2);
+  CHECK(other.run->stop_cause() == StopCause::kPlacement);
+  CHECK(other.run->stop_reason().find("not in the hostfile") !=
+        std::string::npos);
+}
+
+TEST_CASE("a rank that cannot be started") {
+  Bed bed(expecting(1));
+  const ProcessKey key = bed.add_rank(0, 1);
+  bed.events.on_rank_refused(key, {"exe_not_found", "no ./app", 127});
+  CHECK(bed.run->stop_cause() == StopCause::kRankRefused);
+  bed.all_stopped();
+  REQUIRE(bed.ends());
+  const auto evidence = rank_evidence(*bed.run, bed.output, 2);
+  REQUIRE(evidence.size() == 2);
+  CHECK(evidence[0].outcome == RankOutcome::kRefused);
+  CHECK(evidence[0].refusal.why == "no ./app");
+  CHECK(evidence[1].outcome == RankOutcome::kNeverStarted);
+}
+
+TEST_CASE("a lost worker takes its ranks along and stops the rest") {
+  Bed bed(expecting(2));
+  bed.run_rank(0, 1);
+  bed.run_rank(1, 2);
+  bed.fleet.peers[1]->hang_up("worker_silent");
+  CHECK(bed.run->stop_cause() == StopCause::kWorkerLost);
+  CHECK(bed.backend_lost == std::vector<uint16_t>{1});
+  CHECK(bed.run->ranks().count(RankState::kLost) == 1);
+  CHECK(bed.stops(2) == 1);
+  bed.all_stopped();
+  REQUIRE(bed.ends());
+}
+
+TEST_CASE("the start deadline counts what has started, not what was asked") {
+  RunOptions options = expecting(2);
+  options.timeouts.start_ms = 50;
+  Bed bed(options);
+  bed.run_rank(0, 1);
+  bed.add_rank(1, 2);
+  REQUIRE(run_until(bed.loop, [&] {
+    return bed.run->stop_cause() == StopCause::kStartDeadline;
+  }));
+  CHECK(bed.run->stop_reason().find("1 of 2 ranks had started") == 0);
+}
+
+TEST_CASE("no start deadline once all ranks run, or where it is off") {
+  RunOptions options = expecting(1);
+  options.timeouts.start_ms = 50;
+  Bed bed(options);
+  bed.run_rank(0, 1);
+  options.check_start = false;
+  Bed off(options);
+  run_for(bed.loop, 120ms);
+  run_for(off.loop, 120ms);
+  CHECK(bed.run->stop_cause() == StopCause::kNone);
+  CHECK(off.run->stop_cause() == StopCause::kNone);
+}
+
+TEST_CASE("the time limit") {
+  RunOptions options = expecting(1);
+  options.timeouts.run_ms = 60;
+  Bed bed(options);
+  bed.run_rank(0, 1);
+  REQUIRE(run_until(bed.loop, [&] { return bed.stops() == 1; }));
+  CHECK(bed.run->stop_cause() == StopCause::kTimeLimit);
+  JobEvidence job;
+  add_run(*bed.run, bed.output, job);
+  CHECK(job.time_limit_hit);
+  CHECK_FALSE(job.start_deadline_hit);
+  CHECK(job.stop_ns > 0);
+}
+
+TEST_CASE("a second order adds nothing, unless it is to kill") {
+  Bed bed(expecting(1));
+  bed.run_rank(0, 1);
+  bed.run->stop(StopCause::kSignal, "SIGTERM");
+  bed.run->stop(StopCause::kSignal, "SIGTERM again");
+  CHECK(bed.stops() == 1);
+  bed.run->stop(StopCause::kSignal, "twice", true);
+  CHECK(bed.stops() == 2);
+  CHECK(bed.run->stop_reason() == "SIGTERM");
+  CHECK(wire::from_json<wire::StopRequest>(
+            bed.fleet.peers[1]->last(wire::FrameType::kStop))
+            ->now);
+}
+
+TEST_CASE("agents that never say stopped do not hold up the end") {
+  Bed bed(expecting(1));
+  bed.run_rank(0, 1);
+  bed.run->stop(StopCause::kSignal, "SIGTERM");
+  // One of three answers, the others vanish.
+  bed.fleet.peers[0]->say(wire::FrameType::kStopped);
+  bed.fleet.peers[1]->hang_up("worker_silent");
+  bed.fleet.peers[2]->hang_up("worker_silent");
+  REQUIRE(bed.ends());
+  CHECK(bed.run->stop_cause() == StopCause::kSignal);
+}
+
+TEST_CASE("a backend that cannot go on, and a world that broke") {
+  Bed bed(expecting(1));
+  bed.events.on_failed(Error{"exe_not_found", "no mpirun", "", "", ""});
+  CHECK(bed.run->stop_cause() == StopCause::kBackendFailed);
+  bed.all_stopped();
+  REQUIRE(bed.ends());
+  Bed broken(expecting(2));
+  broken.events.on_world_broken(
+      Error{"rank_missing", "rank 1 did not reach MPI_Init", "", "", ""});
+  CHECK(broken.run->stop_cause() == StopCause::kWorldBroken);
+  CHECK(broken.run->world_error().code == "rank_missing");
+}
+
+TEST_CASE("MPI_Abort waits for the exit that carries its code") {
+  Bed bed(expecting(1));
+  const ProcessKey key = bed.run_rank(0, 1);
+  bed.events.on_rank_aborted(key, 7, "bad input");
+  CHECK(bed.run->stop_cause() == StopCause::kNone);
+  bed.exit(key, 7 << 8);
+  CHECK(bed.run->stop_cause() == StopCause::kRankFailed);
+  CHECK(bed.run->ranks().records()[0].exit.wait_status == 7 << 8);
+  Bed hung(expecting(1));
+  hung.events.on_rank_aborted(hung.run_rank(0, 1), 7, "");
+  REQUIRE(run_until(hung.loop, [&] { return hung.stops() == 1; }));
+  CHECK(hung.run->stop_reason().find("MPI_Abort with code 7") !=
+        std::string::npos);
+}
+
+TEST_CASE("signals go to every agent") {
+  Bed bed(expecting(1));
+  bed.run->signal_ranks(10);
+  for (const auto& peer : bed.fleet.peers) {
+    const auto request = wire::from_json<wire::SignalRequest>(
+        peer->last(wire::FrameType::kSignal));
+    REQUIRE(request);
+    CHECK(request->signal == 10);
+  }
+}
+
+TEST_CASE("an exit told twice counts once; strangers are ignored") {
+  Bed bed(expecting(1));
+  const ProcessKey key = bed.run_rank(0, 1);
+  bed.exit({9, 9}, kExit3);
+  CHECK(bed.run->stop_cause() == StopCause::kNone);
+  bed.exit(key, 0);
+  bed.exit(key, kExit3);
+  CHECK(bed.run->stop_cause() == StopCause::kNone);
+  CHECK(bed.run->ranks().records()[0].exit.wait_status == 0);
+}
+
+TEST_CASE("nodes as evidence: ready, late, lost, and their memory") {
+  Bed bed;
+  NodeKnowledge known;
+  known.lost[1] = Error{"worker_silent", "worker lost", "", "w-0", ""};
+  known.lost_ns[1] = 77;
+  known.laggards = {{2, "w-1", "tcp", Error{"tcp_refused", "no", "", "", ""}}};
+  known.memory[1] = {{1, 10, 100, 10, 4}, {2, 20, 100, 20, 5}};
+  const auto nodes = node_evidence(*bed.fleet.fleet, known);
+  REQUIRE(nodes.size() == 3);
+  CHECK(nodes[0].outcome == NodeOutcome::kConnected);
+  CHECK(nodes[1].outcome == NodeOutcome::kLost);
+  CHECK(nodes[1].lost_ns == 77);
+  CHECK(nodes[1].oom_kills_at_start == 4);
+  CHECK(nodes[1].memory.size() == 2);
+  CHECK(nodes[2].outcome == NodeOutcome::kNeverReady);
+  CHECK(nodes[2].step == "tcp");
+}
+
+TEST_CASE("ranks as evidence: exits, tails, and who was stopped by us") {
+  Bed bed(expecting(2));
+  const ProcessKey a = bed.run_rank(0, 1);
+  const ProcessKey b = bed.run_rank(1, 2);
+  wire::Frame frame;
+  frame.type = wire::FrameType::kOutput;
+  frame.flags = wire::kStderr;
+  frame.payload = wire::output_payload(5, "Traceback\n");
+  {
+    const test::CapturedStdio captured;
+    bed.output.frame(a, frame);
+    bed.output.drain(5s);
+  }
+  bed.exit(a, kExit3);
+  bed.exit(b, kKilled);
+  const auto ranks = rank_evidence(*bed.run, bed.output, 2);
+  REQUIRE(ranks.size() == 2);
+  CHECK(ranks[0].wait_status == kExit3);
+  CHECK(ranks[0].pid == 100);
+  CHECK_FALSE(ranks[0].stopped_by_us);
+  REQUIRE(ranks[0].lines.size() == 1);
+  CHECK(ranks[0].lines[0].text == "Traceback");
+  CHECK(ranks[0].lines[0].stderr_stream);
+  CHECK(ranks[1].stopped_by_us);
+  CHECK(diagnose(Evidence{{}, ranks, {}, {}}).exit_code == 3);
+}
+
+}  // namespace
+}  // namespace muster

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/log_choice.h"
+
+#include <stdlib.h>
+
+#include "captured_stdio.h"
+#include "catch.h"
+
+namespace muster {
+namespace {
+
+LogFormat chosen(const std::string& format, bool drop_in = false) {
+  LaunchOptions options;
+  options.log_format = format;
+  options.drop_in = drop_in;
+  const test::CapturedStdio captured;  // a file: neither terminal nor log
+  return choose_output(options).format;
+}
+
+TEST_CASE("the user's format wins") {
+  CHECK(chosen("text") == LogFormat::kText);
+  CHECK(chosen("plain", true) == LogFormat::kPlain);
+  CHECK(chosen("json", true) == LogFormat::kJson);
+}
+
+TEST_CASE("auto: records for machines, plain lines under mpirun's name") {
+  CHECK(chosen("auto") == LogFormat::kJson);
+  CHECK(chosen("auto", true) == LogFormat::kPlain);
+}
+
+TEST_CASE("what else the options say about output") {
+  LaunchOptions options;
+  options.log_format = "text";
+  options.log_directory = "/l";
+  options.log_drop = true;
+  options.rank_level = "warn";
+  options.log_ranks = "1,3-4";
+  test::CapturedStdio captured;
+  const OutputOptions out = choose_output(options);
+  captured.restore();
+  CHECK_FALSE(out.color);  // not a terminal
+  CHECK(out.directory == "/l");
+  CHECK(out.drop);
+  CHECK(out.level == LogLevel::kWarn);
+  CHECK(out.ranks == std::set<int>{1, 3, 4});
+}
+
+TEST_CASE("sets of ranks") {
+  CHECK(parse_rank_set("")->empty());
+  CHECK(*parse_rank_set("0") == std::set<int>{0});
+  CHECK(*parse_rank_set("0-2,2,7") == std::set<int>{0, 1, 2, 7});
+  for (const char* bad : {"a", "-1", "3-1", "1-", "-", "1-2-3", "0,", ",",
+                          "1048576", "99999999999999999999", "1 2"}) {
+    INFO(bad);
+    const auto set = parse_rank_set(bad);
+    REQUIRE_FALSE(set);
+    CHECK(set.error().code == "usage");
+  }
+}
+
+TEST_CASE("a log directory is made and proved, or refused with its name") {
+  const TemporaryDirectory directory;
+  CHECK(prepare_log_directory(""));
+  CHECK(prepare_log_directory(directory.at("a/b")));
+  CHECK(std::filesystem::is_empty(directory.at("a/b")));
+  directory.write("file", "");
+  const auto refused = prepare_log_directory(directory.at("file/x"));
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().code == "log_directory");
+  CHECK(refused.error().text().find(directory.at("file/x")) !=
+        std::string::npos);
+}
+
+TEST_CASE("secrets of the environment and of --mask") {
+  LaunchOptions options;
+  options.mask_patterns = {"badge-([0-9]+)"};
+  auto masker = make_masker(options, {{"HF_TOKEN", "hunter2hunter2"}});
+  REQUIRE(masker);
+  const std::string seen = masker->masked("hunter2hunter2 and badge-4711");
+  CHECK(seen.find("hunter2") == std::string::npos);
+  CHECK(seen.find("4711") == std::string::npos);
+  options.mask_patterns = {"("};
+  const auto bad = make_masker(options, {});
+  REQUIRE_FALSE(bad);
+  CHECK(bad.error().code == "usage");
+}
+
+}  // namespace
+}  // namespace muster

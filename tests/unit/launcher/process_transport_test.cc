@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// Agents behind child processes: programs that echo, fail, or are missing.
+#include "launcher/process_transport.h"
+
+#include <signal.h>
+
+#include "catch.h"
+#include "run_loop.h"
+
+namespace muster {
+namespace {
+
+using namespace std::chrono_literals;
+using test::run_for;
+using test::run_until;
+
+struct Bed {
+  Loop loop;
+  Reaper reaper{loop};
+  std::string steps;
+  std::string data;
+  std::string errors;
+  int opened = 0;
+  std::vector<Error> closed;
+  std::unique_ptr<ProcessTransport> transport;
+
+  void start(std::vector<std::string> argv) {
+    transport = std::make_unique<ProcessTransport>(
+        loop, reaper, "w-1", std::move(argv), current_environment());
+    TransportEvents events;
+    events.on_step = [this](std::string_view step) { steps += step; };
+    events.on_open = [this] { ++opened; };
+    events.on_data = [this](std::string_view bytes) { data += bytes; };
+    events.on_stderr = [this](std::string_view bytes) { errors += bytes; };
+    events.on_closed = [this](Error error) { closed.push_back(error); };
+    transport->start(std::move(events));
+  }
+};
+
+TEST_CASE("bytes go in and come out") {
+  Bed bed;
+  bed.start({"cat"});
+  CHECK(bed.opened == 1);
+  CHECK(bed.steps == "agent");
+  bed.transport->send("hello");
+  CHECK(run_until(bed.loop, [&] { return bed.data == "hello"; }));
+  CHECK(bed.closed.empty());
+}
+
+TEST_CASE("more than a pipe holds is queued, and arrives whole") {
+  Bed bed;
+  bed.start({"sh", "-c", "sleep 0.2; exec cat"});
+  const std::string big(1 << 20, 'x');
+  bed.transport->send(big);
+  bed.transport->send("end");
+  CHECK(bed.transport->queued() > 0);
+  CHECK(run_until(bed.loop, [&] { return bed.data.size() == big.size() + 3; }));
+  CHECK(bed.data.ends_with("xend"));
+  CHECK(bed.transport->queued() == 0);
+}
+
+TEST_CASE("the end of its output is the end, told once") {
+  Bed bed;
+  bed.start({"sh", "-c", "echo why >&2; exit 3"});
+  CHECK(run_until(bed.loop, [&] { return !bed.closed.empty(); }));
+  run_for(bed.loop, 20ms);
+  REQUIRE(bed.closed.size() == 1);
+  CHECK(bed.closed[0].code == "agent_exited");
+  CHECK(bed.closed[0].where == "w-1");
+  CHECK(bed.errors == "why\n");
+}
+
+TEST_CASE("writing to one that is gone does no harm") {
+  const auto before = ::signal(SIGPIPE, SIG_IGN);
+  Bed bed;
+  bed.start({"sh", "-c", "exec 0<&-; sleep 0.1"});
+  run_for(bed.loop, 50ms);
+  bed.transport->send(std::string(300'000, 'x'));
+  CHECK(run_until(bed.loop, [&] { return !bed.closed.empty(); }));
+  CHECK(bed.transport->queued() == 0);
+  ::signal(SIGPIPE, before);
+}
+
+TEST_CASE("a program that is not there is an error with its host") {
+  Bed bed;
+  bed.start({"/none/muster-agent", "agent"});
+  CHECK(bed.opened == 0);
+  CHECK(bed.closed.empty());  // never from inside start()
+  CHECK(run_until(bed.loop, [&] { return bed.closed.size() == 1; }));
+  CHECK(bed.closed[0].code == "exe_not_found");
+  CHECK(bed.closed[0].where == "w-1");
+  bed.transport->send("into the void");
+  CHECK(bed.transport->queued() == 0);
+}
+
+TEST_CASE("destroyed, it closes the program's input and says nothing more") {
+  Bed bed;
+  bed.start({"sh", "-c", "cat >/dev/null; exit 0"});
+  run_for(bed.loop, 20ms);
+  bed.transport.reset();
+  run_for(bed.loop, 100ms);
+  CHECK(bed.closed.empty());
+}
+
+TEST_CASE("it may be destroyed by its own end") {
+  Bed bed;
+  bed.transport = std::make_unique<ProcessTransport>(
+      bed.loop, bed.reaper, "w-1", std::vector<std::string>{"true"},
+      current_environment());
+  TransportEvents events;
+  bool closed = false;
+  events.on_step = [](std::string_view) {};
+  events.on_open = [] {};
+  events.on_data = [](std::string_view) {};
+  events.on_stderr = [](std::string_view) {};
+  events.on_closed = [&](const Error&) {
+    bed.transport.reset();
+    closed = true;
+  };
+  bed.transport->start(std::move(events));
+  CHECK(run_until(bed.loop, [&] { return closed; }));
+}
+
+}  // namespace
+}  // namespace muster

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+// From an agent's output frames to what a person reads on stdout.
+#include "launcher/rank_output.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <tuple>
+
+#include "base/text.h"
+#include "captured_stdio.h"
+#include "catch.h"
+#include "run_loop.h"
+
+namespace muster {
+namespace {
+
+using namespace std::chrono_literals;
+using test::CapturedStdio;
+using test::run_for;
+using test::run_until;
+
+constexpr ProcessKey kRank0{1, 1};
+constexpr ProcessKey kRank1{2, 1};
+constexpr ProcessKey kTool{0, 1};
+
+wire::Frame output(uint8_t flags, std::string_view bytes,
+                   int64_t time_ns = 1'000) {
+  wire::Frame frame;
+  frame.type = wire::FrameType::kOutput;
+  frame.flags = flags;
+  frame.payload = wire::output_payload(time_ns, bytes);
+  return frame;
+}
+
+// Two ranks and mpirun, with stdout in a file or in a descriptor of the test.
+struct Bed {
+  explicit Bed(OutputOptions options, int out = -1)
+      : captured(out),
+        ranks(loop, std::move(options),
+              [this](ProcessKey key, uint8_t stream, uint32_t bytes) {
+                credits[{key, stream}] += bytes;
+              }) {
+    ranks.add_process(kRank0, 0, "", "w-0");
+    ranks.add_process(kRank1, 1, "", "w-1");
+    ranks.add_process(kTool, -1, "mpirun", "l");
+  }
+  void out(ProcessKey key, std::string_view bytes, uint8_t flags = 0) {
+    ranks.frame(key, output(wire::kStdout | flags, bytes));
+  }
+  void err(ProcessKey key, std::string_view bytes, uint8_t flags = 0) {
+    ranks.frame(key, output(wire::kStderr | flags, bytes));
+  }
+  std::string text() {
+    ranks.drain(5s);
+    run_for(loop, 10ms);
+    return captured.out();
+  }
+
+  Loop loop;
+  std::map<std::pair<ProcessKey, uint8_t>, uint64_t> credits;
+  CapturedStdio captured;
+  RankOutput ranks;
+};
+
+OutputOptions with(LogFormat format) {
+  OutputOptions options;
+  options.format = format;
+  return options;
+}
+
+TEST_CASE("lines are tagged with their rank, or with who else wrote them") {
+  Bed bed(with(LogFormat::kText));
+  bed.out(kRank0, "a\nb\n");
+  bed.err(kRank1, "c\n");
+  bed.out(kTool, "d\n");
+  const std::string text = bed.text();
+  CHECK(text == "[0|w-0] a\n[0|w-0] b\n[1|w-1] c\n[mpirun] d\n");
+  CHECK(bed.ranks.lines() == 4);
+}
+
+TEST_CASE("a line in pieces is one line, never merged with another's") {
+  Bed bed(with(LogFormat::kText));
+  bed.out(kRank0, "hel", wire::kPartial);
+  bed.out(kRank1, "other\n");
+  bed.err(kRank0, "error\n");
+  bed.out(kRank0, "lo\nnext", wire::kPartial);
+  bed.out(kRank0, "", wire::kEnd);
+  const std::string text = bed.text();
+  CHECK(text == "[1|w-1] other\n[0|w-0] error\n[0|w-0] hello\n[0|w-0] next\n");
+}
+
+TEST_CASE("plain keeps stderr apart, as mpirun does") {
+  Bed bed(with(LogFormat::kPlain));
+  bed.out(kRank0, "out\n");
+  bed.err(kRank0, "err\n");
+  const std::string text = bed.text();
+  CHECK(text == "out\n");
+  CHECK(bed.captured.err() == "err\n");
+}
+
+TEST_CASE("sequence numbers count each stream from one") {
+  Bed bed(with(LogFormat::kJson));
+  bed.out(kRank0, "a\nb\n");
+  bed.err(kRank0, "c\n");
+  const std::string text = bed.text();
+  const auto lines = split(text, '\n');
+  REQUIRE(lines.size() == 4);
+  CHECK(lines[0].find("\"seq\":1") != std::string::npos);
+  CHECK(lines[1].find("\"seq\":2") != std::string::npos);
+  CHECK(lines[2].find("\"seq\":1") != std::string::npos);
+  CHECK(lines[2].find("\"stream\":\"stderr\"") != std::string::npos);
+}
+
+TEST_CASE("all credit comes back, by stream, shown or not") {
+  OutputOptions options = with(LogFormat::kText);
+  options.ranks = {0};
+  Bed bed(options);
+  bed.out(kRank0, "12345\n");
+  bed.out(kRank0, "part", wire::kPartial);
+  bed.err(kRank0, "123\n");
+  bed.out(kRank1, "hidden\n");
+  const std::string text = bed.text();
+  CHECK(text == "[0|w-0] 12345\n[0|w-0] 123\n");
+  CHECK(bed.credits[{kRank0, wire::kStdout}] == 10);
+  CHECK(bed.credits[{kRank0, wire::kStderr}] == 4);
+  CHECK(bed.credits[{kRank1, wire::kStdout}] == 7);
+}
+
+TEST_CASE("frames of nobody, and broken ones, are dropped") {
+  Bed bed(with(LogFormat::kText));
+  bed.out({9, 9}, "who\n");
+  wire::Frame broken;
+  broken.type = wire::FrameType::kOutput;
+  broken.flags = wire::kStdout;
+  broken.payload = "abc";
+  bed.ranks.frame(kRank0, broken);
+  CHECK(bed.text().empty());
+  CHECK(bed.ranks.lines() == 0);
+}
+
+TEST_CASE("no credit while the reader of stdout takes nothing") {
+  auto pipe = make_pipe();
+  REQUIRE(pipe);
+  bool held = false;
+  bool freed = false;
+  {
+    Bed bed(with(LogFormat::kPlain), pipe->write.get());
+    const std::string line = std::string(100'000, 'x') + "\n";
+    bed.out(kRank0, line);
+    bed.out(kRank0, line);
+    run_for(bed.loop, 50ms);
+    held = bed.credits.empty() && bed.ranks.stalled() > 0ms;
+    set_nonblocking(pipe->read.get());
+    freed = run_until(bed.loop, [&] {
+      char buffer[65536];
+      while (::read(pipe->read.get(), buffer, sizeof buffer) > 0) {
+      }
+      return bed.credits[{kRank0, wire::kStdout}] == 2 * line.size();
+    });
+  }
+  CHECK(held);
+  CHECK(freed);
+}
+
+TEST_CASE("drop: a stopped reader holds nobody up, what is lost is counted") {
+  auto pipe = make_pipe();
+  REQUIRE(pipe);
+  OutputOptions options = with(LogFormat::kPlain);
+  options.drop = true;
+  uint64_t dropped = 0;
+  uint64_t credit = 0;
+  constexpr size_t kFrames = 200;
+  const std::string line = std::string(65'535, 'x') + "\n";
+  {
+    Bed bed(options, pipe->write.get());
+    for (size_t i = 0; i < kFrames; ++i) bed.out(kRank0, line);
+    run_for(bed.loop, 20ms);
+    dropped = bed.ranks.dropped_lines();
+    credit = bed.credits[{kRank0, wire::kStdout}];
+    // The writer must end before the pipe does.
+    set_nonblocking(pipe->read.get());
+    run_until(bed.loop, [&] {
+      char buffer[65536];
+      while (::read(pipe->read.get(), buffer, sizeof buffer) > 0) {
+      }
+      return bed.credits[{kRank0, wire::kStdout}] == kFrames * line.size();
+    });
+  }
+  CHECK(dropped > 100);
+  CHECK(dropped < kFrames);
+  CHECK(credit == dropped * line.size());
+}
+
+TEST_CASE("only the asked ranks and levels are shown; tails keep all") {
+  OutputOptions options = with(LogFormat::kText);
+  options.ranks = {1};
+  options.level = LogLevel::kWarn;
+  Bed bed(options);
+  bed.out(kRank0, "ERROR: of another rank\n");
+  bed.out(kRank1, "INFO: fine\n");
+  bed.out(kRank1, "WARNING: less fine\n");
+  const std::string text = bed.text();
+  CHECK(text == "[1|w-1] WARNING: less fine\n");
+  CHECK(bed.ranks.last_lines(kRank0, 5).size() == 1);
+  CHECK(bed.ranks.last_lines(kRank1, 5).size() == 2);
+}
+
+TEST_CASE("tails: the newest of both streams, by time, bounded") {
+  Bed bed(with(LogFormat::kPlain));
+  for (int i = 0; i < 40; ++i) {
+    bed.ranks.frame(
+        kRank0, output(wire::kStdout, std::to_string(i) + "\n", 100 + 2 * i));
+    bed.ranks.frame(
+        kRank0,
+        output(wire::kStderr, "e" + std::to_string(i) + "\n", 101 + 2 * i));
+  }
+  bed.ranks.frame(kRank0,
+                  output(wire::kStdout, std::string(9'000, 'x') + "\n", 999));
+  bed.text();
+  const auto tail = bed.ranks.last_lines(kRank0, 3);
+  REQUIRE(tail.size() == 6);
+  CHECK(tail[0].text == "e37");
+  CHECK(tail[1].text == "38");
+  CHECK(tail[0].stderr_stream);
+  CHECK_FALSE(tail[1].stderr_stream);
+  CHECK(tail.back().text.size() == 400);
+  CHECK(bed.ranks.last_lines(kRank0, 1'000).size() == 24);
+  CHECK(bed.ranks.last_lines({7, 7}, 3).empty());
+}
+
+TEST_CASE("secrets are hidden on stdout, in files and in tails") {
+  const TemporaryDirectory directory;
+  OutputOptions options = with(LogFormat::kText);
+  options.directory = directory.path();
+  Bed bed(options);
+  MaskOptions mask;
+  mask.environment = {{"API_TOKEN", "swordfish99"}};
+  bed.ranks.set_masker(std::move(*Masker::create(mask)));
+  bed.out(kRank0, "token swordf", wire::kPartial);
+  bed.out(kRank0, "ish99 used\n");
+  const std::string text = bed.text();
+  CHECK(text.find("swordfish") == std::string::npos);
+  CHECK(text.starts_with("[0|w-0] token "));
+  const auto file = read_file(directory.at("rank-0.out"));
+  REQUIRE(file);
+  CHECK(file->find("swordfish") == std::string::npos);
+  CHECK(file->ends_with(" used\n"));
+  REQUIRE(bed.ranks.last_lines(kRank0, 1).size() == 1);
+  CHECK(bed.ranks.last_lines(kRank0, 1)[0].text.find("swordfish") ==
+        std::string::npos);
+}
+
+TEST_CASE("files have every rank and stream, also what stdout does not show") {
+  const TemporaryDirectory directory;
+  OutputOptions options = with(LogFormat::kJson);
+  options.directory = directory.path();
+  options.ranks = {0};
+  Bed bed(options);
+  bed.out(kRank0, "a\n");
+  bed.err(kRank0, "b\n");
+  bed.out(kRank1, "c\n");
+  bed.out(kTool, "d\n");
+  bed.text();
+  CHECK(read_file(directory.at("rank-0.out")).value_or("") == "a\n");
+  CHECK(read_file(directory.at("rank-0.err")).value_or("") == "b\n");
+  CHECK(read_file(directory.at("rank-1.out")).value_or("") == "c\n");
+  CHECK(read_file(directory.at("mpirun.out")).value_or("") == "d\n");
+}
+
+TEST_CASE("credit waits for the file too: memory stays bounded") {
+  const TemporaryDirectory directory;
+  // A log file that nobody reads: a disk that has stopped.
+  REQUIRE(::mkfifo(directory.at("rank-1.out").c_str(), 0600) == 0);
+  const UniqueFd reader(::open(directory.at("rank-1.out").c_str(),
+                               O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  OutputOptions options = with(LogFormat::kText);
+  options.directory = directory.path();
+  options.ranks = {0};
+  bool held = false;
+  bool freed = false;
+  {
+    Bed bed(options);
+    const std::string line = std::string(200'000, 'x') + "\n";
+    bed.out(kRank1, line);
+    run_for(bed.loop, 50ms);
+    held = bed.credits[{kRank1, wire::kStdout}] == 0;
+    freed = run_until(bed.loop, [&] {
+      char buffer[65536];
+      while (::read(reader.get(), buffer, sizeof buffer) > 0) {
+      }
+      return bed.credits[{kRank1, wire::kStdout}] == line.size();
+    });
+  }
+  CHECK(held);
+  CHECK(freed);
+}
+
+TEST_CASE("a log directory that went away costs a warning, not the lines") {
+  OutputOptions options = with(LogFormat::kText);
+  options.directory = "/none/such";
+  Bed bed(options);
+  bed.out(kRank0, "a\n");
+  bed.out(kRank0, "b\n");
+  CHECK(bed.text() == "[0|w-0] a\n[0|w-0] b\n");
+  CHECK(bed.credits[{kRank0, wire::kStdout}] == 4);
+}
+
+TEST_CASE("a progress bar shows its newest state, not each of them") {
+  Bed bed(with(LogFormat::kJson));
+  for (int i = 0; i <= 100; ++i) {
+    bed.ranks.frame(kRank0, output(wire::kStdout | wire::kPartial,
+                                   std::to_string(i) + "%\r", 1'000 + i));
+  }
+  bed.out(kRank0, "done\n");
+  const std::string text = bed.text();
+  CHECK(std::count(text.begin(), text.end(), '\n') <= 4);
+  CHECK(text.find("\"progress\":true") != std::string::npos);
+  CHECK(text.find("100%") != std::string::npos);
+  CHECK(text.find("\"message\":\"done\"") != std::string::npos);
+  CHECK(bed.ranks.dropped_bytes() == 0);
+}
+
+TEST_CASE("muster's own lines go to stderr in order with plain stderr") {
+  Bed bed(with(LogFormat::kPlain));
+  bed.ranks.own_line("muster: one\n");
+  bed.err(kRank0, "two\n");
+  bed.ranks.own_line("muster: three\n");
+  bed.text();
+  CHECK(bed.captured.err() == "muster: one\ntwo\nmuster: three\n");
+}
+
+}  // namespace
+}  // namespace muster

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// report.json as docs/report-schema.md has it, the summary, and where both go.
+#include "launcher/report.h"
+
+#include <sys/stat.h>
+
+#include <nlohmann/json.hpp>
+
+#include "captured_stdio.h"
+#include "catch.h"
+
+namespace muster {
+namespace {
+
+using Json = nlohmann::json;
+
+LaunchReport sample() {
+  LaunchReport report;
+  report.launch_id = "00c0ffee";
+  report.bootstrap = "pmix";
+  report.started_ns = 1'700'000'000'000'000'000;
+  report.ended_ns = report.started_ns + 12'300'000'000;
+  report.phases = {{"connect", Milliseconds{300}},
+                   {"agree", Milliseconds{0}},
+                   {"run", Milliseconds{12'000}}};
+  report.workers = {
+      {"w-0", "ready", "", "ready", 120, "0.1.0"},
+      {"w-1", "not_ready", "its name is not in DNS", "resolve", -1, ""}};
+  report.first_rank_ms = 40;
+  RankEvidence rank;
+  rank.rank = 0;
+  rank.host = "w-0";
+  rank.outcome = RankOutcome::kExited;
+  rank.wait_status = 3 << 8;
+  rank.exit_ns = report.ended_ns;
+  rank.max_rss_kib = 1024;
+  report.evidence.ranks.push_back(rank);
+  rank = {};
+  rank.rank = 1;
+  rank.outcome = RankOutcome::kRefused;
+  rank.refusal =
+      Error{"exe_not_found", "cannot be started", "no ./app", "w-1", ""};
+  report.evidence.ranks.push_back(rank);
+  report.evidence.findings = {{Severity::kWarning, "skew", "t", "e", "r"}};
+  report.verdict = diagnose(report.evidence);
+  report.exit_code = 3;
+  report.lines = 17;
+  return report;
+}
+
+TEST_CASE("report.json") {
+  const Json json = Json::parse(to_json(sample()), nullptr, false);
+  REQUIRE(json.is_object());
+  CHECK(json["report"] == 1);
+  CHECK(json["launch_id"] == "00c0ffee");
+  CHECK(json["exit_code"] == 3);
+  CHECK(json["bootstrap"] == "pmix");
+  CHECK(json["started"] == "2023-11-14T22:13:20.000000000Z");
+  CHECK(json["phases"].size() == 3);
+  CHECK(json["phases"][2] == Json{{"name", "run"}, {"ms", 12'000}});
+  CHECK(json["first_rank_ms"] == 40);
+  CHECK_FALSE(json.contains("all_ranks_ms"));
+  CHECK(json["workers"][0]["connect_ms"] == 120);
+  CHECK_FALSE(json["workers"][0].contains("reason"));
+  CHECK(json["workers"][1]["reason"] == "its name is not in DNS");
+  CHECK(json["ranks"][0]["exit"] == "exited with code 3");
+  CHECK(json["ranks"][0]["exit_code"] == 3);
+  CHECK(json["ranks"][1]["state"] == "refused");
+  CHECK_FALSE(json["ranks"][1].contains("exit_code"));
+  CHECK(json["ranks"][1]["reason"].get<std::string>().find("no ./app") !=
+        std::string::npos);
+  CHECK(json["findings"][0]["code"] == "skew");
+  CHECK(json["lines"] == 17);
+  CHECK(json["verdict"]["exit_code"] == 3);
+}
+
+TEST_CASE("bytes that are not UTF-8 do not spoil the report") {
+  LaunchReport report = sample();
+  report.workers[0].name = "w\xff";
+  report.evidence.ranks[0].host = std::string("\x80\0", 2);
+  report.verdict.headline = "\xc3";
+  const Json json = Json::parse(to_json(report), nullptr, false);
+  CHECK(json.is_object());
+}
+
+TEST_CASE("an empty report has empty lists, not missing ones") {
+  const Json json = Json::parse(to_json(LaunchReport{}), nullptr, false);
+  REQUIRE(json.is_object());
+  for (const char* name : {"phases", "workers", "ranks", "findings"}) {
+    INFO(name);
+    CHECK(json[name] == Json::array());
+  }
+}
+
+TEST_CASE("the summary counts, and leaves out what took no time") {
+  LaunchReport report = sample();
+  CHECK(summary_line(report) ==
+        "2 ranks on 2 workers ended after 12.3 s (connect 300 ms, run 12.0 s)");
+  report.exit_code = 0;
+  report.workers.pop_back();
+  report.evidence.ranks.pop_back();
+  CHECK(summary_line(report).find("1 rank on 1 worker ended well") == 0);
+}
+
+TEST_CASE("published where it belongs; a bad path never changes the code") {
+  const TemporaryDirectory directory;
+  LaunchOptions options;
+  options.report_json = directory.at("report.json");
+  options.termination_log = directory.at("termination");
+  const auto publish_quietly = [&options](const LaunchReport& report) {
+    const test::CapturedStdio captured;
+    return publish(report, options);
+  };
+  CHECK(publish_quietly(sample()) == 3);
+  CHECK(read_file(options.report_json).value_or("").find("00c0ffee") !=
+        std::string::npos);
+  // Only a kubelet makes the file.
+  struct stat info {};
+  CHECK(::stat(options.termination_log.c_str(), &info) != 0);
+  directory.write("termination", std::string(9'000, 'x'));
+  CHECK(publish_quietly(sample()) == 3);
+  const std::string message = read_file(options.termination_log).value_or("");
+  CHECK(!message.empty());
+  CHECK(message.size() <= 3'584);
+  options.report_json = "/none/report.json";
+  CHECK(publish_quietly(sample()) == 3);
+}
+
+}  // namespace
+}  // namespace muster

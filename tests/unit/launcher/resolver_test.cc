@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// The resolver without a DNS server: literal addresses, hosts files, and how
+// many look-ups names that do not exist may cost. ".invalid" never exists
+// (RFC 2606).
+#include "launcher/resolver.h"
+
+#include "../base/temporary_directory.h"
+#include "catch.h"
+#include "run_loop.h"
+
+namespace muster {
+namespace {
+
+using namespace std::chrono_literals;
+using test::run_for;
+using test::run_until;
+
+struct Bed {
+  Bed() {
+    directory.write("resolv.conf", "nameserver 127.0.0.1\n");
+    directory.write("hosts", "127.0.0.1 localhost here\n");
+    options.resolv_conf = directory.at("resolv.conf");
+    options.hosts_file = directory.at("hosts");
+  }
+  TemporaryDirectory directory;
+  ResolverOptions options;
+  Loop loop;
+};
+
+TEST_CASE("literal addresses are their own answer") {
+  Bed bed;
+  Resolver resolver(bed.loop, bed.options);
+  std::string text;
+  resolver.resolve("192.0.2.7", [&](Result<std::vector<Address>> answer) {
+    REQUIRE(answer);
+    text = to_text(answer->at(0));
+  });
+  CHECK(run_until(bed.loop, [&] { return !text.empty(); }));
+  CHECK(text == "192.0.2.7");
+}
+
+TEST_CASE("names of the hosts file cost no query") {
+  Bed bed;
+  bed.options.queries_per_second = 0.001;
+  Resolver resolver(bed.loop, bed.options);
+  int answers = 0;
+  for (int i = 0; i < 50; ++i) {
+    resolver.resolve("localhost", [&](Result<std::vector<Address>> answer) {
+      CHECK(answer);
+      ++answers;
+    });
+  }
+  CHECK(run_until(bed.loop, [&] { return answers == 50; }));
+}
+
+TEST_CASE("a name that is nowhere is told as such, with the name") {
+  Bed bed;
+  Resolver resolver(bed.loop, bed.options);
+  std::optional<Error> error;
+  resolver.resolve("w-0.job.invalid", [&](Result<std::vector<Address>> answer) {
+    REQUIRE_FALSE(answer);
+    error = answer.error();
+  });
+  CHECK(run_until(
+      bed.loop, [&] { return error.has_value(); }, 30s));
+  REQUIRE(error);
+  // Without any server in reach it is the server that failed.
+  CHECK((error->code == "dns_unresolved" || error->code == "dns_failure"));
+  CHECK(error->where == "w-0.job.invalid");
+}
+
+TEST_CASE("missing names use up the budget; free ones do not wait behind") {
+  Bed bed;
+  bed.options.queries_per_second = 0.001;
+  Resolver resolver(bed.loop, bed.options);
+  int failed = 0;
+  int free_answers = 0;
+  for (int i = 0; i < 20; ++i) {
+    resolver.resolve("w-" + std::to_string(i) + ".invalid",
+                     [&](const Result<std::vector<Address>>&) { ++failed; });
+  }
+  resolver.resolve("192.0.2.7", [&](const Result<std::vector<Address>>&) {
+    ++free_answers;
+  });
+  resolver.resolve("localhost", [&](const Result<std::vector<Address>>&) {
+    ++free_answers;
+  });
+  CHECK(run_until(bed.loop, [&] { return free_answers == 2; }));
+  run_until(
+      bed.loop, [&] { return failed > 2; }, 300ms);
+  CHECK(failed <= 2);  // what a rested budget has at once
+}
+
+TEST_CASE("a cancelled request that waits for its turn is never answered") {
+  Bed bed;
+  bed.options.threads = 0;  // nobody's turn comes
+  Resolver resolver(bed.loop, bed.options);
+  bool answered = false;
+  resolver.resolve("a.invalid", [&](const Result<std::vector<Address>>&) {
+    answered = true;
+  });
+  resolver.cancel("a.invalid");
+  run_for(bed.loop, 50ms);
+  CHECK_FALSE(answered);
+}
+
+TEST_CASE("a resolver may go while look-ups are under way") {
+  Bed bed;
+  bool answered = false;
+  {
+    Resolver resolver(bed.loop, bed.options);
+    for (int i = 0; i < 4; ++i) {
+      resolver.resolve("192.0.2.1", [&](const Result<std::vector<Address>>&) {
+        answered = true;
+      });
+    }
+  }
+  run_for(bed.loop, 50ms);
+  CHECK_FALSE(answered);
+}
+
+TEST_CASE("files that are not there leave plain defaults") {
+  Bed bed;
+  bed.options.resolv_conf = bed.directory.at("none");
+  bed.options.hosts_file = bed.directory.at("none");
+  Resolver resolver(bed.loop, bed.options);
+  bool answered = false;
+  resolver.resolve("127.0.0.1", [&](const Result<std::vector<Address>>& a) {
+    answered = a.has_value();
+  });
+  CHECK(run_until(bed.loop, [&] { return answered; }));
+}
+
+}  // namespace
+}  // namespace muster
