@@ -71,7 +71,8 @@ ProgramState check_program(const std::string& program,
   options.argv = {linker(), "--list", state.path};
   options.env = current_environment();
   if (options.argv[0].empty()) return state;
-  for (const auto line : split(output_of(std::move(options)), '\n')) {
+  const std::string output = output_of(std::move(options));
+  for (const auto line : split(output, '\n')) {
     // "\tlibfoo.so.1 => not found"; "libfoo.so.1: cannot open shared …".
     const size_t arrow = line.find(" => not found");
     if (arrow != std::string_view::npos) {

@@ -89,12 +89,16 @@ Resolver::~Resolver() {
 }
 
 void Resolver::resolve(const std::string& name, Answer answer) {
-  if (is_literal(name) || local_names_.count(name) != 0) {
-    queue_.push_front({name, std::move(answer)});  // costs nothing
+  if (free_of_cost(name)) {
+    queue_.push_front({name, std::move(answer)});
   } else {
     queue_.push_back({name, std::move(answer)});
   }
   pump();
+}
+
+bool Resolver::free_of_cost(const std::string& name) const {
+  return is_literal(name) || local_names_.count(name) != 0;
 }
 
 void Resolver::cancel(const std::string& name) {
@@ -103,8 +107,7 @@ void Resolver::cancel(const std::string& name) {
 
 void Resolver::refill() {
   const auto now = Clock::now();
-  const double seconds =
-      std::chrono::duration<double>(now - refilled_).count();
+  const double seconds = std::chrono::duration<double>(now - refilled_).count();
   refilled_ = now;
   // What successes earned may exceed the resting level; time never does.
   const double earned = seconds * options_.queries_per_second;
@@ -115,15 +118,13 @@ void Resolver::pump() {
   refill();
   while (!queue_.empty() && running_ < options_.threads) {
     Request& front = queue_.front();
-    const bool free_of_cost =
-        is_literal(front.name) || local_names_.count(front.name) != 0;
-    if (!free_of_cost && tokens_ < cost_) {
+    const bool costs = !free_of_cost(front.name);
+    if (costs && tokens_ < cost_) {
       const auto known = known_.find(front.name);
       if (known != known_.end() && !known->second.addresses.empty()) {
-        loop_.post([answer = std::move(front.answer),
-                    addresses = known->second.addresses] {
-          answer(addresses);
-        });
+        loop_.post(
+            [answer = std::move(front.answer),
+             addresses = known->second.addresses] { answer(addresses); });
         queue_.pop_front();
         continue;
       }
@@ -132,7 +133,7 @@ void Resolver::pump() {
                    [this] { pump(); });
       return;
     }
-    if (!free_of_cost) tokens_ -= cost_;
+    if (costs) tokens_ -= cost_;
     Request request = std::move(front);
     queue_.pop_front();
     launch(std::move(request));
@@ -155,7 +156,7 @@ std::string Resolver::next_suffix(const std::string& name) {
 
 void Resolver::launch(Request request) {
   std::string suffix;
-  if (!is_literal(request.name) && local_names_.count(request.name) == 0) {
+  if (!free_of_cost(request.name)) {
     suffix = next_suffix(request.name);
   }
   ++running_;
@@ -183,8 +184,11 @@ void Resolver::launch(Request request) {
   } catch (const std::system_error&) {
     --running_;  // out of threads: the pids limit; callers retry
     loop_.post([answer = request.answer] {
-      answer(fail(Error{"resources", "cannot start a resolver thread",
-                        "the pod's process limit (pids) is reached", {}, {}}));
+      answer(fail(Error{"resources",
+                        "cannot start a resolver thread",
+                        "the pod's process limit (pids) is reached",
+                        {},
+                        {}}));
     });
   }
 }
@@ -195,11 +199,11 @@ void Resolver::finished(const Request& request, const std::string& suffix,
   if (gai_error == 0) {
     known_[request.name].addresses = addresses;
     if (suffix.size() > 1) {
-      learned_ = std::make_unique<std::string>(
-          suffix.substr(0, suffix.size() - 1));
+      learned_ =
+          std::make_unique<std::string>(suffix.substr(0, suffix.size() - 1));
       known_[request.name].attempts = 0;
     }
-    tokens_ += 2 * cost_;
+    if (!free_of_cost(request.name)) tokens_ += 2 * cost_;
     request.answer(std::move(addresses));
   } else {
     ++known_[request.name].attempts;
@@ -207,7 +211,9 @@ void Resolver::finished(const Request& request, const std::string& suffix,
     request.answer(fail(Error{
         missing ? "dns_unresolved" : "dns_failure",
         missing ? "its name is not in DNS" : "the DNS server failed to answer",
-        ::gai_strerror(gai_error), request.name, {}}));
+        ::gai_strerror(gai_error),
+        request.name,
+        {}}));
   }
   pump();
 }

@@ -57,6 +57,8 @@ class Resolver {
 
   void pump();
   void refill();
+  // An address, or a name of /etc/hosts: no DNS server hears of it.
+  bool free_of_cost(const std::string& name) const;
   std::string next_suffix(const std::string& name);
   void launch(Request request);
   void finished(const Request& request, const std::string& suffix,

@@ -44,8 +44,8 @@ struct AgreementBed {
     input.nodes.resize(1);
     input.node_of_host.clear();
     discovery.hosts_source = "/etc/mpi/hostfile";
-    for (const HostEntry& entry :
-         parse_hostfile(text, discovery.hosts_source).value().hosts) {
+    const auto parsed = parse_hostfile(text, discovery.hosts_source).value();
+    for (const HostEntry& entry : parsed.hosts) {
       const bool self = entry.name == "l";
       discovery.hosts.push_back({entry, self});
       if (!self) add_node(entry.name);

@@ -3,6 +3,7 @@
 #include "launcher/rank_output.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <tuple>
@@ -189,7 +190,9 @@ TEST_CASE("drop: a stopped reader holds nobody up, what is lost is counted") {
   }
   CHECK(dropped > 100);
   CHECK(dropped < kFrames);
-  CHECK(credit == dropped * line.size());
+  // One line at most went into the pipe before the reader stopped.
+  CHECK(credit >= dropped * line.size());
+  CHECK(credit <= (dropped + 1) * line.size());
 }
 
 TEST_CASE("only the asked ranks and levels are shown; tails keep all") {

@@ -33,7 +33,8 @@ std::string joined(const std::string& text, size_t* parts = nullptr) {
   std::string message;
   size_t count = 0;
   REQUIRE(text.ends_with('\n'));
-  for (const auto line : split(text.substr(0, text.size() - 1), '\n')) {
+  for (const auto line :
+       split(std::string_view(text).substr(0, text.size() - 1), '\n')) {
     CHECK(line.size() < kMaxRecord);
     const auto json = nlohmann::json::parse(line, nullptr, false);
     REQUIRE(json.is_object());
@@ -81,7 +82,7 @@ TEST_CASE("JSON, field by field") {
 }
 
 TEST_CASE("JSON of any bytes is one valid line") {
-  for (const std::string line :
+  for (const std::string& line :
        {std::string("nul \0 inside", 12),
         std::string("quote \" back \\ tab \t"),
         std::string("\x1b[31mred\x1b[0m\r"), std::string("\xff\xfe\x80"),

@@ -71,7 +71,8 @@ TEST_CASE("report.json") {
         std::string::npos);
   CHECK(json["findings"][0]["code"] == "skew");
   CHECK(json["lines"] == 17);
-  CHECK(json["verdict"]["exit_code"] == 3);
+  // A program that is not there outweighs how its neighbour ended.
+  CHECK(json["verdict"]["exit_code"] == 127);
 }
 
 TEST_CASE("bytes that are not UTF-8 do not spoil the report") {

@@ -4,6 +4,8 @@
 // (RFC 2606).
 #include "launcher/resolver.h"
 
+#include <optional>
+
 #include "../base/temporary_directory.h"
 #include "catch.h"
 #include "run_loop.h"
