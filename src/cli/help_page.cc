@@ -47,6 +47,8 @@ void set_value(OptionHelp& option, std::string_view spec) {
   std::string_view word = trim(spec.substr(0, spec.find(':')));
   const bool many = word.ends_with("...");
   if (many) word = trim(word.substr(0, word.size() - 3));
+  constexpr std::string_view kRequired = " REQUIRED";
+  if (word.ends_with(kRequired)) word.remove_suffix(kRequired.size());
   if (word == "INT" || word == "UINT") word = "N";
   if (word == "TEXT") word = "VALUE";
   option.value = std::string(word) + (many ? "..." : "");

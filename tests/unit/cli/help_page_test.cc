@@ -20,6 +20,7 @@ constexpr const char* kHelp =
     "                              in the end\n"
     "  --no-prove{false}           skip the check\n"
     "  -x,--env TEXT ...           NAME=VALUE\n"
+    "  --job TEXT REQUIRED         its name\n"
     "\n"
     "Examples:\n"
     "        - not an option\n";
@@ -28,7 +29,7 @@ constexpr const char* kHelp =
 
 TEST_CASE("options are read back from a parser's help") {
   const auto options = parse_options(kHelp);
-  REQUIRE(options.size() == 5);
+  REQUIRE(options.size() == 6);
   CHECK(options[1].flags == std::vector<std::string>{"-n", "--np"});
   CHECK(options[1].value == "N");
   CHECK(options[1].text == "ranks to start");
@@ -38,6 +39,7 @@ TEST_CASE("options are read back from a parser's help") {
   CHECK(options[3].flags == std::vector<std::string>{"--no-prove"});
   CHECK(options[3].value.empty());
   CHECK(options[4].value == "VALUE...");
+  CHECK(options[5].value == "VALUE");
 }
 
 TEST_CASE("help fits a terminal and says everything") {
