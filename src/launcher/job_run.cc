@@ -29,8 +29,8 @@ bool failed(int wait_status) { return wait_status != 0; }
 
 }  // namespace
 
-JobRun::JobRun(Loop& loop, Fleet& fleet, RankOutput& output,
-               RunOptions options, std::function<void()> on_done)
+JobRun::JobRun(Loop& loop, Fleet& fleet, RankOutput& output, RunOptions options,
+               std::function<void()> on_done)
     : loop_(loop),
       fleet_(fleet),
       output_(output),
@@ -74,11 +74,12 @@ BackendEvents JobRun::backend_events() {
     rank_aborted(key, code, message);
   };
   events.on_world_broken = [this](Error error) {
-    if (stop_cause_ == StopCause::kNone) world_error_ = error;
+    if (stop_cause_ == StopCause::kNone) stop_error_ = error;
     stop(StopCause::kWorldBroken, error.text());
   };
   events.on_failed = [this](Error error) {
     finished_ = true;
+    if (stop_cause_ == StopCause::kNone) stop_error_ = error;
     stop(StopCause::kBackendFailed, error.text());
   };
   events.on_finished = [this](int status) { backend_finished(status); };
@@ -128,10 +129,10 @@ void JobRun::rank_running(ProcessKey key, int pid) {
     record->state = RankState::kRunning;
   }
   if (first_rank_ns_ == 0) first_rank_ns_ = realtime_ns();
-  const size_t expected = options_.expected_ranks >= 0
-                              ? static_cast<size_t>(options_.expected_ranks)
-                              : static_cast<size_t>(
-                                    std::max(record->world_size, 1));
+  const size_t expected =
+      options_.expected_ranks >= 0
+          ? static_cast<size_t>(options_.expected_ranks)
+          : static_cast<size_t>(std::max(record->world_size, 1));
   if (all_ranks_ns_ == 0 &&
       ranks_.records().size() - ranks_.count(RankState::kStarting) >=
           expected) {
@@ -142,8 +143,8 @@ void JobRun::rank_running(ProcessKey key, int pid) {
 
 void JobRun::check_world(const RankRecord& record) {
   if (options_.expected_ranks < 0) return;
-  const std::string who = "rank " + std::to_string(record.rank) + " on " +
-                          record.host;
+  const std::string who =
+      "rank " + std::to_string(record.rank) + " on " + record.host;
   if (record.world_size >= 0 && record.world_size != options_.expected_ranks) {
     stop(StopCause::kPlacement,
          who + " sees a world of " + std::to_string(record.world_size) +
@@ -170,15 +171,14 @@ void JobRun::rank_exited(ProcessKey key, const wire::Exited& exit) {
                describe_wait_status(exit.wait_status));
   }
   if (failed(exit.wait_status) && stop_cause_ == StopCause::kNone) {
-    const std::string reason = "rank " + std::to_string(record->rank) +
-                               " on " + record->host + " " +
+    const std::string reason = "rank " + std::to_string(record->rank) + " on " +
+                               record->host + " " +
                                describe_wait_status(exit.wait_status);
     if (!options_.has_tool) {
       stop(StopCause::kRankFailed, reason);
     } else if (!settle_.pending()) {
-      settle_.start(kToolSettles, [this, reason] {
-        stop(StopCause::kRankFailed, reason);
-      });
+      settle_.start(kToolSettles,
+                    [this, reason] { stop(StopCause::kRankFailed, reason); });
     }
   }
   consider_end();
@@ -188,16 +188,15 @@ void JobRun::rank_aborted(ProcessKey key, int code,
                           const std::string& message) {
   const RankRecord* record = ranks_.find(key);
   if (record == nullptr || stop_cause_ != StopCause::kNone) return;
-  const std::string reason =
-      "rank " + std::to_string(record->rank) + " on " + record->host +
-      " called MPI_Abort with code " + std::to_string(code) +
-      (message.empty() ? "" : ": " + message);
+  const std::string reason = "rank " + std::to_string(record->rank) + " on " +
+                             record->host + " called MPI_Abort with code " +
+                             std::to_string(code) +
+                             (message.empty() ? "" : ": " + message);
   log::error("{}", reason);
   // Its own exit, which carries the code, is on its way.
   if (!settle_.pending()) {
-    settle_.start(kToolSettles, [this, reason] {
-      stop(StopCause::kRankFailed, reason);
-    });
+    settle_.start(kToolSettles,
+                  [this, reason] { stop(StopCause::kRankFailed, reason); });
   }
 }
 
@@ -220,8 +219,7 @@ void JobRun::backend_finished(int tool_status) {
   if (stop_cause_ == StopCause::kNone && failed(tool_status) &&
       !settle_.pending()) {
     settle_.start(kToolSettles, [this] {
-      stop(StopCause::kToolFailed,
-           "it " + describe_wait_status(*tool_status_));
+      stop(StopCause::kToolFailed, "it " + describe_wait_status(*tool_status_));
     });
   }
   give_up_.start(kLateExits, [this] {
@@ -252,8 +250,7 @@ void JobRun::frame(uint16_t node, const wire::Frame& frame) {
   if (backend_ && backend_->frame(node, frame)) return;
   if (frame.type == wire::FrameType::kOutput) {
     output_.frame(key, frame);
-  } else if (frame.type == wire::FrameType::kStdinCredit &&
-             stdin_ != nullptr) {
+  } else if (frame.type == wire::FrameType::kStdinCredit && stdin_ != nullptr) {
     if (const auto bytes = wire::parse_u32(frame.payload)) {
       stdin_->credit(key, *bytes);
     }

@@ -24,31 +24,30 @@
 namespace muster {
 
 enum class StopCause {
-  kNone,           // not stopped: every rank ended well
-  kRankFailed,     // exited with another code than 0, or by a signal
-  kRankRefused,    // could not be started
+  kNone,         // not stopped: every rank ended well
+  kRankFailed,   // exited with another code than 0, or by a signal
+  kRankRefused,  // could not be started
   kWorkerLost,
   kToolFailed,     // mpirun or the script failed, no rank before it
   kBackendFailed,  // mpirun could not be started at all
   kStartDeadline,
-  kWorldBroken,    // a rank is missing from MPI_Init, or left without a word
+  kWorldBroken,  // a rank is missing from MPI_Init, or left without a word
   kTimeLimit,
-  kPlacement,      // ranks are not where, or not as many as, they should be
-  kSignal,         // TERM or INT to the launcher
+  kPlacement,  // ranks are not where, or not as many as, they should be
+  kSignal,     // TERM or INT to the launcher
 };
 
 struct RunOptions {
   Timeouts timeouts;
-  int expected_ranks = -1;       // -1: unknown
-  bool has_tool = false;         // mpirun or a script ends the job
-  bool check_start = true;       // the start deadline applies
+  int expected_ranks = -1;        // -1: unknown
+  bool has_tool = false;          // mpirun or a script ends the job
+  bool check_start = true;        // the start deadline applies
   std::set<uint16_t> rank_nodes;  // where ranks may be; empty: anywhere
 };
 
 class JobRun {
  public:
-  using MakeBackend =
-      std::function<std::unique_ptr<Backend>(BackendEvents)>;
+  using MakeBackend = std::function<std::unique_ptr<Backend>(BackendEvents)>;
 
   JobRun(Loop& loop, Fleet& fleet, RankOutput& output, RunOptions options,
          std::function<void()> on_done);
@@ -63,8 +62,8 @@ class JobRun {
   [[nodiscard]] const RankTable& ranks() const { return ranks_; }
   [[nodiscard]] StopCause stop_cause() const { return stop_cause_; }
   [[nodiscard]] const std::string& stop_reason() const { return stop_reason_; }
-  // What on_world_broken said, as a finding; empty code: nothing.
-  [[nodiscard]] const Error& world_error() const { return world_error_; }
+  // What the backend said when it gave up; empty code: it did not.
+  [[nodiscard]] const Error& stop_error() const { return stop_error_; }
   [[nodiscard]] int64_t stop_ns() const { return stop_ns_; }
   [[nodiscard]] std::optional<int> tool_status() const { return tool_status_; }
   [[nodiscard]] std::optional<ProcessKey> tool() const { return tool_; }
@@ -96,7 +95,7 @@ class JobRun {
   RankTable ranks_;
   StopCause stop_cause_ = StopCause::kNone;
   std::string stop_reason_;
-  Error world_error_;
+  Error stop_error_;
   int64_t stop_ns_ = 0;
   bool stopping_ = false;  // kStop has been sent
   bool finished_ = false;  // the backend has

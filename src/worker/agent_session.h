@@ -22,6 +22,7 @@
 #include "wire/messages.h"
 #include "worker/agent_attach.h"
 #include "worker/agent_channel.h"
+#include "worker/agent_exit_code.h"
 #include "worker/agent_health.h"
 #include "worker/agent_helper.h"
 #include "worker/agent_listener.h"
@@ -38,14 +39,6 @@ struct AgentOptions {
   std::string binary;  // path of muster-agent, for its helpers
   std::string root;    // put before /proc, /sys, /dev (tests)
   Milliseconds hello_deadline{30000};
-};
-
-// Exit codes of `muster-agent agent`.
-enum AgentExit : int {
-  kAgentDone = 0,
-  kAgentProtocol = 2,       // no hello, garbage, or other versions
-  kAgentLauncherGone = 3,   // EOF or silence without bye
-  kAgentJobSucceeded = 80,  // bye with success: pid 1 may end the pod well
 };
 
 class AgentSession {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a worker pod's pid 1 is asked to do, and the exit codes that it and an
-// agent share. Plain values.
+// What a worker pod's pid 1 is asked to do. Plain values.
 #pragma once
 
 #include <string>
@@ -9,11 +8,6 @@
 #include "sshd-lite/keys.h"
 
 namespace muster {
-
-// An agent that was told by its launcher that the whole job has succeeded.
-inline constexpr int kAgentExitRelease = 80;
-// An agent that no launcher has greeted, or that refused its hello.
-inline constexpr int kAgentExitNoJob = 2;
 
 inline constexpr int kDefaultSshPort = 2222;
 

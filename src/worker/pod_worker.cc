@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "job/exit_codes.h"
 #include "sshd-lite/crypto_profile.h"
+#include "worker/agent_exit_code.h"
 
 namespace muster {
 
@@ -189,7 +190,7 @@ void PodWorker::on_program_exit(const ProgramExit& exit) {
 
 void PodWorker::consider_release(int wait_status) {
   if (!options_.release_on_success || !WIFEXITED(wait_status) ||
-      WEXITSTATUS(wait_status) != kAgentExitRelease) {
+      WEXITSTATUS(wait_status) != kAgentJobSucceeded) {
     return;
   }
   released_ = true;  // leaves when the sweep is done
@@ -197,9 +198,9 @@ void PodWorker::consider_release(int wait_status) {
 
 void PodWorker::consider_orphan(int wait_status) {
   const int code = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : -1;
-  // An agent that never took a job (kAgentExitNoJob) has lost nothing.
+  // An agent that never took a job (kAgentProtocol) has lost nothing.
   const bool orderly =
-      code == 0 || code == kAgentExitNoJob || code == kAgentExitRelease;
+      code == 0 || code == kAgentProtocol || code == kAgentJobSucceeded;
   if (orderly || options_.orphan_grace.count() == 0) return;
   log::warn("the last agent lost its launcher; leaving in {} if none returns",
             human_duration_ms(options_.orphan_grace.count()));

@@ -297,7 +297,7 @@ TEST_CASE("a backend that cannot go on, and a world that broke") {
   broken.events.on_world_broken(
       Error{"rank_missing", "rank 1 did not reach MPI_Init", "", "", ""});
   CHECK(broken.run->stop_cause() == StopCause::kWorldBroken);
-  CHECK(broken.run->world_error().code == "rank_missing");
+  CHECK(broken.run->stop_error().code == "rank_missing");
 }
 
 TEST_CASE("MPI_Abort waits for the exit that carries its code") {

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// Phases "inspect", "agree" and "prove": from connected agents to a plan whose
+// reachability was seen, or one error.
+#include "base/fd.h"
+#include "base/json_text.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "launcher/launch.h"
+#include "launcher/plan_text.h"
+
+namespace muster {
+
+namespace {
+
+constexpr Milliseconds kFactsDeadline{15'000};
+constexpr Milliseconds kProbeDeadline{12'000};
+constexpr Milliseconds kListenDeadline{5'000};
+
+}  // namespace
+
+void Launch::inspect() {
+  clock_.enter("inspect");
+  log::info("{} of {} workers ready after {}", discovery_.hosts.size(),
+            discovery_.hosts.size(),
+            human_duration_ms((ready_ns_ - started_ns_) / 1'000'000));
+  survey_->start(
+      kFactsDeadline,
+      [this](uint16_t node) {
+        fleet_->send(node, wire::FrameType::kFactsRequest, 0,
+                     discovery_.mpirun);
+      },
+      [this](const Survey::Answers& answers) { agree_on_plan(answers); });
+}
+
+void Launch::agree_on_plan(const Survey::Answers& answers) {
+  clock_.enter("agree");
+  Inspected inspected = read_facts(*fleet_, answers);
+  findings_ = std::move(inspected.findings);
+  facts_ = std::move(inspected.facts);
+  AgreementInput input;
+  input.options = &options_;
+  input.discovery = &discovery_;
+  input.node_of_host = node_of_host_;
+  input.agent = agent_;
+  input.run_directory = directory_.path();
+  for (size_t i = 0; i < facts_.size(); ++i) {
+    const WorkerDialer& dialer = fleet_->dialer(static_cast<uint16_t>(i));
+    const AgentLink* link = dialer.link();
+    input.nodes.push_back(
+        {dialer.host(), facts_[i],
+         link != nullptr ? link->transport().peer_address() : ""});
+    if (input.interface.empty() && link != nullptr) {
+      input.interface =
+          interface_of(facts_[0], link->transport().local_address());
+    }
+  }
+  if (!options_.site_file.empty()) {
+    const auto site = read_file(options_.site_file, 1 << 16);
+    if (!site) {
+      fail(site.error());
+      return;
+    }
+    input.site_text = *site;
+    input.site_path = options_.site_file;
+  }
+  auto agreement = agree(input);
+  if (!agreement) {
+    fail(agreement.error());
+    return;
+  }
+  agreement_ = std::move(*agreement);
+  findings_.insert(findings_.end(), agreement_.findings.begin(),
+                   agreement_.findings.end());
+  if (!agreement_.fabric.summary.empty()) {
+    log::info("{}", agreement_.fabric.summary);
+  }
+  for (const Finding& finding : findings_) {
+    log::write(
+        finding.severity == Severity::kInfo ? log::Level::kInfo
+                                            : log::Level::kWarn,
+        finding.text +
+            (finding.remedy.empty() ? "" : ". What to do: " + finding.remedy));
+  }
+  if (options_.explain_env) print_environment(agreement_, *fleet_);
+  if (options_.dry_run) {
+    print_plan(agreement_, discovery_, facts_, options_.json);
+    leave();
+    return;
+  }
+  prove();
+}
+
+void Launch::prove() {
+  clock_.enter("prove");
+  if (!options_.prove || options_.local || fleet_->size() < 2) {
+    spawn();
+    return;
+  }
+  survey_->start(
+      kListenDeadline,
+      [this](uint16_t node) {
+        wire::ProbeRequest request;
+        request.listen = true;
+        fleet_->send(node, wire::FrameType::kProbe, 0, wire::to_json(request));
+      },
+      [this](const Survey::Answers& answers) { prove_reach(answers); });
+}
+
+void Launch::prove_reach(const Survey::Answers& ports) {
+  std::map<uint16_t, int> listening;
+  for (const auto& [node, payload] : ports) {
+    const auto reply = wire::from_json<wire::ProbeReply>(payload);
+    if (reply && reply->listen_port > 0) listening[node] = reply->listen_port;
+  }
+  reach_tests_ = plan_reach_tests(*fleet_, listening);
+  survey_->start(
+      kProbeDeadline,
+      [this](uint16_t node) {
+        wire::ProbeRequest request;
+        for (const ReachTest& test : reach_tests_) {
+          if (test.from == node) {
+            request.targets.push_back({test.address, test.port});
+          }
+        }
+        fleet_->send(node, wire::FrameType::kProbe, 0, wire::to_json(request));
+      },
+      [this](const Survey::Answers& answers) {
+        const auto findings = read_reach(*fleet_, reach_tests_, answers);
+        findings_.insert(findings_.end(), findings.begin(), findings.end());
+        if (findings.empty()) {
+          spawn();
+          return;
+        }
+        const Finding& first = findings[0];
+        fail(Error{first.code, first.text, first.evidence, {}, first.remedy});
+      });
+}
+
+}  // namespace muster

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// Phases "drain" and "report": the evidence, the verdict over it, and the
+// farewell to the agents.
+#include <algorithm>
+
+#include "base/json_text.h"
+#include "launcher/launch.h"
+#include "launcher/launch_evidence.h"
+
+namespace muster {
+
+namespace {
+
+constexpr Milliseconds kLeaveDeadline{3'000};
+constexpr Milliseconds kDrainLimit{30'000};
+
+}  // namespace
+
+void Launch::fail(const Error& error) {
+  if (leaving_) return;
+  leaving_ = true;
+  failure_ = error;
+  if (fleet_) fleet_->stop_connecting();
+  report();
+}
+
+void Launch::drained() {
+  clock_.enter("drain");
+  output_->drain(kDrainLimit);
+  leaving_ = true;
+  report();
+}
+
+void Launch::report() {
+  clock_.leave();
+  LaunchReport report;
+  report.launch_id = launch_id_;
+  report.bootstrap =
+      agreement_.bootstrap == Bootstrap::kMpirun ? "mpirun" : "pmix";
+  report.started_ns = started_ns_;
+  report.ended_ns = realtime_ns();
+  report.phases = clock_.phases();
+  report.evidence = evidence();
+  report.verdict = diagnose(report.evidence);
+  report.exit_code = report.verdict.exit_code;
+  fill_workers(report);
+  if (output_) {
+    report.lines = output_->lines();
+    report.lost_output_bytes = output_->dropped_bytes();
+  }
+  if (run_ && run_->first_rank_ns() > 0) {
+    report.first_rank_ms = (run_->first_rank_ns() - ready_ns_) / 1'000'000;
+    if (run_->all_ranks_ns() > 0) {
+      report.all_ranks_ms = (run_->all_ranks_ns() - ready_ns_) / 1'000'000;
+    }
+  }
+  exit_code_ = publish(report, options_);
+  leave();
+}
+
+void Launch::fill_workers(LaunchReport& report) const {
+  if (!fleet_) return;
+  for (const NodeEvidence& node : report.evidence.nodes) {
+    const bool is_host = std::find(node_of_host_.begin(), node_of_host_.end(),
+                                   node.node) != node_of_host_.end();
+    if (!is_host) continue;
+    const WorkerDialer& dialer =
+        fleet_->dialer(static_cast<uint16_t>(node.node));
+    WorkerReport worker;
+    worker.name = node.host;
+    worker.state = node.outcome == NodeOutcome::kConnected    ? "ready"
+                   : node.outcome == NodeOutcome::kNeverReady ? "not_ready"
+                                                              : "lost";
+    if (node.outcome != NodeOutcome::kConnected) {
+      worker.reason = node.error.text();
+      worker.step = node.step;
+    }
+    if (dialer.connect_time().count() > 0) {
+      worker.connect_ms = dialer.connect_time().count();
+    }
+    report.workers.push_back(std::move(worker));
+  }
+}
+
+Evidence Launch::evidence() const {
+  Evidence out;
+  JobEvidence& job = out.job;
+  job.phase = clock_.current();
+  job.backend = agreement_.bootstrap == Bootstrap::kMpirun ? "mpirun" : "pmix";
+  if (options_.once) job.backend = "once";
+  job.argv = options_.command;
+  job.world_size = agreement_.expected_ranks;
+  job.workers = static_cast<int>(discovery_.hosts.size());
+  job.interrupted = stop_signal_ != 0 && !preempted_;
+  job.preempted = preempted_;
+  job.connect_deadline_ms = options_.timeouts.connect_ms;
+  job.start_deadline_ms = options_.timeouts.start_ms;
+  job.time_limit_ms = options_.timeouts.run_ms;
+  out.findings = findings_;
+  if (run_) {
+    add_run(*run_, *output_, job);
+    out.ranks = rank_evidence(*run_, *output_, agreement_.expected_ranks);
+    if (run_->stop_cause() == StopCause::kPlacement) {
+      out.findings.push_back({Severity::kError, "world_size_mismatch",
+                              run_->stop_reason(), "", ""});
+    }
+    if (const Error& broken = run_->stop_error(); !broken.code.empty()) {
+      out.findings.push_back({Severity::kError, broken.code, broken.what,
+                              broken.why, broken.hint});
+    }
+  }
+  if (failure_ && laggards_.empty() && lost_.empty() && stop_signal_ == 0) {
+    out.findings.push_back(
+        {Severity::kError, failure_->code,
+         (failure_->where.empty() ? "" : failure_->where + ": ") +
+             failure_->what,
+         failure_->why, failure_->hint});
+  }
+  if (fleet_) {
+    out.nodes = node_evidence(*fleet_, {memory_, lost_, lost_ns_, laggards_});
+  }
+  return out;
+}
+
+void Launch::leave() {
+  leaving_ = true;
+  if (!fleet_) {
+    loop_.stop();
+    return;
+  }
+  fleet_->send_all(
+      wire::FrameType::kBye,
+      wire::to_json(wire::ByeMessage{exit_code_ == 0 && !options_.dry_run}));
+  leave_timer_.start(kLeaveDeadline, [this] { loop_.stop(); });
+  if (fleet_->ready_count() == 0) loop_.stop();
+}
+
+}  // namespace muster

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// Phase "run": the backend that the plan names, with what it needs on disk.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/self_path.h"
+#include "base/text.h"
+#include "launcher/incarnation.h"
+#include "launcher/launch.h"
+#include "launcher/launch_environment.h"
+#include "launcher/modex_map.h"
+#include "launcher/mpirun_backend.h"
+#include "launcher/native_backend.h"
+
+namespace muster {
+
+void Launch::spawn() {
+  clock_.enter("run");
+  RunOptions run;
+  run.timeouts = options_.timeouts;
+  run.expected_ranks = agreement_.expected_ranks;
+  run.has_tool = agreement_.bootstrap == Bootstrap::kMpirun;
+  run.check_start = !options_.once;
+  for (const uint16_t node : node_of_host_) run.rank_nodes.insert(node);
+  run_ = std::make_unique<JobRun>(loop_, *fleet_, *output_, std::move(run),
+                                  [this] { drained(); });
+  if (options_.stdin_mode != StdinMode::kNone) {
+    stdin_ = std::make_unique<StdinPump>(
+        loop_, STDIN_FILENO,
+        [this](ProcessKey key, std::string_view bytes) {
+          fleet_->send(key.node, wire::FrameType::kStdin, key.id, bytes);
+        },
+        [this](ProcessKey key) {
+          fleet_->send(key.node, wire::FrameType::kStdinEof, key.id);
+        });
+  }
+  const bool mpirun = agreement_.bootstrap == Bootstrap::kMpirun;
+  if (mpirun) {
+    if (auto written = write_mpirun_files(); !written) {
+      fail(written.error());
+      return;
+    }
+    for (const std::string& words : agreement_.dropped) {
+      log::info("{} is replaced by muster's own", words);
+    }
+  }
+  log::info("starting {}{} ({}: {})",
+            agreement_.expected_ranks < 0
+                ? "the command"
+                : std::to_string(agreement_.expected_ranks) + " ranks",
+            mpirun ? " through mpirun" : "", mpirun ? "mpirun" : "native",
+            agreement_.bootstrap_reason);
+  run_->start(
+      [this, mpirun](BackendEvents events) {
+        return mpirun ? make_mpirun(std::move(events))
+                      : make_native(std::move(events));
+      },
+      stdin_.get());
+}
+
+Status Launch::write_mpirun_files() {
+  for (size_t node = 0; options_.local && node < fleet_->size(); ++node) {
+    const std::string place = local_node_directory(directory_.path(), node);
+    if (::mkdir(place.c_str(), 0700) != 0) {
+      return fail_errno("no_writable_dir", "cannot make a directory", place);
+    }
+  }
+  const std::string hostfile = directory_.path() + "/hostfile";
+  if (auto written = write_file_atomically(hostfile, agreement_.hostfile_text);
+      !written || !options_.once) {
+    return written;
+  }
+  const ScriptSession session{hostfile, agreement_.mpi.launcher,
+                              agreement_.mpi.options, agreement_.mpi.wrapper};
+  return write_file_atomically(directory_.path() + "/" + kScriptSessionFile,
+                               to_json(session));
+}
+
+std::unique_ptr<Backend> Launch::make_native(BackendEvents events) {
+  NativeJob job;
+  job.ranks = native_ranks(agreement_, node_of_host_, options_);
+  job.stdin_mode = options_.stdin_mode;
+  job.map = job_map(agreement_, launch_id_, new_launch_id(),
+                    options_.local.has_value());
+  job.fleet_nodes = node_of_host_;
+  job.start_deadline = Milliseconds{options_.timeouts.start_ms};
+  return std::make_unique<NativeBackend>(loop_, *fleet_, std::move(job),
+                                         std::move(events));
+}
+
+std::unique_ptr<Backend> Launch::make_mpirun(BackendEvents events) {
+  std::string path = drop_in_directory();
+  if (const std::string* own = find_env(discovery_.env, "PATH")) {
+    path += (path.empty() ? "" : ":") + *own;
+  }
+  return std::make_unique<MpirunBackend>(
+      loop_, *fleet_,
+      mpirun_plan(agreement_, node_of_host_, options_, directory_.path(), path),
+      std::move(events));
+}
+
+}  // namespace muster
