@@ -279,6 +279,19 @@ class Runner:
             name = os.path.basename(path).removesuffix(".py")
             self.script(name, [*PYTHON, path], limit, env)
 
+    def papers(self):
+        """What needs no pods: container files, and the example manifests
+        against the program's own options."""
+        if self.wants("images"):
+            self.script("images", [*PYTHON,
+                                   "tests/images/test_containerfiles.py"],
+                        5 * MINUTE)
+        if self.wants("examples") and self.build("release"):
+            self.script("examples", [
+                *PYTHON, "tests/images/test_examples.py",
+                os.path.join(PREFIXES["release"], "bin", "muster")],
+                5 * MINUTE)
+
     # Fuzzing
 
     def fuzz(self):
@@ -379,6 +392,7 @@ class Runner:
             self.meson_tests("test", "unit")
         if not self.options.quick:
             self.fuzz()
+            self.papers()
             self.cluster()
 
 
@@ -401,7 +415,7 @@ def parse(argv):
         prog="scripts/test", description="Builds muster and runs its tests.")
     parser.add_argument("names", nargs="*", help="only what has one of these in"
                         " its name: unit, unit_job, fuzz_frame, clang, podnet,"
-                        " cluster, test_…")
+                        " cluster, test_…, images, examples")
     parser.add_argument("--quick", action="store_true", help="unit tests only")
     parser.add_argument("--long", action="store_true", help="also soaks, floods"
                         " and fuzzing (MUSTER_FUZZ_SECONDS per target, 300)")

@@ -37,6 +37,17 @@ Result<std::string> agent_path_for(const std::string& self) {
 
 Result<std::string> agent_path() { return agent_path_for(self_path()); }
 
+std::string muster_path() {
+  const std::string self = self_path();
+  const std::string directory = self.substr(0, self.rfind('/'));
+  for (const char* place : {"/", "/../../bin/", "/../cli/"}) {
+    const std::string path = directory + place + "muster";
+    struct stat info {};
+    if (::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode)) return path;
+  }
+  return "muster";
+}
+
 std::string drop_in_directory() {
   const std::string self = self_path();
   const std::filesystem::path path =
@@ -45,6 +56,20 @@ std::string drop_in_directory() {
   std::error_code error;
   return std::filesystem::is_directory(path, error) ? path.string() : "";
 }
+
+namespace {
+
+// An mpirun looks for its daemons beside the name it was called by. Where that
+// is a link from another directory (/usr/local/bin/mpirun), it finds none.
+bool has_mpi_daemons(const std::filesystem::path& directory) {
+  std::error_code error;
+  for (const char* name : {"orted", "prted", "hydra_pmi_proxy"}) {
+    if (std::filesystem::exists(directory / name, error)) return true;
+  }
+  return false;
+}
+
+}  // namespace
 
 std::string find_foreign_program(const std::vector<std::string>& names,
                                  const std::string& search_path) {
@@ -56,7 +81,10 @@ std::string find_foreign_program(const std::vector<std::string>& names,
       std::error_code error;
       const auto real = std::filesystem::canonical(path, error);
       if (error || std::filesystem::is_directory(real, error)) continue;
-      if (!real.filename().string().starts_with("muster")) return path;
+      if (real.filename().string().starts_with("muster")) continue;
+      const bool linked = !has_mpi_daemons(std::string(directory)) &&
+                          has_mpi_daemons(real.parent_path());
+      return linked ? real.string() : path;
     }
   }
   return "";

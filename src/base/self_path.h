@@ -18,12 +18,16 @@ std::string self_path();
 Result<std::string> agent_path_for(const std::string& self);
 Result<std::string> agent_path();
 
+// The way back, for muster-agent; "muster" where there is none.
+std::string muster_path();
+
 // Where an installation keeps its links named mpirun, ssh, …; "" if this
 // executable is not installed with them.
 std::string drop_in_directory();
 
 // The first of `names` on `search_path` that is not muster under that name
-// (drop-ins are links to it); "" if there is none.
+// (drop-ins are links to it); "" if there is none. A link out of an MPI's own
+// directory is followed.
 std::string find_foreign_program(const std::vector<std::string>& names,
                                  const std::string& search_path);
 

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import time
 
-from . import enter, mpijob, podspec, rpc, trainjob
+from . import enter, mpijob, plainjobs, podspec, rpc, trainjob
 from .manifest import Manifest, load_manifest
 
 RUN = os.environ.get("PODNET_RUN", "/run/podnet")
@@ -132,7 +132,7 @@ class Cluster:
         start_spread: every pod without an own start begins at a random time within so many seconds (seed).
         edit(specs): last word of the test about the pod specs. Other keywords: podspec.Options."""
         m = manifest if isinstance(manifest, Manifest) else load_manifest(manifest)
-        operator = {"MPIJob": mpijob, "TrainJob": trainjob}[m.job["kind"]]
+        operator = {"MPIJob": mpijob, "TrainJob": trainjob}.get(m.job["kind"], plainjobs)
         notes = []
         opts = podspec.Options(**options)
         specs = operator.plan(m, opts, namespace=namespace or m.job["metadata"].get("namespace") or self.namespace,

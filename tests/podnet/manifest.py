@@ -2,11 +2,14 @@
 """Kubernetes objects as the user wrote them: documents of a YAML file, quantities, $(VAR) references.
 
 Does: load_manifest(path) -> Manifest with documents found by kind and name.
-Refuses: a file without an MPIJob or TrainJob; fields whose meaning podnet would have to invent (ManifestError).
+Refuses: a file without exactly one job; fields whose meaning podnet would have to invent (ManifestError).
 """
 import re
 
 import yaml
+
+
+JOBS = ("MPIJob", "TrainJob", "Job", "JobSet", "LeaderWorkerSet")
 
 
 class ManifestError(ValueError):
@@ -42,9 +45,9 @@ class Manifest:
 
     @property
     def job(self):
-        jobs = [d for d in self.documents if d.get("kind") in ("MPIJob", "TrainJob")]
+        jobs = [d for d in self.documents if d.get("kind") in JOBS]
         if len(jobs) != 1:
-            raise ManifestError(f"one MPIJob or TrainJob expected, the file has {len(jobs)}")
+            raise ManifestError(f"one of {', '.join(JOBS)} expected, the file has {len(jobs)}")
         return jobs[0]
 
 

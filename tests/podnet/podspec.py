@@ -6,6 +6,7 @@ Does: command, args, env with $(VAR) and fieldRef, security contexts over a prof
 Refuses (ManifestError): volume kinds and env sources that it does not know, grpc probes, a pod without a command.
 Notes, not refuses: sidecars and init containers are left out; Job.notes says so.
 """
+import base64
 import os
 
 from . import image, security
@@ -176,7 +177,10 @@ def _volumes(spec, pod, c, manifest, fields):
             doc = manifest and manifest.find(kind, name=ref.get("name") or ref.get("secretName"))
             if not doc:
                 raise ManifestError(f"{spec['name']}: volume {m['name']}: no such {kind} in the manifest")
-            data = {**(doc.get("data") or {}), **(doc.get("stringData") or {})}
+            plain = doc.get("data") or {}
+            if kind == "Secret":
+                plain = {k: base64.b64decode(v).decode() for k, v in plain.items()}
+            data = {**plain, **(doc.get("stringData") or {})}
             mode = oct(ref.get("defaultMode", 0o644))[2:]
             items = ref.get("items") or [{"key": k, "path": k} for k in data]
             spec["projected"].append({"dest": m["mountPath"], "gid": spec["fs_group"], "files": {

@@ -164,7 +164,7 @@ def _projected(root, volume):
     """A Secret or ConfigMap volume: tmpfs, timestamped directory, ..data link, one link per key, read-only."""
     at = inside(root, volume["dest"])
     os.makedirs(at, exist_ok=True)
-    linux.mount("tmpfs", at, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=1777")
+    linux.mount("tmpfs", at, "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777")
     gid = volume.get("gid")
     stamp = "..2026_01_01_00_00_00.0000000001"
     os.mkdir(f"{at}/{stamp}", 0o755)
@@ -184,7 +184,7 @@ def _projected(root, volume):
             os.chown(d, 0, gid)
         os.chmod(f"{at}/{stamp}", 0o2755)
         os.chmod(at, 0o3777)
-    linux.mount(None, at, None, MS_BIND | MS_REMOUNT | MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC)
+    linux.mount(None, at, None, MS_BIND | MS_REMOUNT | MS_RDONLY | MS_NOSUID | MS_NODEV)
 
 
 def _bind_file(source, target, readonly):
