@@ -160,9 +160,10 @@ Command doctor_command() {
           "[options]",
           doctor_main,
           {{"muster doctor", "every check of this pod, with the YAML to add"},
-           {"muster doctor --check-path /data /ckpt",
-            "also: there, writable, space, latency"},
-           {"muster doctor -o json", "for programs"}},
+           {"muster doctor --job --check-path /data",
+            "in the launcher: all pods, and do they share /data"},
+           {"muster doctor --program ./app -o json",
+            "its shared libraries; for programs"}},
           {{"0", "nothing that stops a job"},
            {"2", "wrong command line"},
            {"101", "something here will stop a job"}}};

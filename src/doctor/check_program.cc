@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <filesystem>
 
 #include "base/fd.h"
 #include "base/spawn.h"
@@ -58,6 +59,22 @@ std::string output_of(SpawnOptions options) {
   return text;
 }
 
+// "\tlibmpi.so.40 => /usr/lib/libmpi.so.40 (0x7f…)": the file behind it.
+void add_library(std::string_view line, ProgramState& state) {
+  const size_t arrow = line.find(" => /");
+  const size_t end = line.rfind(" (0x");
+  if (arrow == std::string_view::npos || end == std::string_view::npos) return;
+  const std::string path(line.substr(arrow + 4, end - arrow - 4));
+  std::error_code failed;
+  const auto real = std::filesystem::canonical(path, failed);
+  if (failed) return;
+  const auto size = std::filesystem::file_size(real, failed);
+  if (failed) return;
+  state.libraries.push_back(std::string(trim(line.substr(0, arrow))) + " " +
+                            real.filename().string() + " of " +
+                            std::to_string(size) + " bytes");
+}
+
 }  // namespace
 
 ProgramState check_program(const std::string& program,
@@ -73,6 +90,7 @@ ProgramState check_program(const std::string& program,
   if (options.argv[0].empty()) return state;
   const std::string output = output_of(std::move(options));
   for (const auto line : split(output, '\n')) {
+    add_library(line, state);
     // "\tlibfoo.so.1 => not found"; "libfoo.so.1: cannot open shared …".
     const size_t arrow = line.find(" => not found");
     if (arrow != std::string_view::npos) {

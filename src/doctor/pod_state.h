@@ -23,12 +23,14 @@ struct PathState {
   int64_t free_bytes = -1;
   int64_t free_inodes = -1;  // -1: unknown, or the filesystem has no limit
   int64_t write_ms = -1;     // to write 4 KiB to the disk (fsync)
+  std::vector<std::string> marks;  // pods that see this directory, too
 };
 
 struct ProgramState {
   std::string program;
-  std::string path;                  // "": not on PATH
-  std::vector<std::string> missing;  // shared libraries that are not found
+  std::string path;                    // "": not on PATH
+  std::vector<std::string> missing;    // shared libraries that are not found
+  std::vector<std::string> libraries;  // "libmpi.so.40 libmpi.so.40.30.4 SIZE"
 };
 
 struct NameState {
@@ -40,6 +42,7 @@ struct NameState {
 struct PodState {
   NodeFacts facts;
   Contract contract;
+  std::string boot_id;      // of the kernel: one per node
   std::set<int> listening;  // TCP ports in this network namespace
   bool pid1_is_muster = false;
   int slots = -1;                 // of this pod, where somebody says so
@@ -57,14 +60,19 @@ struct DoctorOptions {
   std::string root;                   // in front of kernel files (tests)
   std::vector<std::string> paths;     // --check-path
   std::vector<std::string> programs;  // --program
+  std::vector<std::string> names;     // --name
   int slots = -1;                     // --slots
   int timeout_ms = 5000;              // for names and endpoints together
   bool json = false;
+  bool ask_network = true;  // names and endpoints
 };
 
 // Blocks, for names and endpoints at most options.timeout_ms, for the image's
 // mpirun at most 5 s. Never fails.
 PodState read_pod_state(const DoctorOptions& options);
+// Only what this pod is to its operator: a few files.
+Contract own_contract(const DoctorOptions& options);
+std::string own_hostname();
 
 // Ports in LISTEN state in the text of /proc/net/tcp or tcp6. Pure.
 std::set<int> listening_ports(const std::string& proc_net_tcp);

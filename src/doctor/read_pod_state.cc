@@ -55,6 +55,9 @@ void read_kernel_files(const std::string& root, PodState& pod) {
     if (!text) continue;
     for (const int port : listening_ports(*text)) pod.listening.insert(port);
   }
+  if (const auto id = read_file(root + "/proc/sys/kernel/random/boot_id")) {
+    pod.boot_id = trim(*id);
+  }
   pod.rmem_max = number_in(root + "/proc/sys/net/core/rmem_max");
   pod.huge_pages = meminfo_value(root, "HugePages_Total:");
   pod.huge_pages_limit = number_in(root + "/sys/fs/cgroup/hugetlb.2MB.max");
@@ -91,6 +94,9 @@ void ask_network(const DoctorOptions& options, const Environment& env,
     for (const HostEntry& host : pod.contract.hostfile->hosts) {
       if (request.names.size() < kMostNames) request.names.push_back(host.name);
     }
+  }
+  for (const std::string& name : options.names) {
+    if (request.names.size() < kMostNames) request.names.push_back(name);
   }
   const auto stores = object_stores(env);
   for (const auto& [name, target] : stores) request.targets.push_back(target);
@@ -159,6 +165,14 @@ bool parse_endpoint(const std::string& url, std::string& host, int& port) {
   return !host.empty();
 }
 
+Contract own_contract(const DoctorOptions& options) {
+  PodViewOptions view = own_pod_options();
+  view.root = options.root;
+  return decide_contract(read_pod_view(view));
+}
+
+std::string own_hostname() { return own_pod_options().hostname; }
+
 PodState read_pod_state(const DoctorOptions& options) {
   PodState pod;
   PodViewOptions view = own_pod_options();
@@ -175,7 +189,7 @@ PodState read_pod_state(const DoctorOptions& options) {
     pod.programs.push_back(
         check_program(program, search != nullptr ? *search : ""));
   }
-  ask_network(options, view.env, pod);
+  if (options.ask_network) ask_network(options, view.env, pod);
   return pod;
 }
 

@@ -42,7 +42,8 @@ bool is_flag(std::string_view word) {
   return word.size() > 2 && word.starts_with("--") && is_alphanumeric(word[2]);
 }
 
-// `muster-agent agent [--flag…]` or `muster-agent version`.
+// `muster-agent agent [--flag…]`, `muster-agent doctor [--flag…]` or
+// `muster-agent version`.
 std::optional<AllowedCommand> agent_command(const ExecPolicy& policy,
                                             std::string_view command) {
   if (command.size() > kMaxAgentCommand) return std::nullopt;
@@ -52,9 +53,11 @@ std::optional<AllowedCommand> agent_command(const ExecPolicy& policy,
     return std::nullopt;
   }
   AllowedCommand out;
-  if (words[1] == "agent" &&
-      std::all_of(words.begin() + 2, words.end(), is_flag)) {
+  const bool flags = std::all_of(words.begin() + 2, words.end(), is_flag);
+  if (words[1] == "agent" && flags) {
     out.kind = CommandKind::kAgent;
+  } else if (words[1] == "doctor" && flags) {
+    out.kind = CommandKind::kProbe;
   } else if (words[1] == "version" && words.size() == 2) {
     out.kind = CommandKind::kProbe;
   } else {

@@ -23,7 +23,8 @@ struct ExecPolicy {
 };
 
 // "agent" (a job's: swept after, counted as the job), "probe" (`muster-agent
-// version`: proves exec, no job), "daemon" (of an MPI launcher), "any".
+// version` proves exec, `doctor` examines the pod: no job), "daemon" (of an MPI
+// launcher), "any".
 enum class CommandKind { kAgent, kProbe, kDaemon, kAny };
 std::string_view command_kind_name(CommandKind kind);
 

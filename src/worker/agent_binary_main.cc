@@ -3,11 +3,16 @@
 // agent, the wrapper around a rank that mpirun starts, the remote-shell
 // stand-in for mpirun. A second executable beside `muster` because loading
 // libssh would cost several times the rest of a start.
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <string>
 #include <vector>
 
+#include "base/self_path.h"
 #include "worker/agent_main.h"
 #include "worker/rank_main.h"
 #include "worker/relay_main.h"
@@ -16,7 +21,7 @@ namespace {
 
 constexpr const char* kUsage =
     "usage: muster-agent agent | rank [--] PROGRAM [ARG...] | "
-    "ssh [OPTIONS] HOST COMMAND... | version\n";
+    "ssh [OPTIONS] HOST COMMAND... | doctor [OPTIONS] | version\n";
 
 // Some launchers take only a path for their remote shell, no arguments: then
 // the name we are called by is the subcommand.
@@ -26,6 +31,20 @@ std::string command_in_name(const char* argv0) {
   if (name == "muster-ssh") return "ssh";
   if (name == "muster-rank") return "rank";
   return "";
+}
+
+// The doctor of this pod, for one in the launcher: it is part of muster.
+int become_doctor(const std::vector<std::string>& args) {
+  const std::string muster = muster::muster_path();
+  std::vector<std::string> words = {muster, "doctor"};
+  words.insert(words.end(), args.begin(), args.end());
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  ::execv(muster.c_str(), argv.data());
+  std::fprintf(stderr, "muster-agent: cannot run %s: %s\n", muster.c_str(),
+               std::strerror(errno));
+  return 126;
 }
 
 }  // namespace
@@ -42,6 +61,7 @@ int main(int argc, char** argv) {
   if (command == "agent" && args.empty()) return muster::agent_main();
   if (command == "facts" && args.empty()) return muster::facts_main();
   if (command == "probe" && args.empty()) return muster::probe_main();
+  if (command == "doctor") return become_doctor(args);
   if (command == "version" || command == "--version") {
     std::puts("muster-agent " MUSTER_VERSION);
     return 0;

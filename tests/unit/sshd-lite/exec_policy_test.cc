@@ -30,6 +30,16 @@ TEST_CASE("simple flags go through") {
         Words{kStrict.agent, "agent", "--log=debug", "--probe"});
 }
 
+TEST_CASE("a doctor's visit is a probe: flags only") {
+  const auto allowed = decide_exec(
+      kStrict, "muster-agent doctor --output=json --check-path=/data");
+  REQUIRE(allowed);
+  CHECK(allowed->kind == CommandKind::kProbe);
+  CHECK(allowed->argv.size() == 4);
+  CHECK_FALSE(decide_exec(kStrict, "muster-agent doctor /data"));
+  CHECK_FALSE(decide_exec(kStrict, "muster-agent doctor --program='a b'"));
+}
+
 TEST_CASE("version is a probe, not a job") {
   const auto allowed = decide_exec(kStrict, "muster-agent version");
   REQUIRE(allowed);
