@@ -55,6 +55,18 @@ void memory_values(const NodeEvidence& node, Captures& values) {
         "the last memory sample was " + values["last_memory"];
   }
   if (was_near_limit(node)) values["near_limit"] = "yes";
+  // Said only where the kernel's counter could be read and did not move.
+  const bool counted = node.oom_kills_at_start >= 0 && !oom_counter_rose(node);
+  // A peak that did not rise under our eyes belongs to an earlier job.
+  int64_t used = last.peak > node.memory.front().peak ? last.peak : 0;
+  for (const MemorySample& sample : node.memory) {
+    used = std::max(used, sample.bytes);
+  }
+  if (counted && limit > 0 && used > 0 && used < limit / 2) {
+    values["ample_memory"] = "it had used " + gib(used) + " of " + gib(limit) +
+                             ", and the kernel counted no memory kill";
+    values["killer"] = "the sender of the signal";
+  }
 }
 
 void disk_values(const NodeEvidence& node, Captures& values) {

@@ -186,6 +186,17 @@ def test_memory_kill_is_told_from_other_kills():
         check(run.code in (137, 204), f"exit code {run.code}", run.err)
         contains(run.err, "pi-mpich-worker-1", "stderr")
         contains(run.err, "memory", "stderr")
+        # Hydra itself reports all of these alike, or not at all.
+        for end, code, words in (("kill -TERM $$", 143, "SIGTERM"),
+                                 ("kill -KILL $$", 137, "SIGKILL"),
+                                 ("exit 9", 9, "code 9")):
+            run = launch(job, "--", "mpirun.mpich", "-n", "2", "sh", "-c",
+                         f"[ $PMI_RANK = 1 ] && {end}; sleep 60")
+            equal(run.code, code, f"exit code after {end}", run.err)
+            contains(run.err, "rank 1 on pi-mpich-worker-1", "stderr")
+            contains(run.err, words, "stderr")
+            check("out of memory" not in run.err,
+                  f"{end} was taken for a memory kill", run.err)
 
 
 if __name__ == "__main__":

@@ -96,6 +96,27 @@ TEST_CASE("the users' sentence on a bare kill") {
   CHECK(verdict.confidence != Confidence::kProven);
 }
 
+TEST_CASE("a kill far below the memory limit is not put down to memory") {
+  Evidence evidence = job({exited(0, SIGKILL, 900)});
+  evidence.ranks[0].node = 1;
+  evidence.nodes = {node(1)};
+  evidence.nodes[0].oom_kills_at_start = 0;
+  evidence.nodes[0].memory = {{1, kGib, 32 * kGib, 31 * kGib, 0},
+                              {2, 3 * kGib, 32 * kGib, 31 * kGib, 0}};
+  const Verdict verdict = diagnose(evidence);
+  CHECK(verdict.code == "sigkill_unexplained");
+  CHECK(verdict.confidence != Confidence::kProven);
+  CHECK(verdict.headline.find("not for memory") != std::string::npos);
+  CHECK(verdict.headline.find("3 GiB of 32 GiB") != std::string::npos);
+  REQUIRE_FALSE(verdict.remedies.empty());
+  CHECK(verdict.remedies[0].find("the sender of the signal") != std::string::npos);
+
+  // Without a counter to read nothing is excluded.
+  evidence.nodes[0].oom_kills_at_start = -1;
+  CHECK(diagnose(evidence).headline.find("likely due to running out of") !=
+        std::string::npos);
+}
+
 TEST_CASE("the users' sentence on the network") {
   Evidence evidence = job({});
   evidence.job.start_deadline_hit = true;
