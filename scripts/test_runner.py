@@ -292,6 +292,21 @@ class Runner:
                 os.path.join(PREFIXES["release"], "bin", "muster")],
                 5 * MINUTE)
 
+    def interop(self):
+        """SSH clients of others, floods and hostile peers on one worker."""
+        paths = [path for path in sorted(glob.glob(
+                     os.path.join(ROOT, "tests", "interop", "test_*.py")))
+                 if self.wants(os.path.basename(path), "interop")]
+        if not paths or not self.build("release"):
+            return
+        env = {"MUSTER": os.path.join(PREFIXES["release"], "bin", "muster")}
+        more, limit = [], 10 * MINUTE
+        if self.options.long:
+            more, limit = ["--long"], 180 * MINUTE
+        for path in paths:
+            name = "interop_" + os.path.basename(path).removesuffix(".py")
+            self.script(name, [*PYTHON, path, *more], limit, env)
+
     # Fuzzing
 
     def fuzz(self):
@@ -393,6 +408,7 @@ class Runner:
         if not self.options.quick:
             self.fuzz()
             self.papers()
+            self.interop()
             self.cluster()
 
 
@@ -415,7 +431,7 @@ def parse(argv):
         prog="scripts/test", description="Builds muster and runs its tests.")
     parser.add_argument("names", nargs="*", help="only what has one of these in"
                         " its name: unit, unit_job, fuzz_frame, clang, podnet,"
-                        " cluster, test_…, images, examples")
+                        " interop, cluster, test_…, images, examples")
     parser.add_argument("--quick", action="store_true", help="unit tests only")
     parser.add_argument("--long", action="store_true", help="also soaks, floods"
                         " and fuzzing (MUSTER_FUZZ_SECONDS per target, 300)")

@@ -50,7 +50,7 @@ bool SshClient::Impl::setup() {
   session_ = ssh_new();
   event_ = ssh_event_new();
   if (session_ == nullptr || event_ == nullptr) return false;
-  set_client_options(session_, fd_.get(), options_.user);
+  set_client_options(session_, fd_.get(), options_.user, options_.rekey_bytes);
   ssh_set_blocking(session_, 0);
   callbacks_.userdata = this;
   callbacks_.channel_exit_status_function = [](ssh_session, ssh_channel,

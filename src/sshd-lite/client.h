@@ -8,6 +8,7 @@
 // destroy the client.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -24,6 +25,7 @@ struct SshClientOptions {
   const SshKey* identity = nullptr;           // outlives the client
   const SshKey* expected_host_key = nullptr;  // nullptr: any is taken
   std::string command;
+  uint64_t rekey_bytes = 0;               // new keys so often; 0: libssh's way
   Milliseconds banner_timeout{8000};      // from construction
   Milliseconds handshake_timeout{20000};  // from construction to on_open
 };

@@ -25,7 +25,7 @@ constexpr const char* kCiphers =
 }  // namespace
 
 void set_client_options(ssh_session_struct* session, int fd,
-                        const std::string& user) {
+                        const std::string& user, uint64_t rekey_bytes) {
   const bool process_config = false;
   const socket_t socket = fd;
   const std::pair<enum ssh_options_e, const void*> values[] = {
@@ -48,6 +48,9 @@ void set_client_options(ssh_session_struct* session, int fd,
     if (ssh_options_set(session, option, value) != SSH_OK) {
       log::debug("ssh: option {} not taken", static_cast<int>(option));
     }
+  }
+  if (rekey_bytes > 0) {
+    ssh_options_set(session, SSH_OPTIONS_REKEY_DATA, &rekey_bytes);
   }
 }
 

@@ -4,6 +4,7 @@
 // look at the first bytes of the other side, which libssh would not tell apart.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "base/result.h"
@@ -13,9 +14,10 @@ struct ssh_session_struct;
 namespace muster {
 
 // No name is resolved, no file read, nothing but strong algorithms offered.
-// `fd` is connected and stays the caller's: libssh never closes it.
+// `fd` is connected and stays the caller's: libssh never closes it. New keys
+// are agreed after `rekey_bytes` (0: when libssh thinks so).
 void set_client_options(ssh_session_struct* session, int fd,
-                        const std::string& user);
+                        const std::string& user, uint64_t rekey_bytes);
 
 // Looks without taking: true if an SSH banner has begun to arrive, false if it
 // is too early to say. Errors: ssh_foreign, ssh_closed.

@@ -31,6 +31,8 @@ constexpr Milliseconds kAcceptPause{200};  // out of descriptors or processes
 // a flood costs at most max_unauthenticated forks in this time.
 constexpr Milliseconds kSafeAge{250};
 constexpr Milliseconds kReadyPause{5};
+constexpr int kStartsAtOnce = 4;  // in each pause
+constexpr size_t kMaxLeaving = 8;
 
 // The forked child: keeps stderr, its socket and its link, nothing else.
 [[noreturn]] void run_child(UniqueFd socket, UniqueFd link, pid_t parent,
@@ -94,6 +96,7 @@ Server::Server(Loop& loop, Reaper& reaper, KeyStore& keys,
             }),
       ready_(options_.max_waiting),
       ready_timer_(loop),
+      pace_(kStartsAtOnce, kReadyPause),
       audit_(options_.audit) {
   watch_->on_readable([this] { accept_all(); });
 }
@@ -103,6 +106,7 @@ Server::~Server() {
     reaper_.forget(child.pid);
     ::kill(child.pid, SIGKILL);
   }
+  for (const pid_t pid : leaving_) reaper_.forget(pid);
 }
 
 int Server::port() const { return local_port(socket_.get()); }
@@ -173,16 +177,27 @@ bool Server::make_room() {
     read_link(victim->id);
     settled = !victim->authenticated && victim->keys_agreed == agreed;
   }
-  audit_.write_limited(record("gave-way", *victim), Clock::now());
-  ::kill(victim->pid, SIGKILL);
-  reaper_.forget(victim->pid);
-  door_.hold(std::move(victim->socket), victim->peer);
-  child_ended(victim->id);
+  turn_out(*victim);
   return true;
 }
 
+void Server::turn_out(Child& child) {
+  audit_.write_limited(record("gave-way", child), Clock::now());
+  const pid_t pid = child.pid;
+  ::kill(pid, SIGKILL);
+  reaper_.watch(pid, [this, pid](const ChildExit&) { leaving_.erase(pid); });
+  leaving_.insert(pid);
+  door_.hold(std::move(child.socket), child.peer);
+  child_ended(child.id);
+}
+
+bool Server::may_have_child() {
+  return leaving_.size() < kMaxLeaving && pace_.may_start(Clock::now()) &&
+         make_room();
+}
+
 void Server::serve(UniqueFd socket, std::string peer) {
-  if (ready_.empty() && make_room()) {
+  if (ready_.empty() && may_have_child()) {
     return start_child(std::move(socket), std::move(peer));
   }
   ready_.push(std::move(socket), std::move(peer), Clock::now());
@@ -191,7 +206,7 @@ void Server::serve(UniqueFd socket, std::string peer) {
 
 void Server::serve_waiting() {
   ready_.drop_before(Clock::now() - options_.door_timeout);
-  while (!ready_.empty() && make_room()) {
+  while (!ready_.empty() && may_have_child()) {
     auto next = ready_.pop();
     start_child(std::move(next->socket), std::move(next->peer));
   }
@@ -224,6 +239,7 @@ void Server::start_child(UniqueFd socket, std::string peer) {
   options.peer = peer;
   options.auth_timeout = options_.auth_timeout;
   options.fips = options_.fips;
+  pace_.count(Clock::now());
   const pid_t parent = ::getpid();
   const pid_t pid = ::fork();
   if (pid == 0) {

@@ -12,6 +12,7 @@
 #include <functional>
 #include <list>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "base/fd.h"
@@ -23,6 +24,7 @@
 #include "sshd-lite/keys.h"
 #include "sshd-lite/link.h"
 #include "sshd-lite/ready_queue.h"
+#include "sshd-lite/start_pace.h"
 
 namespace muster {
 
@@ -96,7 +98,9 @@ class Server {
   void accept_all();
   void start_child(UniqueFd socket, std::string peer);
   bool may_start(const std::string& peer);
+  bool may_have_child();
   bool make_room();
+  void turn_out(Child& child);
   std::list<Child>::iterator find_victim(bool keys_agreed);
   void serve(UniqueFd socket, std::string peer);
   void serve_waiting();
@@ -121,6 +125,8 @@ class Server {
   Door door_;
   ReadyQueue ready_;
   Timer ready_timer_;
+  StartPace pace_;
+  std::set<pid_t> leaving_;  // killed and not gone yet
   AuditLog audit_;
   std::list<Child> children_;  // oldest first
   ConnectionId next_id_ = 1;

@@ -175,6 +175,7 @@ int connect_alone(const SshArguments& arguments) {
   options.expected_host_key =
       arguments.pin_host_key ? &keys->private_key : nullptr;
   options.command = arguments.command;
+  options.rekey_bytes = arguments.rekey_bytes;
   Loop loop;
   Terminal terminal(loop, arguments.no_stdin);
   return terminal.run(std::move(*socket), std::move(options));

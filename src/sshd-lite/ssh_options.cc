@@ -38,6 +38,24 @@ Status take_number(const std::string& text, int most, const std::string& where,
   return {};
 }
 
+// "1M", "512K", "100000"; 0 for what names no amount ("default", "none 1h").
+uint64_t rekey_limit(std::string_view text) {
+  text = text.substr(0, text.find_first_of(" \t"));
+  int shift = 0;
+  if (!text.empty()) {
+    const size_t unit =
+        std::string_view("KMG").find(static_cast<char>(text.back() & ~0x20));
+    if (unit != std::string_view::npos) {
+      shift = 10 * (static_cast<int>(unit) + 1);
+      text.remove_suffix(1);
+    }
+  }
+  const auto number = parse_integer(text);
+  constexpr int64_t kMost = 1 << 20;
+  if (!number || *number < 1 || (shift > 0 && *number > kMost)) return 0;
+  return static_cast<uint64_t>(*number) << shift;
+}
+
 // "Name=value", "Name value".
 Status take_setting(std::string_view text, SshArguments& out) {
   text = trim(text);
@@ -57,6 +75,8 @@ Status take_setting(std::string_view text, SshArguments& out) {
     if (given == "none" || given == "0") return {};
     return take_number(given, kMaxConnectSeconds, "-o ConnectTimeout",
                        out.connect_seconds);
+  } else if (name == "rekeylimit") {
+    out.rekey_bytes = rekey_limit(given);
   } else if (name == "musterpinhostkey") {
     out.pin_host_key = given != "no";
   } else if (name == "loglevel") {

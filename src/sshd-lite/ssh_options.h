@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Understands the command line that mpirun, Hydra, prterun, pdsh, DeepSpeed and
 // horovodrun give to `ssh`. Honours -l -p -i -n -q -v, -o User, Port,
-// IdentityFile, ConnectTimeout, MusterPinHostKey, and the Port of the -F file;
+// IdentityFile, ConnectTimeout, RekeyLimit (bytes), MusterPinHostKey, and the
+// Port of the -F file;
 // what else ssh knows is taken and dropped.
 // Refuses: forwarding, tunnels, -N, -f, no command. Pure.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -21,7 +23,8 @@ struct SshArguments {
   std::vector<std::string> identity_files;
   int port = 0;  // 0: not given
   int connect_seconds = 10;
-  bool no_stdin = false;  // -n
+  uint64_t rekey_bytes = 0;  // 0: the library's own limit
+  bool no_stdin = false;     // -n
   bool quiet = false;
   bool verbose = false;
   bool version = false;  // -V

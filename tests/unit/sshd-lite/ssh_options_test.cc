@@ -58,6 +58,25 @@ TEST_CASE("habits do not loosen the pin, a word of its own does") {
       parse_ssh_arguments(words("-o MusterPinHostKey=no h c"))->pin_host_key);
 }
 
+TEST_CASE("an amount after which new keys are agreed") {
+  const auto [value, bytes] =
+      GENERATE(table<std::string, uint64_t>({{"1M", 1 << 20},
+                                             {"512k", 512 << 10},
+                                             {"2G 1h", uint64_t{2} << 30},
+                                             {"100000", 100000},
+                                             {"default", 0},
+                                             {"default 30", 0},
+                                             {"none", 0},
+                                             {"99999999999999G", 0},
+                                             {"-1", 0},
+                                             {"", 0}}));
+  INFO(value);
+  const auto parsed =
+      parse_ssh_arguments({"-o", "RekeyLimit=" + value, "h", "c"});
+  REQUIRE(parsed);
+  CHECK(parsed->rekey_bytes == bytes);
+}
+
 TEST_CASE("what this client has not is refused") {
   const std::string line = GENERATE(
       "", "h", "-x", "-p 0 h c", "-p x h c", "-p", "-N h c", "-f h c",

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Floods from peers that never log in, while the job's launcher logs in again
+and again: every login works, and the worker stays small.
+
+    test_flood.py [--muster PATH] [--long] [--only KIND]
+
+Ordinary: 500 connections for 4 s and 20 logins, of each kind. --long: 2,000
+connections that are opened again as they are lost, for 2 minutes, 100 logins of
+which the 99th percentile has 1 s; run it on a machine that does nothing else.
+From the launcher's own address a flood cannot be told from the launcher: there
+the client may try three times, as the launcher does by itself.
+"""
+import pathlib
+import resource
+import statistics
+import subprocess
+import sys
+import threading
+import time
+
+import bed
+
+HERE = pathlib.Path(__file__).parent
+KINDS = (("silent", "127.0.0.1"), ("version", "127.0.0.9"),
+         ("kex", "127.0.0.9"), ("version", "127.0.0.1"), ("kex", "127.0.0.1"))
+# The server has 64 places, and at most 8 that were killed and have not
+# quite gone. One more is the login under way.
+MOST_CHILDREN = 64 + 8 + 1
+
+
+class Watch(threading.Thread):
+    """Looks at a worker all the time and keeps the highest of what it saw."""
+
+    def __init__(self, worker):
+        super().__init__(daemon=True)
+        self.worker = worker
+        self.over = threading.Event()
+        self.children = self.memory = self.each = self.descriptors = 0
+
+    def run(self):
+        looks = 0
+        while not self.over.wait(0.02):
+            children = self.worker.children()
+            alive = [pid for pid in children if not ended(pid)]
+            self.children = max(self.children, len(alive))
+            looks += 1
+            if looks % 25 == 1:
+                self.look_inside(alive)
+
+    def look_inside(self, alive):
+        self.memory = max(self.memory, self.worker.memory_kib())
+        self.descriptors = max(self.descriptors, self.worker.descriptors())
+        for pid in alive[:4]:
+            self.each = max(self.each, self.worker.memory_kib(pid))
+
+    def end(self):
+        self.over.set()
+        self.join()
+
+
+def ended(pid):
+    try:
+        stat = pathlib.Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return True
+    return stat.rsplit(")", 1)[1].split()[0] in "ZX"
+
+
+class Flood:
+    def __init__(self, port, count, kind, source):
+        self.process = subprocess.Popen(
+            [sys.executable, "-B", str(HERE / "flood.py"), str(port),
+             str(count), kind, source], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, text=True, preexec_fn=bed.die_with_parent)
+
+    def end(self):
+        return int(self.process.communicate("", timeout=60)[0])
+
+
+def log_in(args, worker, tries):
+    """How many tries it took; 0: none of them worked."""
+    for i in range(tries):
+        done = bed.our_ssh(args.muster, worker, "muster-agent version",
+                           timeout=60)
+        if done.returncode == 0:
+            return i + 1, b""
+    return 0, done.stderr
+
+
+def log_in_times(args, worker, count, seconds, tries):
+    times, failed, again = [], [], 0
+    begin = time.monotonic()
+    for i in range(count):
+        start = time.monotonic()
+        tried, error = log_in(args, worker, tries)
+        times.append(time.monotonic() - start)
+        again += max(0, tried - 1)
+        if not tried:
+            failed.append(error.decode()[-200:])
+        time.sleep(max(0, begin + seconds * (i + 1) / count - time.monotonic()))
+    return sorted(times), failed, again
+
+
+def flood(tally, args, keys, kind, source):
+    count, seconds, logins = (2000, 120, 100) if args.long else (500, 4, 20)
+    same = source == "127.0.0.1"
+    name = (f"{count} {kind} connections from "
+            + ("the launcher's address" if same else "another address"))
+    with bed.Worker(args.muster, keys) as worker:
+        peers = Flood(worker.port, count, kind, source)
+        watch = Watch(worker)
+        watch.start()
+        time.sleep(1.5)
+        times, failed, again = log_in_times(args, worker, logins, seconds,
+                                            3 if same else 1)
+        watch.end()
+        opened = peers.end()
+        audit = worker.audit()
+    p99 = times[min(len(times) - 1, int(len(times) * 0.99))]
+    figures = (f"median {statistics.median(times) * 1000:.0f} ms, "
+               f"p99 {p99 * 1000:.0f} ms, {again} tried again")
+    tally.check(not failed, f"{name} ({opened} opened): {logins} of {logins} "
+                f"logins, {figures}", failed[:2])
+    if args.long and not same:
+        tally.check(p99 <= 1, f"{name}: p99 within 1 s", figures)
+    tally.check(watch.children <= MOST_CHILDREN,
+                f"{name}: {watch.children} children at most")
+    tally.check(watch.memory < 32 * 1024 and watch.each < 4 * 1024
+                and watch.descriptors < 2 * count + 200,
+                f"{name}: {watch.memory} KiB, {watch.each} KiB a child, "
+                f"{watch.descriptors} descriptors")
+    # A burst of 20, one a second, and what each login leaves.
+    most = 60 + 3 * (seconds + sum(times)) + 5 * (logins + again)
+    tally.check(len(audit) < most, f"{name}: {len(audit)} audit records")
+    if kind != "silent":
+        gone = [r for r in audit if r["audit"] == "gave-way"]
+        left_out = sum(r.get("left_out", 0) for r in audit)
+        tally.check(gone or left_out, f"{name}: some had to give way")
+
+
+def main():
+    args = bed.arguments(__doc__, only={})
+    tally = bed.Tally()
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    with bed.Scratch() as scratch:
+        keys = bed.make_keys(args.muster, scratch / "keys", "ecdsa-p521")
+        for kind, source in KINDS:
+            if args.only in (None, kind):
+                flood(tally, args, keys, kind, source)
+    tally.finish()
+
+
+main()
