@@ -26,9 +26,7 @@ Error no_answer(const std::string& host, const std::string& step) {
 
 Fleet::Fleet(Loop& loop, wire::Hello hello, std::vector<FleetNode> nodes,
              FleetEvents events)
-    : events_(std::move(events)),
-      deadline_(loop),
-      progress_(loop) {
+    : events_(std::move(events)), deadline_(loop), progress_(loop) {
   const std::string common_job = hello.job;
   for (size_t i = 0; i < nodes.size(); ++i) {
     const auto node = static_cast<uint16_t>(i);
@@ -123,6 +121,7 @@ void Fleet::greeted(uint16_t node, const wire::HelloReply& reply) {
               "DNS still has an old address; it is asked again"});
     if (stale == node) return;
   }
+  if (connecting_ && events_.on_node_ready) events_.on_node_ready(node);
   became_ready();
 }
 
@@ -136,8 +135,8 @@ void Fleet::became_ready() {
 }
 
 void Fleet::report_progress() {
-  const auto waited = std::chrono::duration_cast<Milliseconds>(Clock::now() -
-                                                               started_);
+  const auto waited =
+      std::chrono::duration_cast<Milliseconds>(Clock::now() - started_);
   const auto missing = laggards();
   log::info("waiting for {} of {} workers since {}: {}", missing.size(),
             dialers_.size(), human_duration_ms(waited.count()),

@@ -97,9 +97,14 @@ void Launch::on_frame(uint16_t node, wire::Frame frame) {
                        sample->oom_kills});
     return;
   }
-  if (survey_->running() && (frame.type == wire::FrameType::kFacts ||
-                             frame.type == wire::FrameType::kProbeReply)) {
-    survey_->answer(node, std::move(frame.payload));
+  if (frame.type == wire::FrameType::kFacts ||
+      frame.type == wire::FrameType::kProbeReply) {
+    // Late answers to an earlier question are nobody's.
+    if (frame.id == question_) {
+      survey_->answer(node, std::move(frame.payload));
+    } else if (question_ == 0) {
+      early_facts_[node] = std::move(frame.payload);
+    }
     return;
   }
   if (run_) run_->frame(node, frame);

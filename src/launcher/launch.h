@@ -83,7 +83,13 @@ class Launch {
   std::unique_ptr<Resolver> resolver_;
   std::vector<uint16_t> node_of_host_;
   std::unique_ptr<Fleet> fleet_;
+  // Frame ids of what agents are asked; question_ is the one under way.
+  static constexpr uint32_t kFactsQuestion = 1;
+  static constexpr uint32_t kListenQuestion = 2;
+  static constexpr uint32_t kReachQuestion = 3;
   std::unique_ptr<Survey> survey_;
+  uint32_t question_ = 0;
+  Survey::Answers early_facts_;  // of agents that were ready before others
   std::vector<NodeFacts> facts_;
   std::vector<ReachTest> reach_tests_;
   Agreement agreement_;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Phases "inspect", "agree" and "prove": from connected agents to a plan whose
 // reachability was seen, or one error.
+#include <utility>
+
 #include "base/fd.h"
 #include "base/json_text.h"
 #include "base/log.h"
@@ -23,13 +25,13 @@ void Launch::inspect() {
   log::info("{} of {} workers ready after {}", discovery_.hosts.size(),
             discovery_.hosts.size(),
             human_duration_ms((ready_ns_ - started_ns_) / 1'000'000));
+  question_ = kFactsQuestion;
   survey_->start(
-      kFactsDeadline,
-      [this](uint16_t node) {
-        fleet_->send(node, wire::FrameType::kFactsRequest, 0,
-                     discovery_.mpirun);
-      },
+      kFactsDeadline, [](uint16_t) { /* was asked when it became ready */ },
       [this](const Survey::Answers& answers) { agree_on_plan(answers); });
+  for (auto& [node, facts] : std::exchange(early_facts_, {})) {
+    survey_->answer(node, std::move(facts));
+  }
 }
 
 void Launch::agree_on_plan(const Survey::Answers& answers) {
@@ -96,12 +98,14 @@ void Launch::prove() {
     spawn();
     return;
   }
+  question_ = kListenQuestion;
   survey_->start(
       kListenDeadline,
       [this](uint16_t node) {
         wire::ProbeRequest request;
         request.listen = true;
-        fleet_->send(node, wire::FrameType::kProbe, 0, wire::to_json(request));
+        fleet_->send(node, wire::FrameType::kProbe, kListenQuestion,
+                     wire::to_json(request));
       },
       [this](const Survey::Answers& answers) { prove_reach(answers); });
 }
@@ -113,6 +117,7 @@ void Launch::prove_reach(const Survey::Answers& ports) {
     if (reply && reply->listen_port > 0) listening[node] = reply->listen_port;
   }
   reach_tests_ = plan_reach_tests(*fleet_, listening);
+  question_ = kReachQuestion;
   survey_->start(
       kProbeDeadline,
       [this](uint16_t node) {
@@ -122,7 +127,8 @@ void Launch::prove_reach(const Survey::Answers& ports) {
             request.targets.push_back({test.address, test.port});
           }
         }
-        fleet_->send(node, wire::FrameType::kProbe, 0, wire::to_json(request));
+        fleet_->send(node, wire::FrameType::kProbe, kReachQuestion,
+                     wire::to_json(request));
       },
       [this](const Survey::Answers& answers) {
         const auto findings = read_reach(*fleet_, reach_tests_, answers);

@@ -95,6 +95,12 @@ void Launch::connect() {
   hello.silence_ms = static_cast<int>(options_.timeouts.silence_ms);
   hello.grace_ms = static_cast<int>(options_.timeouts.grace_ms);
   FleetEvents events;
+  // Its facts are gathered while others are still waited for.
+  events.on_node_ready = [this](uint16_t node) {
+    early_facts_.erase(node);
+    fleet_->send(node, wire::FrameType::kFactsRequest, kFactsQuestion,
+                 discovery_.mpirun);
+  };
   events.on_ready = [this] {
     ready_ns_ = realtime_ns();
     inspect();
