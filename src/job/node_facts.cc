@@ -23,10 +23,26 @@ void visit(Visitor& visitor, Is<NetInterface> auto& interface) {
 }
 
 template <class Visitor>
+void visit(Visitor& visitor, Is<CpuCore> auto& core) {
+  visitor.required("cpus", core.cpus);
+  visitor.field("numa", core.numa);
+  visitor.field("package", core.package);
+}
+
+template <class Visitor>
+void visit(Visitor& visitor, Is<GpuPlace> auto& place) {
+  visitor.required("id", place.id);
+  visitor.field("pci", place.pci);
+  visitor.field("numa", place.numa);
+}
+
+template <class Visitor>
 void visit(Visitor& visitor, Is<GpuFacts> auto& gpu) {
+  const auto nested = [](auto& inner, auto& value) { visit(inner, value); };
   visitor.field("vendor", gpu.vendor);
   visitor.field("count", gpu.count);
   visitor.field("devices", gpu.devices);
+  visitor.objects("places", gpu.places, nested);
 }
 
 template <class Visitor>
@@ -44,6 +60,7 @@ void visit(Visitor& visitor, Is<NodeFacts> auto& facts) {
   visitor.field("gid", facts.gid);
   visitor.field("has_passwd_entry", facts.has_passwd_entry);
   visitor.field("cpus_allowed", facts.cpus_allowed);
+  visitor.objects("cores", facts.cores, nested);
   visitor.field("cpu_quota", facts.cpu_quota);
   visitor.field("memory_limit", facts.memory_limit);
   visitor.field("memory_usage", facts.memory_usage);
@@ -56,6 +73,7 @@ void visit(Visitor& visitor, Is<NodeFacts> auto& facts) {
   visitor.field("writable", facts.writable);
   visitor.object("gpu", facts.gpu, nested);
   visitor.object("mpi", facts.mpi, nested);
+  visitor.field("serves_pmix", facts.serves_pmix);
   visitor.field("nccl_version", facts.nccl_version);
   visitor.field("cuda_runtime", facts.cuda_runtime);
   visitor.field("cuda_driver", facts.cuda_driver);

@@ -20,10 +20,24 @@ struct NetInterface {
   int mtu = -1;
 };
 
+// One physical core, with those of its hardware threads that the pod may use.
+struct CpuCore {
+  std::vector<int> cpus;  // ascending
+  int numa = -1;
+  int package = -1;
+};
+
+struct GpuPlace {
+  std::string id;  // UUID, or index where there is none
+  std::string pci;  // empty: unknown
+  int numa = -1;
+};
+
 struct GpuFacts {
   std::string vendor;  // "nvidia", "amd", "intel"; empty: none seen
   int count = 0;       // device nodes visible in the pod
   std::vector<std::string> devices;  // "/dev/nvidia0", "MIG-…"
+  std::vector<GpuPlace> places;      // in the order of their ordinals
 };
 
 struct MpiFacts {
@@ -38,6 +52,7 @@ struct NodeFacts {
   int gid = -1;
   bool has_passwd_entry = false;
   int cpus_allowed = -1;      // size of the affinity mask
+  std::vector<CpuCore> cores;
   double cpu_quota = -1;      // CFS quota in CPUs; -1: none
   int64_t memory_limit = -1;  // bytes; -1: none
   int64_t memory_usage = -1;
@@ -50,6 +65,7 @@ struct NodeFacts {
   std::vector<std::string> writable;  // of $TMPDIR /tmp /dev/shm, in order
   GpuFacts gpu;
   MpiFacts mpi;
+  bool serves_pmix = false;  // this muster was built with a PMIx host
   std::string nccl_version;
   std::string cuda_runtime;  // "12.4", from libcudart in the image
   std::string cuda_driver;   // "550.54", from /proc/driver/nvidia/version

@@ -4,7 +4,9 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "job/native_line.h"
 #include "job/rank_env.h"
+#include "launcher/bootstrap_choice.h"
 
 namespace muster {
 
@@ -113,8 +115,11 @@ Result<JobSpec> job_spec(const AgreementInput& in) {
     } else if (line.by_node || line.map_by.starts_with("node")) {
       map_by = "node";
     }
+    const Environment parameters = native_line(line).env;
     for (const MpirunApp& app : line.apps) {
-      auto env = line.env;
+      std::vector<EnvRequest> env;
+      for (const auto& [name, value] : parameters) env.push_back({name, value});
+      env.insert(env.end(), line.env.begin(), line.env.end());
       env.insert(env.end(), app.env.begin(), app.env.end());
       spec.apps.push_back({app.argv, app.np,
                            with_values(env, in.discovery->env),
@@ -192,23 +197,54 @@ Status choose_fabric(const AgreementInput& in, Agreement& out) {
   return {};
 }
 
-void choose_bootstrap(const AgreementInput& in, Agreement& out) {
-  const LaunchOptions& options = *in.options;
-  const bool has_mpirun = !in.discovery->mpirun.empty();
-  if (options.bootstrap != Bootstrap::kAuto) {
-    out.bootstrap = options.bootstrap;
-    out.bootstrap_reason = "--bootstrap says so";
-  } else if (in.discovery->line) {
-    out.bootstrap = Bootstrap::kMpirun;
-    out.bootstrap_reason = "a " + in.discovery->line->words[0] +
-                           " line was given";
-  } else if (has_mpirun && !in.nodes[0].facts.mpi.family.empty()) {
-    out.bootstrap = Bootstrap::kMpirun;
-    out.bootstrap_reason = "the image has " + in.discovery->mpirun;
-  } else {
-    out.bootstrap = Bootstrap::kPmix;
-    out.bootstrap_reason = "the launcher's image has no mpirun";
+void choose_backend(const AgreementInput& in, const BindRequest& bind,
+                    Agreement& out) {
+  BootstrapInput input;
+  input.asked = in.options->bootstrap;
+  input.line = in.discovery->line ? &*in.discovery->line : nullptr;
+  input.mpirun = in.discovery->mpirun;
+  input.mpi = in.nodes[0].facts.mpi;
+  input.has_pmix = in.nodes[0].facts.serves_pmix;
+  input.bind = bind;
+  BootstrapChoice choice = choose_bootstrap(input);
+  if (in.options->once) {
+    choice = {Bootstrap::kMpirun, "--once: the command starts ranks by itself"};
   }
+  out.bootstrap = choice.bootstrap;
+  out.bootstrap_reason = std::move(choice.reason);
+}
+
+// What the command line asks for; a line that starts natively may ask, too.
+Result<BindRequest> bind_request(const AgreementInput& in) {
+  std::string bind_to = in.options->bind_to;
+  if (bind_to.empty() && in.discovery->line) {
+    bind_to = native_line(*in.discovery->line).bind_to;
+  }
+  return parse_bind_request(bind_to, in.options->gpu_bind);
+}
+
+void bind_ranks(const AgreementInput& in, const BindRequest& request,
+                Agreement& out) {
+  std::vector<const NodeFacts*> facts;
+  std::vector<Environment> seen;
+  for (const uint16_t node : in.node_of_host) {
+    facts.push_back(&in.nodes[node].facts);
+    seen.push_back(visible(out.env[node], in));
+  }
+  out.binding = bind_job(request, out.plan, facts, seen);
+  for (const NodeBinding& node : out.binding.bound) {
+    take_findings(out, node.findings);
+  }
+}
+
+// Has a pod less CPU time than its CPUs could give?
+bool quota_limits(const AgreementInput& in) {
+  return std::any_of(in.node_of_host.begin(), in.node_of_host.end(),
+                     [&in](uint16_t node) {
+                       const NodeFacts& facts = in.nodes[node].facts;
+                       return facts.cpu_quota > 0 &&
+                              facts.cpu_quota < facts.cpus_allowed;
+                     });
 }
 
 // The line that a user would have written, for a program given by itself.
@@ -227,6 +263,13 @@ Result<MpirunLine> make_line(const AgreementInput& in, const JobSpec& spec,
   } else if (spec.map_by == MapBy::kNode) {
     words.insert(words.end(), {open_mpi ? "--map-by" : "-ppn",
                                open_mpi ? "node" : "1"});
+  }
+  // mpirun knows two of our three ways; and unless told, it binds by itself,
+  // which a CPU quota turns into waiting.
+  std::string bind_to = in.options->bind_to;
+  if (bind_to.empty() && quota_limits(in)) bind_to = "none";
+  if (!bind_to.empty()) {
+    words.insert(words.end(), {open_mpi ? "--bind-to" : "-bind-to", bind_to});
   }
   const std::string& cwd = spec.apps[0].cwd;
   if (!cwd.empty()) words.insert(words.end(), {"-wdir", cwd});
@@ -321,10 +364,10 @@ Result<Agreement> agree(const AgreementInput& input) {
   if (auto chosen = choose_fabric(input, out); !chosen) {
     return fail(chosen.error());
   }
-  choose_bootstrap(input, out);
+  const auto bind = bind_request(input);
+  if (!bind) return fail(bind.error());
+  choose_backend(input, *bind, out);
   if (input.options->once) {
-    out.bootstrap = Bootstrap::kMpirun;
-    out.bootstrap_reason = "--once: the command starts ranks by itself";
     spec->np.reset();
     spec->apps[0].np.reset();
   }
@@ -336,6 +379,7 @@ Result<Agreement> agree(const AgreementInput& input) {
   if (!input.options->once) {
     out.expected_ranks = static_cast<int>(out.plan.ranks.size());
   }
+  if (out.bootstrap == Bootstrap::kPmix) bind_ranks(input, *bind, out);
   if (out.bootstrap == Bootstrap::kMpirun) {
     // Only Open MPI starts one rank per slot where no number is given.
     if (input.discovery->line && !input.discovery->line->np &&

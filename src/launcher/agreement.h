@@ -20,6 +20,7 @@
 #include "launcher/job_fabric.h"
 #include "launcher/mpi_settings.h"
 #include "launcher/options.h"
+#include "launcher/rank_binding.h"
 
 namespace muster {
 
@@ -47,6 +48,7 @@ struct Agreement {
   Bootstrap bootstrap = Bootstrap::kPmix;
   std::string bootstrap_reason;
   Plan plan;               // node indices are indices of hosts
+  JobBinding binding;      // of a native start; empty otherwise
   int expected_ranks = -1;  // -1: only the program knows (a script)
   // By PlannedRank::app; what a line gives to each program, with values.
   std::vector<AppSpec> apps;

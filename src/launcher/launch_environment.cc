@@ -43,8 +43,7 @@ void apply(Environment& env, const std::vector<EnvRequest>& requests,
 void keep_apart(Environment& env, const std::string& directory) {
   set_env(env, "TMPDIR", directory);
   for (const auto& [name, value] :
-       {std::pair{"OMPI_MCA_btl", "self,tcp"},
-        std::pair{"OMPI_MCA_pml", "ob1"},
+       {std::pair{"OMPI_MCA_btl", "self,tcp"}, std::pair{"OMPI_MCA_pml", "ob1"},
         std::pair{"OMPI_MCA_btl_tcp_if_include", "lo"}}) {
     if (find_env(env, name) == nullptr) set_env(env, name, value);
   }
@@ -85,6 +84,13 @@ std::vector<NativeRank> native_ranks(const Agreement& agreement,
     position.master_port = kMasterPort;
     for (auto& [name, value] : rank_environment(position, rank.env)) {
       set_env(rank.env, name, std::move(value));
+    }
+    if (!agreement.binding.bound.empty()) {
+      rank.cpus = agreement.binding.of(planned).cpus;
+      for (auto& [name, value] :
+           binding_variables(agreement.binding, planned)) {
+        set_env(rank.env, name, std::move(value));
+      }
     }
     out.push_back(std::move(rank));
   }

@@ -52,6 +52,11 @@ void Launch::spawn() {
                 : std::to_string(agreement_.expected_ranks) + " ranks",
             mpirun ? " through mpirun" : "", mpirun ? "mpirun" : "native",
             agreement_.bootstrap_reason);
+  if (options_.display_map) {
+    for (const auto& line : map_lines(agreement_.plan, agreement_.binding)) {
+      log::info("{}", line);
+    }
+  }
   run_->start(
       [this, mpirun](BackendEvents events) {
         return mpirun ? make_mpirun(std::move(events))

@@ -44,6 +44,16 @@ void add_placement(CLI::App& app, LaunchOptions& o, RawOptions& raw) {
       ->check(CLI::Range(1, kMaxSlots))
       ->envname("MUSTER_SLOTS_PER_NODE");
   app.add_option("--map-by", o.map_by, "slot, node or ppr:N:node");
+  app.add_option("--bind-to", o.bind_to,
+                 "CPUs of a rank: none (default), core, core:N, numa, gpu "
+                 "(near its GPU)")
+      ->envname("MUSTER_BIND_TO");
+  app.add_option("--gpu-bind", o.gpu_bind,
+                 "GPUs that a rank sees: none (default: all), single, closest")
+      ->check(CLI::IsMember({"none", "single", "closest"}))
+      ->envname("MUSTER_GPU_BIND");
+  app.add_flag("--display-map", o.display_map,
+               "print where each rank goes, before it starts");
   app.add_flag("--oversubscribe", o.oversubscribe,
                "more ranks than slots are fine");
   app.add_option("-x,--env", raw.env, "NAME or NAME=VALUE for every rank")

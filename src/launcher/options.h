@@ -31,6 +31,9 @@ struct LaunchOptions {
   std::string hosts;  // -H a:2,b
   int slots_per_node = 0;
   std::string map_by;
+  std::string bind_to;   // "", "none", "core", "core:4", "numa", "gpu"
+  std::string gpu_bind;  // "", "none", "single", "closest"
+  bool display_map = false;
   bool oversubscribe = false;
   std::vector<EnvRequest> env;
   std::string cwd;

@@ -77,6 +77,11 @@ std::string plan_text(const Agreement& agreement, const Discovery& discovery,
          (node.slots == 1 ? " slot: " : " slots: ") +
          agreement.slots[i].reason + ")");
   }
+  if (!agreement.binding.bound.empty()) {
+    for (const auto& mapped : map_lines(agreement.plan, agreement.binding)) {
+      line("map        " + mapped);
+    }
+  }
   if (!agreement.words.empty()) {
     std::vector<std::string> quoted;
     for (const auto& word : agreement.words) {

@@ -67,6 +67,14 @@ Result<World> World::from(const wire::JobMap& map) {
   if (map.node < 0 || map.node >= static_cast<int>(map.nodes.size())) {
     return bad_map("node " + std::to_string(map.node) + " is not in it");
   }
+  int64_t in_apps = 0;
+  for (const int count : map.app_sizes) {
+    if (count < 0) return bad_map("a program has fewer than 0 ranks");
+    in_apps += count;
+  }
+  if (!map.app_sizes.empty() && in_apps != map.size) {
+    return bad_map("its programs have " + std::to_string(in_apps) + " ranks");
+  }
   out.node_of_.assign(static_cast<size_t>(map.size), -1);
   out.local_rank_.assign(static_cast<size_t>(map.size), -1);
   for (const wire::JobMapNode& node : map.nodes) {

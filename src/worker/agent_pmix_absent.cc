@@ -10,6 +10,8 @@ AgentPmixHost::AgentPmixHost(std::unique_ptr<Impl> impl)
     : impl_(std::move(impl)) {}
 AgentPmixHost::~AgentPmixHost() = default;
 
+bool AgentPmixHost::is_built_in() { return false; }
+
 Result<std::unique_ptr<AgentPmixHost>> AgentPmixHost::start(
     Loop&, const World&, ModexClient&, PmiEvents, const std::string&) {
   return fail(Error{"no_pmix",

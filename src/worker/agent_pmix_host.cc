@@ -187,6 +187,8 @@ AgentPmixHost::~AgentPmixHost() {
   PmixBridge::set_current(nullptr);
 }
 
+bool AgentPmixHost::is_built_in() { return true; }
+
 Result<std::unique_ptr<AgentPmixHost>> AgentPmixHost::start(
     Loop& loop, const World& world, ModexClient& modex, PmiEvents events,
     const std::string& run_dir) {

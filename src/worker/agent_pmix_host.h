@@ -20,6 +20,7 @@ namespace muster {
 
 class AgentPmixHost {
  public:
+  static bool is_built_in();  // false without the meson option `pmix`
   // Blocks for as long as libpmix needs to start (5 to 20 ms). `run_dir`:
   // private directory of this launch. All references outlive the host.
   static Result<std::unique_ptr<AgentPmixHost>> start(

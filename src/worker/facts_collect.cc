@@ -4,7 +4,6 @@
 #include "fabric/collect.h"
 
 #include <pwd.h>
-#include <sched.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -13,7 +12,9 @@
 
 #include "base/runtime_dir.h"
 #include "base/spawn.h"
+#include "worker/agent_pmix_host.h"
 #include "worker/facts_cgroup.h"
+#include "worker/facts_cpu.h"
 #include "worker/facts_gpu.h"
 #include "worker/facts_libraries.h"
 #include "worker/facts_mpi.h"
@@ -22,19 +23,6 @@
 namespace muster {
 
 namespace {
-
-int allowed_cpus() {
-  // A fixed cpu_set_t fails with EINVAL on machines with more CPUs than it.
-  for (int cpus = 1024; cpus <= 1 << 18; cpus *= 4) {
-    cpu_set_t* set = CPU_ALLOC(cpus);
-    const size_t size = CPU_ALLOC_SIZE(cpus);
-    const bool known = ::sched_getaffinity(0, size, set) == 0;
-    const int count = known ? CPU_COUNT_S(size, set) : -1;
-    CPU_FREE(set);
-    if (known) return count;
-  }
-  return -1;
-}
 
 int64_t limit_value(rlim_t value) {
   return value == RLIM_INFINITY ? -1 : static_cast<int64_t>(value);
@@ -89,7 +77,9 @@ NodeFacts collect_quick_facts(const std::string& root) {
   if (::gethostname(name, sizeof name - 1) == 0) facts.hostname = name;
   facts.uid = static_cast<int>(::geteuid());
   facts.gid = static_cast<int>(::getegid());
-  facts.cpus_allowed = allowed_cpus();
+  const std::vector<int> cpus = allowed_cpus();
+  facts.cpus_allowed = cpus.empty() ? -1 : static_cast<int>(cpus.size());
+  facts.cores = read_cores(root, cpus);
   const CgroupPlace place = find_cgroup(root);
   const CgroupMemory memory = read_cgroup_memory(place);
   facts.cgroup_version = place.version;
@@ -118,6 +108,7 @@ NodeFacts collect_all_facts(const std::string& root,
   facts.cuda_runtime = cuda_runtime_version(directories);
   facts.mpi = ask_mpi(environment_value(facts, "PATH"), mpirun);
   facts.fabric = collect_fabric_json(root);
+  facts.serves_pmix = AgentPmixHost::is_built_in();
   return facts;
 }
 

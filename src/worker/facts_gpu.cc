@@ -10,6 +10,7 @@
 
 #include "base/fd.h"
 #include "base/text.h"
+#include "worker/facts_gpu_place.h"
 
 namespace muster {
 
@@ -75,16 +76,26 @@ GpuFacts find_gpus(const std::string& root, const std::string& nvidia_visible) {
   }
   if (!nvidia.empty()) {
     auto slices = mig_slices(nvidia_visible);
-    return make("nvidia",
-                slices.empty() ? std::move(nvidia) : std::move(slices));
+    auto places = nvidia_places(root, slices, nvidia.size());
+    GpuFacts out =
+        make("nvidia", slices.empty() ? std::move(nvidia) : std::move(slices));
+    out.places = std::move(places);
+    return out;
   }
   // Without the compute interface an AMD render node is only a display.
   if (::access((root + "/dev/kfd").c_str(), F_OK) == 0) {
     if (auto amd = render_nodes(root, kAmd); !amd.empty()) {
-      return make("amd", std::move(amd));
+      auto places = render_places(root, amd);
+      GpuFacts out = make("amd", std::move(amd));
+      out.places = std::move(places);
+      return out;
     }
   }
-  return make("intel", render_nodes(root, kIntel));
+  auto intel = render_nodes(root, kIntel);
+  auto places = render_places(root, intel);
+  GpuFacts out = make("intel", std::move(intel));
+  out.places = std::move(places);
+  return out;
 }
 
 std::string nvidia_driver_version(const std::string& root) {

@@ -24,7 +24,12 @@ TEST_CASE("every field of NodeFacts survives") {
   facts.shm_total = 64 << 20;
   facts.shm_free = 1;
   facts.writable = {"/tmp", "\xff"};
-  facts.gpu = {"nvidia", 2, {"/dev/nvidia0", "MIG-x"}};
+  facts.cores = {{{0, 4}, 0, 0}, {{1, 5}, 1, 0}};
+  facts.gpu = {"nvidia",
+               2,
+               {"/dev/nvidia0", "MIG-x"},
+               {{"GPU-a", "0000:1a:00.0", 1}}};
+  facts.serves_pmix = true;
   facts.mpi = {"openmpi", "4.1.4", "/usr/bin/mpirun"};
   facts.nccl_version = "2.22.3";
   facts.cuda_runtime = "12.4";

@@ -127,24 +127,37 @@ TEST_CASE("the launcher's image counts too, although it runs no rank") {
 }
 
 TEST_CASE("who starts the ranks, and why") {
+  constexpr auto kAuto = Bootstrap::kAuto;
+  constexpr auto kPmix = Bootstrap::kPmix;
+  constexpr auto kMpirun = Bootstrap::kMpirun;
   struct Row {
     const char* family;
-    bool line;
+    const char* version;
+    Words line;
     Bootstrap asked;
     Bootstrap expected;
     const char* reason;
   };
+  const Words line = {"mpirun", "-np", "2", "./app"};
+  const Words ranks = {"mpirun", "-np", "2", "--rankfile", "r", "./app"};
   const Row rows[] = {
-      {"", false, Bootstrap::kAuto, Bootstrap::kPmix, "no mpirun"},
-      {"openmpi", false, Bootstrap::kPmix, Bootstrap::kPmix, "--bootstrap"},
-      {"openmpi", true, Bootstrap::kAuto, Bootstrap::kMpirun, "line"},
-      {"openmpi", false, Bootstrap::kMpirun, Bootstrap::kMpirun,
-       "--bootstrap"}};
+      {"", "", {}, kAuto, kPmix, "no mpirun"},
+      {"openmpi", "4.1.4", {}, kPmix, kPmix, "--bootstrap"},
+      {"openmpi", "4.1.4", {}, kMpirun, kMpirun, "--bootstrap"},
+      {"openmpi", "4.1.4", line, kAuto, kMpirun, "line"},
+      {"openmpi", "4.1.4", line, kPmix, kPmix, "--bootstrap"},
+      {"openmpi", "4.1.4", ranks, kPmix, kMpirun, "--rankfile r"},
+      {"openmpi", "4.1.4", {}, kAuto, kPmix, "openmpi 4.1.4"},
+      {"openmpi", "5.0.7", {}, kAuto, kPmix, "openmpi 5.0.7"},
+      {"openmpi", "4.0.3", {}, kAuto, kMpirun, "not been tried"},
+      {"mpich", "4.2.0", {}, kAuto, kPmix, "mpich 4.2.0"},
+      {"intel", "2021.9", {}, kAuto, kMpirun, "not been tried"}};
   for (const Row& row : rows) {
-    INFO(row.reason);
+    INFO(row.family << " " << row.version << ": " << row.reason);
     AgreementBed bed;
-    if (*row.family != '\0') bed.use_mpi(row.family, "4.1.4");
-    if (row.line) bed.use_line({"mpirun", "-np", "2", "./app"});
+    if (*row.family != '\0') bed.use_mpi(row.family, row.version);
+    if (!row.line.empty()) bed.use_line(row.line);
+    for (NodeSpec& node : bed.input.nodes) node.facts.serves_pmix = true;
     bed.options.bootstrap = row.asked;
     const auto out = bed.agree();
     REQUIRE(out);

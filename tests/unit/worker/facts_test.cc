@@ -11,6 +11,7 @@
 #include "base/runtime_dir.h"
 #include "base/self_path.h"
 #include "catch.h"
+#include "file_tree.h"
 #include "worker/agent_health.h"
 #include "worker/facts_cgroup.h"
 #include "worker/facts_collect.h"
@@ -22,27 +23,8 @@
 
 using namespace muster;
 using muster::test::AgentHarness;
+using muster::test::Tree;
 using wire::FrameType;
-
-namespace {
-
-// A root directory to be filled with files.
-class Tree {
- public:
-  Tree() : dir_(*RuntimeDir::create(test::unique_name("tree"))) {}
-  void write(const std::string& path, const std::string& text) {
-    const std::string full = dir_.path() + path;
-    std::filesystem::create_directories(
-        std::filesystem::path(full).parent_path());
-    std::ofstream(full) << text;
-  }
-  [[nodiscard]] const std::string& root() const { return dir_.path(); }
-
- private:
-  RuntimeDir dir_;
-};
-
-}  // namespace
 
 TEST_CASE("cgroup v2 in a namespace") {
   Tree tree;

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who starts the ranks: muster's agents or the image's own mpirun, and the
+// sentence that says why (docs/conformance.md has the table behind it).
+// Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "job/binding.h"
+#include "job/mpirun_line.h"
+#include "job/node_facts.h"
+#include "job/plan.h"
+
+namespace muster {
+
+struct BootstrapInput {
+  Bootstrap asked = Bootstrap::kAuto;
+  const MpirunLine* line = nullptr;  // null: a program by itself
+  std::string mpirun;                // path in the launcher's image, or empty
+  MpiFacts mpi;                      // of the launcher's image
+  bool has_pmix = false;             // the agents can serve PMIx
+  BindRequest bind;
+};
+
+struct BootstrapChoice {
+  Bootstrap bootstrap = Bootstrap::kPmix;
+  std::string reason;
+};
+
+BootstrapChoice choose_bootstrap(const BootstrapInput& input);
+
+// Is this MPI one of those whose test suites passed under a native start?
+bool is_proven_native(const MpiFacts& mpi, bool has_pmix);
+
+}  // namespace muster

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Faults in the middle of a natively started Open MPI job on 16 pods: the
+first cause is named, every rank is gone in time, nothing stays."""
+import os
+import signal
+import sys
+import time
+
+from faults import (BOUNDS, EVERY_FAULT, GRACE, SILENCE, Bed, ended, find,
+                    one_after_the_other)
+from harness import (Launch, apply, check, cluster, contains, equal, expect,
+                     launch, main, nothing_left, program)
+
+PODS = 16
+NATIVE = ["--bootstrap", "pmix", "-n", str(PODS)]
+
+
+def connection_child(pod):
+    """pid 1 forks one process per SSH connection, without exec."""
+    first = pod.pid
+    for pid, line in pod.processes().items():
+        with open(f"/proc/{pid}/stat", encoding="ascii") as stat:
+            parent = int(stat.read().rpartition(")")[2].split()[1])
+        if parent == first and "muster-agent" not in line:
+            return pid
+    raise AssertionError(f"no connection child: {pod.processes()}")
+
+
+def a_killed_connection(bed):
+    """The worker's child that holds the launcher's connection."""
+    run = bed.up()
+    os.kill(connection_child(bed.job.workers[2]), signal.SIGKILL)
+    ended(run, 1 + GRACE, 201, "pi-worker-2")
+
+
+def a_rank_that_skips_finalize(bed):
+    run = bed.start("leave", "9", what=[program("native")])
+    run.wait(90)
+    check(run.code != 0, "exit code 0", run.err)
+    contains(run.err, "without MPI_Finalize", "stderr")
+    contains(run.err, "rank 9", "stderr")
+
+
+def a_rank_missing_from_a_fence(bed):
+    run = bed.start("absent", "11", what=[program("native")])
+    run.wait(90)
+    check(run.code != 0, "exit code 0", run.err)
+    contains(run.err, "while other ranks wait for it", "stderr")
+    contains(run.err, "rank 11", "stderr")
+
+
+def a_rank_that_never_comes(bed):
+    run = Launch(bed.job, ["muster", "launch", *BOUNDS, *NATIVE,
+                           "--start-timeout", "6s", "--", program("native"),
+                           "hang", "13"])
+    run.wait(90)
+    check(run.code != 0, "exit code 0", run.err)
+    contains(run.err, "rank 13", "stderr")
+
+
+MORE = (a_killed_connection, a_rank_that_skips_finalize,
+        a_rank_missing_from_a_fence, a_rank_that_never_comes)
+
+
+def test_faults_at_16_pods():
+    with cluster("native-faults") as c:
+        one_after_the_other(Bed(apply(c, workers=PODS), [*NATIVE, "--"]),
+                            EVERY_FAULT + MORE)
+
+
+def received(run, name):
+    """{rank: time in s} of the signal `name`."""
+    return {rank: int(line.split()[1]) / 1e9
+            for rank, lines in run.lines().items() for line in lines
+            if line.startswith(name + " ")}
+
+
+def test_signals_reach_every_rank():
+    """USR1 and USR2 as they come, TERM before the KILL of a stop."""
+    with cluster("native-signals") as c:
+        job = apply(c, workers=PODS)
+        run = Launch(job, ["muster", "launch", *BOUNDS, *NATIVE, "--",
+                           program("signals")])
+        run.until("ready", 90, count=PODS)
+        muster = find(job.launcher, "muster launch")
+        for name in ("USR1", "USR2", "TERM"):
+            sent = time.time()
+            os.kill(muster, getattr(signal, "SIG" + name))
+            if name == "TERM":
+                run.wait(30)
+            else:
+                run.until(name + " ", 30, count=PODS)
+            late = {r: t - sent for r, t in received(run, name).items()}
+            equal(sorted(late), list(range(PODS)), f"ranks with {name}",
+                  run.out, run.err)
+            print(f"  {name}: first after {min(late.values()) * 1000:.1f} ms, "
+                  f"last after {max(late.values()) * 1000:.1f} ms")
+        nothing_left(job)
+
+
+def test_a_full_dev_shm():
+    """Two ranks per pod want to share memory, and there is none. Open MPI
+    goes on over TCP; MPICH cannot, and the verdict says what is full."""
+    with cluster("native-shm") as c:
+        job = apply(c, workers=4)
+        check(job.wait_ready(60), "workers are not ready")
+        for pod in job.workers:
+            pod.exec(["sh", "-c", "cat /dev/zero > /dev/shm/full; true"])
+        eight = [*BOUNDS, "--bootstrap", "pmix", "-n", "8", "--oversubscribe",
+                 "--"]
+        run = expect(launch(job, *eight, program("hello"), timeout=90), 0)
+        equal(run.out.count("sum of ranks 28"), 8, "sums", run.out)
+        run = launch(job, *eight, program("native", "mpicc.mpich"), timeout=90)
+        check(run.code != 0, "exit code 0", run.out, run.err)
+        contains(run.err, "/dev/shm", "stderr")
+        for pod in job.workers:
+            pod.exec(["rm", "/dev/shm/full"])
+        nothing_left(job)
+
+
+def test_ten_thousand_short_processes():
+    """625 on each pod, every tenth of them orphaned: what they leave is
+    reaped, and the job ends well."""
+    with cluster("native-many") as c:
+        job = apply(c, workers=PODS)
+        text = ("i=0; while [ $i -lt 625 ]; do i=$((i + 1)); "
+                "case $i in *0) (/bin/true &) ;; *) /bin/true ;; esac; "
+                "done; echo all $i")
+        run = launch(job, *NATIVE, "--", "sh", "-c", text, timeout=200)
+        expect(run, 0)
+        equal(run.out.count("all 625"), PODS, "ranks that counted", run.out)
+        nothing_left(job)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.modules[__name__]))
