@@ -31,6 +31,12 @@ std::string port_settings(const PortRange& range) {
   return "# Keep MPI inside ports " + both +
          ": the same environment in the "
          "launcher and the workers.\n"
+         "#   MUSTER_PORT_RANGE=" +
+         both +
+         "    # muster's own check\n"
+         "#   MASTER_PORT=" +
+         last +
+         "    # torch\n"
          "#   OMPI_MCA_btl_tcp_port_min_v4=" +
          first +
          "\n"

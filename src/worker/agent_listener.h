@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "base/fd.h"
 #include "base/loop.h"
@@ -15,8 +16,9 @@ class ProbeListener {
  public:
   explicit ProbeListener(Loop& loop) : loop_(loop) {}
 
-  // The port, on all addresses of the pod; replaces an earlier one.
-  Result<int> open();
+  // The port, on all addresses of the pod; replaces an earlier one. `range`
+  // is "40000-40999", the ports that a NetworkPolicy lets in, or "": any.
+  Result<int> open(const std::string& range);
   void close();
 
  private:

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <utility>
 
 #include "base/json_text.h"
@@ -232,7 +233,8 @@ void AgentSession::handle_probe(const wire::Frame& frame) {
   if (!decode(frame, request)) return;
   int port = 0;
   if (request.listen) {
-    const auto opened = listener_.open();
+    const char* range = std::getenv("MUSTER_PORT_RANGE");
+    const auto opened = listener_.open(range != nullptr ? range : "");
     if (opened) {
       port = *opened;
     } else {

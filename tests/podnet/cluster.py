@@ -194,6 +194,10 @@ class Cluster:
         end = lambda p: p.name if isinstance(p, Pod) else p
         return Rule(self, self._call("drop", src=end(src), dst=end(dst), port=port, direction=direction, proto=proto))
 
+    def only(self, ports):
+        """A NetworkPolicy by ports: between pods, connections open to these ports only ("2222, 40000-40999")."""
+        return Rule(self, self._call("only", ports=ports))
+
     def allow(self, rule=None):
         """Remove one rule, or all of them."""
         self._call("allow", tag=rule.tag if rule else None)

@@ -402,6 +402,9 @@ class Kubelet:
     def op_allow(self, tag=None):
         self.network.allow(tag)
 
+    def op_only(self, ports):
+        return self.network.only(ports)
+
     def op_dropped(self, tag):
         return self.network.dropped(tag)
 

@@ -125,6 +125,17 @@ class Network:
         run(["nft", "-f", "-"], "\n".join(lines) + "\n")
         return tag
 
+    def only(self, ports):
+        """Between pods: connections to other TCP ports do not open, datagrams to and from other UDP ports are lost.
+        ports: nftables' words, as in "2222, 40000-40999"."""
+        self._rule += 1
+        tag = f"r{self._rule}"
+        end = f'counter drop comment "{tag}"\n'
+        run(["nft", "-f", "-"],
+            f"add rule bridge podnet forward tcp flags & (syn | ack) == syn tcp dport != {{ {ports} }} {end}"
+            f"add rule bridge podnet forward udp dport != {{ {ports} }} udp sport != {{ {ports} }} {end}")
+        return tag
+
     def _rules(self):
         out = json.loads(run(["nft", "-j", "list", "table", "bridge", "podnet"]))
         return [o["rule"] for o in out["nftables"] if "rule" in o]
