@@ -6,6 +6,7 @@
 #include "base/json_text.h"
 #include "launcher/launch.h"
 #include "launcher/launch_evidence.h"
+#include "launcher/report_topology.h"
 
 namespace muster {
 
@@ -44,6 +45,8 @@ void Launch::report() {
   report.verdict = diagnose(report.evidence);
   report.exit_code = report.verdict.exit_code;
   fill_workers(report);
+  report.fabric = agreement_.fabric.summary;
+  report.settings = agreement_.fabric.reasons;
   if (output_) {
     report.lines = output_->lines();
     report.lost_output_bytes = output_->dropped_bytes();
@@ -78,6 +81,9 @@ void Launch::fill_workers(LaunchReport& report) const {
     if (dialer.connect_time().count() > 0) {
       worker.connect_ms = dialer.connect_time().count();
     }
+    worker.ranks = ranks_on(report.evidence.ranks, node.node);
+    const auto index = static_cast<size_t>(node.node);
+    if (index < facts_.size()) worker.machine = machine_text(facts_[index]);
     report.workers.push_back(std::move(worker));
   }
 }

@@ -144,6 +144,9 @@ void add_output(CLI::App& app, LaunchOptions& o, RawOptions& raw) {
   app.add_option("--mask", o.mask_patterns, "hide also what this RE2 matches")
       ->take_all()
       ->allow_extra_args(false);
+  app.add_option("--report", o.report_html,
+                 "write a page for people there (FILE.html)")
+      ->envname("MUSTER_REPORT");
   app.add_option("--report-json", o.report_json, "write the report there")
       ->envname("MUSTER_REPORT_JSON");
   app.add_option("--metrics-port", o.metrics_port,

@@ -65,6 +65,7 @@ struct LaunchOptions {
   bool mask = true;
   std::vector<std::string> mask_patterns;
   std::string report_json;
+  std::string report_html;
   int metrics_port = 0;  // 0: none
   std::string termination_log = "/dev/termination-log";
 };

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "job/exit_codes.h"
+#include "launcher/report_html.h"
 
 namespace muster {
 
@@ -120,6 +121,11 @@ int publish(const LaunchReport& report, const LaunchOptions& options) {
   if (!options.report_json.empty()) {
     const auto written =
         write_file_atomically(options.report_json, to_json(report));
+    if (!written) log::warn("{}", written.error().text());
+  }
+  if (!options.report_html.empty()) {
+    const auto written =
+        write_file_atomically(options.report_html, report_html(report));
     if (!written) log::warn("{}", written.error().text());
   }
   // Only where a kubelet has put the file: elsewhere it would be litter.

@@ -23,6 +23,8 @@ struct WorkerReport {
   std::string step;    // how far the connection got
   int64_t connect_ms = -1;
   std::string version;
+  std::string ranks;    // "0-7"
+  std::string machine;  // "8 GPUs, 64 CPUs, 512 GiB, openmpi 4.1.4, eth0"
 };
 
 struct LaunchReport {
@@ -37,6 +39,8 @@ struct LaunchReport {
   int64_t all_ranks_ms = -1;
   uint64_t lines = 0;
   uint64_t lost_output_bytes = 0;
+  std::string fabric;                 // one line; empty: nothing was decided
+  std::vector<std::string> settings;  // "NCCL_NET=Socket: why"
   Evidence evidence;
   Verdict verdict;
   int exit_code = 0;

@@ -13,7 +13,11 @@ namespace muster {
 namespace {
 
 constexpr int kWidth = 900;  // of the timeline, in its own units
+constexpr int kLeft = 150;   // of the bars; names of workers stand there
 constexpr int kBarHeight = 26;
+constexpr int kLaneHeight = 14;
+constexpr size_t kMostLanes = 128;
+constexpr size_t kMostLetters = 26;
 constexpr int kSparkWidth = 160;
 constexpr int kSparkHeight = 32;
 
@@ -50,44 +54,95 @@ int64_t total_ms(const LaunchReport& report) {
       {sum, (report.ended_ns - report.started_ns) / 1'000'000, 1});
 }
 
-std::string rank_ticks(const LaunchReport& report, double scale) {
-  std::string out;
+struct Axis {
+  double scale = 1;  // units per millisecond
+  int64_t begin_ns = 0;
+
+  [[nodiscard]] double at_ms(double ms) const {
+    return std::clamp(kLeft + ms * scale, double{kLeft}, double{kWidth});
+  }
+  [[nodiscard]] double at_ns(int64_t ns) const {
+    return at_ms(static_cast<double>(ns - begin_ns) / 1e6);
+  }
+};
+
+Axis axis_of(const LaunchReport& report) {
+  return {(kWidth - kLeft) / static_cast<double>(total_ms(report)),
+          report.started_ns};
+}
+
+std::string line(std::string_view kind, double x1, double x2, double y1,
+                 double y2, const std::string& title = {}) {
+  return "<line class=\"" + std::string(kind) + "\" x1=\"" + number(x1) +
+         "\" x2=\"" + number(x2) + "\" y1=\"" + number(y1) + "\" y2=\"" +
+         number(y2) + "\">" +
+         (title.empty() ? "" : "<title>" + title + "</title>") + "</line>";
+}
+
+// When the first rank ran, as far as the phases tell; < 0: never.
+double start_ms(const LaunchReport& report) {
+  double sum = 0;
+  for (const PhaseTime& phase : report.phases) {
+    if (phase.name == "run") return sum;
+    sum += static_cast<double>(phase.took.count());
+  }
+  return -1;
+}
+
+std::string lane(const LaunchReport& report, const WorkerReport& worker,
+                 const Axis& axis, double y) {
+  const std::string name = html_text(worker.name);
+  std::string out =
+      "<text class=\"soft\" x=\"0\" y=\"" + number(y + 3) + "\">" +
+      html_text(std::string_view(worker.name)
+                    .substr(0, worker.name.find('.'))
+                    .substr(0, kMostLetters)) +
+      "<title>" + name + "</title></text>" + line("lane", kLeft, kWidth, y, y);
+  if (worker.connect_ms >= 0) {
+    out += line(
+        "connect", kLeft, axis.at_ms(static_cast<double>(worker.connect_ms)), y,
+        y, name + " connected after " + human_duration_ms(worker.connect_ms));
+  }
+  std::string ticks;
+  double last = -1;
   for (const RankEvidence& rank : report.evidence.ranks) {
-    if (rank.outcome != RankOutcome::kExited) continue;
-    const auto at =
-        static_cast<double>(rank.exit_ns - report.started_ns) / 1e6 * scale;
-    if (at < 0 || at > kWidth) continue;
-    const std::string x = number(at);
-    out += "<line class=\"" + std::string(rank_class(rank)) + "\" x1=\"" + x +
-           "\" x2=\"" + x + "\" y1=\"34\" y2=\"46\"><title>" + tooltip(rank) +
-           "</title></line>";
+    if (rank.host != worker.name || rank.outcome != RankOutcome::kExited) {
+      continue;
+    }
+    const double x = axis.at_ns(rank.exit_ns);
+    last = std::max(last, x);
+    ticks += line(rank_class(rank), x, x, y - 4, y + 4, tooltip(rank));
+  }
+  const double begin = start_ms(report);
+  if (begin >= 0 && last > 0) {
+    out += line("life", axis.at_ms(begin), last, y, y);
+  }
+  return out + ticks;
+}
+
+std::string phase_bars(const LaunchReport& report, const Axis& axis) {
+  std::string out;
+  double x = kLeft;
+  int shade = 0;
+  for (const PhaseTime& phase : report.phases) {
+    const double width = static_cast<double>(phase.took.count()) * axis.scale;
+    const std::string name = html_text(phase.name);
+    const std::string took = human_duration_ms(phase.took.count());
+    out += "<g><title>" + name + ": " + took + "</title><rect class=\"phase" +
+           std::to_string(shade++ % 2) + "\" x=\"" + number(x) +
+           "\" y=\"2\" width=\"" + number(std::max(width, 1.0)) +
+           "\" height=\"" + std::to_string(kBarHeight) + "\"/>";
+    // About 7 units per letter; what does not fit is in the table below.
+    if (width > static_cast<double>(name.size()) * 7 + 8) {
+      out += "<text x=\"" + number(x + 4) + "\" y=\"19\">" + name + "</text>";
+    }
+    out += "</g>";
+    x += width;
   }
   return out;
 }
 
 }  // namespace
-
-std::string html_text(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  for (const char c : text) {
-    if (c == '&') {
-      out += "&amp;";
-    } else if (c == '<') {
-      out += "&lt;";
-    } else if (c == '>') {
-      out += "&gt;";
-    } else if (c == '"') {
-      out += "&quot;";
-    } else if (c == '\'') {
-      out += "&#39;";
-    } else if (c == '\n' || c == '\t' ||
-               static_cast<unsigned char>(c) >= 0x20) {
-      if (c != 0x7f) out += c;
-    }
-  }
-  return out;
-}
 
 std::string_view rank_class(const RankEvidence& rank) {
   switch (rank.outcome) {
@@ -108,28 +163,29 @@ std::string_view rank_class(const RankEvidence& rank) {
 }
 
 std::string timeline_svg(const LaunchReport& report) {
-  const double scale = kWidth / static_cast<double>(total_ms(report));
+  const Axis axis = axis_of(report);
+  const size_t lanes = std::min(report.workers.size(), kMostLanes);
+  const int height = kBarHeight + 24 + static_cast<int>(lanes) * kLaneHeight;
   std::string out = "<svg class=\"timeline\" viewBox=\"0 0 " +
-                    std::to_string(kWidth) +
-                    " 50\" role=\"img\" aria-label=\"phases over time\">";
-  double x = 0;
-  int shade = 0;
-  for (const PhaseTime& phase : report.phases) {
-    const double width = static_cast<double>(phase.took.count()) * scale;
-    const std::string name = html_text(phase.name);
-    const std::string took = human_duration_ms(phase.took.count());
-    out += "<g><title>" + name + ": " + took + "</title><rect class=\"phase" +
-           std::to_string(shade++ % 2) + "\" x=\"" + number(x) +
-           "\" y=\"2\" width=\"" + number(std::max(width, 1.0)) +
-           "\" height=\"" + std::to_string(kBarHeight) + "\"/>";
-    // About 7 units per letter; what does not fit is in the table below.
-    if (width > static_cast<double>(name.size()) * 7 + 8) {
-      out += "<text x=\"" + number(x + 4) + "\" y=\"19\">" + name + "</text>";
-    }
-    out += "</g>";
-    x += width;
+                    std::to_string(kWidth) + " " + std::to_string(height) +
+                    "\" role=\"img\" aria-label=\"phases and workers over "
+                    "time\">" +
+                    phase_bars(report, axis);
+  double y = kBarHeight + 14;
+  for (size_t i = 0; i < lanes; ++i) {
+    out += lane(report, report.workers[i], axis, y);
+    y += kLaneHeight;
   }
-  return out + rank_ticks(report, scale) + "</svg>";
+  const std::string end = human_duration_ms(total_ms(report));
+  out += "<text class=\"soft\" x=\"" + std::to_string(kLeft) + "\" y=\"" +
+         number(y + 4) + "\">0 s</text><text class=\"soft\" x=\"" +
+         std::to_string(kWidth) + "\" y=\"" + number(y + 4) +
+         "\" text-anchor=\"end\">" + end + "</text></svg>";
+  if (report.workers.size() > kMostLanes) {
+    out += "<p class=\"soft\">the first " + std::to_string(kMostLanes) +
+           " of " + std::to_string(report.workers.size()) + " workers</p>";
+  }
+  return out;
 }
 
 std::string rank_grid(const LaunchReport& report) {
@@ -153,7 +209,9 @@ std::string memory_svg(const NodeEvidence& node) {
   const int64_t span = std::max<int64_t>(node.memory.back().time_ns - begin, 1);
   int64_t top = 1;
   int64_t limit = -1;
+  int64_t most = 0;
   for (const MemorySample& sample : node.memory) {
+    most = std::max(most, sample.bytes);
     top = std::max({top, sample.bytes, sample.limit});
     limit = std::max(limit, sample.limit);
   }
@@ -178,7 +236,10 @@ std::string memory_svg(const NodeEvidence& node) {
            y(limit) + "\"><title>limit " +
            human_bytes(static_cast<uint64_t>(limit)) + "</title></line>";
   }
-  return out + "<polyline points=\"" + points + "\"/></svg>";
+  out += "<polyline points=\"" + points + "\"/></svg> " +
+         human_bytes(static_cast<uint64_t>(most));
+  if (limit > 0) out += " of " + human_bytes(static_cast<uint64_t>(limit));
+  return out;
 }
 
 }  // namespace muster

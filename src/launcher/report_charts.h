@@ -5,18 +5,17 @@
 #include <string>
 #include <string_view>
 
+#include "base/html_page.h"
 #include "launcher/report.h"
 
 namespace muster {
-
-// Text for HTML and its attributes: escaped, without control characters.
-std::string html_text(std::string_view text);
 
 // How a rank ended, for colours and counts: "ok", "failed", "stopped" (by the
 // launcher's own order), "lost", "unstarted", "running".
 std::string_view rank_class(const RankEvidence& rank);
 
-// Phases as bars on one time axis; below, a tick where each rank ended.
+// Phases as bars on one time axis; below, a lane for each worker: connecting,
+// then its ranks from the start to the end, with a tick where each ended.
 std::string timeline_svg(const LaunchReport& report);
 // One square per rank, by worker.
 std::string rank_grid(const LaunchReport& report);

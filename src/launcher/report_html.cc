@@ -18,45 +18,7 @@ constexpr size_t kMostExcerpts = 8;
 constexpr size_t kMostLines = 40;
 constexpr size_t kMostNamed = 16;  // ranks named in one row
 
-constexpr const char* kHead =
-    "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">"
-    "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">"
-    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src "
-    "'none'; style-src 'unsafe-inline'\">";
-
-constexpr const char* kStyle =
-    "<style>:root{--ink:#1c1f24;--soft:#667085;--paper:#fff;--line:#e3e6ea;"
-    "--ok:#2e9e6b;--failed:#d3383e;--stopped:#9aa3af;--lost:#b4559c;"
-    "--running:#3b7dd8;--unstarted:#d9dde3;--bar0:#c9d8f0;--bar1:#dfe8f6}"
-    "@media(prefers-color-scheme:dark){:root{--ink:#e7e9ec;--soft:#98a2b3;"
-    "--paper:#15181d;--line:#2b3038;--unstarted:#3a404a;--bar0:#2c4263;"
-    "--bar1:#24344d}}"
-    "body{font:15px/1.5 system-ui,sans-serif;color:var(--ink);"
-    "background:var(--paper);max-width:960px;margin:2rem auto;padding:0 1rem}"
-    "h1{font-size:1.45rem;line-height:1.3;margin:.4rem 0}"
-    "h2{font-size:1rem;margin:2rem 0 .5rem;border-bottom:1px solid var(--line)}"
-    ".soft,footer{color:var(--soft)}.badge{display:inline-block;"
-    "border-radius:4px;padding:0 .5em;color:#fff;background:var(--failed)}"
-    ".badge.ok{background:var(--ok)}"
-    "table{border-collapse:collapse;width:100%}"
-    "td,th{text-align:left;padding:.2rem .8rem .2rem 0;vertical-align:top;"
-    "border-bottom:1px solid var(--line);font-variant-numeric:tabular-nums}"
-    "pre{overflow:auto;padding:.7rem;border:1px solid var(--line);"
-    "border-radius:4px;font-size:13px}"
-    "svg.timeline{width:100%;height:auto}svg text{font-size:12px;"
-    "fill:var(--ink)}.phase0{fill:var(--bar0)}.phase1{fill:var(--bar1)}"
-    "svg line{stroke-width:2}line.ok{stroke:var(--ok)}"
-    "line.failed{stroke:var(--failed)}line.stopped{stroke:var(--stopped)}"
-    ".grid div{display:flex;gap:1rem}.grid div>span:first-child{width:16rem;"
-    "overflow:hidden;text-overflow:ellipsis;white-space:nowrap}"
-    "i{display:inline-block;width:12px;height:12px;margin:1px;"
-    "border-radius:2px;background:var(--unstarted)}i.ok{background:var(--ok)}"
-    "i.failed{background:var(--failed)}i.stopped{background:var(--stopped)}"
-    "i.lost{background:var(--lost)}i.running{background:var(--running)}"
-    "svg.spark{width:160px;height:32px}.spark polyline{fill:none;"
-    "stroke:var(--running);stroke-width:1.5}"
-    ".spark .limit{stroke:var(--failed);stroke-width:1;stroke-dasharray:3}"
-    "</style></head><body>";
+constexpr size_t kManyWorkers = 16;  // from here on their table is folded
 
 std::string timestamp(int64_t ns) {
   std::string text;
@@ -148,27 +110,63 @@ std::string exits_table(const std::vector<RankEvidence>& ranks) {
 std::string ranks_section(const LaunchReport& report) {
   if (report.evidence.ranks.empty()) return "";
   return "<h2>Ranks</h2>" + exits_table(report.evidence.ranks) +
-         rank_grid(report);
+         rank_grid(report) +
+         "<p class=\"legend soft\"><span><i class=\"ok\"></i> ended well"
+         "</span><span><i class=\"failed\"></i> failed</span><span><i "
+         "class=\"stopped\"></i> stopped by muster</span><span><i "
+         "class=\"lost\"></i> lost with its worker</span><span><i></i> not "
+         "started</span></p>";
+}
+
+std::string worker_row(const LaunchReport& report, const WorkerReport& worker) {
+  std::string memory;
+  for (const NodeEvidence& node : report.evidence.nodes) {
+    if (node.host == worker.name) memory = memory_svg(node);
+  }
+  std::string note = worker.reason;
+  if (worker.state == "not_ready" && !worker.step.empty()) {
+    note = "at " + worker.step + (note.empty() ? "" : ": " + note);
+  }
+  const std::string state =
+      worker.state == "not_ready" ? "not ready" : worker.state;
+  return "<tr>" + cell(worker.name) + cell(state) +
+         cell(worker.connect_ms < 0 ? ""
+                                    : human_duration_ms(worker.connect_ms)) +
+         cell(worker.ranks) + cell(note.empty() ? worker.machine : note) +
+         "<td class=\"tight\">" + memory + "</td></tr>";
 }
 
 std::string workers_section(const LaunchReport& report) {
   if (report.workers.empty()) return "";
-  std::string out =
-      "<h2>Workers</h2><table><tr><th>worker</th><th>state</th>"
-      "<th>connected after</th><th>memory</th><th></th></tr>";
+  const char* head =
+      "<table><tr><th>worker</th><th>state</th><th>connected after</th>"
+      "<th>ranks</th><th>machine</th><th>memory</th></tr>";
+  std::string bad;
+  std::string good;
   for (const WorkerReport& worker : report.workers) {
-    std::string memory;
-    for (const NodeEvidence& node : report.evidence.nodes) {
-      if (node.host == worker.name) memory = memory_svg(node);
-    }
-    std::string note = worker.reason;
-    if (worker.state == "not_ready" && !worker.step.empty()) {
-      note = "at " + worker.step + (note.empty() ? "" : ": " + note);
-    }
-    out += "<tr>" + cell(worker.name) + cell(worker.state) +
-           cell(worker.connect_ms < 0 ? ""
-                                      : human_duration_ms(worker.connect_ms)) +
-           "<td>" + memory + "</td>" + cell(note) + "</tr>";
+    (worker.state == "ready" ? good : bad) += worker_row(report, worker);
+  }
+  std::string out = "<h2>Workers</h2>";
+  if (report.workers.size() < kManyWorkers) {
+    return out + head + bad + good + "</table>";
+  }
+  if (!bad.empty()) out += head + bad + "</table>";
+  return out + "<details><summary>" + std::to_string(report.workers.size()) +
+         " workers: machine and memory of each</summary>" + head + good +
+         "</table></details>";
+}
+
+std::string settings_section(const LaunchReport& report) {
+  if (report.fabric.empty() && report.settings.empty()) return "";
+  std::string out = "<h2>Network</h2><p>" + html_text(report.fabric) + "</p>";
+  if (report.settings.empty()) return out;
+  out += "<table><tr><th>setting</th><th>why</th></tr>";
+  for (const std::string& setting : report.settings) {
+    const size_t colon = setting.find(": ");
+    out += "<tr><td><code>" + html_text(setting.substr(0, colon)) +
+           "</code></td>" +
+           cell(colon == std::string::npos ? "" : setting.substr(colon + 2)) +
+           "</tr>";
   }
   return out + "</table>";
 }
@@ -239,16 +237,16 @@ std::string log_section(const LaunchReport& report) {
 
 std::string report_html(const LaunchReport& report) {
   const std::string command = join(report.evidence.job.argv, " ");
-  return std::string(kHead) + "<title>muster: exit code " +
-         std::to_string(report.exit_code) + "</title>" + kStyle +
-         verdict_section(report) + time_section(report) +
-         ranks_section(report) + workers_section(report) +
-         findings_section(report) + log_section(report) + "<footer><p>" +
-         html_text(command) + "<br>" + timestamp(report.started_ns) + " to " +
-         timestamp(report.ended_ns) + ", bootstrap " +
-         html_text(report.bootstrap) + ", launch " +
-         html_text(report.launch_id) +
-         ", muster " MUSTER_VERSION "</p></footer></body></html>\n";
+  const std::string footer =
+      "<footer><p><code>" + html_text(command) + "</code><br>" +
+      timestamp(report.started_ns) + " to " + timestamp(report.ended_ns) +
+      ", bootstrap " + html_text(report.bootstrap) + ", launch " +
+      html_text(report.launch_id) + ", muster " MUSTER_VERSION "</p></footer>";
+  return html_page("muster: exit code " + std::to_string(report.exit_code),
+                   verdict_section(report) + log_section(report) +
+                       time_section(report) + ranks_section(report) +
+                       workers_section(report) + settings_section(report) +
+                       findings_section(report) + footer);
 }
 
 }  // namespace muster

@@ -3,6 +3,7 @@
 
 #include "catch.h"
 #include "launcher/report_charts.h"
+#include "launcher/report_topology.h"
 
 using namespace muster;
 
@@ -25,7 +26,10 @@ LaunchReport report(int ranks) {
   out.ended_ns = 11'000'000'000;
   out.phases = {{"connect", Milliseconds(2000)}, {"run", Milliseconds(8000)}};
   for (int i = 0; i < ranks; ++i) out.evidence.ranks.push_back(rank(i, 0));
-  out.workers = {{"pi-worker-0", "ready", "", "hello", 120, "0.1.0"}};
+  for (int i = 0; i < 2; ++i) {
+    out.workers.push_back({"pi-worker-" + std::to_string(i), "ready", "",
+                           "hello", 120, "0.1.0", "", "8 CPUs"});
+  }
   out.verdict.code = "no_failure";
   out.verdict.exit_class = "success";
   return out;
@@ -43,7 +47,7 @@ size_t count(const std::string& text, const std::string& part) {
 
 TEST_CASE("a page holds one square and one tick for each rank") {
   const std::string page = report_html(report(16));
-  CHECK(count(page, "<i class=\"ok\"") == 16);
+  CHECK(count(page, "<i class=\"ok\" title=") == 16);
   CHECK(count(page, "<line class=\"ok\"") == 16);
   CHECK(count(page, "<span>pi-worker-") == 2);
   CHECK(page.find("class=\"badge ok\"") != std::string::npos);
@@ -93,6 +97,49 @@ TEST_CASE("memory is drawn against its limit") {
   const std::string svg = memory_svg(node);
   CHECK(svg.find("class=\"limit\"") != std::string::npos);
   CHECK(svg.find("160.0,1.0 ") != std::string::npos);  // at the limit
+}
+
+TEST_CASE("settings have their reasons, machines their line") {
+  LaunchReport launch = report(2);
+  launch.fabric = "fabric: TCP";
+  launch.settings = {"NCCL_NET=Socket: a pod has no <adapter>"};
+  const std::string page = report_html(launch);
+  CHECK(page.find("<code>NCCL_NET=Socket</code>") != std::string::npos);
+  CHECK(page.find("<td>a pod has no &lt;adapter&gt;</td>") !=
+        std::string::npos);
+  CHECK(count(page, "<td>8 CPUs</td>") == 2);
+}
+
+TEST_CASE("ranks of a worker as ranges, a machine without unknowns") {
+  std::vector<RankEvidence> ranks;
+  for (const int number : {4, 0, 1, 2, 9}) {
+    ranks.push_back(rank(number, 0));
+    ranks.back().node = number == 9 ? 2 : 1;
+  }
+  CHECK(ranks_on(ranks, 1) == "0-2, 4");
+  CHECK(ranks_on(ranks, 2) == "9");
+  CHECK(ranks_on(ranks, 3).empty());
+  NodeFacts facts;
+  CHECK(machine_text(facts).empty());
+  facts.gpu.count = 8;
+  facts.cpus_allowed = 1;
+  facts.interfaces = {{"lo", {"127.0.0.1/8"}, true, 1500},
+                      {"eth0", {"10.1.2.3/24"}, true, 1500}};
+  CHECK(machine_text(facts) == "8 GPUs, 1 CPU, eth0 10.1.2.3");
+}
+
+TEST_CASE("a heat map has a square for each pair and tells the worst") {
+  HeatMap map{"bandwidth", "Gbit/s", true, {"a", "b"}, {-1, 10, 1, -1}};
+  const std::string html = heat_map_html(map);
+  CHECK(count(html, "<i class=") == 4);
+  CHECK(html.find("class=\"h0\" title=\"a to b: 10.0 Gbit/s") !=
+        std::string::npos);
+  CHECK(html.find("class=\"h5\" title=\"b to a: 1.00 Gbit/s") !=
+        std::string::npos);
+  map.values = {-1, -1, -1, -1};
+  CHECK(heat_map_html(map).empty());
+  map.values.pop_back();
+  CHECK(heat_map_html(map).empty());
 }
 
 TEST_CASE("an empty report is a page too") {

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a worker is and which ranks it had, in one short line each, for the
+// report page. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "diagnosis/evidence.h"
+#include "job/node_facts.h"
+
+namespace muster {
+
+// "0-7", "0, 2, 4"; "" without a rank there.
+std::string ranks_on(const std::vector<RankEvidence>& ranks, int node);
+
+// "8 GPUs, 64 CPUs, 512 GiB, openmpi 4.1.4, eth0 10.1.2.3"; what is not known
+// is left out.
+std::string machine_text(const NodeFacts& facts);
+
+}  // namespace muster
