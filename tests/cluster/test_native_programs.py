@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs that use what a native start gives them: mpi4py, torch over gloo,
+published names; pods of two distributions; and what it must refuse."""
+import os
+import sys
+
+from harness import (Skip, apply, check, cluster, contains, equal, expect,
+                     launch, main, nothing_left, program, trixie)
+from test_mpi import MPI4PY, sum_is_right, talked
+
+PMIX = ["--bootstrap", "pmix"]
+PACKAGES = "/usr/lib/python3/dist-packages/"
+
+TORCH = """
+import torch, torch.distributed as dist
+dist.init_process_group("gloo")
+part = torch.ones(1000) * (dist.get_rank() + 1)
+dist.all_reduce(part)
+dist.barrier()
+print(f"rank {dist.get_rank()} of {dist.get_world_size()}, "
+      f"sum {part.sum().item():.0f}", flush=True)
+dist.destroy_process_group()
+"""
+
+
+def test_mpi4py():
+    if not os.path.exists(PACKAGES + "mpi4py"):
+        raise Skip("no python3-mpi4py here")
+    with cluster("native-mpi4py") as c:
+        run = launch(apply(c, workers=4), *PMIX, "-n", "4", "--",
+                     "/usr/bin/python3", "-c", MPI4PY)
+        talked(run, 4, 4)
+        equal(run.out.count("squares 14"), 4, "sums", run.out)
+
+
+def test_torch_over_gloo():
+    """By the variables of torchrun alone: MASTER_ADDR is rank 0's pod."""
+    if not os.path.exists(PACKAGES + "torch"):
+        raise Skip("no python3-torch here")
+    with cluster("native-torch") as c:
+        run = launch(apply(c, workers=2), *PMIX, "-n", "4", "--oversubscribe",
+                     "--", "/usr/bin/python3", "-c", TORCH, timeout=150)
+        expect(run, 0)
+        equal(sorted(x.split("] ")[1] for x in run.out.splitlines()
+                     if "sum" in x),
+              [f"rank {r} of 4, sum 10000" for r in range(4)], "ranks",
+              run.out, run.err)
+
+
+def test_pods_of_two_distributions():
+    """Debian 12 starts Debian 13's ranks, and the other way round."""
+    newer = trixie()
+    for name, launcher_root, worker_root, compiler_root in (
+            ("on-13", "/", newer, newer), ("on-12", newer, "/", None)):
+        hello = program("hello", "mpicc.openmpi", root=compiler_root)
+
+        def edit(specs, here=launcher_root, there=worker_root):
+            for spec in specs:
+                is_launcher = spec["role"] == "launcher"
+                spec["root"] = here if is_launcher else there
+
+        with cluster("native-" + name) as c:
+            job = apply(c, workers=2, edit=edit)
+            run = launch(job, *PMIX, "--allow-skew", "-n", "2", "--", hello)
+            talked(run, 2, 2)
+            sum_is_right(run, 2)
+            nothing_left(job)
+
+
+def test_spawn_is_refused_and_names_are_kept():
+    with cluster("native-dynamic") as c:
+        job = apply(c, workers=2)
+        dynamic = program("dynamic")
+        run = launch(job, *PMIX, "-n", "2", "--", dynamic, "spawn")
+        check(run.code != 0, "exit code 0", run.out, run.err)
+        contains(run.err, "--bootstrap mpirun", "stderr")
+        run = expect(launch(job, *PMIX, "-n", "2", "--", dynamic, "names"), 0)
+        contains(run.out, "rank 1 found: a port with spaces", "stdout")
+        nothing_left(job)
+
+
+def test_no_worlds_of_one():
+    """A wrapper that takes the environment away makes each rank a world of
+    its own, which says 0 and has computed nothing together."""
+    with cluster("native-singletons") as c:
+        job = apply(c, workers=2)
+        run = launch(job, *PMIX, "--mpi", "-n", "2", "--", "env", "-i",
+                     "PATH=" + os.environ["PATH"], program("hello"))
+        check(run.code != 0, "exit code 0", run.out, run.err)
+        contains(run.err, "MPI", "stderr")
+        nothing_left(job)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.modules[__name__]))
