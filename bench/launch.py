@@ -1,23 +1,28 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""How long `true` on every worker takes from the command to its end: muster
-native, muster with the image's mpirun, and OpenSSH with the same mpirun.
+"""What a launch costs, from the command to its end: `true` and an MPI hello on
+every worker, by muster natively, by muster with the image's mpirun, and by
+mpirun and Hydra over OpenSSH.
 
-    bench/launch.py [--pods 4,16] [--count 5] [--save]
+    bench/launch.py [--shapes 4x1,16x1,8x8] [--count 5] [--save]
 
 All pods are ready before anything is measured, so that only the launch counts.
-The three are measured in turn within one run, because a machine's load changes
-between runs: trust the ratios, not the seconds. --save writes
-bench/results/launch-DATE.json. Needs root (podnet) and build/prefix
-(scripts/demo installs it there), or MUSTER_PREFIX.
+Wall seconds until the last rank is in main, past MPI_Init, and until the exit;
+CPU seconds of all pods together (cgroups). The ways take turns within one run,
+because a machine's load changes between runs: trust the ratios, and CPU more
+than wall. --save writes bench/results/launch-DATE.json. Needs root (podnet),
+mpicc.openmpi, mpicc.mpich, and build/prefix (scripts/demo installs it there)
+or MUSTER_PREFIX.
 """
 import argparse
 import json
 import os
 import platform
+import re
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 HERE = os.path.dirname(os.path.realpath(__file__))
@@ -29,53 +34,108 @@ from podnet import Cluster  # noqa: E402
 
 PREFIX = os.environ.get("MUSTER_PREFIX", os.path.join(ROOT, "build", "prefix"))
 MANIFEST = os.path.join(ROOT, "examples", "pi-openmpi.yaml")
-LIMIT = 120  # seconds for one launch
+LIMIT = 180  # seconds for one launch
+SETTLE = 0.4  # seconds after the exit that still count as CPU of the launch
+CURVE = "-oConnectionAttempts=10 -oKexAlgorithms=curve25519-sha256"
+# What muster sets by itself, for the others, too: no probing of fabrics that
+# are not there, so that the launch is compared and not MPI_Init.
+PLAIN = {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "tcp,self,vader",
+         "UCX_TLS": "tcp,self"}
+STAMPS = re.compile(r"stamp (\d+) (\d+)")
 
 
-def ways(pods):
-    """name -> (needs muster in the pods, command in the launcher pod)."""
+def compiled(compiler, where):
+    target = os.path.join(where, "stamps-" + compiler.split(".")[-1])
+    subprocess.run([compiler, "-O1", "-o", target,
+                    os.path.join(HERE, "launch_stamps.c")], check=True)
+    os.chmod(target, 0o755)
+    return target
+
+
+def ways(nodes, slots, programs):
+    """name -> (needs muster in the pods, words before the program, hello)."""
+    ranks = str(nodes * slots)
+    muster = ["muster", "launch", "--slots-per-node", str(slots), "-n", ranks]
+    mpirun = ["mpirun.openmpi", "-np", ranks, "--oversubscribe"]
+    ours, hydra = [programs[0]], ["env", "SKIP_FINALIZE=1", programs[1]]
     return {
-        "muster native": (True, ["muster", "launch", "--bootstrap", "pmix",
-                                 "-n", str(pods), "--", "true"]),
-        "muster mpirun": (True, ["muster", "launch", "--bootstrap", "mpirun",
-                                 "-n", str(pods), "--", "true"]),
-        "OpenSSH mpirun": (False, ["mpirun.openmpi", "-np", str(pods),
-                                   "true"]),
+        "muster native": (True, [*muster, "--bootstrap", "pmix", "--"], ours),
+        "muster native, MPICH": (True, [*muster, "--bootstrap", "pmix", "--"],
+                                 hydra),
+        "muster mpirun": (True, [*muster, "--bootstrap", "mpirun", "--"],
+                          ours),
+        "OpenSSH mpirun": (False, mpirun, ours),
+        "OpenSSH mpirun, curve25519": (
+            False, [*mpirun, "--mca", "plm_rsh_args", CURVE], ours),
+        "OpenSSH Hydra": (False, [
+            "mpiexec.hydra", "-launcher", "ssh", "-iface", "eth0", "-f",
+            "/tmp/hosts", "-ppn", str(slots), "-n", ranks], hydra),
     }
 
 
-def start_job(cluster, pods, muster):
+def start_job(cluster, nodes, slots, muster, programs):
     """All workers ready, the launcher idle."""
     options = {"prefix": PREFIX} if muster else {}
-    job = cluster.apply(MANIFEST, workers=pods,
-                        launcher_command=["sleep", "infinity"], **options)
+    job = cluster.apply(MANIFEST, workers=nodes,
+                        launcher_command=["sleep", "infinity"],
+                        binds=[(programs, programs, True)], **options)
     job.wait_ready(120)
+    job.launcher.exec(["sh", "-c", "awk '{print $1 \":%d\"}' "
+                       "/etc/mpi/hostfile > /tmp/hosts" % slots], check=True)
     return job
 
 
-def one_launch(job, command):
-    """Seconds until `command` has ended well in the launcher pod."""
-    began = time.monotonic()
-    done = job.launcher.exec(command, timeout=LIMIT)
-    seconds = time.monotonic() - began
+def cpu_seconds(job):
+    return sum(pod.usage()["cpu_seconds"] for pod in job.pods)
+
+
+def one_launch(job, command, stamps):
+    """Seconds by stage, and CPU seconds; None if it did not end well."""
+    before = cpu_seconds(job)
+    began = time.time()
+    try:
+        done = job.launcher.exec(command, timeout=LIMIT, env=PLAIN)
+    except subprocess.TimeoutExpired:
+        return None
+    wall = time.time() - began
+    time.sleep(SETTLE)
+    result = {"exit": wall, "cpu": cpu_seconds(job) - before}
+    if stamps:
+        found = [(int(a), int(b)) for a, b in STAMPS.findall(done.stdout)]
+        if len(found) != stamps:
+            return None
+        result["main"] = max(a for a, _ in found) / 1e9 - began
+        result["init"] = max(b for _, b in found) / 1e9 - began
     if done.returncode != 0:
-        raise SystemExit(f"{command} ended with {done.returncode}:\n"
-                         f"{done.stdout[-2000:]}\n{done.stderr[-4000:]}")
-    return seconds
+        print(f"{command[:6]} ended with {done.returncode}:\n"
+              f"{done.stdout[-300:]}\n{done.stderr[-900:]}", flush=True)
+        return None
+    return result
 
 
-def measure(pods, count):
-    """{way: [seconds]}; one launch of each in turn, the first round warms."""
-    taken = {name: [] for name in ways(pods)}
-    with Cluster(name=f"bench-m{pods}") as ours, \
-            Cluster(name=f"bench-o{pods}") as theirs:
-        jobs = {True: start_job(ours, pods, True),
-                False: start_job(theirs, pods, False)}
-        for round_number in range(count + 1):
-            for name, (muster, command) in ways(pods).items():
-                seconds = one_launch(jobs[muster], command)
-                if round_number > 0:
-                    taken[name].append(seconds)
+def measure(nodes, slots, count, programs, directory):
+    """{way: {"true"|"hello": [result]}}; the first round only warms."""
+    all_ways = ways(nodes, slots, programs)
+    taken = {name: {"true": [], "hello": []} for name in all_ways}
+    failed = set()
+    with Cluster(name=f"bench-m{nodes}") as ours, \
+            Cluster(name=f"bench-o{nodes}") as theirs:
+        jobs = {True: start_job(ours, nodes, slots, True, directory),
+                False: start_job(theirs, nodes, slots, False, directory)}
+        for turn in range(count + 1):
+            for name, (muster, words, hello) in all_ways.items():
+                for what in ("true", "hello"):
+                    if (name, what) in failed:
+                        continue
+                    stamps = nodes * slots if what == "hello" else 0
+                    result = one_launch(
+                        jobs[muster],
+                        [*words, *(hello if stamps else ["true"])], stamps)
+                    if result is None:
+                        failed.add((name, what))
+                        print(f"{name}, {what}: did not end well", flush=True)
+                    elif turn > 0:
+                        taken[name][what].append(result)
     return taken
 
 
@@ -87,28 +147,41 @@ def machine():
             "state": "idle" if load < 0.3 * cores else "loaded"}
 
 
-def show(pods, taken):
-    base = statistics.median(taken["OpenSSH mpirun"])
-    for name, seconds in taken.items():
-        middle = statistics.median(seconds)
-        print(f"{pods:3} pods  {name:15} median {middle:6.2f} s  "
-              f"min {min(seconds):6.2f} s  "
-              f"{middle / base:5.2f} of OpenSSH mpirun", flush=True)
+def middle(results, key):
+    return statistics.median(r[key] for r in results)
+
+
+def show(nodes, slots, taken):
+    for name, by_program in taken.items():
+        for what, results in by_program.items():
+            if not results:
+                continue
+            keys = ["main", "init", "exit", "cpu"] if what == "hello" \
+                else ["exit", "cpu"]
+            print(f"{nodes:3}x{slots}  {name:27} {what:5} " + "  ".join(
+                f"{key} {middle(results, key):6.2f} s" for key in keys),
+                flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--pods", default="4,16")
+    parser.add_argument("--shapes", default="4x1,16x1")
     parser.add_argument("--count", type=int, default=5)
     parser.add_argument("--save", action="store_true")
     options = parser.parse_args()
     result = {"benchmark": "launch", "machine": machine(), "runs": []}
     print("machine:", json.dumps(result["machine"]), flush=True)
-    for pods in map(int, options.pods.split(",")):
-        taken = measure(pods, options.count)
-        show(pods, taken)
-        result["runs"].append({"pods": pods, "seconds": {
-            name: [round(s, 3) for s in all_] for name, all_ in taken.items()}})
+    with tempfile.TemporaryDirectory() as directory:
+        os.chmod(directory, 0o755)
+        programs = [compiled(c, directory)
+                    for c in ("mpicc.openmpi", "mpicc.mpich")]
+        for shape in options.shapes.split(","):
+            nodes, slots = map(int, shape.split("x"))
+            taken = measure(nodes, slots, options.count, programs, directory)
+            show(nodes, slots, taken)
+            result["runs"].append({
+                "nodes": nodes, "slots": slots,
+                "load": round(os.getloadavg()[0], 2), "ways": taken})
     result["load_at_end"] = round(os.getloadavg()[0], 2)
     if options.save:
         version = subprocess.run([f"{PREFIX}/bin/muster", "version"], text=True,
@@ -118,8 +191,9 @@ def main():
         path = os.path.join(HERE, "results",
                             time.strftime("launch-%Y%m%d-%H%M.json"))
         with open(path, "w", encoding="utf-8") as file:
-            json.dump(result, file, indent=1)
-            file.write("\n")
+            text = json.dumps(result, indent=1)
+            # Microseconds are noise.
+            file.write(re.sub(r"(\d+\.\d{4})\d+", r"\1", text) + "\n")
         print("saved", path)
 
 
