@@ -11,6 +11,7 @@
 #include "doctor/doctor_main.h"
 #include "doctor/netpol_main.h"
 #include "fabric/fabric_main.h"
+#include "launcher/check_run.h"
 #include "launcher/hostfile_main.h"
 #include "launcher/launch.h"
 #include "launcher/status_main.h"
@@ -26,6 +27,12 @@ namespace {
 
 using Arguments = std::vector<std::string>;
 using Pairs = std::vector<std::pair<std::string, std::string>>;
+
+// check and bench in a launcher pod are about the whole job.
+int fabric_of_pod_or_job(const Arguments& args) {
+  if (const auto job = job_fabric_main(args)) return *job;
+  return fabric_main(args);
+}
 
 int worker_or_probe(const Arguments& args) {
   if (args.empty() || args[0] != "probe") return worker_main(args);
@@ -127,14 +134,15 @@ Command fabric_command() {
       "fabric",
       "the network of this pod: facts, settings with reasons, tests",
       "show|plan|explain|env|check|bench [options]",
-      fabric_main,
+      fabric_of_pod_or_job,
       {{"muster fabric show", "adapters, GPUs, what NCCL would do"},
        {"muster fabric plan --profile rdma", "settings, and why"},
+       {"muster fabric check", "in the launcher pod: all pods, all pairs"},
        {"muster fabric bench --peer pi-worker-1:7000",
         "latency and bandwidth to another pod"}},
       {{"0", "well"},
        {"2", "wrong command line"},
-       {"31-35", "a check or bench failed; the class says how"},
+       {"31-39", "a check or bench failed; the class says how"},
        {"100", "unreadable input"},
        {"101", "env: the settings are refused"}},
       "  --facts FILE...         facts files instead of this pod (-: stdin)\n"
@@ -148,7 +156,13 @@ Command fabric_command() {
       "  --listen [HOST:]PORT    check, bench: wait there for the other pod\n"
       "  --peer HOST:PORT        check, bench: the other pod\n"
       "  --timeout TIME          1ms to 10m\n"
-      "  --megabytes N           bench: how much to send\n"
+      "  --megabytes N           bench: how much to send at most\n"
+      "  --port N                over a job: every pod listens there\n"
+      "  --rounds N              over a job: at most so many (64)\n"
+      "  --connect-timeout TIME  over a job: to reach its pods (15s)\n"
+      "  -H, --hostfile, --local, --transport, --key-dir, --ssh-port, "
+      "--ssh-user\n"
+      "                          over a job, as of muster launch\n"
       "  -o, --output text|json  what to print\n",
       {"show", "plan", "explain", "env", "check", "bench"},
       false};

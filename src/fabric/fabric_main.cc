@@ -13,6 +13,7 @@
 #include "fabric/facts_json.h"
 #include "fabric/nccl_version.h"
 #include "fabric/pair_test.h"
+#include "fabric/peer_protocol.h"
 #include "fabric/plan_json.h"
 #include "fabric/show.h"
 
@@ -167,6 +168,8 @@ int fabric_main(const std::vector<std::string>& args) {
     print(fabric_usage());
     return 0;
   }
+  // The helper that a job-wide check starts in every pod; not for people.
+  if (args == std::vector<std::string>{"peer"}) return peer_main();
   const auto options = parse_fabric_options(
       args.empty() ? std::vector<std::string>{"show"} : args);
   if (!options) return complain(options.error(), kUsage);

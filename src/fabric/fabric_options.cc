@@ -12,6 +12,10 @@ namespace {
 
 constexpr std::array<std::string_view, 6> kCommands = {
     "show", "plan", "explain", "env", "check", "bench"};
+// `muster launch` has them too, with the same meaning.
+constexpr std::array<std::string_view, 7> kLaunchOptions = {
+    "--hostfile", "-H",         "--local",   "--transport",
+    "--key-dir",  "--ssh-port", "--ssh-user"};
 
 tl::unexpected<Error> usage(std::string why) {
   return fail({.code = "usage",
@@ -58,6 +62,24 @@ Status take(FabricOptions& out, const std::string& name,
       return usage("--megabytes takes 1 to 4096");
     }
     out.megabytes = static_cast<int>(*size);
+  } else if (name == "--port") {
+    const auto port = parse_integer(value);
+    if (!port || *port < 0 || *port > 65535) {
+      return usage("--port takes 0 to 65535");
+    }
+    out.port = static_cast<int>(*port);
+  } else if (name == "--rounds") {
+    const auto rounds = parse_integer(value);
+    if (!rounds || *rounds < 1 || *rounds > 10'000) {
+      return usage("--rounds takes 1 to 10000");
+    }
+    out.rounds = static_cast<int>(*rounds);
+  } else if (name == "--connect-timeout") {
+    out.connect_timeout = value;
+  } else if (std::find(kLaunchOptions.begin(), kLaunchOptions.end(), name) !=
+             kLaunchOptions.end()) {
+    out.launch.push_back(name);
+    out.launch.push_back(value);
   } else {
     return usage("unknown option " + name);
   }
@@ -75,8 +97,9 @@ std::string fabric_usage() {
          "  plan      what to set in each pod, and why\n"
          "  explain   every decision with what lost against it\n"
          "  env       the settings as export lines\n"
-         "  check     TCP both ways, limits; with --peer or --listen\n"
-         "  bench     TCP latency and bandwidth of a pair of pods\n"
+         "  check     the whole job from its launcher pod, or one pair "
+         "(--peer, --listen)\n"
+         "  bench     the same, measured: latency, bandwidth, outliers\n"
          "options\n"
          "  --facts FILE...      facts files instead of this pod (- is stdin)\n"
          "  --sysroot DIR        a recorded system instead of this one\n"
@@ -87,6 +110,10 @@ std::string fabric_usage() {
          "  --pod NAME           env: for which pod\n"
          "  --listen [HOST:]PORT --peer HOST:PORT --timeout TIME "
          "--megabytes N\n"
+         "  --port N --rounds N --connect-timeout TIME, and of muster launch "
+         "-H --hostfile\n"
+         "  --local --transport --key-dir --ssh-port --ssh-user    over a "
+         "job\n"
          "  -o json              for programs\n";
 }
 

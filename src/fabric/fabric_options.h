@@ -10,7 +10,7 @@
 namespace muster {
 
 struct FabricOptions {
-  std::string command;  // show plan explain env check bench
+  std::string command;  // show plan explain env check bench peer
   std::vector<std::string> facts;
   std::string sysroot;
   std::string profile;
@@ -22,7 +22,11 @@ struct FabricOptions {
   std::string listen;  // "[ADDRESS:]PORT"
   std::string peer;    // "ADDRESS:PORT"
   int timeout_ms = 10'000;
-  int megabytes = 256;  // per direction, at most 4096
+  int megabytes = 256;          // per direction, at most 4096
+  int port = 0;                 // over a job: every pod listens there; 0: any
+  int rounds = 64;              // over a job: at most so many
+  std::string connect_timeout;  // over a job
+  std::vector<std::string> launch;  // options of muster launch: where, how
 };
 
 // Error code "usage".

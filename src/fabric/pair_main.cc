@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <set>
 
 #include "base/fd.h"
 #include "base/json_text.h"
@@ -18,15 +19,6 @@ void print(const std::string& text) {
   static_cast<void>(write_all(STDOUT_FILENO, text + "\n"));
 }
 
-int exit_class(const std::string& code) {
-  if (code == "usage") return 2;
-  if (code == "connect") return 31;
-  if (code == "connect_back") return 32;
-  if (code == "bulk_stalls") return 33;
-  if (code == "limits") return 34;
-  return 35;
-}
-
 int fail_with(const FabricOptions& options, const Error& error) {
   if (options.json) {
     std::string line = "{\"ok\": false, \"code\": ";
@@ -37,7 +29,7 @@ int fail_with(const FabricOptions& options, const Error& error) {
   } else {
     static_cast<void>(write_all(STDERR_FILENO, error.text() + "\n"));
   }
-  return exit_class(error.code);
+  return exit_class_of(error.code);
 }
 
 std::string number(double value) {
@@ -46,22 +38,64 @@ std::string number(double value) {
   return text;
 }
 
-void print_result(const FabricOptions& options, const PairResult& result) {
-  if (options.json) {
-    print("{\"ok\": true, \"latency_us\": " + number(result.latency_us) +
-          ", \"latency_p99_us\": " + number(result.latency_p99_us) +
-          ", \"to_gbps\": " + number(result.to_gbps) +
-          ", \"from_gbps\": " + number(result.from_gbps) + "}");
-    return;
+void print_json(const PairResult& result) {
+  std::string line =
+      "{\"ok\": true, \"latency_us\": " + number(result.latency_us) +
+      ", \"latency_p99_us\": " + number(result.latency_p99_us) +
+      ", \"to_gbps\": " + number(result.to_gbps) +
+      ", \"from_gbps\": " + number(result.from_gbps) + ", \"rails\": [";
+  for (const RailResult& rail : result.rails) {
+    if (!line.ends_with('[')) line += ", ";
+    line += "{\"rail\": ";
+    append_json_string(line, rail.rail);
+    line += ", \"peer_rail\": ";
+    append_json_string(line, rail.peer_rail);
+    line += ", \"code\": ";
+    append_json_string(line, rail.code);
+    line += ", \"text\": ";
+    append_json_string(line, rail.text);
+    line += ", \"latency_us\": " + number(rail.latency_us) +
+            ", \"to_gbps\": " + number(rail.to_gbps) +
+            ", \"from_gbps\": " + number(rail.from_gbps) + "}";
   }
+  print(line + "]}");
+}
+
+void print_text(const FabricOptions& options, const PairResult& result) {
   std::string text = options.peer + ": TCP works both ways, round trip " +
                      number(result.latency_us) +
                      " us (99%: " + number(result.latency_p99_us) + " us)";
-  if (options.command == "bench") {
+  const bool bench = options.command == "bench";
+  if (bench) {
     text += ", " + number(result.to_gbps) + " Gb/s there, " +
             number(result.from_gbps) + " Gb/s back";
   }
   print(text);
+  for (const RailResult& rail : result.rails) {
+    const std::string name = rail.rail + " to " + rail.peer_rail;
+    if (!rail.code.empty()) {
+      print(name + ": RDMA does not work: " + rail.text);
+      continue;
+    }
+    print(name + ": RDMA works both ways, round trip " +
+          number(rail.latency_us) + " us" +
+          (bench ? ", writes " + number(rail.to_gbps) + " Gb/s, reads " +
+                       number(rail.from_gbps) + " Gb/s"
+                 : ""));
+  }
+}
+
+// A rail that does not work is a failure; one sample across is a warning.
+int print_result(const FabricOptions& options, const PairResult& result) {
+  if (options.json) {
+    print_json(result);
+  } else {
+    print_text(options, result);
+  }
+  for (const RailResult& rail : result.rails) {
+    if (!rail.code.empty() && !rail.across) return exit_class_of(rail.code);
+  }
+  return 0;
 }
 
 // What is wrong in this pod before any packet is sent.
@@ -93,6 +127,20 @@ int serve(const FabricOptions& options) {
 
 }  // namespace
 
+int exit_class_of(const std::string& code) {
+  if (code == "usage") return 2;
+  if (code == "connect") return 31;
+  if (code == "connect_back") return 32;
+  if (code == "bulk_stalls" || code == "mtu_differs") return 33;
+  if (code == "limits") return 34;
+  if (code == "name_missing") return 36;
+  if (code == "slow" || code == "rdma_slow") return 37;
+  if (code.starts_with("rdma_")) return 38;
+  static const std::set<std::string> kLost = {"peer_lost", "pod_missing",
+                                              "deadline", "protocol"};
+  return kLost.count(code) != 0 ? 35 : 39;
+}
+
 int pair_main(const FabricOptions& options) {
   if (options.command == "check") {
     if (Status status = check_limits(); !status) {
@@ -113,11 +161,14 @@ int pair_main(const FabricOptions& options) {
                                .where = {},
                                .hint = {}});
   }
-  const auto result = drive_pair(options.peer, options.command == "bench",
-                                 options.megabytes, options.timeout_ms);
+  PairRequest request;
+  request.peer = options.peer;
+  request.megabytes = options.command == "bench" ? options.megabytes : 1;
+  request.timeout_ms = options.timeout_ms;
+  request.measure_rdma = options.command == "bench";
+  const auto result = drive_pair(request);
   if (!result) return fail_with(options, result.error());
-  print_result(options, *result);
-  return 0;
+  return print_result(options, *result);
 }
 
 }  // namespace muster

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fabric/pair_socket.h"
 
+#include <linux/sockios.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -97,17 +99,46 @@ Result<UniqueFd> accept_tcp(int listener, Deadline deadline) {
   return fd;
 }
 
+Result<size_t> send_some(int fd, const char* data, size_t size,
+                         Deadline deadline) {
+  for (;;) {
+    const ssize_t n = ::send(fd, data, size, MSG_NOSIGNAL);
+    if (n > 0) return static_cast<size_t>(n);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno != EAGAIN) return fail_errno("peer_lost", "sending");
+    if (!wait_for(fd, POLLOUT, deadline)) return late("sending");
+  }
+}
+
+Result<size_t> receive_some(int fd, char* data, size_t size,
+                            Deadline deadline) {
+  for (;;) {
+    const ssize_t n = ::recv(fd, data, size, 0);
+    if (n > 0) return static_cast<size_t>(n);
+    if (n == 0) {
+      return fail({.code = "peer_lost",
+                   .what = "receiving",
+                   .why = "the peer closed the connection",
+                   .where = {},
+                   .hint = {}});
+    }
+    if (errno == EINTR) continue;
+    if (errno != EAGAIN) return fail_errno("peer_lost", "receiving");
+    if (!wait_for(fd, POLLIN, deadline)) return late("receiving");
+  }
+}
+
+bool unacknowledged(int fd) {
+  int bytes = 0;
+  return ::ioctl(fd, SIOCOUTQ, &bytes) == 0 && bytes > 0;
+}
+
 Status send_exactly(int fd, const char* data, size_t size, Deadline deadline) {
   while (size > 0) {
-    const ssize_t n = ::send(fd, data, size, MSG_NOSIGNAL);
-    if (n > 0) {
-      data += n;
-      size -= static_cast<size_t>(n);
-    } else if (n < 0 && errno == EAGAIN) {
-      if (!wait_for(fd, POLLOUT, deadline)) return late("sending");
-    } else if (n < 0 && errno != EINTR) {
-      return fail_errno("peer_lost", "sending");
-    }
+    const auto part = send_some(fd, data, size, deadline);
+    if (!part) return fail(part.error());
+    data += *part;
+    size -= *part;
     if (left_ms(deadline) == 0 && size > 0) return late("sending");
   }
   return {};
@@ -115,21 +146,10 @@ Status send_exactly(int fd, const char* data, size_t size, Deadline deadline) {
 
 Status receive_exactly(int fd, char* data, size_t size, Deadline deadline) {
   while (size > 0) {
-    const ssize_t n = ::recv(fd, data, size, 0);
-    if (n > 0) {
-      data += n;
-      size -= static_cast<size_t>(n);
-    } else if (n == 0) {
-      return fail({.code = "peer_lost",
-                   .what = "receiving",
-                   .why = "the peer closed the connection",
-                   .where = {},
-                   .hint = {}});
-    } else if (errno == EAGAIN) {
-      if (!wait_for(fd, POLLIN, deadline)) return late("receiving");
-    } else if (errno != EINTR) {
-      return fail_errno("peer_lost", "receiving");
-    }
+    const auto part = receive_some(fd, data, size, deadline);
+    if (!part) return fail(part.error());
+    data += *part;
+    size -= *part;
     if (left_ms(deadline) == 0 && size > 0) return late("receiving");
   }
   return {};

@@ -19,6 +19,12 @@ int left_ms(Deadline deadline);
 Result<UniqueFd> connect_tcp(const std::string& host, const std::string& port,
                              Deadline deadline);
 Result<UniqueFd> accept_tcp(int listener, Deadline deadline);
+// At least one byte; error code "peer_lost" or "deadline".
+Result<size_t> send_some(int fd, const char* data, size_t size,
+                         Deadline deadline);
+Result<size_t> receive_some(int fd, char* data, size_t size, Deadline deadline);
+// Bytes that were sent lie unacknowledged in the kernel.
+bool unacknowledged(int fd);
 // Whole transfers; error code "peer_lost" or "deadline".
 Status send_exactly(int fd, const char* data, size_t size, Deadline deadline);
 Status receive_exactly(int fd, char* data, size_t size, Deadline deadline);

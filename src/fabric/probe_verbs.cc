@@ -5,7 +5,6 @@
 // not ended is what it died of.
 // Lines: "begin HCA", "fail HCA STEP ERRNO", "gid HCA PORT INDEX 0|1",
 // "ok HCA".
-#include <dlfcn.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -20,11 +19,7 @@
 #include "base/text.h"
 #include "fabric/collect.h"
 #include "fabric/collect_parts.h"
-
-#if __has_include(<infiniband/verbs.h>)
-#include <infiniband/verbs.h>
-#define MUSTER_HAS_VERBS 1
-#endif
+#include "fabric/verbs_library.h"
 
 namespace muster {
 
@@ -32,46 +27,12 @@ namespace {
 
 #ifdef MUSTER_HAS_VERBS
 
-struct Verbs {
-  decltype(&::ibv_get_device_list) get_device_list;
-  decltype(&::ibv_get_device_name) get_device_name;
-  decltype(&::ibv_open_device) open_device;
-  decltype(&::ibv_alloc_pd) alloc_pd;
-  decltype(&::ibv_create_cq) create_cq;
-  ibv_mr* (*reg_mr)(ibv_pd*, void*, size_t, int);
-  decltype(&::ibv_create_qp) create_qp;
-  decltype(&::ibv_modify_qp) modify_qp;
-  int (*query_gid)(ibv_context*, uint8_t, int, ibv_gid*);
-  decltype(&::ibv_create_ah) create_ah;
-};
-
-template <class Function>
-bool load(void* library, const char* name, Function& out) {
-  out = reinterpret_cast<Function>(::dlsym(library, name));
-  return out != nullptr;
-}
-
-bool load_verbs(Verbs& verbs) {
-  void* library = ::dlopen("libibverbs.so.1", RTLD_NOW | RTLD_LOCAL);
-  return library != nullptr &&
-         load(library, "ibv_get_device_list", verbs.get_device_list) &&
-         load(library, "ibv_get_device_name", verbs.get_device_name) &&
-         load(library, "ibv_open_device", verbs.open_device) &&
-         load(library, "ibv_alloc_pd", verbs.alloc_pd) &&
-         load(library, "ibv_create_cq", verbs.create_cq) &&
-         load(library, "ibv_reg_mr", verbs.reg_mr) &&
-         load(library, "ibv_create_qp", verbs.create_qp) &&
-         load(library, "ibv_modify_qp", verbs.modify_qp) &&
-         load(library, "ibv_query_gid", verbs.query_gid) &&
-         load(library, "ibv_create_ah", verbs.create_ah);
-}
-
 void say(int fd, const std::string& line) {
   static_cast<void>(write_all(fd, line + "\n"));
 }
 
 // An address handle to itself tells whether a GID works in this namespace.
-void try_gids(const Verbs& verbs, ibv_context* context, ibv_pd* pd,
+void try_gids(const VerbsLibrary& verbs, ibv_context* context, ibv_pd* pd,
               const FabricHca& hca, int out) {
   for (const FabricPort& port : hca.ports) {
     if (!port.gids) continue;
@@ -92,7 +53,7 @@ void try_gids(const Verbs& verbs, ibv_context* context, ibv_pd* pd,
 }
 
 // The name of the first failing step; empty if all work. errno says why.
-std::string try_steps(const Verbs& verbs, ibv_device* device,
+std::string try_steps(const VerbsLibrary& verbs, ibv_device* device,
                       const FabricHca& hca, int out) {
   ibv_context* context = verbs.open_device(device);
   if (context == nullptr) return "open";
@@ -128,7 +89,7 @@ std::string try_steps(const Verbs& verbs, ibv_device* device,
 }
 
 [[noreturn]] void child(const PodFabric& pod, int out) {
-  Verbs verbs{};
+  VerbsLibrary verbs{};
   if (!load_verbs(verbs)) ::_exit(0);
   int count = 0;
   ibv_device** devices = verbs.get_device_list(&count);

@@ -20,13 +20,13 @@
 #include "launcher/discovery.h"
 #include "launcher/fleet.h"
 #include "launcher/inspection.h"
+#include "launcher/job_channel.h"
 #include "launcher/job_run.h"
 #include "launcher/metrics_server.h"
 #include "launcher/options.h"
 #include "launcher/phase_clock.h"
 #include "launcher/rank_output.h"
 #include "launcher/report.h"
-#include "launcher/resolver.h"
 #include "launcher/status.h"
 #include "launcher/stdin_pump.h"
 
@@ -59,8 +59,6 @@ class Launch {
   void on_frame(uint16_t node, wire::Frame frame);
   void on_lost(uint16_t node, Error error);
   void on_signal(const signalfd_siginfo& info);
-  std::vector<FleetNode> fleet_nodes();
-  std::unique_ptr<Transport> make_transport(uint16_t node);
   Status write_mpirun_files();
   std::unique_ptr<Backend> make_native(BackendEvents events);
   std::unique_ptr<Backend> make_mpirun(BackendEvents events);
@@ -80,7 +78,7 @@ class Launch {
   int64_t ready_ns_ = 0;
   Reaper reaper_;
   SignalWatch signals_;
-  std::unique_ptr<Resolver> resolver_;
+  std::unique_ptr<JobChannel> channel_;
   std::vector<uint16_t> node_of_host_;
   std::unique_ptr<Fleet> fleet_;
   // Frame ids of what agents are asked; question_ is the one under way.

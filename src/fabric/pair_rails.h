@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rails of a pod for a verbs test: every port that should carry the job's
+// traffic, with the address that a test should use. Ports that ought to work
+// and cannot (no usable GID) are listed too, so that the test names them.
+// Pure; the JSON form travels between the two pods of a test.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "fabric/facts.h"
+
+namespace muster {
+
+struct RailEnd {
+  std::string hca;
+  int port = 1;
+  int gid_index = -1;  // -1: InfiniBand; RoCE has none that is usable
+  bool ethernet = false;
+  int mtu = -1;           // active MTU
+  double rate_gbps = -1;  // of the port
+};
+
+std::vector<RailEnd> rails_of(const PodFabric& pod);
+
+std::string rails_to_json(const std::vector<RailEnd>& rails);
+Result<std::vector<RailEnd>> rails_from_json(std::string_view json);
+
+// Which of ours is tested with which of theirs: rail by rail, and one sample
+// across where there are several.
+struct RailPair {
+  RailEnd mine;
+  RailEnd theirs;
+  bool across = false;
+  [[nodiscard]] std::string name() const;  // "mlx5_0", "mlx5_0 to mlx5_1"
+};
+std::vector<RailPair> pair_rails(const std::vector<RailEnd>& mine,
+                                 const std::vector<RailEnd>& theirs);
+
+}  // namespace muster

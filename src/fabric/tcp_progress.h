@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// How far the kernel got with a TCP connection, and a watch that tells a slow
+// one (bytes trickle) from a stalled one (full-sized packets vanish).
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+namespace muster {
+
+// Bytes that the other end has acknowledged plus bytes received; 0 if the
+// kernel does not say.
+uint64_t tcp_progress(int fd);
+
+// Longer than the kernel's first retransmissions, so that one lost packet is
+// not taken for a stall.
+constexpr int kStallMs = 3000;
+
+class StallWatch {
+ public:
+  explicit StallWatch(int fd) : fd_(fd), seen_(tcp_progress(fd)) {}
+  // No byte went either way for kStallMs.
+  bool stalled();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  int fd_;
+  uint64_t seen_;
+  Clock::time_point since_ = Clock::now();
+};
+
+}  // namespace muster

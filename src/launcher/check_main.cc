@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// `muster fabric check|bench` in a launcher pod: options, discovery, one
+// CheckRun on one loop, the report.
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "job/operator_contract.h"
+#include "job/pod_view.h"
+#include "launcher/check_run.h"
+#include "launcher/log_choice.h"
+
+namespace muster {
+
+namespace {
+
+constexpr int kConfiguration = 100;
+
+bool wants_job(const FabricOptions& options) {
+  if (options.command != "check" && options.command != "bench") return false;
+  if (!options.peer.empty() || !options.listen.empty()) return false;
+  if (!options.launch.empty()) return true;
+  return decide_contract(read_pod_view(own_pod_options())).role ==
+         Role::kLauncher;
+}
+
+int run(const FabricOptions& fabric, LaunchOptions options) {
+  configure_log(options, "");
+  auto discovery = discover(options);
+  if (!discovery) {
+    log::error("{}", discovery.error().text());
+    return discovery.error().code == "usage" ? 2 : kConfiguration;
+  }
+  Loop loop;
+  int stopped = 0;
+  const SignalWatch signals(loop, {SIGTERM, SIGINT},
+                            [&](const signalfd_siginfo& info) {
+                              stopped = static_cast<int>(info.ssi_signo);
+                              loop.stop();
+                            });
+  CheckRun check(loop, fabric, std::move(options), std::move(*discovery));
+  const auto began = std::chrono::steady_clock::now();
+  double seconds = 0;
+  Status started;
+  loop.post([&] {
+    started = check.start([&] { loop.stop(); });
+    if (!started) loop.stop();
+  });
+  loop.run();
+  if (!started) {
+    log::error("{}", started.error().text());
+    return kConfiguration;
+  }
+  if (stopped != 0) return 128 + stopped;
+  seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - began)
+          .count();
+  const JobCheckReport report = judge_check(check.result());
+  const std::string text = fabric.json
+                               ? check_to_json(check.result(), report, seconds)
+                               : check_to_text(check.result(), report, seconds);
+  static_cast<void>(write_all(STDOUT_FILENO, text));
+  return report.exit_class;
+}
+
+}  // namespace
+
+std::optional<int> job_fabric_main(const std::vector<std::string>& args) {
+  if (args.empty()) return std::nullopt;
+  const auto fabric = parse_fabric_options(args);
+  if (!fabric || !wants_job(*fabric)) return std::nullopt;
+  std::vector<std::string> words = fabric->launch;
+  if (fabric->connect_timeout.empty()) {
+    words.insert(words.end(), {"--connect-timeout", "15s"});
+  } else {
+    words.insert(words.end(), {"--connect-timeout", fabric->connect_timeout});
+  }
+  words.insert(words.end(), {"--log-level", "warn", "--", "true"});
+  ParsedOptions parsed = parse_launch_options(words);
+  if (parsed.exit_code) return *parsed.exit_code;
+  ::signal(SIGPIPE, SIG_IGN);
+  return run(*fabric, std::move(parsed.options));
+}
+
+}  // namespace muster

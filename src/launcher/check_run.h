@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// CheckRun: `muster fabric check` and `bench` over a whole job: facts and
+// names of every pod, then all pairs in rounds, then failed connections once
+// more the other way round. Collects; fabric/job_check_report.h judges.
+// Lives on the loop; one order per pod at a time.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "fabric/fabric_options.h"
+#include "fabric/job_check_report.h"
+#include "fabric/tournament.h"
+#include "launcher/peer_fleet.h"
+
+namespace muster {
+
+class CheckRun {
+ public:
+  CheckRun(Loop& loop, FabricOptions fabric, LaunchOptions options,
+           Discovery discovery);
+
+  // `done` once; after it the report is there.
+  Status start(std::function<void()> done);
+  [[nodiscard]] const JobCheck& result() const { return result_; }
+
+ private:
+  void greet(const std::vector<Laggard>& missing);
+  void greeted(PeerFleet::Answers answers);
+  void resolve();
+  void next_round();
+  void round_over(const TestRound& round, PeerFleet::Answers answers);
+  void plan_second_looks();
+  [[nodiscard]] PeerOrder order_for(size_t driver, size_t peer) const;
+  [[nodiscard]] bool stalls_often(size_t pod) const;
+
+  FabricOptions fabric_;
+  PeerFleet peers_;
+  std::function<void()> done_;
+  JobCheck result_;
+  std::vector<int> ports_;
+  std::vector<int> stalls_;  // by pod: full-sized packets were lost so often
+  std::vector<TestRound> rounds_;
+  size_t round_ = 0;
+  bool second_looks_ = false;
+};
+
+// check, bench over the job, where this is the launcher pod; nullopt: the
+// command is for this pod alone.
+std::optional<int> job_fabric_main(const std::vector<std::string>& args);
+
+}  // namespace muster
