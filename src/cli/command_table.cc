@@ -159,7 +159,7 @@ Command fabric_command() {
       "  --megabytes N           bench: how much to send at most\n"
       "  --port N                over a job: every pod listens there\n"
       "  --rounds N              over a job: at most so many (64)\n"
-      "  --connect-timeout TIME  over a job: to reach its pods (15s)\n"
+      "  --connect-timeout TIME  over a job: to reach its pods (10s)\n"
       "  -H, --hostfile, --local, --transport, --key-dir, --ssh-port, "
       "--ssh-user\n"
       "                          over a job, as of muster launch\n"

@@ -9,7 +9,7 @@ namespace muster {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::json;
 
 constexpr size_t kMaxEntries = 4096;
 constexpr int kMaxDepth = 32;
@@ -67,9 +67,14 @@ Result<Json> expand_list(Json list) {
     if (out.size() + names->size() > kMaxEntries) {
       return invalid(names->front(), "more than 4096 entries in a list");
     }
+    if (names->size() == 1) {
+      item["name"] = names->front();
+      out.push_back(std::move(item));
+      continue;
+    }
     for (size_t i = 0; i < names->size(); ++i) {
       Json copy = item;
-      if (names->size() > 1) pick(copy, i, names->size());
+      pick(copy, i, names->size());
       copy["name"] = (*names)[i];
       out.push_back(std::move(copy));
     }

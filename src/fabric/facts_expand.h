@@ -18,6 +18,6 @@ namespace muster {
 Result<std::vector<std::string>> expand_brackets(std::string_view text);
 
 // Expands lists of named objects everywhere in `json`, innermost first.
-Status expand_facts(nlohmann::ordered_json& json);
+Status expand_facts(nlohmann::json& json);
 
 }  // namespace muster

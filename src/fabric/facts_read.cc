@@ -15,7 +15,8 @@ namespace muster {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+// Not ordered_json: its objects are copied whenever they grow.
+using Json = nlohmann::json;
 using facts_fields::visit;
 
 constexpr size_t kMaxText = 16 << 20;
@@ -317,9 +318,13 @@ Result<FactsFile> read_facts(std::string_view text, const std::string& where) {
   if (too_deep(text)) return invalid(where, "nested more than 32 deep");
   Json json = Json::parse(text, nullptr, false);
   if (json.is_discarded()) return invalid(where, "this is not JSON");
-  Json pods = json;
-  if (json.is_object() && json.contains("pods")) pods = json["pods"];
-  if (pods.is_object()) pods = Json::array({std::move(pods)});
+  const bool wrapped = json.is_object() && json.contains("pods");
+  Json pods = std::move(wrapped ? json["pods"] : json);
+  if (pods.is_object()) {
+    Json one = std::move(pods);
+    pods = Json::array();
+    pods.push_back(std::move(one));
+  }
   if (!pods.is_array() || pods.empty()) {
     return invalid(where, "no pods in it");
   }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "fabric/facts.h"
@@ -27,6 +28,7 @@ struct CheckedPod {
 struct TestedPair {
   size_t driver = 0;
   size_t peer = 0;
+  bool alone = false;  // nothing else was tested meanwhile
   PeerAnswer answer;
 };
 
@@ -40,6 +42,11 @@ struct JobCheckReport {
   std::vector<Finding> findings;  // the worst first
   int exit_class = 0;
 };
+
+// Pairs that were slow while others were tested too: worth a second look,
+// alone. At most `most`.
+std::vector<std::pair<size_t, size_t>> slow_suspects(const JobCheck& check,
+                                                     size_t most);
 
 JobCheckReport judge_check(const JobCheck& check);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cstdint>
 #include <map>
 
 #include "base/text.h"
@@ -47,23 +48,28 @@ bool has_rdma(const PodFabric& pod) {
   return yes(pod.uverbs) || (pod.hcas && !pod.hcas->empty());
 }
 
-void judge_memlock(const JobCheck& check, Findings& out) {
-  size_t known = 0;
-  size_t low = 0;
-  const auto is_low = [](const PodFabric& pod) {
-    return pod.memlock_bytes >= 0 && pod.memlock_bytes < kEnoughMemlock;
-  };
+int64_t usual_memlock(const JobCheck& check) {
+  std::vector<int64_t> known;
   for (const CheckedPod& pod : check.pods) {
-    known += pod.facts.memlock_bytes >= -1 ? 1 : 0;
-    low += is_low(pod.facts) ? 1 : 0;
+    const int64_t bytes = pod.facts.memlock_bytes;
+    if (bytes >= -1) known.push_back(bytes < 0 ? INT64_MAX : bytes);
   }
+  std::sort(known.begin(), known.end());
+  return known.empty() ? 0 : known[known.size() / 2];
+}
+
+void judge_memlock(const JobCheck& check, Findings& out) {
+  const int64_t usual = usual_memlock(check);
   for (const CheckedPod& pod : check.pods) {
-    const bool odd = 2 * low < known;  // the others have more
-    if (!is_low(pod.facts) || (!has_rdma(pod.facts) && !odd)) continue;
+    const int64_t bytes = pod.facts.memlock_bytes;
+    if (bytes < 0 || bytes >= kEnoughMemlock) continue;
+    // Without RDMA it only matters as a pod that is unlike the others.
+    const bool odd = bytes < usual / 2;
+    if (!has_rdma(pod.facts) && !odd) continue;
     out.push_back(
         {Severity::kError, "limits",
          pod.name + " may lock only " +
-             human_bytes(static_cast<uint64_t>(pod.facts.memlock_bytes)) +
+             human_bytes(static_cast<uint64_t>(bytes)) +
              " of memory, RDMA will fail there",
          odd ? "the other pods may lock more" : "RLIMIT_MEMLOCK",
          "raise memlock in the container runtime of its node, or add the "
@@ -108,7 +114,8 @@ void judge_mtu(const JobCheck& check, Findings& out) {
 void judge_agreement(const JobCheck& check, Findings& out) {
   std::vector<PodFabric> facts;
   for (const CheckedPod& pod : check.pods) {
-    if (!pod.launcher && pod.missing_code.empty()) facts.push_back(pod.facts);
+    // A pod without a name was not looked at.
+    if (!pod.launcher && !pod.facts.name.empty()) facts.push_back(pod.facts);
   }
   const FabricPlan plan = plan_fabric(facts, {});
   for (const Finding& finding : plan.findings) {

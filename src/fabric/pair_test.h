@@ -22,7 +22,7 @@ struct PairRequest {
   bool bulk = true;   // a megabyte needs full-sized packets
   int megabytes = 1;  // per direction
   int timeout_ms = 10'000;
-  int connect_ms = 5'000;  // of it, for the connection
+  int connect_ms = 3'500;  // of it, for the connection
   // Our own listening socket that the peer is to connect back to; -1: one is
   // made for the test.
   int back_listener = -1;

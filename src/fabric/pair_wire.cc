@@ -45,8 +45,9 @@ Result<PairMessage> receive_message(int fd, Deadline deadline) {
   StallWatch watch(fd);
   size_t got = 0;
   while (got < bytes.size()) {
-    const auto part = receive_some(fd, bytes.data() + got, bytes.size() - got,
-                                   std::min(deadline, deadline_in(kStallMs)));
+    const auto part =
+        receive_some(fd, bytes.data() + got, bytes.size() - got,
+                     std::min(deadline, deadline_in(kStallPollMs)));
     if (!part && part.error().code != "deadline") return fail(part.error());
     if (part) got += *part;
     if (left_ms(deadline) == 0 && got < bytes.size()) {
@@ -71,8 +72,9 @@ Status send_bulk(int fd, int64_t bytes, Deadline deadline) {
     const auto part = static_cast<size_t>(std::min<int64_t>(bytes, kChunk));
     size_t sent = 0;
     while (sent < part) {
-      const auto some = send_some(fd, chunk.data() + sent, part - sent,
-                                  std::min(deadline, deadline_in(kStallMs)));
+      const auto some =
+          send_some(fd, chunk.data() + sent, part - sent,
+                    std::min(deadline, deadline_in(kStallPollMs)));
       if (some) {
         sent += *some;
       } else if (some.error().code != "deadline" || left_ms(deadline) == 0) {

@@ -50,7 +50,7 @@ PeerAnswer failed(const Error& error) {
   return out;
 }
 
-PeerAnswer hello(const PeerOrder& order, Peer& peer) {
+PeerAnswer listen_for_others(const PeerOrder& order, Peer& peer) {
   if (peer.listener < 0) {
     const auto listener = listen_tcp(std::to_string(order.port), peer.port);
     if (!listener) return failed(listener.error());
@@ -59,12 +59,12 @@ PeerAnswer hello(const PeerOrder& order, Peer& peer) {
   }
   PeerAnswer out;
   out.port = peer.port;
-  out.facts = write_facts({collect_fabric("")});
   return out;
 }
 
-PeerAnswer resolve(const PeerOrder& order) {
+PeerAnswer look(const PeerOrder& order) {
   PeerAnswer out;
+  out.facts = write_facts({collect_fabric("")});
   for (size_t i = 0; i < order.names.size() && i < kMostNames; ++i) {
     addrinfo hints{};
     hints.ai_socktype = SOCK_STREAM;
@@ -99,8 +99,8 @@ PeerAnswer drive(const PeerOrder& order, const Peer& peer) {
 PeerAnswer obey(const std::string& line, Peer& peer) {
   const auto order = peer_order_from_json(line);
   if (!order) return failed(order.error());
-  if (order->order == "hello") return hello(*order, peer);
-  if (order->order == "resolve") return resolve(*order);
+  if (order->order == "listen") return listen_for_others(*order, peer);
+  if (order->order == "look") return look(*order);
   if (order->order == "drive") return drive(*order, peer);
   return failed({"protocol", "unknown order " + order->order, "", {}, {}});
 }

@@ -13,9 +13,11 @@
 
 namespace muster {
 
-// "hello": listen on `port` (0: any), say what this pod is.
-// "resolve": which of `names` have no address here?
+// "listen": on `port`; 0: any.
 // "drive": test the way to `peer`.
+// "look": what this pod is, and which of `names` have no address here. Comes
+// last, since its answer is long: where long packets are lost, nothing of that
+// pod would be heard afterwards.
 struct PeerOrder {
   std::string order;
   int port = 0;
@@ -33,7 +35,7 @@ struct PeerAnswer {
   std::string text;
   int port = 0;
   std::string facts;                    // hello
-  std::vector<std::string> unresolved;  // resolve
+  std::vector<std::string> unresolved;  // look
   PairResult result;                    // drive
 };
 

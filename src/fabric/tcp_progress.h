@@ -14,7 +14,8 @@ uint64_t tcp_progress(int fd);
 
 // Longer than the kernel's first retransmissions, so that one lost packet is
 // not taken for a stall.
-constexpr int kStallMs = 3000;
+constexpr int kStallMs = 2500;
+constexpr int kStallPollMs = 250;
 
 class StallWatch {
  public:

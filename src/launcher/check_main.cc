@@ -74,7 +74,7 @@ std::optional<int> job_fabric_main(const std::vector<std::string>& args) {
   if (!fabric || !wants_job(*fabric)) return std::nullopt;
   std::vector<std::string> words = fabric->launch;
   if (fabric->connect_timeout.empty()) {
-    words.insert(words.end(), {"--connect-timeout", "15s"});
+    words.insert(words.end(), {"--connect-timeout", "10s"});
   } else {
     words.insert(words.end(), {"--connect-timeout", fabric->connect_timeout});
   }

@@ -10,10 +10,11 @@ namespace muster {
 
 namespace {
 
-constexpr Milliseconds kHello{20'000};
-constexpr Milliseconds kResolve{20'000};
+constexpr Milliseconds kListen{10'000};
+constexpr Milliseconds kLook{10'000};
 constexpr Milliseconds kExtra{5'000};  // on top of a test's own limit
 constexpr size_t kMostSecondLooks = 128;
+constexpr size_t kMostSlow = 12;
 constexpr int kManyStalls = 3;
 
 std::string place(const std::string& address, int port) {
@@ -46,7 +47,7 @@ void CheckRun::greet(const std::vector<Laggard>& missing) {
     pod.launcher = peers_.only_launcher(node);
     result_.pods.push_back(std::move(pod));
     PeerOrder order;
-    order.order = "hello";
+    order.order = "listen";
     order.port = fabric_.port;
     if (peers_.alive(node)) orders[node] = std::move(order);
   }
@@ -57,53 +58,20 @@ void CheckRun::greet(const std::vector<Laggard>& missing) {
   }
   ports_.resize(peers_.size());
   stalls_.resize(peers_.size());
-  peers_.ask(orders, kHello, [this](PeerFleet::Answers answers) {
-    greeted(std::move(answers));
-  });
+  peers_.ask(orders, kListen,
+             [this](const PeerFleet::Answers& answers) { greeted(answers); });
 }
 
-void CheckRun::greeted(PeerFleet::Answers answers) {
-  for (auto& [node, answer] : answers) {
-    CheckedPod& pod = result_.pods[node];
+void CheckRun::greeted(const PeerFleet::Answers& answers) {
+  for (const auto& [node, answer] : answers) {
     ports_[node] = answer.port;
-    auto facts = read_facts(answer.facts, "facts of " + pod.name);
-    if (!answer.code.empty() || !facts) {
-      pod.missing_code = answer.code.empty() ? "facts" : answer.code;
-      pod.missing_text =
-          answer.code.empty() ? facts.error().text() : answer.text;
-      continue;
-    }
-    pod.facts = std::move(facts->pods[0]);
-    pod.facts.name = pod.name;
-    pod.facts.peer_address = pod.address;
+    if (answer.code.empty()) continue;
+    result_.pods[node].missing_code = answer.code;
+    result_.pods[node].missing_text = answer.text;
   }
-  resolve();
-}
-
-void CheckRun::resolve() {
-  std::map<uint16_t, PeerOrder> orders;
-  PeerOrder order;
-  order.order = "resolve";
-  for (const CheckedPod& pod : result_.pods) {
-    // The launcher pod has no name that workers must know, and a name that we
-    // did not find either has its own finding.
-    if (!pod.launcher && !pod.missing_code.starts_with("dns")) {
-      order.names.push_back(pod.name);
-    }
-  }
-  for (size_t i = 0; i < result_.pods.size(); ++i) {
-    const auto node = static_cast<uint16_t>(i);
-    if (peers_.alive(node)) orders[node] = order;
-  }
-  if (!peers_.by_name()) orders.clear();
-  peers_.ask(orders, kResolve, [this](const PeerFleet::Answers& answers) {
-    for (const auto& [node, answer] : answers) {
-      result_.pods[node].unresolved = answer.unresolved;
-    }
-    rounds_ =
-        tournament(result_.pods.size(), static_cast<size_t>(fabric_.rounds));
-    next_round();
-  });
+  rounds_ =
+      tournament(result_.pods.size(), static_cast<size_t>(fabric_.rounds));
+  next_round();
 }
 
 bool CheckRun::stalls_often(size_t pod) const {
@@ -114,18 +82,22 @@ PeerOrder CheckRun::order_for(size_t driver, size_t peer) const {
   PeerOrder order;
   order.order = "drive";
   order.peer = place(result_.pods[peer].address, ports_[peer]);
-  order.bulk = !second_looks_ && !stalls_often(driver) && !stalls_often(peer);
+  const bool way_only = round_ >= first_second_look_ && round_ < first_alone_;
+  order.bulk = !way_only && !stalls_often(driver) && !stalls_often(peer);
   order.megabytes = result_.bench ? fabric_.megabytes : 1;
   order.timeout_ms = fabric_.timeout_ms;
-  order.rdma = !second_looks_;
+  order.rdma = round_ < first_second_look_;
   order.measure_rdma = result_.bench;
   return order;
 }
 
 void CheckRun::next_round() {
-  if (round_ == rounds_.size() && !second_looks_) plan_second_looks();
+  if (round_ == rounds_.size() && first_second_look_ == kNotYet) {
+    plan_second_looks();
+  }
+  if (round_ == rounds_.size() && first_alone_ == kNotYet) plan_slow_again();
   if (round_ == rounds_.size()) {
-    peers_.leave(done_);
+    look();
     return;
   }
   TestRound round;
@@ -152,14 +124,15 @@ void CheckRun::round_over(const TestRound& round, PeerFleet::Answers answers) {
       ++stalls_[driver];
       ++stalls_[peer];
     }
-    result_.pairs.push_back({driver, peer, std::move(answer)});
+    const bool alone = first_alone_ != kNotYet;
+    result_.pairs.push_back({driver, peer, alone, std::move(answer)});
   }
   next_round();
 }
 
 // A connection that did not open: does the other direction?
 void CheckRun::plan_second_looks() {
-  second_looks_ = true;
+  first_second_look_ = rounds_.size();
   std::vector<std::pair<size_t, size_t>> again;
   for (const TestedPair& pair : result_.pairs) {
     if (pair.answer.code == "connect" && again.size() < kMostSecondLooks) {
@@ -178,6 +151,53 @@ void CheckRun::plan_second_looks() {
       return true;
     });
     rounds_.push_back(std::move(round));
+  }
+}
+
+// What was slow while others used the network too.
+void CheckRun::plan_slow_again() {
+  first_alone_ = rounds_.size();
+  for (const auto& pair : slow_suspects(result_, kMostSlow)) {
+    rounds_.push_back({pair});
+  }
+}
+
+void CheckRun::look() {
+  PeerOrder order;
+  order.order = "look";
+  for (const CheckedPod& pod : result_.pods) {
+    // The launcher pod has no name that workers must know, and a name that we
+    // did not find either has its own finding.
+    if (peers_.by_name() && !pod.launcher &&
+        !pod.missing_code.starts_with("dns")) {
+      order.names.push_back(pod.name);
+    }
+  }
+  std::map<uint16_t, PeerOrder> orders;
+  for (size_t i = 0; i < result_.pods.size(); ++i) {
+    const auto node = static_cast<uint16_t>(i);
+    if (peers_.alive(node) && !stalls_often(i)) orders[node] = order;
+  }
+  peers_.ask(orders, kLook, [this](const PeerFleet::Answers& answers) {
+    looked(answers);
+    peers_.leave(done_);
+  });
+}
+
+void CheckRun::looked(const PeerFleet::Answers& answers) {
+  for (const auto& [node, answer] : answers) {
+    CheckedPod& pod = result_.pods[node];
+    auto facts = read_facts(answer.facts, "facts of " + pod.name);
+    if (!answer.code.empty() || !facts) {
+      pod.missing_code = answer.code.empty() ? "facts" : answer.code;
+      pod.missing_text =
+          answer.code.empty() ? facts.error().text() : answer.text;
+      continue;
+    }
+    pod.facts = std::move(facts->pods[0]);
+    pod.facts.name = pod.name;
+    pod.facts.peer_address = pod.address;
+    pod.unresolved = answer.unresolved;
   }
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// CheckRun: `muster fabric check` and `bench` over a whole job: facts and
-// names of every pod, then all pairs in rounds, then failed connections once
-// more the other way round. Collects; fabric/job_check_report.h judges.
-// Lives on the loop; one order per pod at a time.
+// CheckRun: `muster fabric check` and `bench` over a whole job: all pairs in
+// rounds, then failed connections once more the other way round, slow pairs
+// once more alone, and at last facts and names of every pod. Collects;
+// fabric/job_check_report.h judges. Lives on the loop; one order per pod at a
+// time.
 #pragma once
 
 #include <functional>
@@ -28,11 +29,13 @@ class CheckRun {
 
  private:
   void greet(const std::vector<Laggard>& missing);
-  void greeted(PeerFleet::Answers answers);
-  void resolve();
+  void greeted(const PeerFleet::Answers& answers);
   void next_round();
   void round_over(const TestRound& round, PeerFleet::Answers answers);
   void plan_second_looks();
+  void plan_slow_again();
+  void look();
+  void looked(const PeerFleet::Answers& answers);
   [[nodiscard]] PeerOrder order_for(size_t driver, size_t peer) const;
   [[nodiscard]] bool stalls_often(size_t pod) const;
 
@@ -44,7 +47,12 @@ class CheckRun {
   std::vector<int> stalls_;  // by pod: full-sized packets were lost so often
   std::vector<TestRound> rounds_;
   size_t round_ = 0;
-  bool second_looks_ = false;
+  // Rounds from here on ask only for the other direction of a connection …
+  size_t first_second_look_ = kNotYet;
+  // … and from here on measure one slow pair at a time.
+  size_t first_alone_ = kNotYet;
+
+  static constexpr size_t kNotYet = static_cast<size_t>(-1);
 };
 
 // check, bench over the job, where this is the launcher pod; nullopt: the

@@ -107,9 +107,12 @@ void PeerFleet::ask(const std::map<uint16_t, PeerOrder>& orders,
     fleet_->send(node, wire::FrameType::kStdin, kHelper, to_json(order) + "\n");
   }
   timer_.start(deadline, [this] {
+    // The last of them ends the question, and may start another.
+    std::set<uint16_t> late;
     for (const uint16_t node : asked_) {
-      if (answers_.count(node) == 0) lost(node, "no answer in time");
+      if (answers_.count(node) == 0) late.insert(node);
     }
+    for (const uint16_t node : late) lost(node, "no answer in time");
   });
   // Not from within this call: the caller may not expect it.
   loop_.post([this] { consider_done(); });

@@ -140,35 +140,48 @@ bool uses_rdma_everywhere(const FabricPlan& plan) {
   return plan.transport != "TCP" && plan.transport != "unknown";
 }
 
+void check_whole(const FabricPlan& plan, const Json& mutant) {
+  for (const PodPlan& pod : plan.pods) {
+    for (const FabricSetting& setting : pod.settings) {
+      if (setting.value.empty() || setting.reason.empty() ||
+          setting.source.empty()) {
+        FAIL(setting.name << " of " << mutant.dump());
+      }
+    }
+    // No pod is sent to TCP by NCCL_NET while others use RDMA.
+    const auto env = pod.env();
+    const auto net = env.find("NCCL_NET");
+    if (uses_rdma_everywhere(plan) && net != env.end() &&
+        net->second == "Socket") {
+      FAIL("Socket beside RDMA: " << mutant.dump());
+    }
+  }
+}
+
 }  // namespace
 
 TEST_CASE("whatever is forgotten, a plan stays whole") {
-  for (const Machine& machine : machines()) {
+  for (Machine& machine : machines()) {
     Json json = Json::parse(write_facts(machine.pods));
-    if (json["pods"].size() > 2) json["pods"].erase(2);
+    if (json["pods"].size() > 2) {
+      json["pods"].erase(2);
+      machine.pods.erase(machine.pods.begin() + 2);
+    }
     if (json.dump().size() > 8'000) continue;  // the small ones suffice
-    forget_each(json, json["pods"], [&](const Json& mutant) {
-      const auto facts = read_facts(mutant.dump(), "mutant");
-      if (!facts) return;
-      const FabricPlan plan = plan_fabric(facts->pods, machine.request);
-      INFO(machine.name);
-      REQUIRE(plan.pods.size() == facts->pods.size());
-      for (const PodPlan& pod : plan.pods) {
-        for (const FabricSetting& setting : pod.settings) {
-          if (setting.value.empty() || setting.reason.empty() ||
-              setting.source.empty()) {
-            FAIL(setting.name << " of " << mutant.dump());
-          }
-        }
-        // No pod is sent to TCP by NCCL_NET while others use RDMA.
-        const auto env = pod.env();
-        const auto net = env.find("NCCL_NET");
-        if (uses_rdma_everywhere(plan) && net != env.end() &&
-            net->second == "Socket") {
-          FAIL("Socket beside RDMA: " << mutant.dump());
-        }
-      }
-    });
+    INFO(machine.name);
+    for (size_t i = 0; i < machine.pods.size(); ++i) {
+      // Only the pod that changes is read again: reading is what takes long.
+      std::vector<PodFabric> pods = machine.pods;
+      Json pod = json["pods"][i];
+      forget_each(pod, pod, [&](const Json& mutant) {
+        const auto facts = read_facts(mutant.dump(), "mutant");
+        if (!facts) return;
+        pods[i] = facts->pods[0];
+        const FabricPlan plan = plan_fabric(pods, machine.request);
+        REQUIRE(plan.pods.size() == pods.size());
+        check_whole(plan, mutant);
+      });
+    }
   }
 }
 

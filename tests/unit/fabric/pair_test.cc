@@ -13,6 +13,18 @@
 
 using namespace muster;
 
+namespace {
+
+PairRequest to(int port, int timeout_ms, int megabytes) {
+  PairRequest request;
+  request.peer = "127.0.0.1:" + std::to_string(port);
+  request.timeout_ms = timeout_ms;
+  request.megabytes = megabytes;
+  return request;
+}
+
+}  // namespace
+
 TEST_CASE("a pair measures itself") {
   int port = 0;
   const auto listener = listen_tcp("127.0.0.1:0", port);
@@ -20,8 +32,7 @@ TEST_CASE("a pair measures itself") {
   const UniqueFd owner(*listener);
   Status served;
   std::thread server([&] { served = serve_pair(owner.get(), 5000); });
-  const auto result =
-      drive_pair("127.0.0.1:" + std::to_string(port), true, 4, 5000);
+  const auto result = drive_pair(to(port, 5000, 4));
   server.join();
   REQUIRE(served);
   REQUIRE(result);
@@ -35,12 +46,13 @@ TEST_CASE("a closed port and a silent peer are named, in time") {
   int port = 0;
   const auto listener = listen_tcp("127.0.0.1:0", port);
   REQUIRE(listener);
-  const std::string peer = "127.0.0.1:" + std::to_string(port);
+  PairRequest request = to(port, 200, 1);
   const auto start = std::chrono::steady_clock::now();
-  CHECK(drive_pair(peer, false, 1, 200).error().code == "deadline");
+  CHECK(drive_pair(request).error().code == "deadline");
   ::close(*listener);
-  CHECK(drive_pair(peer, false, 1, 200).error().code == "connect");
-  CHECK(drive_pair("nowhere", false, 1, 200).error().code == "usage");
+  CHECK(drive_pair(request).error().code == "connect");
+  request.peer = "nowhere";
+  CHECK(drive_pair(request).error().code == "usage");
   CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(3));
 }
 
