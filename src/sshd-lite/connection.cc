@@ -400,7 +400,9 @@ void serve_connection(UniqueFd socket, UniqueFd link,
   Connection connection(std::move(socket), std::move(link), options);
   if (options.sandbox) {
     if (const auto entered = enter_sandbox(); !entered) {
-      log::debug("{}", entered.error().text());
+      log::error("ssh: {} turned away: {}", options.peer,
+                 entered.error().text());
+      return;
     }
   }
   connection.serve();

@@ -4,9 +4,10 @@
 // the peer is read. Public key only, one session channel, one command.
 // The version line was sent before this process was made (door.h).
 // Refuses: none, password, keyboard-interactive; pty, shell, subsystem, X11,
-// agent, all forwarding; a second channel. Asks pid 1, over `link`, to start
-// the command; it cannot start anything itself.
-// The signature is checked by libssh in here (see the security model).
+// agent, all forwarding; a second channel; to serve at all where the kernel
+// does not take the system call filter. Asks pid 1, over `link`, to start the
+// command; it cannot start anything itself. The signature is checked by libssh
+// in here (see the security model).
 #pragma once
 
 #include <string>

@@ -10,9 +10,12 @@
 
 namespace muster {
 
+// Whether a filter is written for this machine's architecture.
+bool has_system_call_filter();
+
 // Call after all keys and libraries are loaded. An Error (code "sandbox") means
-// that the kernel has no seccomp filter for us; limits and no_new_privs hold
-// all the same.
+// that the kernel did not take the filter; limits and no_new_privs hold all the
+// same. No error where no filter is written.
 Status enter_sandbox();
 
 }  // namespace muster

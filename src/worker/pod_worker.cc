@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "job/exit_codes.h"
 #include "sshd-lite/crypto_profile.h"
+#include "sshd-lite/sandbox.h"
 #include "worker/agent_exit_code.h"
 
 namespace muster {
@@ -172,9 +173,10 @@ void PodWorker::announce(int port, const std::string& libssh) const {
   const JobKeys& keys = keys_->current();
   log::info(
       "muster {} worker ready on port {}, key {} ({}, {}), uid {}, libssh "
-      "{}{}{}{}",
+      "{}{}{}{}{}",
       MUSTER_VERSION, port, keys.fingerprint, keys.private_key.type(),
       keys.source, ::geteuid(), libssh, options_.fips ? ", FIPS" : "",
+      has_system_call_filter() ? "" : ", no system call filter here",
       options_.allow_mpi_daemons ? ", MPI daemons allowed" : "",
       options_.allow_any_command ? ", any command allowed" : "");
 }

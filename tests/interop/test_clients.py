@@ -5,7 +5,8 @@
 
 connect and exec, exit status, exit signal, stderr apart from stdout, stdin with
 EOF, bulk data each way with a checksum (8 MB; 1 GB with --long), new keys in the
-middle of it, eight at once, a host key that is not the job's. And ssh-keyscan.
+middle of it, eight at once, several channels of one connection, a host key that
+is not the job's. And ssh-keyscan.
 """
 import hashlib
 import subprocess
@@ -107,6 +108,24 @@ def behaviours(tally, client, place, megabytes):
         check("bad host key refused", done.returncode != 0 and b"reached" not in done.stdout, done)
 
 
+def multiplexer(tally, client):
+    """A connection has one channel here: a client that would run several
+    commands over one is told so at once, and connects again by itself."""
+    control = client.bed.scratch / ("mux-" + client.name)
+    options = ("-o", "ControlMaster=auto", "-o", f"ControlPath={control}", "-o", "StrictHostKeyChecking=no")
+    first = subprocess.Popen(client.argv("echo first; cat", options=options), stdin=subprocess.PIPE,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    good = first.stdout.readline() == b"first\n"
+    together = [subprocess.Popen(client.argv(f"echo {i}; exit {i}", options=options), stdin=subprocess.DEVNULL,
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE) for i in range(4)]
+    results = [(p.communicate(timeout=60), p.returncode) for p in together]
+    good = good and all(out == b"%d\n" % i and code == i for i, ((out, _), code) in enumerate(results))
+    refused = sum(b"refused" in errors for (_, errors), _ in results)
+    tally.check(good and refused == 4, f"{client.name}: channels beside the first are refused, and it goes on alone",
+                results)
+    first.communicate(b"", timeout=60)
+
+
 def keyscan(tally, worker):
     out = run(["ssh-keyscan", "-p", str(worker.port), "127.0.0.1"]).stdout.decode()
     wanted = (worker.keys / "id_rsa.pub").read_text().split()[1]
@@ -140,6 +159,8 @@ def main():
                         tally.skip(client.name, why)
                         continue
                     behaviours(tally, client, place, megabytes)
+                    if isinstance(client, clients.OpenSsh):
+                        multiplexer(tally, client)
                 tally.check(worker.wait_no_children(), "nothing is left in the worker", worker.children())
     tally.finish()
 

@@ -5,7 +5,7 @@ sessions. Memory, processes, descriptors and log lines stay what they were.
     test_limits.py [--muster PATH] [--long] [--only NAME] [--minutes N]
 
 --long: 100,000 wrong keys and 100,000 sessions, or as many as N minutes allow
-(of each; 30). NAME: probes, slow, wrong, swaps, sessions.
+(of each; 30). NAME: ports, probes, slow, wrong, swaps, sessions.
 """
 import concurrent.futures
 import os
@@ -29,6 +29,21 @@ def probes(tally, args, keys):
         done = subprocess.run([args.muster, "worker", "probe", "ready", "--port", str(worker.port), "--key-dir",
                                str(keys)], capture_output=True)
         tally.check(done.returncode == 0, "the ready probe logs in", done)
+
+
+def ports(tally, args, keys):
+    """Port 22, in a network namespace of its own: with the right to it and
+    without. (A pod may have that right through a sysctl.)"""
+    if os.geteuid() != 0:
+        return tally.skip("port 22", "needs root, for a network namespace")
+    worker = [args.muster, "worker", "--port", "22", "--address", "127.0.0.1", "--key-dir", str(keys)]
+    nobody = ["setpriv", "--bounding-set=-net_bind_service"]
+    allow = "ip link set lo up; echo $0 > /proc/sys/net/ipv4/ip_unprivileged_port_start; exec timeout 2 \"$@\""
+    for first, wanted in ((0, "ready on port 22"), (1024, "ports below 1024 need CAP_NET_BIND_SERVICE")):
+        done = subprocess.run(["unshare", "-n", "sh", "-c", allow, str(first), *nobody, *worker],
+                              capture_output=True, text=True, timeout=30)
+        tally.check(wanted in done.stderr and (first == 0 or done.returncode == 100),
+                    f"port 22, first port for all {first}: {wanted}", done)
 
 
 def drip(worker, start, rest):
@@ -172,7 +187,8 @@ def main():
     with bed.Scratch() as scratch:
         keys = bed.make_keys(args.muster, scratch / "keys", "ecdsa-p521")
         simple = bed.make_keys(args.muster, scratch / "simple")
-        parts = {"probes": lambda: probes(tally, args, keys),
+        parts = {"ports": lambda: ports(tally, args, keys),
+                 "probes": lambda: probes(tally, args, keys),
                  "slow": lambda: slow_senders(tally, args, keys),
                  "wrong": lambda: wrong_keys(tally, args, simple, scratch),
                  "swaps": lambda: swaps(tally, args, scratch),

@@ -2,8 +2,12 @@
 #include "sshd-lite/sandbox.h"
 
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <signal.h>
+#include <stddef.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -14,6 +18,7 @@
 #include <functional>
 
 #include "catch.h"
+#include "sshd-lite/connection.h"
 
 using namespace muster;
 
@@ -30,6 +35,20 @@ int in_sandbox(const std::function<long()>& attempt) {
   int status = 0;
   ::waitpid(pid, &status, 0);
   return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+// As a container runtime's profile might: prctl(PR_SET_SECCOMP) fails.
+void refuse_filters() {
+  sock_filter steps[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_prctl, 0, 3),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[0])),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PR_SET_SECCOMP, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+  const sock_fprog program{std::size(steps), steps};
+  ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
 }
 
 }  // namespace
@@ -51,6 +70,36 @@ TEST_CASE("a connection child cannot do what it has no need for") {
                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
           return code == MAP_FAILED ? -1L : 0L;
         }) == EPERM);
+}
+
+TEST_CASE("nobody is served where the kernel takes no filter") {
+  if (!has_system_call_filter()) return;
+  JobKeys keys;
+  keys.private_key = std::move(*SshKey::generate(KeyType::kEcdsaP256));
+  const auto served = [&keys](bool filters_refused) {
+    auto wire = make_socketpair(SOCK_STREAM);
+    auto link = make_socketpair(SOCK_SEQPACKET);
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+      if (filters_refused) refuse_filters();
+      wire->write.reset();
+      ConnectionOptions options;
+      options.keys = &keys;
+      options.auth_timeout = Milliseconds(2000);
+      serve_connection(std::move(wire->read), std::move(link->read), options);
+      ::_exit(0);
+    }
+    wire->read.reset();
+    constexpr std::string_view kVersion = "SSH-2.0-test\r\n";
+    (void)write_all(wire->write.get(), std::string(kVersion));
+    char byte;
+    const bool answered = ::read(wire->write.get(), &byte, 1) == 1;
+    ::kill(pid, SIGKILL);
+    ::waitpid(pid, nullptr, 0);
+    return answered;
+  };
+  CHECK(served(false));
+  CHECK_FALSE(served(true));
 }
 
 TEST_CASE("a connection child keeps what it needs") {
