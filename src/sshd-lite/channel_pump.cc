@@ -65,28 +65,36 @@ bool ChannelPump::pump() {
   return moved;
 }
 
+// libssh opens the window again at each read, however much it still holds, and
+// loses bytes once it holds 128 MiB. So whatever it holds is taken at once, and
+// nothing more until the program has had all of it: two windows at most.
+bool ChannelPump::take_stdin() {
+  const int held = ssh_channel_poll(channel_, 0);
+  if (held > 0) {
+    stdin_pending_.resize(static_cast<size_t>(held));
+    const int n = ssh_channel_read_nonblocking(channel_, stdin_pending_.data(),
+                                               static_cast<uint32_t>(held), 0);
+    stdin_pending_.resize(n > 0 ? static_cast<size_t>(n) : 0);
+    stdin_done_ = 0;
+    return n > 0;
+  }
+  stdin_eof_ = held == SSH_EOF || ssh_channel_is_eof(channel_) != 0;
+  return false;
+}
+
 bool ChannelPump::pump_stdin() {
   bool moved = false;
-  if (stdin_pending_.empty() && !stdin_eof_) {
-    char buffer[kChunk];
-    const int n =
-        ssh_channel_read_nonblocking(channel_, buffer, sizeof buffer, 0);
-    if (n > 0) {
-      stdin_pending_.assign(buffer, static_cast<size_t>(n));
-      moved = true;
-    } else if (n == SSH_EOF || ssh_channel_is_eof(channel_) != 0) {
-      stdin_eof_ = true;
-    }
-  }
+  if (stdin_pending_.empty() && !stdin_eof_) moved = take_stdin();
   if (!stdin_) {
     stdin_pending_.clear();  // the program reads no more: take it and drop it
     return moved;
   }
   if (!stdin_pending_.empty()) {
-    const ssize_t n =
-        ::write(stdin_.get(), stdin_pending_.data(), stdin_pending_.size());
+    const ssize_t n = ::write(stdin_.get(), stdin_pending_.data() + stdin_done_,
+                              stdin_pending_.size() - stdin_done_);
     if (n > 0) {
-      stdin_pending_.erase(0, static_cast<size_t>(n));
+      stdin_done_ += static_cast<size_t>(n);
+      if (stdin_done_ == stdin_pending_.size()) stdin_pending_.clear();
       moved = true;
     } else if (n < 0 && errno != EAGAIN && errno != EINTR) {
       stdin_.reset();

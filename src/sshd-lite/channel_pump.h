@@ -2,9 +2,10 @@
 // Moves bytes between one SSH channel and the pipes of the program that runs
 // for it, with backpressure both ways: a pipe is read only while the client's
 // window is open and nothing of ours waits; the window grows only as fast as
-// the program reads its stdin. Holds at most 32 KiB per direction.
-// Half-close is exact, and the exit status goes out only after all output.
-// Owns the pipe ends, borrows session and channel. Never blocks.
+// the program reads its stdin. Holds at most one window (1.25 MiB) of stdin,
+// and libssh another; of output, 32 KiB a stream. Half-close is exact, and the
+// exit status goes out only after all output. Owns the pipe ends, borrows
+// session and channel. Never blocks.
 #pragma once
 
 #include <poll.h>
@@ -49,6 +50,7 @@ class ChannelPump {
     size_t left_after_end;  // what may still be read once the program ended
   };
 
+  bool take_stdin();
   bool pump_stdin();
   bool pump_output(Output& output);
   [[nodiscard]] bool may_send() const;
@@ -58,6 +60,7 @@ class ChannelPump {
   ssh_channel_struct* channel_;
   UniqueFd stdin_;
   std::string stdin_pending_;
+  size_t stdin_done_ = 0;  // of stdin_pending_, given to the program
   bool stdin_eof_ = false;
   std::array<Output, 2> outputs_;
   std::optional<int> wait_status_;

@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One run of our server against OpenSSH's sshd and dropbear, with the same key
-and clients on this machine.
+"""Our server and client against OpenSSH's sshd and dropbear: one run, the same
+job key, the same commands, one machine.
 
-    bench_ssh.py [--muster PATH] [--count N]
+    bench_ssh.py [--muster PATH] [--count N] [--megabytes N] [--json FILE]
 
-Per server: connect + exec `true` + exit, one after another: wall time, CPU of
-the client and of the server (children included); memory (PSS) per connection
-that idles in a command; bulk in both directions through OpenSSH's client.
-OpenSSH's client drives all servers; ours drives ours too.
+Every row has a server process of its own. Connect, authenticate, run `true`,
+end: the rows take turns, N rounds, so that what else the machine does hits all
+alike; wall time, and CPU of the client and of the server with its children.
+Memory (PSS) a connection that idles in a command adds, 16 of them, the command
+itself left out. Bulk both ways, the best of three. Needs root.
 """
+import datetime
+import json
 import os
 import pathlib
-import resource
 import shutil
 import signal
 import statistics
@@ -21,6 +23,8 @@ import time
 import bed
 
 TICK = os.sysconf("SC_CLK_TCK")
+IDLE = 16
+CURVE = ("-o", "KexAlgorithms=curve25519-sha256")
 
 
 def cpu_of(pid):
@@ -29,42 +33,36 @@ def cpu_of(pid):
     return sum(map(int, fields[11:15])) / TICK
 
 
+def read_or(path, default=""):
+    try:
+        return pathlib.Path(path).read_text()
+    except OSError:
+        return default
+
+
 def descendants(pid):
     out = []
     for entry in os.listdir("/proc"):
         if entry.isdigit():
-            try:
-                parent = int(pathlib.Path(f"/proc/{entry}/stat").read_text().rsplit(")", 1)[1].split()[1])
-            except OSError:
-                continue
-            if parent == pid:
+            stat = read_or(f"/proc/{entry}/stat")
+            if stat and int(stat.rsplit(")", 1)[1].split()[1]) == pid:
                 out += [int(entry), *descendants(int(entry))]
     return out
 
 
 def pss(pid):
-    try:
-        text = pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text()
-    except OSError:
-        return 0
-    return sum(int(line.split()[1]) for line in text.splitlines() if line.startswith("Pss:"))
-
-
-def command_of(pid):
-    try:
-        return pathlib.Path(f"/proc/{pid}/comm").read_text().strip()
-    except OSError:
-        return ""
+    lines = read_or(f"/proc/{pid}/smaps_rollup").splitlines()
+    return sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
 
 
 class Foreign:
+    """A server of others, in the foreground."""
+
     def __init__(self, argv, port, log):
         self.port = port
-        self.process = subprocess.Popen(argv, stderr=log, stdout=log, preexec_fn=bed.die_with_parent)
+        self.process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stderr=log, stdout=log,
+                                        preexec_fn=bed.die_with_parent)
         time.sleep(0.5)
-
-    def __enter__(self):
-        return self
 
     def __exit__(self, *ignored):
         for pid in descendants(self.process.pid):
@@ -76,112 +74,191 @@ class Foreign:
         self.process.wait()
 
 
-def openssh_client(key, port, user, command, options=()):
-    return ["ssh", "-F", "/dev/null", "-i", str(key), "-o", "IdentitiesOnly=yes", "-o", "StrictHostKeyChecking=no", "-o",
-            "UserKnownHostsFile=/dev/null", "-o", "LogLevel=ERROR", *options, "-p", str(port), f"{user}@127.0.0.1", command]
+class Row:
+    """One server with one client: figures by name."""
 
+    def __init__(self, name, server, argv, env):
+        self.name, self.server, self.argv, self.env = name, server, argv, env
+        self.pid = server.process.pid
+        self.times, self.client = [], []
+        self.figures = {}
 
-def latency(name, pid, argv, env, count):
-    subprocess.run(argv, env=env, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-    server = cpu_of(pid)
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    client = usage.ru_utime + usage.ru_stime
-    times = []
-    for _ in range(count):
+    def once(self):
         begin = time.perf_counter()
-        subprocess.run(argv, env=env, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-        times.append(time.perf_counter() - begin)
-    time.sleep(0.3)
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    client = (usage.ru_utime + usage.ru_stime - client) / count
-    server = (cpu_of(pid) - server) / count
-    print(f"{name:34} {statistics.median(times) * 1000:7.1f} ms median  {max(times) * 1000:7.1f} ms worst   "
-          f"CPU {client * 1000:5.1f} ms client + {server * 1000:5.1f} ms server = {(client + server) * 1000:5.1f} ms", flush=True)
+        process = subprocess.Popen(self.argv("true"), env=self.env, stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.DEVNULL)
+        _, status, usage = os.wait4(process.pid, 0)
+        self.times.append(time.perf_counter() - begin)
+        self.client.append(usage.ru_utime + usage.ru_stime)
+        process.returncode = status
+        if status:
+            raise RuntimeError(f"{self.name}: exit status {status}")
+
+    def idle_memory(self):
+        time.sleep(0.3)
+        before = sum(map(pss, [self.pid, *descendants(self.pid)]))
+        held, family, cats = [], [], []
+        for _ in range(IDLE):   # one by one: dropbear has five logins at a time
+            held.append(subprocess.Popen(self.argv("exec cat"), env=self.env, stdin=subprocess.PIPE,
+                                         stdout=subprocess.DEVNULL))
+            end = time.monotonic() + 10
+            while len(cats) < len(held) and time.monotonic() < end:
+                time.sleep(0.05)
+                family = descendants(self.pid)
+                cats = [p for p in family if read_or(f"/proc/{p}/comm").strip() == "cat"]
+        time.sleep(0.3)
+        total = sum(map(pss, [self.pid, *family])) - sum(map(pss, cats))
+        for process in held:
+            process.kill()
+            process.wait()
+        self.figures["idle_kib"] = round((total - before) / max(1, len(cats)))
+
+    def bulk(self, megabytes):
+        there, back = [], []
+        for _ in range(3):
+            begin = time.perf_counter()
+            with open("/dev/zero", "rb") as zero, subprocess.Popen(
+                    ["head", "-c", f"{megabytes}M"], stdin=zero, stdout=subprocess.PIPE) as feed:
+                subprocess.run(self.argv("cat >/dev/null"), env=self.env, stdin=feed.stdout, check=True)
+            there.append(megabytes / (time.perf_counter() - begin))
+            begin = time.perf_counter()
+            subprocess.run(self.argv(f"head -c {megabytes}M /dev/zero"), env=self.env, stdin=subprocess.DEVNULL,
+                           stdout=subprocess.DEVNULL, check=True)
+            back.append(megabytes / (time.perf_counter() - begin))
+        self.figures.update(there_mb_s=round(max(there)), back_mb_s=round(max(back)))
 
 
-def idle_memory(name, pid, argv, env, many=16):
-    before = sum(pss(p) for p in [pid, *descendants(pid)])
-    held = [subprocess.Popen(argv, env=env, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) for _ in range(many)]
-    time.sleep(2)
-    family = descendants(pid)
-    commands = [p for p in family if command_of(p) == "cat"]
-    total = sum(pss(p) for p in [pid, *family]) - sum(pss(p) for p in commands)
-    for p in held:
-        p.kill()
-        p.wait()
-    print(f"{name:34} {(total - before) / many:7.0f} KiB PSS per idle connection; {before} KiB with none", flush=True)
+class Servers:
+    def __init__(self, muster, scratch, kind):
+        self.muster, self.scratch, self.kind = muster, scratch, kind
+        self.keys = bed.make_keys(muster, scratch / "keys", kind)
+        self.key = scratch / "key"
+        shutil.copy(self.keys / "id_rsa", self.key)
+        self.key.chmod(0o600)
+        subprocess.run(["ssh-keygen", "-q", "-p", "-N", "", "-f", str(self.key)], check=True,
+                       stdout=subprocess.DEVNULL)
+        self.log = (scratch / "log").open("w")
+        self.env = dict(os.environ, MUSTER_KEY_DIR=str(self.keys))
+        self.env.pop("MUSTER_LAUNCHER_SOCKET", None)
+        self.running = []
+
+    def openssh(self, server, user, options=()):
+        head = ["ssh", "-F", "/dev/null", "-i", str(self.key), "-o", "IdentitiesOnly=yes", "-o",
+                "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-o", "LogLevel=ERROR", *options,
+                "-p", str(server.port), f"{user}@127.0.0.1"]
+        return lambda command: [*head, command]
+
+    def ours(self, server):
+        return lambda command: [self.muster, "ssh", "-p", str(server.port), "127.0.0.1", command]
+
+    def worker(self):
+        self.running.append(bed.Worker(self.muster, self.keys, "--allow-any-command"))
+        return self.running[-1]
+
+    def foreign(self, argv, port):
+        """With a home of its own: dropbear reads ~/.ssh/authorized_keys only,
+        and Debian's bash reads ~/.bashrc for each command over ssh."""
+        home = self.scratch / "home"
+        if not home.exists():
+            (home / ".ssh").mkdir(mode=0o700, parents=True)
+            shutil.copy(self.keys / "authorized_keys", home / ".ssh")
+            (home / ".ssh/authorized_keys").chmod(0o600)
+            home.chmod(0o700)
+        self.running.append(Foreign(
+            ["unshare", "-m", "sh", "-c", 'mount --bind "$0" "$1" && shift && exec "$@"', str(home),
+             str(pathlib.Path.home()), *argv], port, self.log))
+        return self.running[-1]
+
+    def sshd(self):
+        os.makedirs("/run/sshd", exist_ok=True)
+        port = bed.free_port()
+        return self.foreign(
+            ["/usr/sbin/sshd", "-D", "-f", "/dev/null", "-p", str(port), "-o", "ListenAddress=127.0.0.1", "-h",
+             str(self.key), "-o", f"AuthorizedKeysFile={self.keys}/authorized_keys", "-o", "StrictModes=no", "-o",
+             "PidFile=none", "-o", "UsePAM=no", "-o", "PermitRootLogin=yes", "-o", "MaxStartups=200"], port)
+
+    def dropbear(self):
+        host = self.scratch / "dropbear"
+        subprocess.run(["dropbearconvert", "openssh", "dropbear", str(self.key), str(host)], check=True,
+                       capture_output=True)
+        port = bed.free_port()
+        return self.foreign(["dropbear", "-F", "-E", "-r", str(host), "-p", f"127.0.0.1:{port}"], port)
+
+    def rows(self):
+        out = []
+
+        def row(name, server, argv):
+            out.append(Row(name, server, argv, self.env))
+
+        worker = self.worker()
+        row("muster, muster ssh", worker, self.ours(worker))
+        worker = self.worker()
+        row("muster, OpenSSH's client", worker, self.openssh(worker, "x"))
+        server = self.sshd()
+        row("OpenSSH sshd", server, self.openssh(server, "root"))
+        server = self.sshd()
+        row("OpenSSH sshd, curve25519", server, self.openssh(server, "root", CURVE))
+        if shutil.which("dropbear"):
+            server = self.dropbear()
+            row("dropbear, OpenSSH's client", server, self.openssh(server, "root", CURVE))
+        return out
+
+    def end(self):
+        for server in self.running:
+            server.__exit__()
 
 
-def bulk(name, argv_up, argv_down, env, megabytes=512):
-    begin = time.perf_counter()
-    with open("/dev/zero", "rb") as zero:
-        feed = subprocess.Popen(["head", "-c", f"{megabytes}M"], stdin=zero, stdout=subprocess.PIPE)
-        subprocess.run(argv_up, env=env, stdin=feed.stdout, check=True)
-        feed.wait()
-    up = megabytes / (time.perf_counter() - begin)
-    begin = time.perf_counter()
-    subprocess.run(argv_down, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=True)
-    print(f"{name:34} {up:7.0f} MB/s there  {megabytes / (time.perf_counter() - begin):7.0f} MB/s back", flush=True)
+def measure(rows, count, megabytes):
+    for row in rows:
+        row.once()
+        row.times, row.client = [], []
+    before = [cpu_of(row.pid) for row in rows]
+    for _ in range(count):
+        for row in rows:
+            row.once()
+    time.sleep(0.5)
+    for row, start in zip(rows, before):
+        row.figures.update(
+            best_ms=round(min(row.times) * 1000, 1), median_ms=round(statistics.median(row.times) * 1000, 1),
+            worst_ms=round(max(row.times) * 1000, 1), client_cpu_ms=round(statistics.median(row.client) * 1000, 1),
+            client_cpu_best_ms=round(min(row.client) * 1000, 1),
+            server_cpu_ms=round((cpu_of(row.pid) - start) / count * 1000, 1))
+        row.idle_memory()
+        row.bulk(megabytes)
 
 
-def measure(name, server, make, env, count):
-    pid = server.process.pid
-    latency(name, pid, make("true"), env, count)
-    idle_memory(name, pid, make("exec cat"), env)
-    bulk(name, make("cat >/dev/null"), make("head -c 512M /dev/zero"), env)
+def show(kind, rows):
+    print(f"\n{kind:26} exec ms: best median  worst   CPU ms: client + server   idle KiB   MB/s: there  back")
+    for row in rows:
+        f = row.figures
+        print(f"{row.name:26} {f['best_ms']:13} {f['median_ms']:6} {f['worst_ms']:6} {f['client_cpu_ms']:16} + "
+              f"{f['server_cpu_ms']:<8} {f['idle_kib']:7} {f['there_mb_s']:13} {f['back_mb_s']:5}", flush=True)
 
 
 def main():
-    args = bed.arguments(__doc__, count={"type": int, "default": 50})
-    env = dict(os.environ)
-    env.pop("MUSTER_LAUNCHER_SOCKET", None)
+    args = bed.arguments(__doc__, count={"type": int, "default": 50}, megabytes={"type": int, "default": 512},
+                         json={})
+    if os.geteuid() != 0:
+        raise SystemExit("bench_ssh.py: the other servers need root")
+    result = {"date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+              "rounds": args.count, "megabytes": args.megabytes, "cpus": os.cpu_count(),
+              "cpu": next((line.split(":")[1].strip() for line in read_or("/proc/cpuinfo").splitlines()
+                           if line.startswith("model name")), ""),
+              "load": os.getloadavg(), "keys": {}}
     for kind in ("ecdsa-p521", "ed25519"):
         with bed.Scratch() as scratch:
-            keys = bed.make_keys(args.muster, scratch / "keys", kind)
-            key = scratch / "key"
-            shutil.copy(keys / "id_rsa", key)
-            key.chmod(0o600)
-            subprocess.run(["ssh-keygen", "-q", "-p", "-N", "", "-f", str(key)], check=True, stdout=subprocess.DEVNULL)
-            scratch.chmod(0o700)
-            env["MUSTER_KEY_DIR"] = str(keys)
-            curve = ("-o", "KexAlgorithms=curve25519-sha256")
-            with bed.Worker(args.muster, keys, "--allow-any-command") as worker:
-                measure(f"{kind} muster, OpenSSH client", worker,
-                        lambda c: openssh_client(key, worker.port, "x", c), env, args.count)
-                measure(f"{kind} muster, muster ssh", worker,
-                        lambda c: [args.muster, "ssh", "-p", str(worker.port), "127.0.0.1", c], env, args.count)
-                latency(f"{kind} muster, ready probe", worker.process.pid,
-                        [args.muster, "worker", "probe", "ready", "--port", str(worker.port), "--key-dir", str(keys)],
-                        env, args.count)
-            log = (scratch / "log").open("w")
-            if os.access("/usr/sbin/sshd", os.X_OK) and os.geteuid() == 0:
-                os.makedirs("/run/sshd", exist_ok=True)
-                port = bed.free_port()
-                with Foreign(["/usr/sbin/sshd", "-D", "-f", "/dev/null", "-p", str(port), "-o",
-                              "ListenAddress=127.0.0.1", "-h", str(key), "-o",
-                              f"AuthorizedKeysFile={keys}/authorized_keys", "-o", "StrictModes=no", "-o", "PidFile=none",
-                              "-o", "UsePAM=no", "-o", "PermitRootLogin=yes", "-o", "MaxStartups=200"], port, log) as server:
-                    measure(f"{kind} OpenSSH sshd", server, lambda c: openssh_client(key, port, "root", c), env,
-                            args.count)
-                    latency(f"{kind} OpenSSH sshd, curve25519", server.process.pid,
-                            openssh_client(key, port, "root", "true", curve), env, args.count)
-            if shutil.which("dropbear") and os.geteuid() == 0:
-                host = scratch / "dropbear"
-                subprocess.run(["dropbearconvert", "openssh", "dropbear", str(key), str(host)], check=True,
-                               capture_output=True)
-                home = pathlib.Path.home() / ".ssh/authorized_keys"
-                if not home.exists():
-                    home.parent.mkdir(mode=0o700, exist_ok=True)
-                    home.write_text((keys / "authorized_keys").read_text())
-                    home.chmod(0o600)
-                    port = bed.free_port()
-                    try:
-                        with Foreign(["dropbear", "-F", "-E", "-r", str(host), "-p", f"127.0.0.1:{port}"], port,
-                                     log) as server:
-                            measure(f"{kind} dropbear", server, lambda c: openssh_client(key, port, "root", c), env,
-                                    args.count)
-                    finally:
-                        home.unlink()
+            scratch.chmod(0o755)
+            servers = Servers(args.muster, scratch, kind)
+            try:
+                rows = servers.rows()
+                measure(rows, args.count, args.megabytes)
+            finally:
+                servers.end()
+        show(kind, rows)
+        result["keys"][kind] = {row.name: row.figures for row in rows}
+    result["load_after"] = os.getloadavg()
+    if args.json:
+        pathlib.Path(args.json).write_text(json.dumps(result, indent=1) + "\n")
 
 
 main()

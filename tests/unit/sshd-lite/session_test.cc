@@ -224,6 +224,38 @@ TEST_CASE("a program that does not read stops the sender, not the loop") {
   CHECK(session.status == 0);
 }
 
+TEST_CASE("a program that reads slowly is not read ahead of") {
+  const auto key = SshKey::generate(KeyType::kEcdsaP256);
+  const KeyDirectory keys(*key);
+  const TestServer server(keys.path());
+  Runner runner;
+  Session session;
+  runner.start(session, server.port(),
+               options_for(*key,
+                           "i=0; while [ $i -lt 40 ]; do"
+                           " head -c 32768 >/dev/null; i=$((i+1)); sleep 0.02;"
+                           " done; echo look; sleep 1; wc -c"));
+  constexpr size_t kAll = 64U << 20;
+  session.client->send(std::string(kAll, 'x'));
+  session.client->send_eof();
+  Timer look(runner.loop);
+  size_t waiting = 0;
+  std::function<void()> wait_for_word = [&] {
+    if (session.out.empty()) {
+      look.start(Milliseconds(20), wait_for_word);
+    } else {
+      look.start(Milliseconds(500),
+                 [&] { waiting = session.client->queued(); });
+    }
+  };
+  wait_for_word();
+  runner.run();
+  // 1.25 MiB were read; two windows, pipes and buffers wait on the way.
+  CHECK(waiting > kAll - (6U << 20));
+  CHECK(session.out == "look\n65798144\n");
+  CHECK(session.status == 0);
+}
+
 TEST_CASE("the failures are told apart") {
   const auto key = SshKey::generate(KeyType::kEcdsaP256);
   const auto other = SshKey::generate(KeyType::kEd25519);
