@@ -281,11 +281,15 @@ class Runner:
             self.script(name, [*PYTHON, path], limit, env)
 
     def papers(self):
-        """What needs no pods: container files, and the example manifests
-        against the program's own options."""
+        """What needs no pods: container files, links of the documents, and
+        the example manifests against the program's own options."""
         if self.wants("images"):
             self.script("images", [*PYTHON,
                                    "tests/images/test_containerfiles.py"],
+                        5 * MINUTE)
+        if self.wants("documents"):
+            self.script("documents", [*PYTHON,
+                                      "tests/images/test_documents.py"],
                         5 * MINUTE)
         if self.wants("examples") and self.build("release"):
             self.script("examples", [
@@ -443,7 +447,7 @@ def parse(argv):
         prog="scripts/test", description="Builds muster and runs its tests.")
     parser.add_argument("names", nargs="*", help="only what has one of these in"
                         " its name: unit, unit_job, fuzz_frame, clang, podnet,"
-                        " interop, cluster, test_…, images, examples")
+                        " interop, cluster, test_…, images, documents, examples")
     parser.add_argument("--quick", action="store_true", help="unit tests only")
     parser.add_argument("--long", action="store_true", help="also soaks, floods"
                         " and fuzzing (MUSTER_FUZZ_SECONDS per target, 300)")

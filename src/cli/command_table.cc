@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/command_table.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <optional>
 
+#include "base/text.h"
 #include "cli/command_help.h"
 #include "cli/completion.h"
 #include "cli/entry.h"
@@ -15,6 +18,7 @@
 #include "launcher/hostfile_main.h"
 #include "launcher/launch.h"
 #include "launcher/status_main.h"
+#include "launcher/task_main.h"
 #include "logs/logs_main.h"
 #include "sshd-lite/keygen.h"
 #include "sshd-lite/ssh_main.h"
@@ -306,6 +310,24 @@ Command ps_command() {
   return command;
 }
 
+Command task_command() {
+  return {"task",
+          "one rank that srun, flux or torchrun starts: logs and a verdict",
+          "[--log-format FORMAT] -- PROGRAM [ARGUMENT...]",
+          task_main,
+          {{"srun -n 64 muster task -- ./app", "under Slurm"},
+           {"flux run -n 64 muster task -- ./app", "under Flux"},
+           {"muster task --log-format json -- python train.py",
+            "one record per line"}},
+          {{"N", "that of the program; 128+N if a signal killed it"},
+           {"2", "wrong command line"},
+           {"126, 127", "the program cannot be run, or is not there"}},
+          "  --log-format FORMAT     text, plain or json (text) (env "
+          "MUSTER_LOG_FORMAT)\n",
+          {},
+          false};
+}
+
 Command entry_command() {
   return {
       "entry",
@@ -357,12 +379,12 @@ Command version_command() {
 
 const std::vector<Command>& commands() {
   static const std::vector<Command> kCommands = {
-      launch_command(),     worker_command(),      sshd_command(),
-      ssh_command(),        fabric_command(),      doctor_command(),
-      netpol_command(),     hostfile_command(),    keygen_command(),
-      logs_command(),       status_command(),      ps_command(),
-      explain_command(),    explain_log_command(), entry_command(),
-      completion_command(), version_command()};
+      launch_command(),  worker_command(),      sshd_command(),
+      ssh_command(),     fabric_command(),      doctor_command(),
+      netpol_command(),  hostfile_command(),    keygen_command(),
+      logs_command(),    status_command(),      ps_command(),
+      explain_command(), explain_log_command(), task_command(),
+      entry_command(),   completion_command(),  version_command()};
   return kCommands;
 }
 
@@ -373,7 +395,46 @@ const Command* find_command(const std::string& name) {
   return nullptr;
 }
 
+namespace {
+
+// The first "--word" of `args` that the page does not know. Commands that say
+// more about their own options, and words of other programs, are left alone.
+std::optional<std::string> unknown_option(const Command& command,
+                                          const Arguments& args,
+                                          Arguments& known) {
+  static constexpr std::string_view kOwn[] = {"launch", "sshd", "ssh", "entry",
+                                              "task"};
+  for (const auto own : kOwn) {
+    if (command.name == own) return std::nullopt;
+  }
+  if (!args.empty() && args[0] == "probe") return std::nullopt;
+  known = {"--help"};
+  for (const OptionHelp& option : page_of(command).options) {
+    known.insert(known.end(), option.flags.begin(), option.flags.end());
+  }
+  for (const std::string& word : args) {
+    if (word == "--") break;
+    if (!word.starts_with("--") || word.find('=') != std::string::npos) {
+      continue;
+    }
+    if (std::find(known.begin(), known.end(), word) == known.end()) return word;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 int run_command(const Command& command, const std::vector<std::string>& args) {
+  Arguments known;
+  if (const auto word = unknown_option(command, args, known)) {
+    const auto near = nearest(*word, known);
+    std::fprintf(stderr,
+                 "muster %s: unknown option %s.%s See muster %s --help.\n",
+                 command.name.c_str(), shell_quote(*word).c_str(),
+                 near ? (" Did you mean " + *near + "?").c_str() : "",
+                 command.name.c_str());
+    return 2;
+  }
   if (args.empty() || (args[0] != "--help" && args[0] != "-h")) {
     return command.run(args);
   }

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "job/ssh_port.h"
+#include "job/workload.h"
 
 namespace muster {
 
@@ -62,6 +63,23 @@ bool role_from_env(const PodView& view, const char* name, Contract& contract) {
   return true;
 }
 
+// LeaderWorkerSet numbers the pods of a group; Volcano tells every pod the
+// names of all workers.
+bool role_from_workload(const PodView& view, Contract& contract) {
+  const Workload workload = detect_workload(view.env);
+  const std::vector<HostEntry> workers = workload_hosts(view.env);
+  if (workers.empty() || !view.hostfiles.empty()) return false;
+  const bool leads =
+      workload.manager == "lws"
+          ? workload.index == 0
+          : find_self(workers, view.hostname, view.own_addresses) < 0;
+  contract.role = leads ? Role::kLauncher : Role::kWorker;
+  contract.role_reason =
+      workload.manager + " names " + std::to_string(workers.size()) +
+      " workers, and this pod is " + (leads ? "none" : "one") + " of them";
+  return true;
+}
+
 void decide_role(const PodView& view, const ContractFlags& flags,
                  Contract& contract) {
   if (flags.role) {
@@ -71,6 +89,7 @@ void decide_role(const PodView& view, const ContractFlags& flags,
   }
   if (role_from_env(view, "MUSTER_ROLE", contract)) return;
   if (role_from_env(view, "K_MPI_JOB_ROLE", contract)) return;
+  if (role_from_workload(view, contract)) return;
   const auto name = parse_jobset_name(view.hostname);
   if (name && name->replicated_job == "launcher") {
     contract.role = Role::kLauncher;
@@ -166,7 +185,12 @@ std::string family_hint(const PodView& view) {
 }
 
 void read_hostfile(const PodView& view, Contract& contract) {
-  if (view.hostfiles.empty()) return;
+  if (view.hostfiles.empty()) {
+    std::vector<HostEntry> workers = workload_hosts(view.env);
+    if (workers.empty() || contract.role != Role::kLauncher) return;
+    contract.hostfile = Hostfile{std::move(workers), "the pod's variables"};
+    return;
+  }
   const TextFile& file = view.hostfiles[0];
   contract.hostfile_path = file.path;
   Result<Hostfile> parsed = parse_hostfile(file.text, file.path);

@@ -80,7 +80,8 @@ std::vector<NativeRank> native_ranks(const Agreement& agreement,
     position.local_size =
         static_cast<int>(agreement.plan.nodes[host].ranks.size());
     position.node = order[host];
-    position.master_addr = master_host(agreement);
+    // Emulated nodes have names that no resolver knows.
+    position.master_addr = options.local ? "127.0.0.1" : master_host(agreement);
     position.master_port = kMasterPort;
     for (auto& [name, value] : rank_environment(position, rank.env)) {
       set_env(rank.env, name, std::move(value));
@@ -133,8 +134,9 @@ MpirunPlan mpirun_plan(const Agreement& agreement,
     }
     plan.node_env.push_back(std::move(env));
     plan.node_unset.push_back(agreement.unset[node]);
-    Environment told = {{"MASTER_ADDR", master_host(agreement)},
-                        {"MASTER_PORT", std::to_string(kMasterPort)}};
+    Environment told = {
+        {"MASTER_ADDR", options.local ? "127.0.0.1" : master_host(agreement)},
+        {"MASTER_PORT", std::to_string(kMasterPort)}};
     for (size_t host = 0; host < node_of_host.size(); ++host) {
       if (node_of_host[host] == node && order[host] >= 0) {
         told.emplace_back("NODE_RANK", std::to_string(order[host]));

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The names that muster takes over, called by the programs that call them:
+pdsh, DeepSpeed's pdsh line, plain mpirun; and that none calls itself."""
+import os
+import sys
+
+from harness import (Launch, Skip, apply, check, cluster, contains, equal,
+                     main)
+
+ANY = ["muster", "worker", "--allow-any-command"]
+
+
+def sh(pod, line, code=0, **options):
+    done = pod.exec(["sh", "-c", line], **options)
+    equal(done.returncode, code, line, done.stdout, done.stderr)
+    return done.stdout + done.stderr
+
+
+def ready(c, **options):
+    job = apply(c, workers=2, **options)
+    check(job.wait_ready(60), "workers are not ready")
+    # A worker without a probe is Ready before it listens.
+    end = Launch(job, ["muster", "launch", "--", "true"]).wait(60)
+    equal(end.code, 0, "exit code", end.err)
+    return job
+
+
+def test_pdsh():
+    if not os.path.exists("/usr/bin/pdsh"):
+        raise Skip("no pdsh here")
+    with cluster("pdsh") as c:
+        job = ready(c, worker_command=ANY)
+        out = sh(job.launcher, "pdsh -R ssh -w pi-worker-[0-1].pi hostname")
+        for i in range(2):
+            contains(out, f"pi-worker-{i}: pi-worker-{i}")
+        # As DeepSpeed's PDSHRunner builds it; %n is pdsh's own.
+        out = sh(job.launcher, "PDSH_RCMD_TYPE=ssh pdsh -S -f 1024 -w "
+                 "pi-worker-0.pi,pi-worker-1.pi 'export PYTHONPATH=/w; cd /tmp;"
+                 " /usr/bin/python3 -u -c \"import os,sys; "
+                 "print(os.environ[\\\"PYTHONPATH\\\"], sys.argv[1])\" "
+                 "--node_rank=%n'")
+        for i in range(2):
+            contains(out, f"pi-worker-{i}: /w --node_rank={i}")
+        sh(job.launcher, "PDSH_RCMD_TYPE=ssh pdsh -S -w "
+           "pi-worker-0.pi,pi-worker-1.pi 'exit 3'", code=3)
+
+
+def test_pdsh_is_refused_by_default():
+    if not os.path.exists("/usr/bin/pdsh"):
+        raise Skip("no pdsh here")
+    with cluster("pdsh-no") as c:
+        job = ready(c)
+        done = job.launcher.exec(["pdsh", "-R", "ssh", "-w", "pi-worker-0.pi",
+                                  "hostname"])
+        contains(done.stdout + done.stderr, "--allow-any-command")
+
+
+def test_names_lead_to_muster_and_on_to_the_mpi():
+    with cluster("names") as c:
+        job = ready(c)
+        for name in ("mpirun", "mpiexec", "ssh", "sshd"):
+            contains(sh(job.launcher, f"command -v {name}"), "/dropin/bin/")
+        # Questions go to the image's own.
+        contains(sh(job.launcher, "mpirun --version"), "Open MPI")
+        out = sh(job.launcher, "mpirun -np 2 hostname")
+        for i in range(2):
+            contains(out, f"pi-worker-{i}")
+        # The Kubeflow SDK's line.
+        out = sh(job.launcher, "mpirun --hostfile /etc/mpi/hostfile bash -c "
+                 "'echo \"a : $(hostname)\"'")
+        for i in range(2):
+            contains(out, f"a : pi-worker-{i}")
+
+
+def test_without_hosts_the_real_mpirun_runs():
+    """In a pod that has no hostfile, mpirun is what it always was."""
+    with cluster("alone-dropin") as c:
+        pod = c.pod("alone", prefix=os.environ["MUSTER_PREFIX"])
+        done = pod.exec(["mpirun", "--oversubscribe", "-np", "2", "sh", "-c",
+                         "echo rank $OMPI_COMM_WORLD_RANK ${MUSTER_RANK:-plain}"])
+        equal(sorted(done.stdout.split("\n"))[1:],
+              ["rank 0 plain", "rank 1 plain"], "ranks", done.stderr)
+
+
+def test_a_rank_does_not_start_another_job():
+    with cluster("recursion") as c:
+        job = ready(c)
+        run = Launch(job, ["muster", "launch", "-n", "2", "--bootstrap",
+                           "pmix", "--", "mpirun", "-np", "2",
+                           "sh", "-c", "mpirun -np 2 hostname"]).wait(60)
+        check(run.code != 0, "exit code 0", run.out)
+        contains(run.err + run.out, "inside rank")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.modules[__name__]))
