@@ -7,9 +7,11 @@
 
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/loop.h"
@@ -44,6 +46,9 @@ class PmixBridge : public std::enable_shared_from_this<PmixBridge> {
   // The rest: loop thread.
   ModexClient& modex() { return modex_; }
   const PmiEvents& events() { return events_; }
+  // How often a group of this name and these members was built before.
+  uint32_t count_group(const std::string& who) { return groups_[who]++; }
+  bool first_group() { return std::exchange(no_group_yet_, false); }
   // Keeps `memory` for as long as libpmix may still read it after a callback.
   void keep(std::shared_ptr<void> memory);
 
@@ -56,6 +61,8 @@ class PmixBridge : public std::enable_shared_from_this<PmixBridge> {
   std::mutex mutex_;
   std::vector<std::function<void()>> tasks_;  // under mutex_
   std::deque<std::shared_ptr<void>> kept_;
+  std::map<std::string, uint32_t> groups_;
+  bool no_group_yet_ = true;
 };
 
 }  // namespace muster

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Events, queries, job control, spawn: what we accept without doing more, and
+// Events, job control, spawn: what we accept without doing more, and
 // what we refuse. Present although they do little, because libpmix does part
 // of the work (clean-up directories) only where a function is.
 // libpmix' thread; see agent_pmix_upcalls.h.
@@ -23,11 +23,6 @@ pmix_status_t pmix_notify_event(pmix_status_t, const pmix_proc_t*,
                                 pmix_data_range_t, pmix_info_t[], size_t,
                                 pmix_op_cbfunc_t, void*) {
   return PMIX_OPERATION_SUCCEEDED;
-}
-
-pmix_status_t pmix_query(pmix_proc_t*, pmix_query_t*, size_t,
-                         pmix_info_cbfunc_t, void*) {
-  return PMIX_ERR_NOT_SUPPORTED;
 }
 
 pmix_status_t pmix_job_control(const pmix_proc_t*, const pmix_proc_t[], size_t,

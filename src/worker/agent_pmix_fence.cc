@@ -13,9 +13,26 @@ namespace muster {
 
 namespace {
 
-// "" if not all of them are ranks of this job.
-std::string participants_of(const PmixBridge& bridge, const char* kind,
-                            const pmix_proc_t procs[], size_t nprocs) {
+void release_text(void* text) { delete static_cast<std::string*>(text); }
+
+pmix_status_t rendezvous(const char* kind, const pmix_proc_t procs[],
+                         size_t nprocs, pmix_op_cbfunc_t callback, void* data) {
+  PmixBridge* bridge = PmixBridge::current();
+  if (bridge == nullptr) return PMIX_ERR_NOT_SUPPORTED;
+  std::string who = pmix_participants(*bridge, kind, procs, nprocs);
+  if (who.empty()) return PMIX_ERR_NOT_SUPPORTED;
+  bridge->post([bridge, who = std::move(who), callback, data] {
+    bridge->modex().fence(who, "", [callback, data](Result<std::string> all) {
+      callback(all ? PMIX_SUCCESS : PMIX_ERR_TIMEOUT, data);
+    });
+  });
+  return PMIX_SUCCESS;
+}
+
+}  // namespace
+
+std::string pmix_participants(const PmixBridge& bridge, const char* kind,
+                              const pmix_proc_t procs[], size_t nprocs) {
   std::vector<int> ranks;
   for (size_t i = 0; i < nprocs; ++i) {
     if (bridge.world().nspace() != procs[i].nspace) return "";
@@ -29,24 +46,6 @@ std::string participants_of(const PmixBridge& bridge, const char* kind,
   return participants_text(kind, std::move(ranks), bridge.world().size());
 }
 
-void release_text(void* text) { delete static_cast<std::string*>(text); }
-
-pmix_status_t rendezvous(const char* kind, const pmix_proc_t procs[],
-                         size_t nprocs, pmix_op_cbfunc_t callback, void* data) {
-  PmixBridge* bridge = PmixBridge::current();
-  if (bridge == nullptr) return PMIX_ERR_NOT_SUPPORTED;
-  std::string who = participants_of(*bridge, kind, procs, nprocs);
-  if (who.empty()) return PMIX_ERR_NOT_SUPPORTED;
-  bridge->post([bridge, who = std::move(who), callback, data] {
-    bridge->modex().fence(who, "", [callback, data](Result<std::string> all) {
-      callback(all ? PMIX_SUCCESS : PMIX_ERR_TIMEOUT, data);
-    });
-  });
-  return PMIX_SUCCESS;
-}
-
-}  // namespace
-
 pmix_status_t pmix_fence(const pmix_proc_t procs[], size_t nprocs,
                          const pmix_info_t[], size_t, char* blob, size_t nblob,
                          pmix_modex_cbfunc_t callback, void* data) {
@@ -55,7 +54,7 @@ pmix_status_t pmix_fence(const pmix_proc_t procs[], size_t nprocs,
   std::free(blob);
   PmixBridge* bridge = PmixBridge::current();
   if (bridge == nullptr) return PMIX_ERR_NOT_SUPPORTED;
-  std::string who = participants_of(*bridge, "pmix", procs, nprocs);
+  std::string who = pmix_participants(*bridge, "pmix", procs, nprocs);
   if (who.empty()) return PMIX_ERR_NOT_SUPPORTED;
   bridge->post([bridge, who = std::move(who), own = std::move(own), callback,
                 data] {

@@ -89,6 +89,7 @@ Module make_module() {
   module.known.deregister_events = pmix_deregister_events;
   module.known.notify_event = pmix_notify_event;
   module.known.query = pmix_query;
+  module.known.group = pmix_group;
   module.known.job_control = pmix_job_control;
   return module;
 }

@@ -7,7 +7,11 @@
 
 #include <pmix_server.h>
 
+#include <string>
+
 namespace muster {
+
+class PmixBridge;
 
 // agent_pmix_life.cc
 pmix_status_t pmix_connected(const pmix_proc_t* proc, void* object,
@@ -31,6 +35,17 @@ pmix_status_t pmix_disconnect(const pmix_proc_t procs[], size_t nprocs,
                               const pmix_info_t info[], size_t ninfo,
                               pmix_op_cbfunc_t callback, void* data);
 
+// `procs` as text for pmi/participants.h; "" if not all of them are ranks of
+// this job.
+std::string pmix_participants(const PmixBridge& bridge, const char* kind,
+                              const pmix_proc_t procs[], size_t nprocs);
+
+// agent_pmix_group.cc
+pmix_status_t pmix_group(pmix_group_operation_t operation, char* group,
+                         const pmix_proc_t procs[], size_t nprocs,
+                         const pmix_info_t directives[], size_t ndirs,
+                         pmix_info_cbfunc_t callback, void* data);
+
 // agent_pmix_modex.cc
 pmix_status_t pmix_direct_modex(const pmix_proc_t* proc,
                                 const pmix_info_t info[], size_t ninfo,
@@ -46,6 +61,11 @@ pmix_status_t pmix_unpublish(const pmix_proc_t* proc, char** keys,
                              const pmix_info_t info[], size_t ninfo,
                              pmix_op_cbfunc_t callback, void* data);
 
+// agent_pmix_query.cc
+pmix_status_t pmix_query(pmix_proc_t* proc, pmix_query_t* queries,
+                         size_t nqueries, pmix_info_cbfunc_t callback,
+                         void* data);
+
 // agent_pmix_control.cc
 pmix_status_t pmix_register_events(pmix_status_t* codes, size_t ncodes,
                                    const pmix_info_t info[], size_t ninfo,
@@ -56,9 +76,6 @@ pmix_status_t pmix_notify_event(pmix_status_t code, const pmix_proc_t* source,
                                 pmix_data_range_t range, pmix_info_t info[],
                                 size_t ninfo, pmix_op_cbfunc_t callback,
                                 void* data);
-pmix_status_t pmix_query(pmix_proc_t* proc, pmix_query_t* queries,
-                         size_t nqueries, pmix_info_cbfunc_t callback,
-                         void* data);
 pmix_status_t pmix_job_control(const pmix_proc_t* requestor,
                                const pmix_proc_t targets[], size_t ntargets,
                                const pmix_info_t directives[], size_t ndirs,

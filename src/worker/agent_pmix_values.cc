@@ -49,6 +49,17 @@ void PmixInfos::add_u32(const char* key, int64_t value) {
   add(key, PMIX_UINT32).data.uint32 = static_cast<uint32_t>(value);
 }
 
+void PmixInfos::add_size(const char* key, uint64_t value) {
+  add(key, PMIX_SIZE).data.size = value;
+}
+
+pmix_value_t& PmixInfos::add_bytes(const char* key, char* bytes, size_t size) {
+  pmix_value_t& added = add(key, PMIX_BYTE_OBJECT);
+  added.data.bo.bytes = bytes;
+  added.data.bo.size = size;
+  return added;
+}
+
 void PmixInfos::add_rank(const char* key, int rank) {
   add(key, PMIX_PROC_RANK).data.rank = static_cast<pmix_rank_t>(rank);
 }

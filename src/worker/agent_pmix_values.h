@@ -25,6 +25,9 @@ class PmixInfos {
   void add_bool(const char* key, bool value);
   void add_u16(const char* key, int value);
   void add_u32(const char* key, int64_t value);
+  void add_size(const char* key, uint64_t value);
+  // `bytes` stay the caller's.
+  pmix_value_t& add_bytes(const char* key, char* bytes, size_t size);
   void add_rank(const char* key, int rank);
   void add_proc(const char* key, const std::string& nspace, int rank);
   // What PMIx_generate_regex and _ppn made of a list; takes `text` over.

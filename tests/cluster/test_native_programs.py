@@ -79,6 +79,24 @@ def test_spawn_is_refused_and_names_are_kept():
         nothing_left(job)
 
 
+def test_sessions():
+    """MPI 4 without MPI_Init. Open MPI 5 wants a PMIx 5 server for it and is
+    told the way out; MPICH needs no server."""
+    root = trixie()
+    with cluster("native-sessions") as c:
+        job = apply(c, workers=2, root=root)
+        sessions = program("sessions", "mpicc.mpich", root=root)
+        run = expect(launch(job, *PMIX, "-n", "2", "--", sessions), 0)
+        equal(run.out.count("of 2, sum 1"), 2, "sums", run.out)
+        sessions = program("sessions", "mpicc.openmpi", root=root)
+        run = launch(job, *PMIX, "-n", "2", "--", sessions)
+        if run.code != 0:
+            contains(run.err, "use --bootstrap mpirun", "stderr")
+        run = expect(launch(job, "--bootstrap", "mpirun", "-n", "2", "--",
+                            sessions), 0)
+        equal(run.out.count("of 2, sum 1"), 2, "sums", run.out)
+
+
 def test_no_worlds_of_one():
     """A wrapper that takes the environment away makes each rank a world of
     its own, which says 0 and has computed nothing together."""
