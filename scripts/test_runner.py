@@ -165,9 +165,12 @@ class Runner:
             shutil.rmtree(PREFIXES[name], ignore_errors=True)
             commands.append(["meson", "install", "--no-rebuild", "-C", folder])
         for command in commands:
-            step = run(command, 20 * MINUTE, env, f"build-{name}", show=False)
+            step = run(command, 35 * MINUTE, env, f"build-{name}", show=False)
             if not step.ok:
-                print("\n".join(step.output.splitlines()[-40:]), flush=True)
+                lines = step.output.splitlines()
+                # ninja goes on after an error: it may be far from the end.
+                wrong = [x for x in lines if re.search("error:|FAILED", x)]
+                print("\n".join([*wrong[:20], *lines[-20:]]), flush=True)
                 print(f"FAIL  {' '.join(command)}", flush=True)
                 self.tally.fail(f"build {name}")
                 self.built[name] = False
