@@ -4,7 +4,7 @@
 every worker, by muster natively, by muster with the image's mpirun, and by
 mpirun and Hydra over OpenSSH.
 
-    bench/launch.py [--shapes 4x1,16x1,8x8] [--count 5] [--save]
+    bench/launch.py [--shapes 4x1,16x1,8x8] [--count 5] [--ways native] [--save]
 
 All pods are ready before anything is measured, so that only the launch counts.
 Wall seconds until the last rank is in main, past MPI_Init, and until the exit;
@@ -15,6 +15,7 @@ mpicc.openmpi, mpicc.mpich, and build/prefix (scripts/demo installs it there)
 or MUSTER_PREFIX.
 """
 import argparse
+import contextlib
 import json
 import os
 import platform
@@ -85,13 +86,13 @@ def start_job(cluster, nodes, slots, muster, programs):
     return job
 
 
-def cpu_seconds(job):
-    return sum(pod.usage()["cpu_seconds"] for pod in job.pods)
+def cpu_by_pod(job):
+    return {pod.name: pod.usage()["cpu_seconds"] for pod in job.pods}
 
 
 def one_launch(job, command, stamps):
     """Seconds by stage, and CPU seconds; None if it did not end well."""
-    before = cpu_seconds(job)
+    before = cpu_by_pod(job)
     began = time.time()
     try:
         done = job.launcher.exec(command, timeout=LIMIT, env=PLAIN)
@@ -99,7 +100,10 @@ def one_launch(job, command, stamps):
         return None
     wall = time.time() - began
     time.sleep(SETTLE)
-    result = {"exit": wall, "cpu": cpu_seconds(job) - before}
+    after = cpu_by_pod(job)
+    spent = {name: after[name] - before[name] for name in after}
+    result = {"exit": wall, "cpu": sum(spent.values()),
+              "launcher_cpu": spent[job.launcher.name]}
     if stamps:
         found = [(int(a), int(b)) for a, b in STAMPS.findall(done.stdout)]
         if len(found) != stamps:
@@ -113,15 +117,17 @@ def one_launch(job, command, stamps):
     return result
 
 
-def measure(nodes, slots, count, programs, directory):
+def measure(nodes, slots, count, programs, directory, wanted):
     """{way: {"true"|"hello": [result]}}; the first round only warms."""
-    all_ways = ways(nodes, slots, programs)
+    all_ways = {name: way for name, way in ways(nodes, slots, programs).items()
+                if any(part in name for part in wanted)}
     taken = {name: {"true": [], "hello": []} for name in all_ways}
     failed = set()
-    with Cluster(name=f"bench-m{nodes}") as ours, \
-            Cluster(name=f"bench-o{nodes}") as theirs:
-        jobs = {True: start_job(ours, nodes, slots, True, directory),
-                False: start_job(theirs, nodes, slots, False, directory)}
+    with contextlib.ExitStack() as stack:
+        jobs = {}
+        for muster in {way[0] for way in all_ways.values()}:
+            pods = stack.enter_context(Cluster(name=f"bench-{nodes}"))
+            jobs[muster] = start_job(pods, nodes, slots, muster, directory)
         for turn in range(count + 1):
             for name, (muster, words, hello) in all_ways.items():
                 for what in ("true", "hello"):
@@ -156,8 +162,8 @@ def show(nodes, slots, taken):
         for what, results in by_program.items():
             if not results:
                 continue
-            keys = ["main", "init", "exit", "cpu"] if what == "hello" \
-                else ["exit", "cpu"]
+            keys = [key for key in ("main", "init", "exit", "cpu",
+                                    "launcher_cpu") if key in results[0]]
             print(f"{nodes:3}x{slots}  {name:27} {what:5} " + "  ".join(
                 f"{key} {middle(results, key):6.2f} s" for key in keys),
                 flush=True)
@@ -167,6 +173,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--shapes", default="4x1,16x1")
     parser.add_argument("--count", type=int, default=5)
+    parser.add_argument("--ways", default="", help="parts of their names")
     parser.add_argument("--save", action="store_true")
     options = parser.parse_args()
     result = {"benchmark": "launch", "machine": machine(), "runs": []}
@@ -177,7 +184,8 @@ def main():
                     for c in ("mpicc.openmpi", "mpicc.mpich")]
         for shape in options.shapes.split(","):
             nodes, slots = map(int, shape.split("x"))
-            taken = measure(nodes, slots, options.count, programs, directory)
+            taken = measure(nodes, slots, options.count, programs, directory,
+                            options.ways.split(","))
             show(nodes, slots, taken)
             result["runs"].append({
                 "nodes": nodes, "slots": slots,
