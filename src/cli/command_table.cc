@@ -141,9 +141,8 @@ Command fabric_command() {
       fabric_of_pod_or_job,
       {{"muster fabric show", "adapters, GPUs, what NCCL would do"},
        {"muster fabric plan --profile rdma", "settings, and why"},
-       {"muster fabric check", "in the launcher pod: all pods, all pairs"},
-       {"muster fabric bench --peer pi-worker-1:7000",
-        "latency and bandwidth to another pod"}},
+       {"muster fabric bench --report /tmp/fabric.html",
+        "in the launcher pod: all pairs, with a map"}},
       {{"0", "well"},
        {"2", "wrong command line"},
        {"31-39", "a check or bench failed; the class says how"},
@@ -163,6 +162,7 @@ Command fabric_command() {
       "  --megabytes N           bench: how much to send at most\n"
       "  --port N                over a job: every pod listens there\n"
       "  --rounds N              over a job: at most so many (64)\n"
+      "  --report FILE.html      over a job: a page with a map of all pairs\n"
       "  --connect-timeout TIME  over a job: to reach its pods (10s)\n"
       "  -H, --hostfile, --local, --transport, --key-dir, --ssh-port, "
       "--ssh-user\n"
@@ -402,8 +402,8 @@ namespace {
 std::optional<std::string> unknown_option(const Command& command,
                                           const Arguments& args,
                                           Arguments& known) {
-  static constexpr std::string_view kOwn[] = {"launch", "sshd", "ssh", "entry",
-                                              "task"};
+  static constexpr std::string_view kOwn[] = {"launch", "sshd",  "ssh",
+                                              "fabric", "entry", "task"};
   for (const auto own : kOwn) {
     if (command.name == own) return std::nullopt;
   }

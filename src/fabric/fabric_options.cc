@@ -74,6 +74,8 @@ Status take(FabricOptions& out, const std::string& name,
       return usage("--rounds takes 1 to 10000");
     }
     out.rounds = static_cast<int>(*rounds);
+  } else if (name == "--report") {
+    out.report = value;
   } else if (name == "--connect-timeout") {
     out.connect_timeout = value;
   } else if (std::find(kLaunchOptions.begin(), kLaunchOptions.end(), name) !=

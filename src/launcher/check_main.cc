@@ -8,6 +8,7 @@
 
 #include "base/fd.h"
 #include "base/log.h"
+#include "fabric/job_check_page.h"
 #include "job/operator_contract.h"
 #include "job/pod_view.h"
 #include "launcher/check_run.h"
@@ -63,6 +64,11 @@ int run(const FabricOptions& fabric, LaunchOptions options) {
                                ? check_to_json(check.result(), report, seconds)
                                : check_to_text(check.result(), report, seconds);
   static_cast<void>(write_all(STDOUT_FILENO, text));
+  if (!fabric.report.empty()) {
+    const auto written = write_file_atomically(
+        fabric.report, check_page(check.result(), report, seconds));
+    if (!written) log::warn("{}", written.error().text());
+  }
   return report.exit_class;
 }
 

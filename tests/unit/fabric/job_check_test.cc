@@ -3,6 +3,7 @@
 #include <set>
 
 #include "catch.h"
+#include "fabric/job_check_page.h"
 #include "fabric/judge_parts.h"
 #include "fabric/tournament.h"
 
@@ -208,4 +209,23 @@ TEST_CASE("orders and answers survive the way") {
   CHECK(back->result.rails[0].code == "rdma_gid");
   CHECK_FALSE(peer_order_from_json("{\"order\": 3}"));
   CHECK_FALSE(peer_answer_from_json("nonsense"));
+}
+
+TEST_CASE("the page shows every pair, and the one that failed by name") {
+  JobCheck check = job_of(4, true);
+  check.pods[3].name = "<w-3>";
+  check.pairs[0].answer.result.to_gbps = 1;
+  check.pairs[1].answer.code = "connect";
+  check.pairs[1].answer.text = "refused & gone";
+  const std::string page = check_page(check, judge_check(check), 1.5);
+  size_t squares = 0;
+  for (size_t at = 0; (at = page.find("<i class=", at)) != std::string::npos;
+       ++at) {
+    ++squares;
+  }
+  CHECK(squares == 2 * 16);
+  CHECK(page.find("1.00 Gb/s") != std::string::npos);
+  CHECK(page.find("refused &amp; gone") != std::string::npos);
+  CHECK(page.find("<w-3>") == std::string::npos);
+  CHECK(page.find("&lt;w-3&gt;") != std::string::npos);
 }
