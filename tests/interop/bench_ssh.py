@@ -2,13 +2,15 @@
 """Our server and client against OpenSSH's sshd and dropbear: one run, the same
 job key, the same commands, one machine.
 
-    bench_ssh.py [--muster PATH] [--count N] [--megabytes N] [--json FILE]
+    bench_ssh.py [--muster PATH] [--logins PATH] [--count N] [--megabytes N]
+                 [--json FILE]
 
 Every row has a server process of its own. Connect, authenticate, run `true`,
 end: the rows take turns, N rounds, so that what else the machine does hits all
 alike; wall time, and CPU of the client and of the server with its children.
 Memory (PSS) a connection that idles in a command adds, 16 of them, the command
-itself left out. Bulk both ways, the best of three. Needs root.
+itself left out. Bulk both ways, the best of three. --logins: bench/ssh_logins,
+logins as the launcher makes them, all from one process. Needs root.
 """
 import datetime
 import json
@@ -227,6 +229,22 @@ def measure(rows, count, megabytes):
         row.bulk(megabytes)
 
 
+def launcher_logins(program, servers, count):
+    """Averages, not medians: one process makes them all."""
+    worker = servers.worker()
+    argv = [program, str(worker.port), str(servers.keys)]
+    subprocess.run([*argv, "8", "1"], check=True, stdout=subprocess.DEVNULL)
+    worker.wait_no_children()
+    before = cpu_of(worker.process.pid)
+    done = subprocess.run([*argv, str(4 * count), "1"], check=True, capture_output=True, text=True)
+    worker.wait_no_children()
+    server = (cpu_of(worker.process.pid) - before) / (4 * count) * 1000
+    figures = {**json.loads(done.stdout), "server_cpu_ms": round(server, 2)}
+    print(f"muster, one process, {figures['logins']} logins: {figures['wall_ms']} ms each, CPU "
+          f"{figures['client_cpu_ms']} client + {figures['server_cpu_ms']} server", flush=True)
+    return figures
+
+
 def show(kind, rows):
     print(f"\n{kind:26} exec ms: best median  worst   CPU ms: client + server   idle KiB   MB/s: there  back")
     for row in rows:
@@ -237,7 +255,7 @@ def show(kind, rows):
 
 def main():
     args = bed.arguments(__doc__, count={"type": int, "default": 50}, megabytes={"type": int, "default": 512},
-                         json={})
+                         json={}, logins={})
     if os.geteuid() != 0:
         raise SystemExit("bench_ssh.py: the other servers need root")
     result = {"date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
@@ -252,10 +270,12 @@ def main():
             try:
                 rows = servers.rows()
                 measure(rows, args.count, args.megabytes)
+                show(kind, rows)
+                result["keys"][kind] = {row.name: row.figures for row in rows}
+                if args.logins:
+                    result["keys"][kind]["muster, one process"] = launcher_logins(args.logins, servers, args.count)
             finally:
                 servers.end()
-        show(kind, rows)
-        result["keys"][kind] = {row.name: row.figures for row in rows}
     result["load_after"] = os.getloadavg()
     if args.json:
         pathlib.Path(args.json).write_text(json.dumps(result, indent=1) + "\n")

@@ -7,7 +7,8 @@ the place of sshd: those of its client that need nothing we refuse.
 The scripts run as they are, through OpenSSH's test-exec.sh. They are given two
 stand-ins: an `sshd` that joins them to our worker, and an `ssh` whose list of
 algorithms (`-Q`) is what we offer. Not run: what tests sshd's options, agents,
-certificates, forwarding, sftp or scp, more channels than one.
+certificates, forwarding, sftp or scp, more channels than one; PuTTY's (their key
+has 2,048 bits, too few for us).
 """
 import os
 import pathlib
@@ -19,7 +20,7 @@ import bed
 REGRESS = pathlib.Path("/usr/lib/openssh/regress")
 QUICK = ["connect", "connect-uri", "transfer", "stderr-after-eof", "broken-pipe", "yes-head", "localcommand",
          "host-expand", "exit-status-signal", "proto-version", "brokenkeys", "try-ciphers", "kextype"]
-LONG = ["exit-status", "stderr-data", "integrity", "rekey", "putty-transfer"]
+LONG = ["exit-status", "stderr-data", "integrity", "rekey"]
 
 SSH = """#!/bin/sh
 # The algorithms that both ends have.
@@ -87,8 +88,7 @@ class Bed:
         environment = {
             "PATH": os.environ["PATH"], "HOME": str(self.obj), "USER": "root", "LOGNAME": "root", "TEST_SHELL": "sh",
             "TEST_SSH_SSH": str(self.obj / "ssh.in"), "TEST_SSH_SSHD": str(self.obj / "sshd.in"),
-            "TEST_SSH_PORT": str(self.worker.port), "TEST_SSH_UNSAFE_PERMISSIONS": "1", "TEST_SSH_PLINK": "plink",
-            "TEST_SSH_PUTTYGEN": "puttygen", "TEST_SSH_SSHKEYGEN": "/usr/bin/ssh-keygen"}
+            "TEST_SSH_PORT": str(self.worker.port), "TEST_SSH_UNSAFE_PERMISSIONS": "1", "TEST_SSH_SSHKEYGEN": "/usr/bin/ssh-keygen"}
         return subprocess.run(["sh", str(self.obj / "test-exec.sh"), str(self.obj), str(self.obj / (name + ".sh"))],
                               cwd=self.obj, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               timeout=900)
