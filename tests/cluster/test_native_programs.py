@@ -2,6 +2,7 @@
 """Programs that use what a native start gives them: mpi4py, torch over gloo,
 published names; pods of two distributions; and what it must refuse."""
 import os
+import subprocess
 import sys
 
 from harness import (Skip, apply, check, cluster, contains, equal, expect,
@@ -95,6 +96,25 @@ def test_sessions():
         run = expect(launch(job, "--bootstrap", "mpirun", "-n", "2", "--",
                             sessions), 0)
         equal(run.out.count("of 2, sum 1"), 2, "sums", run.out)
+
+
+def test_pmix_groups_and_queries():
+    """The same context id on every node, another one for the next group."""
+    found = subprocess.run(["pkg-config", "--cflags", "--libs", "pmix"],
+                           capture_output=True, text=True, check=False)
+    if found.returncode != 0:
+        raise Skip("no libpmix-dev here")
+    groups = program("groups", "gcc", found.stdout.split())
+    with cluster("native-groups") as c:
+        job = apply(c, workers=2)
+        run = expect(launch(job, *PMIX, "-n", "4", "--oversubscribe", "--",
+                            groups), 0)
+        equal(run.out.count("query knows us"), 4, "queries", run.out)
+        ids = [{line.split()[-1] for line in run.out.splitlines()
+                if f"group {turn} has" in line} for turn in (0, 1)]
+        check(len(ids[0]) == 1 and len(ids[1]) == 1, "ids differ", run.out)
+        check(ids[0] != ids[1] and "0" not in ids[0] | ids[1], "ids", run.out)
+        nothing_left(job)
 
 
 def test_no_worlds_of_one():
