@@ -16,8 +16,22 @@
 
 namespace muster {
 
+namespace {
+
+// What mpirun would do for its line, and a native start does instead of it.
+void adopt(const MpirunLine& line, LaunchOptions& options) {
+  if (line.timeout_s) options.timeouts.run_ms = *line.timeout_s * 1000;
+  if (line.stdin_target == "all") options.stdin_mode = StdinMode::kAll;
+  if (line.stdin_target == "none") options.stdin_mode = StdinMode::kNone;
+}
+
+}  // namespace
+
 void Launch::spawn() {
   clock_.enter("run");
+  if (agreement_.bootstrap == Bootstrap::kPmix && discovery_.line) {
+    adopt(*discovery_.line, options_);
+  }
   RunOptions run;
   run.timeouts = options_.timeouts;
   run.expected_ranks = agreement_.expected_ranks;

@@ -4,7 +4,7 @@ or not; mpirun lines natively; who starts the ranks if nobody says."""
 import os
 import sys
 
-from harness import (apply, cluster, contains, equal, expect, launch, main,
+from harness import (apply, check, cluster, contains, equal, expect, launch, main,
                      nothing_left, program)
 
 HERE = ["sh", "-c", "echo at $(hostname) cpus $(sed -n "
@@ -40,6 +40,10 @@ def test_mapping_and_lines():
                      "rank 2  pi-worker-")
         equal(sum("second" in x for x in run.out.splitlines()), 2, "seconds",
               run.out)
+        run = launch(job, *pmix, "--", "mpirun", "-np", "2", "--timeout", "1",
+                     "sleep", "60")
+        check(run.code != 0, "exit code 0", run.err)
+        contains(run.err, "time limit of 1", "stderr")
         run = expect(launch(job, *pmix, "--", "mpirun", "-np", "2",
                             "--report-bindings", "true"), 0,
                      "muster leaves --report-bindings to mpirun")
