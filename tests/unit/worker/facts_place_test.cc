@@ -77,7 +77,7 @@ TEST_CASE("NVIDIA's GPUs have names and places") {
   tree.write("/dev/nvidia0", "");
   tree.write("/dev/nvidia1", "");
   add_nvidia(tree, "0000:1A:00.0", "GPU-a", 0);
-  add_nvidia(tree, "0000:9a:00.0", "GPU-????????-????", 1);
+  add_nvidia(tree, "0000:9a:00.0", "GPU-????\?\?\?\?-????", 1);
   tree.write("/sys/bus/pci/devices/0000:1a:00.0/numa_node", "0\n");
   CHECK(text_of(find_gpus(tree.root(), "all").places) ==
         "GPU-a@0000:1a:00.0/0 1@0000:9a:00.0/1");
