@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Results of bench/run as Markdown and as one drawing. Pure: what was measured
 goes in, text comes out; nothing is left out because it looks bad."""
-import re
 import statistics
 from html import escape
 
-COLOURS = {"muster native": "#2e9e6b", "muster mpirun": "#3b7dd8",
-           "OpenSSH mpirun": "#9aa3af"}
+COLOURS = {"muster": "#2e9e6b", "OpenSSH": "#9aa3af"}
+RIVAL = "OpenSSH mpirun"
 
 
 def row(*cells):
@@ -21,34 +20,34 @@ def failed(result):
     return f"not measured: {result['failed']}\n" if "failed" in result else ""
 
 
+def middle(samples, key):
+    return statistics.median(one[key] for one in samples)
+
+
 def launch_table(result):
     if text := failed(result):
         return text
-    out = head("from the command to its end, `true` on every worker", "pods",
-               "median s", "best s", "of OpenSSH")
+    out = head("`true` on every worker, from the command to its end",
+               "pods × slots", "load", "median s", f"of {RIVAL}", "CPU s",
+               f"of {RIVAL}")
     for run in result["runs"]:
-        base = statistics.median(run["seconds"]["OpenSSH mpirun"])
-        for name, seconds in run["seconds"].items():
-            middle = statistics.median(seconds)
-            out += row(name, run["pods"], f"{middle:.2f}", f"{min(seconds):.2f}",
-                       f"{middle / base:.2f}")
+        base = run["ways"].get(RIVAL, {}).get("true")
+        for name, samples in run["ways"].items():
+            wall = middle(samples["true"], "exit")
+            cpu = middle(samples["true"], "cpu")
+            out += row(name, f"{run['nodes']}×{run['slots']}", run["load"],
+                       f"{wall:.2f}",
+                       f"{wall / middle(base, 'exit'):.2f}" if base else "–",
+                       f"{cpu:.2f}",
+                       f"{cpu / middle(base, 'cpu'):.2f}" if base else "–")
     return out
 
 
 def sshd_table(result):
+    """As bench_ssh.py prints it: its columns are described there."""
     if text := failed(result):
         return text
-    out = head("one command `true` over SSH", "median ms", "worst ms",
-               "CPU ms, both sides")
-    for line in result["lines"]:
-        if m := re.match(r"(.{1,60}?) +([\d.]+) ms median +([\d.]+) ms worst.*"
-                         r"= +([\d.]+) ms", line):
-            out += row(*m.groups())
-    out += "\n" + head("a connection that idles", "KiB")
-    for line in result["lines"]:
-        if m := re.match(r"(.{1,60}?) +(-?\d+) KiB PSS per idle", line):
-            out += row(*m.groups())
-    return out
+    return "```\n" + "\n".join(result["lines"]) + "\n```\n"
 
 
 def logs_table(result):
@@ -111,23 +110,24 @@ def markdown(result, picture):
 
 
 def launch_svg(result):
-    """Bars of the medians, one group per number of pods."""
+    """Bars of the CPU seconds, one group per shape: what the launch costs
+    whatever else the machine does."""
     runs = result.get("launch", {}).get("runs", [])
-    bars = [(run["pods"], name, statistics.median(seconds))
-            for run in runs for name, seconds in run["seconds"].items()]
+    bars = [(run["nodes"], name, middle(samples["true"], "cpu"))
+            for run in runs for name, samples in run["ways"].items()]
     longest = max((s for _, _, s in bars), default=1)
     text, y, last = "", 34, None
     for pods, name, seconds in bars:
         y += 12 if last not in (None, pods) else 0
-        label = f"{pods} pods, {name}"
-        width = seconds / longest * 420
-        text += (f'<text x="8" y="{y + 13}">{escape(label)}</text>'
-                 f'<rect x="200" y="{y}" width="{width:.1f}" height="18" '
-                 f'fill="{COLOURS.get(name, "#b4559c")}"/><text '
-                 f'x="{206 + width:.1f}" y="{y + 13}">{seconds:.2f} s</text>')
+        width = seconds / longest * 400
+        colour = COLOURS.get(name.split()[0], "#3b7dd8")
+        text += (f'<text x="8" y="{y + 13}">{pods} pods, {escape(name)}</text>'
+                 f'<rect x="236" y="{y}" width="{width:.1f}" height="18" '
+                 f'fill="{colour}"/><text x="{242 + width:.1f}" y="{y + 13}">'
+                 f'{seconds:.2f} s</text>')
         y, last = y + 22, pods
     return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 700 {y + 8}"'
             ' font-family="sans-serif" font-size="12" fill="#1c1f24"><rect '
             f'width="700" height="{y + 8}" fill="#fff"/><text x="8" y="18" '
-            'font-weight="bold">true on every worker, command to end (median)'
-            f'</text>{text}</svg>\n')
+            'font-weight="bold">true on every worker: CPU seconds of all pods '
+            f'(median)</text>{text}</svg>\n')
