@@ -119,11 +119,11 @@ def launch_svg(result):
     text, y, last = "", 34, None
     for pods, name, seconds in bars:
         y += 12 if last not in (None, pods) else 0
-        width = seconds / longest * 400
+        width = seconds / longest * 380
         colour = COLOURS.get(name.split()[0], "#3b7dd8")
         text += (f'<text x="8" y="{y + 13}">{pods} pods, {escape(name)}</text>'
-                 f'<rect x="236" y="{y}" width="{width:.1f}" height="18" '
-                 f'fill="{colour}"/><text x="{242 + width:.1f}" y="{y + 13}">'
+                 f'<rect x="260" y="{y}" width="{width:.1f}" height="18" '
+                 f'fill="{colour}"/><text x="{266 + width:.1f}" y="{y + 13}">'
                  f'{seconds:.2f} s</text>')
         y, last = y + 22, pods
     return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 700 {y + 8}"'
