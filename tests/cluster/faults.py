@@ -14,22 +14,30 @@ from harness import (Launch, check, contains, equal, nothing_left, program,
 
 SILENCE = 4
 GRACE = 2
-BOUNDS = ["--heartbeat", "1s", "--silence", f"{SILENCE}s",
-          "--grace", f"{GRACE}s"]
+
+
+def bounds(silence):
+    return ["--heartbeat", "1s", "--silence", f"{silence}s",
+            "--grace", f"{GRACE}s"]
+
+
+BOUNDS = bounds(SILENCE)
 SLACK = 15  # seconds on top of any bound: several pods share two cores
 
 
 class Bed:
     """A job, and how its ranks are started: `words` before the program."""
 
-    def __init__(self, job, words, ranks=None):
+    def __init__(self, job, words, silence=SILENCE):
         self.job = job
         self.words = words
-        self.ranks = ranks or len(job.workers)
+        self.silence = silence
+        self.ranks = len(job.workers)
 
     def start(self, *arguments, what=None):
-        return Launch(self.job, ["muster", "launch", *BOUNDS, *self.words,
-                                 *(what or [program("forever")]), *arguments])
+        return Launch(self.job, ["muster", "launch", *bounds(self.silence),
+                                 *self.words, *(what or [program("forever")]),
+                                 *arguments])
 
     def up(self):
         """Every rank is past MPI_Init and talks to the others."""
@@ -112,21 +120,21 @@ def a_killed_worker(bed):
 def a_frozen_worker(bed):
     run = bed.up()
     bed.job.workers[1].freeze()
-    ended(run, SILENCE + 3 + GRACE, 201, "pi-worker-1")
+    ended(run, bed.silence + 3 + GRACE, 201, "pi-worker-1")
     bed.job.workers[1].thaw()
 
 
 def a_cut_worker(bed):
     run = bed.up()
     bed.job.workers[2].cut()
-    ended(run, SILENCE + 3 + GRACE, 201, "pi-worker-2")
+    ended(run, bed.silence + 3 + GRACE, 201, "pi-worker-2")
     bed.job.workers[2].join()
 
 
 def a_lost_node(bed):
     run = bed.up()
     bed.job.workers[3].lose()
-    ended(run, SILENCE + 3 + GRACE, 201, "pi-worker-3")
+    ended(run, bed.silence + 3 + GRACE, 201, "pi-worker-3")
 
 
 EVERY_FAULT = (a_killed_rank, a_killed_agent, a_killed_launcher,

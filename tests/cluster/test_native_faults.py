@@ -6,12 +6,14 @@ import signal
 import sys
 import time
 
-from faults import (BOUNDS, EVERY_FAULT, GRACE, SILENCE, Bed, ended, find,
+from faults import (EVERY_FAULT, GRACE, Bed, bounds, ended, find,
                     one_after_the_other)
 from harness import (Launch, apply, check, cluster, contains, equal, expect,
                      launch, main, nothing_left, program)
 
 PODS = 16
+SILENCE = 12  # the default: 16 pods share this machine's cores
+BOUNDS = bounds(SILENCE)
 NATIVE = ["--bootstrap", "pmix", "-n", str(PODS)]
 
 
@@ -64,8 +66,11 @@ MORE = (a_killed_connection, a_rank_that_skips_finalize,
 
 def test_faults_at_16_pods():
     with cluster("native-faults") as c:
-        one_after_the_other(Bed(apply(c, workers=PODS), [*NATIVE, "--"]),
-                            EVERY_FAULT + MORE)
+        bed = Bed(apply(c, workers=PODS), [*NATIVE, "--"], SILENCE)
+        one_after_the_other(bed, EVERY_FAULT + MORE)
+
+
+test_faults_at_16_pods.hang_guard = 420
 
 
 def received(run, name):
