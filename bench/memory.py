@@ -59,6 +59,7 @@ def measure(pods, name, command):
             MANIFEST, workers=pods, launcher_command=["sleep", "infinity"],
             **({"prefix": PREFIX} if muster else {}))
         job.wait_ready(120)
+        time.sleep(5)  # a worker without a probe is Ready before it listens
         idle = [overhead_kib(pod) for pod in job.workers]
         tail = ["--", "sleep", NAP] if muster else ["sleep", NAP]
         run = job.launcher.popen([*command, "-n", str(pods), *tail])
