@@ -32,7 +32,7 @@ namespace {
 using Arguments = std::vector<std::string>;
 using Pairs = std::vector<std::pair<std::string, std::string>>;
 
-// check and bench in a launcher pod are about the whole job.
+// check, bench and mpi in a launcher pod are about the whole job.
 int fabric_of_pod_or_job(const Arguments& args) {
   if (const auto job = job_fabric_main(args)) return *job;
   return fabric_main(args);
@@ -137,12 +137,13 @@ Command fabric_command() {
   return {
       "fabric",
       "the network of this pod: facts, settings with reasons, tests",
-      "show|plan|explain|env|check|bench [options]",
+      "show|plan|explain|env|check|bench|mpi [options]",
       fabric_of_pod_or_job,
       {{"muster fabric show", "adapters, GPUs, what NCCL would do"},
        {"muster fabric plan --profile rdma", "settings, and why"},
        {"muster fabric bench --report /tmp/fabric.html",
-        "in the launcher pod: all pairs, with a map"}},
+        "in the launcher pod: all pairs, with a map"},
+       {"muster fabric mpi", "ping-pong through the job's own MPI"}},
       {{"0", "well"},
        {"2", "wrong command line"},
        {"31-39", "a check or bench failed; the class says how"},
@@ -168,7 +169,7 @@ Command fabric_command() {
       "--ssh-user\n"
       "                          over a job, as of muster launch\n"
       "  -o, --output text|json  what to print\n",
-      {"show", "plan", "explain", "env", "check", "bench"},
+      {"show", "plan", "explain", "env", "check", "bench", "mpi"},
       false};
 }
 

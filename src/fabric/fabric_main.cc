@@ -11,6 +11,7 @@
 #include "fabric/collect.h"
 #include "fabric/fabric_options.h"
 #include "fabric/facts_json.h"
+#include "fabric/mpi_test.h"
 #include "fabric/nccl_version.h"
 #include "fabric/pair_test.h"
 #include "fabric/peer_protocol.h"
@@ -144,6 +145,14 @@ int run(const FabricOptions& options) {
   if (options.command == "check" || options.command == "bench") {
     return pair_main(options);
   }
+  if (options.command == "mpi") {
+    return complain({.code = "usage",
+                     .what = "muster fabric mpi",
+                     .why = "this is no launcher pod, so there is no job",
+                     .where = {},
+                     .hint = "name the hosts: --hostfile, -H, or --local 2x1"},
+                    kUsage);
+  }
   const auto input = load(options);
   if (!input) {
     const std::string& code = input.error().code;
@@ -168,8 +177,9 @@ int fabric_main(const std::vector<std::string>& args) {
     print(fabric_usage());
     return 0;
   }
-  // The helper that a job-wide check starts in every pod; not for people.
+  // What job-wide tests start in the pods; not for people.
   if (args == std::vector<std::string>{"peer"}) return peer_main();
+  if (args == std::vector<std::string>{"mpi-rank"}) return mpi_rank_main();
   const auto options = parse_fabric_options(
       args.empty() ? std::vector<std::string>{"show"} : args);
   if (!options) return complain(options.error(), kUsage);

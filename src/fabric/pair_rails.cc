@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "fabric/gids.h"
+#include "fabric/name_list.h"
 #include "fabric/ports.h"
 #include "job/json_fields.h"
 
@@ -32,9 +33,12 @@ void visit(Writer& out, End& end) {
 
 }  // namespace
 
-std::vector<RailEnd> rails_of(const PodFabric& pod) {
-  std::vector<RailEnd> out;
+RailList rails_of(const PodFabric& pod) {
+  RailList out;
   if (!pod.hcas) return out;
+  const auto user = pod.environment.find("NCCL_IB_HCA");
+  const NameList wanted =
+      parse_name_list(user == pod.environment.end() ? "" : user->second);
   std::vector<PortView> ports = view_ports(pod);
   LinkKind kind = LinkKind::kRoce;
   for (const PortView& view : ports) {
@@ -44,29 +48,36 @@ std::vector<RailEnd> rails_of(const PodFabric& pod) {
   const bool any_chosen = std::any_of(ports.begin(), ports.end(),
                                       [](auto& view) { return view.chosen; });
   for (const PortView& view : ports) {
+    if (!admits(wanted, view.hca->name, view.port->number)) continue;
     const bool active = view.port->state.find("ACTIVE") != std::string::npos;
     const int gid = kind == LinkKind::kRoce ? best_gid(pod, *view.port) : -1;
     const bool lacks_gid = kind == LinkKind::kRoce && gid < 0;
-    if (view.kind != kind || !active || no(view.hca->device)) continue;
-    if (any_chosen && !view.chosen && !lacks_gid) continue;
-    out.push_back({view.hca->name, view.port->number, gid,
-                   kind == LinkKind::kRoce, view.port->mtu,
-                   view.port->rate_gbps});
+    if (view.kind != kind || !active || no(view.hca->device) ||
+        (any_chosen && !view.chosen && !lacks_gid)) {
+      out.left_out.push_back(view.name() + ": " + view.reason);
+      continue;
+    }
+    out.ends.push_back({view.hca->name, view.port->number, gid,
+                        kind == LinkKind::kRoce, view.port->mtu,
+                        view.port->rate_gbps});
   }
   return out;
 }
 
-std::string rails_to_json(const std::vector<RailEnd>& rails) {
+std::string rails_to_json(const RailList& rails) {
   JsonWriter out;
-  out.objects("rails", rails,
+  out.objects("rails", rails.ends,
               [](auto& writer, auto& end) { visit(writer, end); });
+  out.field("left_out", rails.left_out);
   return out.text();
 }
 
-Result<std::vector<RailEnd>> rails_from_json(std::string_view json) {
+Result<RailList> rails_from_json(std::string_view json) {
   JsonReader in(json, "a list of rails");
-  std::vector<RailEnd> out;
-  in.objects("rails", out, [](auto& reader, auto& end) { visit(reader, end); });
+  RailList out;
+  in.objects("rails", out.ends,
+             [](auto& reader, auto& end) { visit(reader, end); });
+  in.field("left_out", out.left_out);
   if (Status status = in.status(); !status) return fail(status.error());
   return out;
 }

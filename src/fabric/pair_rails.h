@@ -23,10 +23,15 @@ struct RailEnd {
   double rate_gbps = -1;  // of the port
 };
 
-std::vector<RailEnd> rails_of(const PodFabric& pod);
+struct RailList {
+  std::vector<RailEnd> ends;
+  std::vector<std::string> left_out;  // "mlx5_3: port state is DOWN"
+};
+// NCCL_IB_HCA in the pod's environment counts: it is what the job will use.
+RailList rails_of(const PodFabric& pod);
 
-std::string rails_to_json(const std::vector<RailEnd>& rails);
-Result<std::vector<RailEnd>> rails_from_json(std::string_view json);
+std::string rails_to_json(const RailList& rails);
+Result<RailList> rails_from_json(std::string_view json);
 
 // Which of ours is tested with which of theirs: rail by rail, and one sample
 // across where there are several.

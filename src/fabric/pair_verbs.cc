@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/text.h"
 #include "fabric/collect.h"
 #include "fabric/pair_wire.h"
 #include "fabric/rc_queue.h"
@@ -95,6 +96,8 @@ double seconds(Deadline from) {
       .count();
 }
 
+// Far more than the adapter's own retries take, for one attempt at a rail.
+constexpr int kRailMs = 10'000;
 constexpr size_t kSmall = 8;
 constexpr size_t kLarge = 1 << 20;
 
@@ -150,6 +153,7 @@ Status try_rail(int fd, const RailPair& pair, int mtu_limit, bool bandwidth,
                 RailResult& result, bool& small_passed, int& mtu,
                 Deadline deadline) {
   small_passed = false;
+  deadline = std::min(deadline, deadline_in(kRailMs));
   RcQueue queue;
   if (Status s = queue.open(pair.mine); !s) return s;
   mtu = std::min({static_cast<int>(queue.address().mtu), mtu_limit,
@@ -204,6 +208,23 @@ RailResult test_rail(int fd, const RailPair& pair, bool bandwidth,
   return result;
 }
 
+// Pods whose numbers of rails differ cannot use them together.
+RailResult unequal(const RailList& mine, const RailList& theirs) {
+  RailResult out;
+  out.rail = out.peer_rail = "rails";
+  out.code = "rdma_no_rail";
+  out.text = "this pod has " + std::to_string(mine.ends.size()) +
+             " usable rails and the peer has " +
+             std::to_string(theirs.ends.size());
+  if (!mine.left_out.empty()) {
+    out.text += "; left out here: " + join(mine.left_out, ", ");
+  }
+  if (!theirs.left_out.empty()) {
+    out.text += "; left out there: " + join(theirs.left_out, ", ");
+  }
+  return out;
+}
+
 }  // namespace
 
 struct VerbsServer::Impl {
@@ -238,13 +259,16 @@ std::string VerbsServer::answer(const std::string& json) {
 Result<std::vector<RailResult>> drive_rails(int fd, bool measure,
                                             Deadline deadline) {
   std::vector<RailResult> out;
-  const std::vector<RailEnd> mine = rails_of(collect_fabric(""));
-  if (mine.empty()) return out;
+  const RailList mine = rails_of(collect_fabric(""));
+  if (mine.ends.empty() && mine.left_out.empty()) return out;
   const auto json = ask(fd, to_json(OpenRequest{"rails", {}, {}, 0}), deadline);
   if (!json) return fail(json.error());
   const auto theirs = rails_from_json(*json);
   if (!theirs) return fail(theirs.error());
-  for (const RailPair& pair : pair_rails(mine, *theirs)) {
+  if (mine.ends.size() != theirs->ends.size()) {
+    out.push_back(unequal(mine, *theirs));
+  }
+  for (const RailPair& pair : pair_rails(mine.ends, theirs->ends)) {
     out.push_back(test_rail(fd, pair, measure, deadline));
   }
   return out;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `muster fabric check|bench` in a launcher pod: options, discovery, one
-// CheckRun on one loop, the report.
+// `muster fabric check|bench|mpi` in a launcher pod: options, discovery, one
+// CheckRun on one loop, the report; or a launch of the MPI test.
 #include <signal.h>
 #include <unistd.h>
 
@@ -9,9 +9,11 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "fabric/job_check_page.h"
+#include "base/self_path.h"
 #include "job/operator_contract.h"
 #include "job/pod_view.h"
 #include "launcher/check_run.h"
+#include "launcher/launch.h"
 #include "launcher/log_choice.h"
 
 namespace muster {
@@ -21,7 +23,10 @@ namespace {
 constexpr int kConfiguration = 100;
 
 bool wants_job(const FabricOptions& options) {
-  if (options.command != "check" && options.command != "bench") return false;
+  const std::string& command = options.command;
+  if (command != "check" && command != "bench" && command != "mpi") {
+    return false;
+  }
   if (!options.peer.empty() || !options.listen.empty()) return false;
   if (!options.launch.empty()) return true;
   return decide_contract(read_pod_view(own_pod_options())).role ==
@@ -84,9 +89,19 @@ std::optional<int> job_fabric_main(const std::vector<std::string>& args) {
   } else {
     words.insert(words.end(), {"--connect-timeout", fabric->connect_timeout});
   }
-  words.insert(words.end(), {"--log-level", "warn", "--", "true"});
+  const bool mpi = fabric->command == "mpi";
+  words.insert(words.end(), {"--log-level", "warn", "--log-format", "plain"});
+  if (mpi) {
+    // As many ranks as a job would have, so that its MPI is used as the job
+    // uses it; ranks 0 and 1 on different nodes.
+    words.insert(words.end(), {"--mpi", "--map-by", "node", "--", self_path(),
+                               "fabric", "mpi-rank"});
+  } else {
+    words.insert(words.end(), {"--", "true"});
+  }
   ParsedOptions parsed = parse_launch_options(words);
   if (parsed.exit_code) return *parsed.exit_code;
+  if (mpi) return launch(std::move(parsed.options));
   ::signal(SIGPIPE, SIG_IGN);
   return run(*fabric, std::move(parsed.options));
 }

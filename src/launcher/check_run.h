@@ -55,7 +55,7 @@ class CheckRun {
   static constexpr size_t kNotYet = static_cast<size_t>(-1);
 };
 
-// check, bench over the job, where this is the launcher pod; nullopt: the
+// check, bench, mpi over the job, where this is the launcher pod; nullopt: the
 // command is for this pod alone.
 std::optional<int> job_fabric_main(const std::vector<std::string>& args);
 

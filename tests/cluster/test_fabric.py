@@ -109,6 +109,18 @@ def test_a_healthy_job():
         nothing_left(job)
 
 
+def test_mpi_through_the_jobs_own_library():
+    with cluster("fabmpi") as c:
+        job = apply(c)
+        job.wait_ready()
+        done = job.launcher.exec(["muster", "fabric", "mpi"], timeout=60)
+        shown = done.stdout + done.stderr
+        equal(done.returncode, 0, "exit code", shown)
+        contains(done.stdout, "Open MPI")
+        contains(done.stdout, "ping-pong pi-worker-0 - pi-worker-1")
+        contains(done.stdout, "is what TCP gives: < 2 us needs RDMA.")
+
+
 def test_five_faults_among_16_pods():
     with cluster("fabfault") as c:
         job = apply(c, workers=16)
