@@ -53,7 +53,7 @@ def a_rank_missing_from_a_fence(bed):
 
 def a_rank_that_never_comes(bed):
     run = Launch(bed.job, ["muster", "launch", *BOUNDS, *NATIVE,
-                           "--start-timeout", "6s", "--", program("native"),
+                           "--start-timeout", "20s", "--", program("native"),
                            "hang", "13"])
     run.wait(90)
     check(run.code != 0, "exit code 0", run.err)
