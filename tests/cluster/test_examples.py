@@ -148,7 +148,7 @@ def test_elastic_horovod_with_a_stand_in():
             " 'on', socket.gethostname())\n")
     with cluster("ex-elastic") as c:
         job = apply(c, "horovod-elastic.yaml", launcher_command=None,
-                    start={"launcher": 2}, links=PYTHON, files={
+                    links=PYTHON, files={
                         "/usr/local/bin/horovodrun":
                             script("horovodrun_stand_in.py"),
                         "/opt/app/train.py": show})
