@@ -18,6 +18,10 @@ void Reaper::watch(pid_t pid, std::function<void(const ChildExit&)> handler) {
 
 void Reaper::forget(pid_t pid) { handlers_.erase(pid); }
 
+void Reaper::watch_stop(pid_t pid, std::function<void(int)> handler) {
+  stops_[pid] = std::move(handler);
+}
+
 void Reaper::on_stranger(std::function<void(const ChildExit&)> handler) {
   stranger_ = std::move(handler);
 }
@@ -27,6 +31,11 @@ void Reaper::reap() {
     ChildExit exit;
     exit.pid = ::wait4(-1, &exit.wait_status, WNOHANG, &exit.usage);
     if (exit.pid <= 0) return;
+    auto stopped = stops_.extract(exit.pid);
+    if (WIFSTOPPED(exit.wait_status)) {
+      if (!stopped.empty()) stopped.mapped()(exit.wait_status);
+      continue;
+    }
     auto handler = handlers_.extract(exit.pid);
     if (!handler.empty()) {
       handler.mapped()(exit);

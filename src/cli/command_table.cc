@@ -17,6 +17,7 @@
 #include "launcher/check_run.h"
 #include "launcher/hostfile_main.h"
 #include "launcher/launch.h"
+#include "launcher/stack_main.h"
 #include "launcher/status_main.h"
 #include "launcher/task_main.h"
 #include "logs/logs_main.h"
@@ -329,6 +330,22 @@ Command task_command() {
           false};
 }
 
+Command stack_command() {
+  return {"stack",
+          "where the ranks of the launch in this pod are",
+          "[RANKS] [options]",
+          stack_main,
+          {{"kubectl exec pi-launcher -- muster stack", "all ranks, grouped"},
+           {"muster stack 3,8-11", "only these"},
+           {"muster stack -o json", "for programs"}},
+          {{"0", "told"},
+           {"1", "no launch runs here, or it does not answer"},
+           {"2", "wrong command line"}},
+          "  -o text|json            what to print\n",
+          {},
+          false};
+}
+
 Command entry_command() {
   return {
       "entry",
@@ -380,12 +397,13 @@ Command version_command() {
 
 const std::vector<Command>& commands() {
   static const std::vector<Command> kCommands = {
-      launch_command(),  worker_command(),      sshd_command(),
-      ssh_command(),     fabric_command(),      doctor_command(),
-      netpol_command(),  hostfile_command(),    keygen_command(),
-      logs_command(),    status_command(),      ps_command(),
-      explain_command(), explain_log_command(), task_command(),
-      entry_command(),   completion_command(),  version_command()};
+      launch_command(), worker_command(),   sshd_command(),
+      ssh_command(),    fabric_command(),   doctor_command(),
+      netpol_command(), hostfile_command(), keygen_command(),
+      logs_command(),   status_command(),   ps_command(),
+      stack_command(),  explain_command(),  explain_log_command(),
+      task_command(),   entry_command(),    completion_command(),
+      version_command()};
   return kCommands;
 }
 

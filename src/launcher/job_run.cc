@@ -40,13 +40,18 @@ JobRun::JobRun(Loop& loop, Fleet& fleet, RankOutput& output, RunOptions options,
       time_warning_(loop),
       time_limit_(loop),
       settle_(loop),
-      give_up_(loop) {}
+      give_up_(loop),
+      hang_(loop, fleet, output, ranks_, options_.hang, [this](Error error) {
+        if (stop_cause_ == StopCause::kNone) stop_error_ = error;
+        stop(StopCause::kHang, error.text());
+      }) {}
 
 void JobRun::start(const MakeBackend& make_backend, StdinPump* stdin_pump) {
   stdin_ = stdin_pump;
   backend_ = make_backend(backend_events());
   arm_deadlines();
   backend_->start();
+  hang_.start();
 }
 
 BackendEvents JobRun::backend_events() {
@@ -109,11 +114,27 @@ void JobRun::arm_deadlines() {
     log::warn("80 % of the time limit of {} is used up",
               human_duration_ms(options_.timeouts.run_ms));
   });
-  time_limit_.start(Milliseconds{t.run_ms}, [this] {
-    stop(StopCause::kTimeLimit,
-         "the time limit of " + human_duration_ms(options_.timeouts.run_ms) +
-             " was reached");
-  });
+  time_limit_.start(Milliseconds{t.run_ms}, [this] { time_is_up(); });
+}
+
+void JobRun::time_is_up() {
+  const std::string what = "the time limit of " +
+                           human_duration_ms(options_.timeouts.run_ms) +
+                           " was reached";
+  if (options_.warn_at_limit) {
+    log::warn("{}; the job goes on, as --timeout-action warn says", what);
+    return;
+  }
+  if (options_.checkpoint_signal == 0) {
+    stop(StopCause::kTimeLimit, what);
+    return;
+  }
+  log::warn("{}: the ranks get signal {} and {} to save and end", what,
+            options_.checkpoint_signal,
+            human_duration_ms(options_.timeouts.grace_ms));
+  signal_ranks(options_.checkpoint_signal);
+  time_limit_.start(Milliseconds{options_.timeouts.grace_ms},
+                    [this, what] { stop(StopCause::kTimeLimit, what); });
 }
 
 void JobRun::rank_starting(RankRecord record) {
@@ -163,6 +184,7 @@ void JobRun::rank_exited(ProcessKey key, const wire::Exited& exit) {
   if (record == nullptr || record->state == RankState::kExited) return;
   ranks_.ended(*record, RankState::kExited, realtime_ns());
   record->exit = exit;
+  output_.add_lost(exit.bytes_lost);
   // After MPI_Abort some wait to be killed: that is still their failure.
   record->after_stop = stopping_ && !exit.aborted;
   if (stdin_ != nullptr) stdin_->remove_target(key);
@@ -247,6 +269,7 @@ void JobRun::frame(uint16_t node, const wire::Frame& frame) {
     default:
       break;
   }
+  if (hang_.frame(node, frame)) return;
   if (backend_ && backend_->frame(node, frame)) return;
   if (frame.type == wire::FrameType::kOutput) {
     output_.frame(key, frame);
@@ -259,6 +282,7 @@ void JobRun::frame(uint16_t node, const wire::Frame& frame) {
 
 void JobRun::node_lost(uint16_t node, const Error& error) {
   ranks_.lose_node(node, realtime_ns());
+  output_.node_lost(node);
   if (!ended_) stop(StopCause::kWorkerLost, error.text());
   if (backend_) backend_->node_lost(node);
   node_stopped(node);

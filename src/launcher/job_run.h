@@ -17,6 +17,7 @@
 #include "job/plan.h"
 #include "launcher/backend.h"
 #include "launcher/fleet.h"
+#include "launcher/hang_watch.h"
 #include "launcher/rank_output.h"
 #include "launcher/rank_table.h"
 #include "launcher/stdin_pump.h"
@@ -35,6 +36,7 @@ enum class StopCause {
   kTimeLimit,
   kPlacement,  // ranks are not where, or not as many as, they should be
   kSignal,     // TERM or INT to the launcher
+  kHang,       // --hang-action stop
 };
 
 struct RunOptions {
@@ -43,6 +45,11 @@ struct RunOptions {
   bool has_tool = false;          // mpirun or a script ends the job
   bool check_start = true;        // the start deadline applies
   std::set<uint16_t> rank_nodes;  // where ranks may be; empty: anywhere
+  // At the time limit ranks get this signal first, and the grace to save and
+  // end by themselves. 0: none.
+  int checkpoint_signal = 0;
+  bool warn_at_limit = false;  // … and nothing else happens there
+  HangOptions hang;
 };
 
 class JobRun {
@@ -64,6 +71,9 @@ class JobRun {
   [[nodiscard]] const std::string& stop_reason() const { return stop_reason_; }
   // What the backend said when it gave up; empty code: it did not.
   [[nodiscard]] const Error& stop_error() const { return stop_error_; }
+  [[nodiscard]] const std::optional<Finding>& hang() const {
+    return hang_.finding();
+  }
   [[nodiscard]] int64_t stop_ns() const { return stop_ns_; }
   [[nodiscard]] std::optional<int> tool_status() const { return tool_status_; }
   [[nodiscard]] std::optional<ProcessKey> tool() const { return tool_; }
@@ -81,6 +91,7 @@ class JobRun {
   void backend_finished(int tool_status);
   void check_world(const RankRecord& record);
   void arm_deadlines();
+  void time_is_up();
   void node_stopped(uint16_t node);
   void consider_end();
   void end();
@@ -110,6 +121,7 @@ class JobRun {
   Timer time_limit_;
   Timer settle_;  // a failure is seen; mpirun gets a moment to end by itself
   Timer give_up_;
+  HangWatch hang_;
 };
 
 }  // namespace muster

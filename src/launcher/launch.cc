@@ -136,6 +136,11 @@ void Launch::on_signal(const signalfd_siginfo& info) {
     if (run_) run_->signal_ranks(signal);
     return;
   }
+  if (holding_) {
+    holding_ = false;
+    leave();
+    return;
+  }
   const bool again = stop_signal_ != 0;
   if (!again) {
     stop_signal_ = signal;

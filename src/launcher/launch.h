@@ -103,6 +103,7 @@ class Launch {
   int stop_signal_ = 0;
   bool preempted_ = false;
   bool leaving_ = false;
+  bool holding_ = false;  // --hold-on-failure
   int exit_code_ = 0;
   Timer leave_timer_;
   Timer status_timer_;

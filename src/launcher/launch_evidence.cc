@@ -9,6 +9,7 @@ namespace muster {
 namespace {
 
 constexpr size_t kLines = 12;
+constexpr size_t kToolLines = 64;
 
 RankOutcome outcome_of(RankState state) {
   switch (state) {
@@ -109,7 +110,9 @@ void add_run(const JobRun& run, const RankOutput& output, JobEvidence& job) {
     job.tool_ended = true;
     job.tool_status = *run.tool_status();
   }
-  if (run.tool()) job.tool_lines = output.last_lines(*run.tool(), kLines);
+  if (run.tool()) {
+    job.tool_lines = output.last_lines(*run.tool(), kToolLines);
+  }
 }
 
 }  // namespace muster

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "diagnosis/rule_book.h"
 #include "job/exit_codes.h"
 #include "launcher/launch.h"
 #include "launcher/log_choice.h"
@@ -13,11 +14,12 @@ namespace muster {
 
 namespace {
 
-// A closed stdin, stdout or stderr would become somebody's socket.
+// A closed stdin, stdout or stderr would become somebody's socket. What is
+// written to a closed one fails, so that the loss is seen and counted.
 void open_standard_streams() {
   for (int fd = 0; fd <= 2; ++fd) {
     if (::fcntl(fd, F_GETFD) < 0) {
-      static_cast<void>(::open("/dev/null", fd == 0 ? O_RDONLY : O_WRONLY));
+      static_cast<void>(::open("/dev/null", O_RDONLY));
     }
   }
 }
@@ -58,6 +60,13 @@ int launch_main(const std::vector<std::string>& args) {
 int launch(LaunchOptions options) {
   block_stop_signals();
   configure_log(options, "");
+  if (!options.rules_directory.empty()) {
+    const auto rules = RuleBook::with_directory(options.rules_directory);
+    if (!rules) {
+      log::error("{}", rules.error().text());
+      return exit_code_for(ExitClass::kUsage);
+    }
+  }
   auto discovery = discover(options);
   if (!discovery) return discovery_exit(discovery.error());
   configure_log(options, discovery->hostname);

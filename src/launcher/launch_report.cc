@@ -4,6 +4,10 @@
 #include <algorithm>
 
 #include "base/json_text.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "diagnosis/last_progress.h"
+#include "diagnosis/rule_book.h"
 #include "launcher/launch.h"
 #include "launcher/launch_evidence.h"
 #include "launcher/report_topology.h"
@@ -14,6 +18,15 @@ namespace {
 
 constexpr Milliseconds kLeaveDeadline{3'000};
 constexpr Milliseconds kDrainLimit{30'000};
+
+// With the user's own rules, if they can (still) be read.
+Verdict judge(const Evidence& evidence, const LaunchOptions& options) {
+  if (options.rules_directory.empty()) return diagnose(evidence);
+  const auto rules = RuleBook::with_directory(options.rules_directory);
+  if (rules) return diagnose(evidence, *rules);
+  log::warn("{}", rules.error().text());
+  return diagnose(evidence);
+}
 
 }  // namespace
 
@@ -42,7 +55,7 @@ void Launch::report() {
   report.ended_ns = realtime_ns();
   report.phases = clock_.phases();
   report.evidence = evidence();
-  report.verdict = diagnose(report.evidence);
+  report.verdict = judge(report.evidence, options_);
   report.exit_code = report.verdict.exit_code;
   fill_workers(report);
   report.fabric = agreement_.fabric.summary;
@@ -50,6 +63,8 @@ void Launch::report() {
   if (output_) {
     report.lines = output_->lines();
     report.lost_output_bytes = output_->dropped_bytes();
+    report.dropped_lines = output_->dropped_lines();
+    report.cut_outputs = output_->cut_processes();
   }
   if (run_ && run_->first_rank_ns() > 0) {
     report.first_rank_ms = (run_->first_rank_ns() - ready_ns_) / 1'000'000;
@@ -58,7 +73,18 @@ void Launch::report() {
     }
   }
   exit_code_ = publish(report, options_);
-  leave();
+  const bool somebody = fleet_ && fleet_->ready_count() > 0;
+  if (options_.hold_ms <= 0 || !report.verdict.failed() || !somebody ||
+      stop_signal_ != 0) {
+    leave();
+    return;
+  }
+  log::info(
+      "the pods stay up for {} (--hold-on-failure): kubectl exec into "
+      "them now; SIGTERM to the launcher ends it",
+      human_duration_ms(options_.hold_ms));
+  holding_ = true;
+  leave_timer_.start(Milliseconds{options_.hold_ms}, [this] { leave(); });
 }
 
 void Launch::fill_workers(LaunchReport& report) const {
@@ -109,6 +135,10 @@ Evidence Launch::evidence() const {
     if (run_->stop_cause() == StopCause::kPlacement) {
       out.findings.push_back({Severity::kError, "world_size_mismatch",
                               run_->stop_reason(), "", ""});
+    }
+    job.progress = last_progress(out.ranks);
+    if (run_->hang() && run_->stop_cause() != StopCause::kHang) {
+      out.findings.push_back(*run_->hang());
     }
     if (const Error& broken = run_->stop_error(); !broken.code.empty()) {
       out.findings.push_back({Severity::kError, broken.code, broken.what,

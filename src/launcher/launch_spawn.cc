@@ -38,6 +38,10 @@ void Launch::spawn() {
   run.has_tool = agreement_.bootstrap == Bootstrap::kMpirun;
   run.check_start = !options_.once;
   for (const uint16_t node : node_of_host_) run.rank_nodes.insert(node);
+  run.checkpoint_signal = options_.checkpoint_signal;
+  run.warn_at_limit = options_.warn_at_limit;
+  run.hang = {Milliseconds{options_.hang_ms}, options_.hang_stop,
+              options_.hang_signal, directory_.path()};
   run_ = std::make_unique<JobRun>(loop_, *fleet_, *output_, std::move(run),
                                   [this] { drained(); });
   if (options_.stdin_mode != StdinMode::kNone) {

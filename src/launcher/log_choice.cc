@@ -15,6 +15,9 @@ namespace muster {
 
 namespace {
 
+// Long enough for ranks that say the same at about the same time.
+constexpr Milliseconds kFoldWindow{200};
+
 bool same_file(const char* a, const char* b) {
   struct stat first {};
   struct stat second {};
@@ -42,10 +45,13 @@ LogFormat choose_format(const LaunchOptions& options) {
 OutputOptions choose_output(const LaunchOptions& options) {
   OutputOptions out;
   out.format = choose_format(options);
-  out.color = out.format == LogFormat::kText &&
-              ::isatty(STDOUT_FILENO) == 1 && ::getenv("NO_COLOR") == nullptr;
+  out.color = out.format == LogFormat::kText && ::isatty(STDOUT_FILENO) == 1 &&
+              ::getenv("NO_COLOR") == nullptr;
   out.directory = options.log_directory;
   out.drop = options.log_drop;
+  const bool fold = options.fold == "on" ||
+                    (options.fold == "auto" && ::isatty(STDOUT_FILENO) == 1);
+  if (fold) out.fold = kFoldWindow;
   if (const auto level = parse_level(options.rank_level)) out.level = *level;
   if (const auto ranks = parse_rank_set(options.log_ranks)) out.ranks = *ranks;
   return out;
@@ -60,8 +66,10 @@ Result<std::set<int>> parse_rank_set(const std::string& text) {
     const auto last = ends.size() == 2 ? parse_integer(ends[1]) : first;
     if (ends.size() > 2 || !first || !last || *first < 0 || *last < *first ||
         *last >= kMaxRanks) {
-      return fail(Error{"usage", "bad value of --log-ranks",
-                        "'" + std::string(part) + "' is no rank or range", {},
+      return fail(Error{"usage",
+                        "bad value of --log-ranks",
+                        "'" + std::string(part) + "' is no rank or range",
+                        {},
                         "As in --log-ranks 0-3,8."});
     }
     for (int64_t rank = *first; rank <= *last; ++rank) {
@@ -81,11 +89,10 @@ Result<Masker> make_masker(const LaunchOptions& options,
 
 void configure_log(const LaunchOptions& options, const std::string& host) {
   log::Options log_options;
-  log_options.level = options.log_level == "debug"  ? log::Level::kDebug
-                      : options.log_level == "warn" ? log::Level::kWarn
-                      : options.log_level == "error"
-                          ? log::Level::kError
-                          : log::Level::kInfo;
+  log_options.level = options.log_level == "debug"   ? log::Level::kDebug
+                      : options.log_level == "warn"  ? log::Level::kWarn
+                      : options.log_level == "error" ? log::Level::kError
+                                                     : log::Level::kInfo;
   log_options.json = choose_format(options) == LogFormat::kJson;
   log_options.host = host;
   log::configure(log_options);

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 
 #include "base/text.h"
 #include "launcher/log_choice.h"
@@ -29,6 +30,12 @@ struct RawOptions {
   std::string grace;
   std::string output = "text";
   std::string overflow = "block";
+  std::string hang_timeout;
+  std::string hang_action = "warn";
+  std::string hang_signal;
+  std::string timeout_action = "stop";
+  std::string timeout_signal;
+  std::string hold;
   int np = 0;
 };
 
@@ -60,8 +67,9 @@ void add_placement(CLI::App& app, LaunchOptions& o, RawOptions& raw) {
       ->take_all()
       ->allow_extra_args(false);
   app.add_option("--wdir", o.cwd, "working directory of the ranks");
-  app.add_flag("--mpi", o.mpi, "the program uses MPI, though the line does "
-                               "not say so");
+  app.add_flag("--mpi", o.mpi,
+               "the program uses MPI, though the line does "
+               "not say so");
   app.add_option("--local", raw.local,
                  "NxM: emulate N nodes with M slots on this machine");
 }
@@ -83,8 +91,9 @@ void add_start(CLI::App& app, LaunchOptions& o, RawOptions& raw) {
       ->envname("MUSTER_SSH_PORT");
   app.add_option("--ssh-user", o.ssh_user, "login name for the workers")
       ->envname("MUSTER_SSH_USER");
-  app.add_option("--profile", o.profile, "network profile: auto, tcp, rdma, "
-                                         "rl (ppo, grpo, gapo)")
+  app.add_option("--profile", o.profile,
+                 "network profile: auto, tcp, rdma, "
+                 "rl (ppo, grpo, gapo)")
       ->envname("MUSTER_PROFILE");
   app.add_option("--site", o.site_file,
                  "values of the network that nobody can detect")
@@ -92,8 +101,9 @@ void add_start(CLI::App& app, LaunchOptions& o, RawOptions& raw) {
   app.add_flag("--allow-skew", o.allow_skew,
                "start although the pods' software differs");
   app.add_flag("!--no-prove", o.prove, "skip the reachability check");
-  app.add_flag("--dry-run", o.dry_run, "stop before starting ranks and print "
-                                       "the plan");
+  app.add_flag("--dry-run", o.dry_run,
+               "stop before starting ranks and print "
+               "the plan");
   app.add_flag("--explain-env", o.explain_env,
                "print where each variable of the ranks comes from");
   app.add_option("-o,--output", raw.output, "of --dry-run: text or json")
@@ -109,6 +119,20 @@ void add_bounds(CLI::App& app, RawOptions& raw) {
       ->envname("MUSTER_START_TIMEOUT");
   app.add_option("--timeout", raw.timeout, "time limit of the job, as 72h")
       ->envname("MUSTER_TIMEOUT");
+  app.add_option("--timeout-action", raw.timeout_action,
+                 "at the limit: stop, or warn and go on")
+      ->check(CLI::IsMember({"stop", "warn"}));
+  app.add_option("--timeout-signal", raw.timeout_signal,
+                 "ranks get it at the limit, and --grace to save and end")
+      ->envname("MUSTER_TIMEOUT_SIGNAL");
+  app.add_option("--hang-timeout", raw.hang_timeout,
+                 "no output of any rank for so long: say where all ranks are")
+      ->envname("MUSTER_HANG_TIMEOUT");
+  app.add_option("--hang-action", raw.hang_action,
+                 "then: warn and go on, or stop the job")
+      ->check(CLI::IsMember({"warn", "stop"}));
+  app.add_option("--hang-signal", raw.hang_signal,
+                 "ranks get it then too, as for Python's faulthandler");
   app.add_option("--heartbeat", raw.heartbeat, "default 2s")
       ->envname("MUSTER_HEARTBEAT");
   app.add_option("--silence", raw.silence,
@@ -140,6 +164,19 @@ void add_output(CLI::App& app, LaunchOptions& o, RawOptions& raw) {
                  "a reader of stdout too slow: block (ranks wait) or drop")
       ->check(CLI::IsMember({"block", "drop"}))
       ->envname("MUSTER_LOG_OVERFLOW");
+  app.add_option("--log-fold", o.fold,
+                 "text: equal lines of ranks as one (auto: on a terminal)")
+      ->check(CLI::IsMember({"auto", "on", "off"}))
+      ->envname("MUSTER_LOG_FOLD");
+  app.add_option("--rules", o.rules_directory,
+                 "a directory with further *.rules for the verdict")
+      ->envname("MUSTER_RULES");
+  app.add_option("--bundle", o.bundle_directory,
+                 "keep report, evidence and verdict of each launch there")
+      ->envname("MUSTER_BUNDLE");
+  app.add_option("--hold-on-failure", raw.hold,
+                 "keep the pods up for so long after a failure")
+      ->envname("MUSTER_HOLD_ON_FAILURE");
   app.add_flag("!--no-mask", o.mask, "do not hide secrets in ranks' lines");
   app.add_option("--mask", o.mask_patterns, "hide also what this RE2 matches")
       ->take_all()
@@ -163,12 +200,60 @@ Status set_duration(const std::string& text, const char* option,
   if (text.empty()) return {};
   const auto value = parse_duration_ms(text);
   if (!value || *value <= 0) {
-    return fail(Error{"usage", std::string("bad value of ") + option,
-                      "'" + text + "' is not a time", {},
+    return fail(Error{"usage",
+                      std::string("bad value of ") + option,
+                      "'" + text + "' is not a time",
+                      {},
                       "Write it as 90s, 15m, 2h or 1h30m."});
   }
   milliseconds = *value;
   return {};
+}
+
+// "USR1", "SIGUSR1" or a number.
+std::optional<int> signal_number(std::string_view text) {
+  if (const auto number = parse_integer(text)) {
+    if (*number < 1 || *number > 64) return std::nullopt;
+    return static_cast<int>(*number);
+  }
+  if (text.starts_with("SIG")) text.remove_prefix(3);
+  for (int number = 1; number < 32; ++number) {
+    const char* const name = ::sigabbrev_np(number);
+    if (name != nullptr && text == name) return number;
+  }
+  return std::nullopt;
+}
+
+Status set_signal(const std::string& text, const char* option, int& number) {
+  if (text.empty()) return {};
+  const auto known = signal_number(text);
+  if (!known) {
+    return fail(Error{"usage",
+                      std::string("bad value of ") + option,
+                      "'" + text + "' is no signal",
+                      {},
+                      "As in USR1 or SIGUSR1."});
+  }
+  number = *known;
+  return {};
+}
+
+Status check_watching(const RawOptions& raw, LaunchOptions& o) {
+  o.hang_stop = raw.hang_action == "stop";
+  o.warn_at_limit = raw.timeout_action == "warn";
+  if (auto set = set_signal(raw.hang_signal, "--hang-signal", o.hang_signal);
+      !set) {
+    return set;
+  }
+  if (auto set = set_signal(raw.timeout_signal, "--timeout-signal",
+                            o.checkpoint_signal);
+      !set) {
+    return set;
+  }
+  if (auto set = set_duration(raw.hold, "--hold-on-failure", o.hold_ms); !set) {
+    return set;
+  }
+  return set_duration(raw.hang_timeout, "--hang-timeout", o.hang_ms);
 }
 
 Status check_durations(const RawOptions& raw, Timeouts& t) {
@@ -185,8 +270,11 @@ Status check_durations(const RawOptions& raw, Timeouts& t) {
     }
   }
   if (t.silence_ms < 2 * t.heartbeat_ms) {
-    return fail(Error{"usage", "--silence is too short",
-                      "it must be at least twice --heartbeat", {}, {}});
+    return fail(Error{"usage",
+                      "--silence is too short",
+                      "it must be at least twice --heartbeat",
+                      {},
+                      {}});
   }
   return {};
 }
@@ -194,6 +282,7 @@ Status check_durations(const RawOptions& raw, Timeouts& t) {
 Status check(const RawOptions& raw, LaunchOptions& o) {
   if (raw.np > 0) o.np = raw.np;
   if (auto times = check_durations(raw, o.timeouts); !times) return times;
+  if (auto watching = check_watching(raw, o); !watching) return watching;
   if (!raw.local.empty()) {
     auto shape = parse_local_shape(raw.local);
     if (!shape) return fail(shape.error());
@@ -212,8 +301,11 @@ Status check(const RawOptions& raw, LaunchOptions& o) {
     EnvRequest request{word.substr(0, equals), {}};
     if (equals != std::string::npos) request.value = word.substr(equals + 1);
     if (request.name.empty()) {
-      return fail(Error{"usage", "bad value of -x", "'" + word + "' has no name",
-                        {}, "Write -x NAME or -x NAME=VALUE."});
+      return fail(Error{"usage",
+                        "bad value of -x",
+                        "'" + word + "' has no name",
+                        {},
+                        "Write -x NAME or -x NAME=VALUE."});
     }
     o.env.push_back(std::move(request));
   }
@@ -221,16 +313,18 @@ Status check(const RawOptions& raw, LaunchOptions& o) {
     return fail(ranks.error());
   }
   if (raw.transport.starts_with("exec:")) {
-    for (const auto word : split_words(
-             std::string_view(raw.transport).substr(5))) {
+    for (const auto word :
+         split_words(std::string_view(raw.transport).substr(5))) {
       o.exec_transport.emplace_back(word);
     }
   }
   if (raw.transport != "ssh" && o.exec_transport.empty()) {
-    return fail(Error{"usage", "bad value of --transport",
+    return fail(Error{"usage",
+                      "bad value of --transport",
                       "'" + raw.transport + "' is neither ssh nor exec:COMMAND",
-                      {}, "As in --transport 'exec:kubectl exec -i {host} -- "
-                          "/opt/muster/libexec/muster/muster-agent agent'."});
+                      {},
+                      "As in --transport 'exec:kubectl exec -i {host} -- "
+                      "/opt/muster/libexec/muster/muster-agent agent'."});
   }
   return {};
 }
@@ -280,8 +374,10 @@ Result<LocalShape> parse_local_shape(const std::string& text) {
   const auto slots = parts.size() == 2 ? parse_integer(parts[1]) : std::nullopt;
   if (!nodes || !slots || *nodes < 1 || *nodes > 512 || *slots < 1 ||
       *slots > 1024) {
-    return fail(Error{"usage", "bad value of --local",
-                      "'" + text + "' is not NODESxSLOTS", {},
+    return fail(Error{"usage",
+                      "bad value of --local",
+                      "'" + text + "' is not NODESxSLOTS",
+                      {},
                       "As in --local 2x4, at most 512x1024."});
   }
   return LocalShape{static_cast<int>(*nodes), static_cast<int>(*slots)};
@@ -289,9 +385,9 @@ Result<LocalShape> parse_local_shape(const std::string& text) {
 
 bool is_mpirun_name(const std::string& program) {
   static const std::vector<std::string> kNames = {
-      "mpirun",         "mpiexec",         "orterun",        "prterun",
-      "mpiexec.hydra",  "mpirun.openmpi",  "mpiexec.openmpi", "mpirun.mpich",
-      "mpiexec.mpich",  "mpirun_rsh",      "oshrun"};
+      "mpirun",        "mpiexec",        "orterun",         "prterun",
+      "mpiexec.hydra", "mpirun.openmpi", "mpiexec.openmpi", "mpirun.mpich",
+      "mpiexec.mpich", "mpirun_rsh",     "oshrun"};
   const std::string name = program.substr(program.rfind('/') + 1);
   return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
 }
@@ -329,8 +425,9 @@ ParsedOptions parse_launch_options(const std::vector<std::string>& args) {
     std::fprintf(stderr, "muster launch: %s\n", checked.error().text().c_str());
     parsed.exit_code = kUsageExit;
   } else if (o.command.empty()) {
-    std::fprintf(stderr, "muster launch: no program is given. As in: muster "
-                         "launch -n 4 -- ./app\n");
+    std::fprintf(stderr,
+                 "muster launch: no program is given. As in: muster "
+                 "launch -n 4 -- ./app\n");
     parsed.exit_code = kUsageExit;
   }
   return parsed;

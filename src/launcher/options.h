@@ -58,10 +58,19 @@ struct LaunchOptions {
   StdinMode stdin_mode = StdinMode::kRankZero;
   std::string log_format = "auto";  // auto, text, plain, json
   std::string log_directory;
-  std::string log_level = "info";  // of muster's own messages
+  std::string log_level = "info";    // of muster's own messages
   std::string rank_level = "trace";  // least level of ranks' lines
   std::string log_ranks;             // "0-3,8"; empty: all
   bool log_drop = false;             // --log-overflow drop
+  std::string fold = "auto";         // equal lines of ranks: auto, on, off
+  int64_t hang_ms = 0;               // --hang-timeout; 0: off
+  bool hang_stop = false;            // --hang-action stop
+  int hang_signal = 0;               // --hang-signal
+  int checkpoint_signal = 0;         // --timeout-signal
+  bool warn_at_limit = false;        // --timeout-action warn
+  std::string rules_directory;       // --rules
+  std::string bundle_directory;      // --bundle
+  int64_t hold_ms = 0;               // --hold-on-failure
   bool mask = true;
   std::vector<std::string> mask_patterns;
   std::string report_json;

@@ -7,11 +7,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <deque>
+#include <utility>
 
+#include "base/json_text.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "logs/progress_bar.h"
+#include "logs/line_grouper.h"
 
 namespace muster {
 
@@ -22,26 +23,54 @@ constexpr size_t kMaxWaiting = 4 << 20;
 constexpr Milliseconds kReaderCheck{1'000};
 constexpr Milliseconds kStallWorthTelling{3'000};
 constexpr size_t kTailLines = 12;
+// mpirun's own words: a crash of its own may follow what it said of a rank.
+constexpr size_t kToolTailLines = 64;
 constexpr size_t kTailLineLength = 400;
+// A group of lines that belong together waits at most so long, and so large.
+constexpr Milliseconds kGroupWait{250};
+constexpr size_t kMaxGroup = 64 << 10;
+// More lines than this within one folding window are not compared.
+constexpr size_t kMaxFolded = 256;
 
 }  // namespace
 
 struct RankOutput::Stream {
   uint8_t flag = 0;
   std::string_view name;
-  std::string ready;   // formatted, for stdout or stderr
-  std::string raw;     // for the per-rank file
+  std::string ready;  // formatted, for stdout or stderr
+  std::string raw;    // for the per-rank file
   uint64_t sequence = 0;
   int64_t time_ns = 0;
-  std::deque<LineEvidence> tail;
+  int part = 0;         // of the line that goes on with the next piece
+  bool within = false;  // … and there is such a line
+  bool ended = false;
+  std::vector<LineEvidence> tail;  // a ring, so that its strings are used again
+  size_t newest = 0;
+  size_t tail_limit = kTailLines;
+  LineGrouper grouper;
+  uint32_t owed = 0;  // credit of what is held back
   MaskState mask;
   std::unique_ptr<ProgressBar> splitter;
+
+  void keep(std::string_view line) {
+    if (tail.size() < tail_limit) {
+      newest = tail.size();
+      tail.emplace_back();
+    } else {
+      newest = (newest + 1) % tail_limit;
+    }
+    LineEvidence& kept = tail[newest];
+    kept.time_ns = time_ns;
+    kept.stderr_stream = flag == wire::kStderr;
+    kept.text.assign(line.substr(0, kTailLineLength));
+  }
 };
 
 struct RankOutput::Process {
   int rank = -1;
   std::string source;
   std::string host;
+  std::string tag;
   Stream out;
   Stream err;
 };
@@ -52,7 +81,19 @@ RankOutput::RankOutput(Loop& loop, OutputOptions options,
       give_credit_(std::move(give_credit)),
       stdio_(loop, [this](int fd, int error) { write_failed(fd, error); }),
       files_(loop, [this](int fd, int error) { write_failed(fd, error); }),
-      reader_timer_(loop) {
+      reader_timer_(loop),
+      fold_timer_(loop),
+      group_timer_(loop) {
+  if (options_.fold.count() > 0 && options_.format == LogFormat::kText) {
+    folder_ = std::make_unique<LineFolder>(
+        std::chrono::nanoseconds(options_.fold).count(),
+        [this](const std::set<int>& ranks, const std::string& text) {
+          folded_ += ranks.size() == 1 ? tags_[*ranks.begin()]
+                                       : "[" + rank_set_text(ranks) + "] ";
+          folded_ += text;
+          folded_ += '\n';
+        });
+  }
   reader_timer_.start(kReaderCheck, [this] { watch_reader(); });
 }
 
@@ -69,9 +110,18 @@ void RankOutput::add_process(ProcessKey key, int rank, std::string source,
   process->err.flag = wire::kStderr;
   process->err.name = "stderr";
   for (Stream* stream : {&process->out, &process->err}) {
+    if (rank < 0) stream->tail_limit = kToolTailLines;
     stream->splitter = std::make_unique<ProgressBar>(
         std::chrono::nanoseconds(options_.progress_interval).count());
   }
+  LineOrigin origin;
+  origin.rank = rank;
+  origin.source = process->source;
+  origin.host = process->host;
+  origin.color = options_.color;
+  process->tag = text_tag(origin);
+  if (folder_) tags_[rank] = process->tag;
+  last_output_ = Clock::now();
   processes_[key] = std::move(process);
 }
 
@@ -80,37 +130,74 @@ void RankOutput::frame(ProcessKey key, const wire::Frame& frame) {
   const auto output = wire::parse_output(frame.payload);
   if (found == processes_.end() || !output) return;
   Process& process = *found->second;
-  Stream& stream =
-      (frame.flags & wire::kStreamMask) == wire::kStderr ? process.err
-                                                         : process.out;
+  Stream& stream = (frame.flags & wire::kStreamMask) == wire::kStderr
+                       ? process.err
+                       : process.out;
   stream.time_ns = output->time_ns;
   const auto sink = [&](const ProgressBar::Piece& piece) {
-    take_line(process, stream, piece.text, piece.progress);
+    take_line(process, stream, piece);
   };
   stream.splitter->feed(output->bytes, output->time_ns, sink);
-  if ((frame.flags & wire::kEnd) != 0) stream.splitter->finish(sink);
-  hand_over(key, process, stream, static_cast<uint32_t>(output->bytes.size()));
+  if ((frame.flags & wire::kEnd) != 0) {
+    stream.splitter->finish(sink);
+    stream.ended = true;
+  }
+  if (process.rank >= 0 && !output->bytes.empty()) last_output_ = Clock::now();
+  stream.owed += static_cast<uint32_t>(output->bytes.size());
+  // A traceback comes line by line: its lines wait for each other.
+  if (stream.grouper.open() && !stream.ended &&
+      stream.ready.size() < kMaxGroup) {
+    grouping_.insert({key, stream.flag});
+    if (!group_timer_.pending()) {
+      group_timer_.start(kGroupWait, [this] { let_groups_go(); });
+    }
+    return;
+  }
+  hand_over(key, process, stream, std::exchange(stream.owed, 0));
+}
+
+void RankOutput::let_groups_go() {
+  for (const auto& [key, flag] : std::exchange(grouping_, {})) {
+    const auto found = processes_.find(key);
+    if (found == processes_.end()) continue;
+    Process& process = *found->second;
+    Stream& stream = flag == wire::kStderr ? process.err : process.out;
+    hand_over(key, process, stream, std::exchange(stream.owed, 0));
+  }
 }
 
 void RankOutput::take_line(Process& process, Stream& stream,
-                           std::string_view line, bool progress) {
-  ++lines_;
-  ++stream.sequence;
+                           const ProgressBar::Piece& piece) {
+  std::string_view line = piece.text;
+  if (!stream.within) {
+    ++lines_;
+    ++stream.sequence;
+    stream.part = 0;
+  }
+  stream.within = piece.more;
   if (masker_) {
     scratch_.assign(line);
     if (masker_->mask(scratch_, stream.mask)) line = scratch_;
   }
   if (!options_.directory.empty()) {
     stream.raw.append(line);
-    stream.raw += '\n';
+    if (!piece.more) stream.raw += '\n';
   }
-  stream.tail.push_back({stream.time_ns, stream.flag == wire::kStderr,
-                         std::string(line.substr(0, kTailLineLength))});
-  if (stream.tail.size() > kTailLines) stream.tail.pop_front();
-  const LogLevel level = detect_level(line).value_or(LogLevel::kInfo);
+  stream.keep(line);
+  // Text shows no level: then it is looked for only where lines are filtered.
+  const bool level_counts =
+      options_.format == LogFormat::kJson || options_.level > LogLevel::kTrace;
+  const LogLevel level = level_counts
+                             ? detect_level(line).value_or(LogLevel::kInfo)
+                             : LogLevel::kInfo;
   if (level < options_.level ||
       (!options_.ranks.empty() && options_.ranks.count(process.rank) == 0)) {
     return;
+  }
+  if (options_.format != LogFormat::kPlain) {
+    const bool alone =
+        stream.grouper.next(line, stream.time_ns) == LineGrouper::Step::kAlone;
+    if (alone && folder_ && !piece.more && fold_line(process, line)) return;
   }
   LineOrigin origin;
   origin.rank = process.rank;
@@ -118,10 +205,76 @@ void RankOutput::take_line(Process& process, Stream& stream,
   origin.host = process.host;
   origin.stream = stream.name;
   origin.level = to_text(level);
-  origin.progress = progress;
-  origin.color = options_.color;
-  append_record(stream.ready, options_.format, origin, stream.time_ns,
-                stream.sequence, line);
+  origin.progress = piece.progress;
+  origin.tag = process.tag;
+  origin.part = stream.part;
+  origin.more = piece.more;
+  stream.part = append_record(stream.ready, options_.format, origin,
+                              stream.time_ns, stream.sequence, line);
+}
+
+// false: too many lines come for that; what was folded is out before this one.
+bool RankOutput::fold_line(const Process& process, std::string_view line) {
+  const int64_t now = realtime_ns();
+  const int64_t window = std::chrono::nanoseconds(options_.fold).count();
+  if (now - fold_window_ > window) {
+    fold_window_ = now;
+    lines_in_window_ = 0;
+  }
+  const bool calm = process.rank >= 0 && ++lines_in_window_ <= kMaxFolded;
+  if (calm) {
+    folder_->add(process.rank, line, now);
+  } else {
+    folder_->flush();
+  }
+  write_folded();
+  return calm;
+}
+
+void RankOutput::write_folded() {
+  if (!folded_.empty()) {
+    stdio_.write(STDOUT_FILENO, std::exchange(folded_, {}), {});
+  }
+  const int64_t now = realtime_ns();
+  const int64_t next = folder_->expire(now);
+  if (!folded_.empty()) {
+    stdio_.write(STDOUT_FILENO, std::exchange(folded_, {}), {});
+  }
+  if (next < 0 || fold_timer_.pending()) return;
+  fold_timer_.start(Milliseconds{(next - now) / 1'000'000 + 1},
+                    [this] { write_folded(); });
+}
+
+void RankOutput::finish(ProcessKey key, Process& process) {
+  for (Stream* stream : {&process.out, &process.err}) {
+    stream->splitter->finish([&](const ProgressBar::Piece& piece) {
+      take_line(process, *stream, piece);
+    });
+    stream->ended = true;
+    hand_over(key, process, *stream, std::exchange(stream->owed, 0));
+  }
+}
+
+void RankOutput::node_lost(uint16_t node) {
+  constexpr int kTold = 4;
+  int cut = 0;
+  for (auto& [key, process] : processes_) {
+    if (key.node != node || (process->out.ended && process->err.ended)) {
+      continue;
+    }
+    finish(key, *process);
+    ++cut_processes_;
+    if (++cut > kTold) continue;
+    log::warn(
+        "{} on {}: what it put out after line {} of stdout and line {} "
+        "of stderr did not arrive",
+        process->rank >= 0 ? "rank " + std::to_string(process->rank)
+                           : process->source,
+        process->host, process->out.sequence, process->err.sequence);
+  }
+  if (cut > kTold) {
+    log::warn("… and so for {} more processes of that worker", cut - kTold);
+  }
 }
 
 void RankOutput::own_line(std::string line) {
@@ -152,6 +305,10 @@ void RankOutput::watch_reader() {
 
 void RankOutput::hand_over(ProcessKey key, Process& process, Stream& stream,
                            uint32_t credit) {
+  // Who drops never waits: credit returns before the bytes are written.
+  if (options_.drop && credit > 0) {
+    give_credit_(key, stream.flag, std::exchange(credit, 0));
+  }
   // Once for the file and once for stdout; the later one gives it back.
   const auto waits = std::make_shared<int>(1);
   auto done = [this, key, flag = stream.flag, credit, waits] {
@@ -159,8 +316,8 @@ void RankOutput::hand_over(ProcessKey key, Process& process, Stream& stream,
   };
   const auto dropped = [this](const OutputWriter& writer, std::string& text) {
     if (!options_.drop || writer.waiting_bytes() <= kMaxWaiting) return false;
-    dropped_lines_ += static_cast<uint64_t>(
-        std::count(text.begin(), text.end(), '\n'));
+    dropped_lines_ +=
+        static_cast<uint64_t>(std::count(text.begin(), text.end(), '\n'));
     text.clear();
     return true;
   };
@@ -177,8 +334,8 @@ void RankOutput::hand_over(ProcessKey key, Process& process, Stream& stream,
   }
   // Only plain output keeps a rank's stderr apart, as mpirun does; with a tag
   // on each line one ordered stream is worth more.
-  const bool to_stderr = options_.format == LogFormat::kPlain &&
-                         stream.flag == wire::kStderr;
+  const bool to_stderr =
+      options_.format == LogFormat::kPlain && stream.flag == wire::kStderr;
   stdio_.write(to_stderr ? STDERR_FILENO : STDOUT_FILENO,
                std::move(stream.ready), std::move(done));
   stream.ready.clear();
@@ -192,8 +349,8 @@ int RankOutput::file_for(const Process& process, uint8_t stream) {
       (stream == wire::kStderr ? ".err" : ".out");
   const auto known = open_files_.find(name);
   if (known != open_files_.end()) return known->second.get();
-  UniqueFd fd(::open(name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
-                     0666));
+  UniqueFd fd(
+      ::open(name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (!fd) {
     log::warn("{}: cannot write the log file: {}. Its lines are on stdout only",
               name, strerror(errno));
@@ -206,9 +363,10 @@ void RankOutput::write_failed(int fd, int error) {
   for (const auto& [path, file] : open_files_) {
     if (file.get() == fd) name = path;
   }
-  log::warn("{}: cannot write rank output: {}. What follows for it is lost; "
-            "the job goes on",
-            name, strerror(error));
+  log::warn(
+      "{}: cannot write rank output: {}. What follows for it is lost; "
+      "the job goes on",
+      name, strerror(error));
 }
 
 std::vector<LineEvidence> RankOutput::last_lines(ProcessKey key,
@@ -219,7 +377,7 @@ std::vector<LineEvidence> RankOutput::last_lines(ProcessKey key,
   for (const Stream* stream : {&found->second->out, &found->second->err}) {
     const size_t size = stream->tail.size();
     for (size_t i = size > count ? size - count : 0; i < size; ++i) {
-      out.push_back(stream->tail[i]);
+      out.push_back(stream->tail[(stream->newest + 1 + i) % size]);
     }
   }
   std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) {
@@ -229,6 +387,13 @@ std::vector<LineEvidence> RankOutput::last_lines(ProcessKey key,
 }
 
 void RankOutput::drain(Milliseconds limit) {
+  for (auto& [key, process] : processes_) {
+    if (!process->out.ended || !process->err.ended) finish(key, *process);
+  }
+  if (folder_) {
+    folder_->flush();
+    write_folded();
+  }
   const auto end = Clock::now() + limit;
   if (!stdio_.drain(limit)) {
     log::warn("stdout does not take the ranks' output: gave up after {} ms",
@@ -240,7 +405,7 @@ void RankOutput::drain(Milliseconds limit) {
 }
 
 uint64_t RankOutput::dropped_bytes() const {
-  return stdio_.dropped_bytes() + files_.dropped_bytes();
+  return stdio_.dropped_bytes() + files_.dropped_bytes() + lost_at_source_;
 }
 
 }  // namespace muster

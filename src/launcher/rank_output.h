@@ -20,7 +20,9 @@
 #include "launcher/output_writer.h"
 #include "launcher/record_format.h"
 #include "logs/level.h"
+#include "logs/line_folder.h"
 #include "logs/masker.h"
+#include "logs/progress_bar.h"
 #include "wire/frame.h"
 
 namespace muster {
@@ -28,13 +30,15 @@ namespace muster {
 struct OutputOptions {
   LogFormat format = LogFormat::kText;
   bool color = false;
-  std::string directory;  // per-rank files; empty: none
-  std::set<int> ranks;    // shown on stdout; empty: all
+  std::string directory;              // per-rank files; empty: none
+  std::set<int> ranks;                // shown on stdout; empty: all
   LogLevel level = LogLevel::kTrace;  // least level shown on stdout
   // Never hold up a rank: what a slow reader does not take in time is dropped
   // and counted.
   bool drop = false;
   Milliseconds progress_interval{5'000};  // between states of a progress bar
+  // Text only: equal lines of several ranks within it become one. 0: never.
+  Milliseconds fold{0};
 };
 
 // Which process a stream belongs to: agent and process id on it.
@@ -61,9 +65,18 @@ class RankOutput {
   void add_process(ProcessKey key, int rank, std::string source,
                    std::string host);
   void frame(ProcessKey key, const wire::Frame& frame);
+  // Nothing more comes from there: what was held is told, and what is lost.
+  void node_lost(uint16_t node);
   // The last `count` lines of each stream of a process, in order of time.
   [[nodiscard]] std::vector<LineEvidence> last_lines(ProcessKey key,
                                                      size_t count) const;
+  // Output that an agent could not read any more.
+  void add_lost(uint64_t bytes) { lost_at_source_ += bytes; }
+  // Since any rank put out anything, or was started.
+  [[nodiscard]] Milliseconds silent_for() const {
+    return std::chrono::duration_cast<Milliseconds>(Clock::now() -
+                                                    last_output_);
+  }
   // Waits for slow readers, at most `limit`. Bytes given up are counted.
   void drain(Milliseconds limit);
   [[nodiscard]] uint64_t lines() const { return lines_; }
@@ -71,14 +84,20 @@ class RankOutput {
   // How long nobody has read stdout, while something waits for it.
   [[nodiscard]] Milliseconds stalled() const { return stdio_.stalled(); }
   [[nodiscard]] uint64_t dropped_lines() const { return dropped_lines_; }
+  // Processes whose output ends where their worker was lost.
+  [[nodiscard]] int cut_processes() const { return cut_processes_; }
 
  private:
   struct Stream;
   struct Process;
 
-  void take_line(Process& process, Stream& stream, std::string_view line,
-                 bool progress);
+  void take_line(Process& process, Stream& stream,
+                 const ProgressBar::Piece& piece);
+  void finish(ProcessKey key, Process& process);
+  bool fold_line(const Process& process, std::string_view line);
+  void write_folded();
   void watch_reader();
+  void let_groups_go();
   void hand_over(ProcessKey key, Process& process, Stream& stream,
                  uint32_t credit);
   int file_for(const Process& process, uint8_t stream);
@@ -93,8 +112,19 @@ class RankOutput {
   std::map<std::string, UniqueFd> open_files_;
   uint64_t lines_ = 0;
   uint64_t dropped_lines_ = 0;
+  int cut_processes_ = 0;
   std::string scratch_;
   Timer reader_timer_;
+  Timer fold_timer_;
+  Timer group_timer_;
+  std::set<std::pair<ProcessKey, uint8_t>> grouping_;  // held back streams
+  std::unique_ptr<LineFolder> folder_;
+  std::string folded_;
+  std::map<int, std::string> tags_;  // of single ranks' lines that were folded
+  int64_t fold_window_ = 0;
+  size_t lines_in_window_ = 0;
+  Clock::time_point last_output_ = Clock::now();
+  uint64_t lost_at_source_ = 0;
   Milliseconds longest_stall_{0};  // of the stall that goes on now
 };
 

@@ -9,29 +9,6 @@ namespace muster {
 
 namespace {
 
-void append_text(std::string& out, const LineOrigin& origin,
-                 std::string_view line) {
-  // Eight colours that are readable on dark and light terminals; one per rank.
-  static constexpr int kColors[] = {36, 32, 33, 35, 34, 96, 92, 95};
-  if (origin.color) {
-    const int color = kColors[std::max(origin.rank, 0) % 8];
-    out += "\x1b[" + std::to_string(color) + "m";
-  }
-  out += '[';
-  if (origin.rank >= 0) {
-    out += std::to_string(origin.rank);
-    out += '|';
-    out += origin.host;
-  } else {
-    out += origin.source;
-  }
-  out += ']';
-  if (origin.color) out += "\x1b[0m";
-  out += ' ';
-  out += line;
-  out += '\n';
-}
-
 void append_json_head(std::string& out, const LineOrigin& origin,
                       int64_t time_ns, uint64_t sequence) {
   out += "{\"timestamp\":\"";
@@ -73,46 +50,79 @@ size_t fitting_prefix(std::string_view line, size_t room,
   }
 }
 
-void append_json(std::string& out, const LineOrigin& origin, int64_t time_ns,
-                 uint64_t sequence, std::string_view line) {
+int append_json(std::string& out, const LineOrigin& origin, int64_t time_ns,
+                uint64_t sequence, std::string_view line) {
+  if (origin.part == 0 && !origin.more && line.size() < kMaxRecord) {
+    const size_t before = out.size();
+    append_json_head(out, origin, time_ns, sequence);
+    out += ",\"message\":";
+    append_json_string(out, line);
+    out += "}\n";
+    if (out.size() - before <= kMaxRecord) return 0;
+    out.resize(before);
+  }
   std::string head;
   append_json_head(head, origin, time_ns, sequence);
   constexpr size_t kAround = 64;  // ,"message": ,"part":…,"last":… }
-  const size_t room =
-      head.size() + kAround < kMaxRecord ? kMaxRecord - head.size() - kAround
-                                         : 256;
+  const size_t room = head.size() + kAround < kMaxRecord
+                          ? kMaxRecord - head.size() - kAround
+                          : 256;
   std::string encoded;
   size_t taken = fitting_prefix(line, room, encoded);
-  if (taken == line.size()) {
-    out += head + ",\"message\":" + encoded + "}\n";
-    return;
-  }
-  for (int part = 1;; ++part) {
+  for (int part = origin.part + 1;; ++part) {
     line.remove_prefix(taken);
     out += head + ",\"part\":" + std::to_string(part) +
-           ",\"last\":" + (line.empty() ? "true" : "false") +
+           ",\"last\":" + (line.empty() && !origin.more ? "true" : "false") +
            ",\"message\":" + encoded + "}\n";
-    if (line.empty()) return;
+    if (line.empty()) return part;
     taken = fitting_prefix(line, room, encoded);
   }
 }
 
 }  // namespace
 
-void append_record(std::string& out, LogFormat format, const LineOrigin& origin,
-                   int64_t time_ns, uint64_t sequence, std::string_view line) {
+std::string text_tag(const LineOrigin& origin) {
+  // Eight colours that are readable on dark and light terminals; one per rank.
+  static constexpr int kColors[] = {36, 32, 33, 35, 34, 96, 92, 95};
+  std::string out;
+  if (origin.color) {
+    const int color = kColors[std::max(origin.rank, 0) % 8];
+    out += "\x1b[" + std::to_string(color) + "m";
+  }
+  out += '[';
+  if (origin.rank >= 0) {
+    out += std::to_string(origin.rank);
+    out += '|';
+    out += origin.host;
+  } else {
+    out += origin.source;
+  }
+  out += ']';
+  if (origin.color) out += "\x1b[0m";
+  out += ' ';
+  return out;
+}
+
+int append_record(std::string& out, LogFormat format, const LineOrigin& origin,
+                  int64_t time_ns, uint64_t sequence, std::string_view line) {
   switch (format) {
     case LogFormat::kText:
-      append_text(out, origin, line);
-      return;
+      if (origin.tag.empty()) {
+        out += text_tag(origin);
+      } else {
+        out += origin.tag;
+      }
+      out += line;
+      out += '\n';
+      return 0;
     case LogFormat::kPlain:
       out += line;
       out += '\n';
-      return;
+      return 0;
     case LogFormat::kJson:
-      append_json(out, origin, time_ns, sequence, line);
-      return;
+      return append_json(out, origin, time_ns, sequence, line);
   }
+  return 0;
 }
 
 }  // namespace muster

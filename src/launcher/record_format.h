@@ -15,19 +15,27 @@ enum class LogFormat { kText, kPlain, kJson };
 constexpr size_t kMaxRecord = 4096;
 
 struct LineOrigin {
-  int rank = -1;             // -1: not a rank (mpirun itself, a tool)
-  std::string_view source;   // "mpirun", "script": who, if not a rank
+  int rank = -1;            // -1: not a rank (mpirun itself, a tool)
+  std::string_view source;  // "mpirun", "script": who, if not a rank
   std::string_view host;
-  std::string_view stream;   // "stdout", "stderr"
+  std::string_view stream;  // "stdout", "stderr"
   std::string_view level = "info";
-  bool progress = false;     // a state of a progress bar
-  bool color = false;        // text format only
+  bool progress = false;  // a state of a progress bar
+  std::string_view tag;   // text_tag() of it; empty: made anew
+  bool color = false;     // text format only
+  int part = 0;           // parts of this line that are out already
+  bool more = false;      // the rest of this line comes with the next call
 };
+
+// "[12|host] ", coloured if asked; the same for all lines of a process.
+std::string text_tag(const LineOrigin& origin);
 
 // Appends `line` (without its newline) in `format`, with everything that goes
 // around it. `sequence` counts lines of this stream from 1. JSON lines that
-// would be longer than kMaxRecord come in numbered parts.
-void append_record(std::string& out, LogFormat format, const LineOrigin& origin,
-                   int64_t time_ns, uint64_t sequence, std::string_view line);
+// would be longer than kMaxRecord come in numbered parts. Returns how many
+// parts of the line are out now (origin.part of the next call); 0: it was
+// whole.
+int append_record(std::string& out, LogFormat format, const LineOrigin& origin,
+                  int64_t time_ns, uint64_t sequence, std::string_view line);
 
 }  // namespace muster

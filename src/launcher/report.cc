@@ -11,6 +11,8 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "job/exit_codes.h"
+#include "launcher/bundle.h"
+#include "launcher/report_checklist.h"
 #include "launcher/report_html.h"
 
 namespace muster {
@@ -18,6 +20,8 @@ namespace muster {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+constexpr size_t kSuccessLines = 5;
 
 std::string timestamp(int64_t ns) {
   std::string text;
@@ -27,12 +31,18 @@ std::string timestamp(int64_t ns) {
 
 const char* to_text(RankOutcome outcome) {
   switch (outcome) {
-    case RankOutcome::kUnknown: return "unknown";
-    case RankOutcome::kNeverStarted: return "never_started";
-    case RankOutcome::kRefused: return "refused";
-    case RankOutcome::kRunning: return "running";
-    case RankOutcome::kExited: return "exited";
-    case RankOutcome::kLost: return "lost";
+    case RankOutcome::kUnknown:
+      return "unknown";
+    case RankOutcome::kNeverStarted:
+      return "never_started";
+    case RankOutcome::kRefused:
+      return "refused";
+    case RankOutcome::kRunning:
+      return "running";
+    case RankOutcome::kExited:
+      return "exited";
+    case RankOutcome::kLost:
+      return "lost";
   }
   return "unknown";
 }
@@ -86,6 +96,13 @@ std::string to_json(const LaunchReport& report) {
   }
   out["lines"] = report.lines;
   out["lost_output_bytes"] = report.lost_output_bytes;
+  out["dropped_lines"] = report.dropped_lines;
+  out["cut_outputs"] = report.cut_outputs;
+  out["checklist"] = Json::array();
+  for (const ChecklistItem& item : checklist(report)) {
+    out["checklist"].push_back(
+        {{"item", item.item}, {"state", item.state}, {"detail", item.detail}});
+  }
   out["findings"] = Json::array();
   for (const Finding& finding : report.evidence.findings) {
     out["findings"].push_back({{"code", finding.code},
@@ -115,6 +132,11 @@ std::string summary_line(const LaunchReport& report) {
 
 int publish(const LaunchReport& report, const LaunchOptions& options) {
   log::info("{}", summary_line(report));
+  if (!report.verdict.failed()) {
+    for (const std::string& line : success_lines(report, kSuccessLines - 1)) {
+      log::info("{}", line);
+    }
+  }
   if (report.verdict.failed()) {
     log::error("{}", trim(verdict_text(report.verdict)));
   }
@@ -136,6 +158,13 @@ int publish(const LaunchReport& report, const LaunchOptions& options) {
     UniqueFd fd(::open(options.termination_log.c_str(),
                        O_WRONLY | O_TRUNC | O_CLOEXEC));
     if (fd) static_cast<void>(write_all(fd.get(), message));
+  }
+  if (!options.bundle_directory.empty()) {
+    if (const auto kept = write_bundle(options.bundle_directory, report)) {
+      log::info("report, evidence and verdict are kept in {}", *kept);
+    } else {
+      log::warn("{}", kept.error().text());
+    }
   }
   return report.exit_code;
 }

@@ -39,6 +39,8 @@ struct LaunchReport {
   int64_t all_ranks_ms = -1;
   uint64_t lines = 0;
   uint64_t lost_output_bytes = 0;
+  uint64_t dropped_lines = 0;  // by --log-overflow drop
+  int cut_outputs = 0;  // processes whose worker was lost before their output
   std::string fabric;                 // one line; empty: nothing was decided
   std::vector<std::string> settings;  // "NCCL_NET=Socket: why"
   Evidence evidence;

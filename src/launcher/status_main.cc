@@ -16,27 +16,6 @@ namespace {
 // Rewritten every 2 s; older ones belong to launchers that were killed.
 constexpr int64_t kFresh = 15'000'000'000;
 
-std::vector<JobStatus> running_launches() {
-  std::vector<JobStatus> out;
-  for (const std::string& directory : writable_candidates()) {
-    std::error_code error;
-    for (const auto& entry :
-         std::filesystem::directory_iterator(directory, error)) {
-      if (!entry.path().filename().string().starts_with("muster-run-")) {
-        continue;
-      }
-      const auto text = read_file(entry.path().string() + "/status.json",
-                                  64 << 20);
-      if (!text) continue;
-      auto status = job_status_from_json(*text);
-      if (status && realtime_ns() - status->written_ns < kFresh) {
-        out.push_back(std::move(*status));
-      }
-    }
-  }
-  return out;
-}
-
 int show(const char* command, const std::vector<std::string>& args,
          std::string (*text)(const JobStatus&)) {
   bool json = false;
@@ -53,8 +32,9 @@ int show(const char* command, const std::vector<std::string>& args,
       json = args[++i] == "json";
       continue;
     }
-    std::fprintf(stderr, "muster %s: cannot read '%s'; usage: muster %s [-o "
-                         "text|json]\n",
+    std::fprintf(stderr,
+                 "muster %s: cannot read '%s'; usage: muster %s [-o "
+                 "text|json]\n",
                  command, args[i].c_str(), command);
     return 2;
   }
@@ -63,13 +43,35 @@ int show(const char* command, const std::vector<std::string>& args,
     std::fprintf(stderr, "muster %s: no launch runs in this pod\n", command);
     return 1;
   }
-  for (const JobStatus& status : launches) {
-    std::fputs((json ? to_json(status) : text(status)).c_str(), stdout);
+  for (const RunningLaunch& launch : launches) {
+    std::fputs((json ? to_json(launch.status) : text(launch.status)).c_str(),
+               stdout);
   }
   return 0;
 }
 
 }  // namespace
+
+std::vector<RunningLaunch> running_launches() {
+  std::vector<RunningLaunch> out;
+  for (const std::string& directory : writable_candidates()) {
+    std::error_code error;
+    for (const auto& entry :
+         std::filesystem::directory_iterator(directory, error)) {
+      if (!entry.path().filename().string().starts_with("muster-run-")) {
+        continue;
+      }
+      const auto text =
+          read_file(entry.path().string() + "/status.json", 64 << 20);
+      if (!text) continue;
+      auto status = job_status_from_json(*text);
+      if (status && realtime_ns() - status->written_ns < kFresh) {
+        out.push_back({entry.path().string(), std::move(*status)});
+      }
+    }
+  }
+  return out;
+}
 
 int status_main(const std::vector<std::string>& args) {
   return show("status", args, [](const JobStatus& status) {

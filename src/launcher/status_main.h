@@ -6,7 +6,16 @@
 #include <string>
 #include <vector>
 
+#include "launcher/status.h"
+
 namespace muster {
+
+struct RunningLaunch {
+  std::string directory;
+  JobStatus status;
+};
+// Those of this pod, by the files that they keep.
+std::vector<RunningLaunch> running_launches();
 
 // `args` without the command's name. Exit codes 0, 1 (no launch runs here), 2.
 int status_main(const std::vector<std::string>& args);

@@ -12,6 +12,10 @@ bool opens_python(std::string_view line) {
 }
 
 bool opens_dump(std::string_view line) {
+  if (line.find("***") == std::string_view::npos &&
+      line.find("====") == std::string_view::npos && !line.starts_with('F')) {
+    return false;
+  }
   return line.find("*** Process received signal ***") !=
              std::string_view::npos ||
          line.find("==== backtrace (tid:") != std::string_view::npos ||

@@ -11,6 +11,7 @@
 #include "base/json_text.h"
 #include "logs/line_reader.h"
 #include "logs/log_filter.h"
+#include "logs/part_joiner.h"
 
 namespace muster {
 
@@ -66,22 +67,30 @@ LogLevel level_of(const ParsedLine& line) {
   return detect_level(line.message).value_or(LogLevel::kInfo);
 }
 
+void append_line(std::string& out, const LogFilter& filter,
+                 const ParsedLine& line) {
+  const LogLevel level = level_of(line);
+  if (!filter.wants(line, level)) return;
+  if (filter.json) {
+    append_json_line(out, line, level);
+  } else {
+    append_text_line(out, line);
+  }
+}
+
 int print_log(int fd, const LogFilter& filter) {
   LineReader reader(fd);
+  PartJoiner joiner;
   std::string out;
   while (const auto text = reader.next()) {
-    const ParsedLine line = parse_line(*text);
-    const LogLevel level = level_of(line);
-    if (!filter.wants(line, level)) continue;
-    if (filter.json) {
-      append_json_line(out, line, level);
-    } else {
-      append_text_line(out, line);
+    if (const auto line = joiner.add(parse_line(*text))) {
+      append_line(out, filter, *line);
     }
     if (out.size() < kFlushAt) continue;
     if (!write_all(STDOUT_FILENO, out)) return 1;
     out.clear();
   }
+  for (const ParsedLine& line : joiner.rest()) append_line(out, filter, line);
   if (!out.empty() && !write_all(STDOUT_FILENO, out)) return 1;
   if (reader.error() != 0) {
     std::cerr << "muster: cannot read " << filter.file << ": "

@@ -17,7 +17,8 @@ class ProgressBar {
   struct Piece {
     std::string_view text;  // valid during the call
     bool progress = false;  // a state of a bar, not a line
-    bool partial = false;   // longer than kMaxLine, or cut off at the end
+    bool partial = false;   // no line end came: cut at kMaxLine, or at the end
+    bool more = false;      // the rest of the same line follows
   };
   using Sink = std::function<void(const Piece&)>;
 
@@ -31,6 +32,8 @@ class ProgressBar {
   void finish(const Sink& sink);
 
  private:
+  bool whole_line(std::string_view& bytes, const Sink& sink);
+  void cut_line(char next, const Sink& sink);
   void end_line(const Sink& sink);
   void end_state(int64_t now_ns, const Sink& sink);
   void tell_waiting(const Sink& sink);
@@ -39,6 +42,7 @@ class ProgressBar {
   int64_t told_ns_ = 0;
   bool told_any_ = false;
   bool after_return_ = false;  // '\r' seen: "\r\n" or a bar?
+  bool within_ = false;        // a part of this line was told already
   std::string held_;
   std::string waiting_;  // newest state that was not told
 };

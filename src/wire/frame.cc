@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include "wire/stack_messages.h"
+
 namespace muster::wire {
 
 namespace {
@@ -22,6 +24,13 @@ T get(const char* bytes) {
     value = static_cast<T>(value << 8 | static_cast<unsigned char>(bytes[i]));
   }
   return value;
+}
+
+// Those of wire/stack_messages.h have numbers of their own.
+bool known_type(uint8_t type) {
+  return type <= kLastFrameType ||
+         type == static_cast<uint8_t>(kStackRequest) ||
+         type == static_cast<uint8_t>(kStackReply);
 }
 
 }  // namespace
@@ -61,10 +70,13 @@ Result<std::optional<Frame>> FrameReader::next() {
   if (rest.size() < kHeaderSize) return std::nullopt;
   const auto length = get<uint32_t>(rest.data());
   const auto type = static_cast<uint8_t>(rest[4]);
-  if (length > kMaxPayload || type == 0 || type > kLastFrameType) {
-    return fail(Error{"protocol", "the other side does not speak muster's "
-                                  "agent protocol",
-                      "unexpected bytes", {}, {}});
+  if (length > kMaxPayload || type == 0 || !known_type(type)) {
+    return fail(Error{"protocol",
+                      "the other side does not speak muster's "
+                      "agent protocol",
+                      "unexpected bytes",
+                      {},
+                      {}});
   }
   if (rest.size() < kHeaderSize + length) return std::nullopt;
   Frame frame;

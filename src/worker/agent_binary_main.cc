@@ -14,6 +14,7 @@
 
 #include "base/self_path.h"
 #include "worker/agent_main.h"
+#include "worker/agent_stacks.h"
 #include "worker/rank_main.h"
 #include "worker/relay_main.h"
 
@@ -62,6 +63,7 @@ int main(int argc, char** argv) {
   if (command == "facts" && args.empty()) return muster::facts_main();
   if (command == "probe" && args.empty()) return muster::probe_main();
   if (command == "doctor") return become_doctor(args);
+  if (command == "stacks" && args.empty()) return muster::stacks_main();
   if (command == "version" || command == "--version") {
     std::puts("muster-agent " MUSTER_VERSION);
     return 0;

@@ -202,6 +202,16 @@ void AgentProcesses::sample_mpi() {
   for (const auto& [id, process] : processes_) process->sample_mpi();
 }
 
+std::vector<const AgentProcess*> AgentProcesses::running_ranks() const {
+  std::vector<const AgentProcess*> out;
+  for (const auto& [id, process] : processes_) {
+    if (process->running() && process->info().rank >= 0) {
+      out.push_back(process.get());
+    }
+  }
+  return out;
+}
+
 bool AgentProcesses::any_running() const {
   return std::any_of(processes_.begin(), processes_.end(),
                      [](const auto& p) { return p.second->running(); });

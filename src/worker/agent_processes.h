@@ -55,6 +55,7 @@ class AgentProcesses {
 
   [[nodiscard]] bool empty() const { return processes_.empty(); }
   [[nodiscard]] bool any_running() const;
+  [[nodiscard]] std::vector<const AgentProcess*> running_ranks() const;
   // Did `pid` come in through attach(), or is it the wrapper around one?
   [[nodiscard]] bool is_attached(pid_t pid) const;
   // The process that `pid` descends from, or null.

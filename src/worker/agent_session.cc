@@ -65,6 +65,7 @@ AgentSession::AgentSession(Loop& loop, AgentOptions options)
       pmi_(loop, send_),
       processes_(loop, reaper_, send_, [this] { return health_.oom_kills(); }),
       attach_(loop, processes_),
+      stacks_(loop, reaper_, processes_, send_),
       stopper_(loop, processes_,
                [this](const std::string& text) { log("error", text); }),
       listener_(loop),
@@ -209,6 +210,7 @@ void AgentSession::serve(const wire::Frame& frame) {
       return;  // that bytes came is all it says
     default:
       if (pmi_.frame(frame, run_dir_.path())) return;
+      if (stacks_.frame(frame, options_.binary)) return;
       log("warn", "ignored a frame of type " +
                       std::to_string(static_cast<int>(frame.type)) +
                       ", which no launcher sends");

@@ -29,6 +29,7 @@
 #include "worker/agent_lock.h"
 #include "worker/agent_pmi.h"
 #include "worker/agent_processes.h"
+#include "worker/agent_stacks.h"
 #include "worker/agent_stopper.h"
 
 namespace muster {
@@ -92,6 +93,7 @@ class AgentSession {
   AgentPmi pmi_;
   AgentProcesses processes_;
   AgentAttach attach_;
+  AgentStacks stacks_;
   AgentStopper stopper_;
   ProbeListener listener_;
   std::vector<std::unique_ptr<AgentHelper>> helpers_;

@@ -102,3 +102,7 @@ TEST_CASE("evidence of real processes gets the right verdict") {
 TEST_CASE("logs written after public reports get the right verdict") {
   check_folder("written");
 }
+
+TEST_CASE("logs written without a look at the rules get the right verdict") {
+  check_folder("heldout");
+}

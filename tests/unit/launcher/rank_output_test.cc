@@ -333,5 +333,70 @@ TEST_CASE("muster's own lines go to stderr in order with plain stderr") {
   CHECK(bed.captured.err() == "muster: one\ntwo\nmuster: three\n");
 }
 
+TEST_CASE("equal lines of many ranks are one line; others keep their order") {
+  OutputOptions options = with(LogFormat::kText);
+  options.fold = 100ms;
+  Bed bed(options);
+  bed.out(kRank0, "loading\nonly 0\n");
+  bed.out(kRank1, "loading\nonly 1\n");
+  bed.out(kTool, "mpirun speaks\n");
+  const std::string text = bed.text();
+  CHECK(text ==
+        "[0-1] loading\n[0|w-0] only 0\n[1|w-1] only 1\n"
+        "[mpirun] mpirun speaks\n");
+  CHECK(bed.credits[{kRank0, wire::kStdout}] == 15);
+}
+
+TEST_CASE("a traceback that comes line by line stays in one piece") {
+  Bed bed(with(LogFormat::kText));
+  bed.err(kRank0, "Traceback (most recent call last):\n");
+  bed.out(kRank1, "between\n");
+  bed.err(kRank0, "  File \"a.py\", line 1, in <module>\n");
+  bed.out(kRank1, "between\n");
+  bed.err(kRank0, "KeyError: 'x'\n");
+  const std::string text = bed.text();
+  CHECK(text ==
+        "[1|w-1] between\n[1|w-1] between\n"
+        "[0|w-0] Traceback (most recent call last):\n"
+        "[0|w-0]   File \"a.py\", line 1, in <module>\n"
+        "[0|w-0] KeyError: 'x'\n");
+}
+
+TEST_CASE("half a traceback is not kept for long, and its credit returns") {
+  Bed bed(with(LogFormat::kText));
+  bed.err(kRank0, "Traceback (most recent call last):\n");
+  run_until(bed.loop, [&] { return bed.credits.size() == 1; });
+  CHECK(bed.credits[{kRank0, wire::kStderr}] == 35);
+}
+
+TEST_CASE("of a lost worker what was held is told, and that there is a gap") {
+  Bed bed(with(LogFormat::kText));
+  bed.out(kRank0, "one\ntwo, to", wire::kPartial);
+  bed.out(kRank1, "fine\n", wire::kEnd);
+  bed.err(kRank1, "", wire::kEnd);
+  bed.ranks.node_lost(kRank0.node);
+  bed.ranks.node_lost(kRank1.node);
+  const std::string text = bed.text();
+  CHECK(text == "[0|w-0] one\n[1|w-1] fine\n[0|w-0] two, to\n");
+  CHECK(bed.ranks.cut_processes() == 1);
+}
+
+TEST_CASE("a line of megabytes is whole in its file and in parts in JSON") {
+  OutputOptions options = with(LogFormat::kJson);
+  Bed bed(options);
+  const std::string piece(32'000, 'x');
+  for (int i = 0; i < 40; ++i) bed.out(kRank0, piece, wire::kPartial);
+  bed.out(kRank0, "\nnext\n");
+  const std::string text = bed.text();
+  CHECK(bed.ranks.lines() == 2);
+  size_t last = 0;
+  for (size_t at = text.find("\"last\":true"); at != std::string::npos;
+       at = text.find("\"last\":true", at + 1)) {
+    ++last;
+  }
+  CHECK(last == 1);
+  CHECK(text.find("\"seq\":2,\"message\":\"next\"") != std::string::npos);
+}
+
 }  // namespace
 }  // namespace muster

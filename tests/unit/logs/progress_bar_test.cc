@@ -83,3 +83,22 @@ TEST_CASE("a line without an end is cut, not kept") {
   }
   CHECK(total == huge.size());
 }
+
+TEST_CASE("a cut line says that more follows, and is cut between characters") {
+  ProgressBar bar(0);
+  std::string huge;
+  while (huge.size() < 2 * ProgressBar::kMaxLine + 9) huge += "a\u20ac";
+  std::string again;
+  int lines = 0;
+  const ProgressBar::Sink sink = [&](const ProgressBar::Piece& piece) {
+    again += piece.text;
+    if (!piece.more) ++lines;
+    CHECK((static_cast<unsigned char>(piece.text.front()) & 0xc0) != 0x80);
+  };
+  for (size_t at = 0; at < huge.size(); at += 1000) {
+    bar.feed(std::string_view(huge).substr(at, 1000), 0, sink);
+  }
+  bar.feed("\nnext\n", 0, sink);
+  CHECK(again == huge + "next");
+  CHECK(lines == 2);
+}

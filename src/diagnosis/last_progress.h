@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// How far a job came, as its own lines say it: "epoch 45/100", "step 1200".
+// Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "diagnosis/evidence.h"
+
+namespace muster {
+
+// What one line says of it; empty: nothing.
+std::string progress_in(std::string_view line);
+// The newest among the last lines of all ranks.
+std::string last_progress(const std::vector<RankEvidence>& ranks);
+
+}  // namespace muster

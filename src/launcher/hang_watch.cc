@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/hang_watch.h"
+
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "logs/line_folder.h"
+
+namespace muster {
+
+namespace {
+
+constexpr Milliseconds kTick{500};
+constexpr Milliseconds kAnswerDeadline{10'000};
+constexpr Milliseconds kProvoked{3'000};
+
+std::string answer_json(const std::vector<PlacedStack>& stacks) {
+  nlohmann::json out = nlohmann::json::array();
+  for (const PlacedStack& one : stacks) {
+    out.push_back({{"rank", one.stack.rank},
+                   {"host", one.host},
+                   {"pid", one.stack.pid},
+                   {"program", one.stack.program},
+                   {"state", one.stack.state},
+                   {"threads", one.stack.threads},
+                   {"frames", one.stack.frames},
+                   {"problem", one.stack.problem}});
+  }
+  return out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace
+
+std::string stack_answer_file(const std::string& id) {
+  return "stack-" + id + ".json";
+}
+
+HangWatch::HangWatch(Loop& loop, Fleet& fleet, const RankOutput& output,
+                     const RankTable& ranks, HangOptions options,
+                     std::function<void(Error)> hung)
+    : loop_(loop),
+      fleet_(fleet),
+      output_(output),
+      ranks_(ranks),
+      options_(std::move(options)),
+      hung_(std::move(hung)),
+      tick_(loop),
+      deadline_(loop) {}
+
+void HangWatch::tick() {
+  look_for_silence();
+  look_for_request();
+  tick_.start(kTick, [this] { tick(); });
+}
+
+void HangWatch::look_for_silence() {
+  if (options_.silence.count() == 0 || !waiting_.empty()) return;
+  if (ranks_.count(RankState::kRunning) == 0) return;
+  const Milliseconds silent = output_.silent_for();
+  const bool again = silent < options_.silence;
+  if (told_ && again) {
+    // What our own signal made them say is no sign of life.
+    if (Clock::now() - silent < told_at_ + kProvoked) return;
+    told_ = false;
+    log::info("the ranks put out something again");
+  }
+  // Held up by whoever reads us is no hang of theirs.
+  if (told_ || again || output_.stalled().count() > 0) return;
+  told_ = true;
+  told_at_ = Clock::now();
+  silent_ = silent;
+  request_id_.clear();
+  ask({{}, options_.signal});
+}
+
+void HangWatch::look_for_request() {
+  if (options_.directory.empty() || !waiting_.empty()) return;
+  const std::string path = options_.directory + "/" + kStackRequestFile;
+  if (::access(path.c_str(), R_OK) != 0) return;
+  const auto text = read_file(path, 1 << 20);
+  static_cast<void>(::unlink(path.c_str()));
+  if (!text) return;
+  const size_t space = text->find(' ');
+  auto request = wire::stack_request_from_json(
+      space == std::string::npos ? "" : text->substr(space + 1));
+  const std::string id = text->substr(0, space);
+  const bool plain = !id.empty() && id.find_first_not_of("0123456789abcdef") ==
+                                        std::string::npos;
+  if (!request || !plain) return;
+  request_id_ = id;
+  ask(*request);
+}
+
+void HangWatch::ask(const wire::StackRequest& request) {
+  stacks_.clear();
+  ++question_;
+  for (size_t i = 0; i < fleet_.size(); ++i) {
+    const auto node = static_cast<uint16_t>(i);
+    if (!fleet_.alive(node)) continue;
+    waiting_.insert(node);
+    fleet_.send(node, wire::kStackRequest, question_, wire::to_json(request));
+  }
+  if (waiting_.empty()) return;
+  deadline_.start(kAnswerDeadline, [this] { answered(); });
+}
+
+bool HangWatch::frame(uint16_t node, const wire::Frame& frame) {
+  if (frame.type != wire::kStackReply) return false;
+  if (frame.id != question_ || waiting_.erase(node) == 0) return true;
+  if (auto reply = wire::stack_reply_from_json(frame.payload)) {
+    for (wire::RankStack& stack : reply->ranks) {
+      stacks_.push_back({std::move(stack), fleet_.dialer(node).host()});
+    }
+  }
+  if (waiting_.empty()) answered();
+  return true;
+}
+
+void HangWatch::answered() {
+  deadline_.cancel();
+  for (const uint16_t node : waiting_) {
+    log::warn("{}: it did not say in time where its ranks are",
+              fleet_.dialer(node).host());
+  }
+  waiting_.clear();
+  if (request_id_.empty()) {
+    tell_hang();
+    return;
+  }
+  static_cast<void>(write_file_atomically(
+      options_.directory + "/" + stack_answer_file(request_id_),
+      answer_json(stacks_), 0600));
+}
+
+void HangWatch::tell_hang() {
+  const auto groups = group_stacks(stacks_);
+  const std::set<int> odd = odd_ranks(groups);
+  const std::string what =
+      "no rank has put out anything for " + human_duration_ms(silent_.count());
+  const std::string where = groups_sentence(groups, stacks_);
+  finding_ =
+      Finding{options_.stop ? Severity::kError : Severity::kWarning, "hang",
+              (odd.empty() ? std::string("The ranks seem to hang")
+               : odd.size() == 1
+                   ? "Rank " + rank_set_text(odd) + " holds up the rest"
+                   : "Ranks " + rank_set_text(odd) + " hold up the rest") +
+                  ": " + what,
+              where,
+              "look at it closer: muster stack, and the log of that "
+              "rank"};
+  log::warn("{}; {}{}", finding_->text, where,
+            options_.stop ? "" : ". The job goes on");
+  if (options_.stop) {
+    hung_(Error{"hang", finding_->text, where, "", finding_->remedy});
+  }
+}
+
+}  // namespace muster

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// HangWatch: asks all agents where their ranks are, when no rank has put out
+// anything for --hang-timeout, or when `muster stack` in another shell asks for
+// it through two files of the run directory. It warns; it ends the job only
+// if it was told to.
+// Lives on the launcher's loop; borrows fleet, output and rank table.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/loop.h"
+#include "job/finding.h"
+#include "launcher/fleet.h"
+#include "launcher/rank_output.h"
+#include "launcher/rank_table.h"
+#include "launcher/stack_groups.h"
+
+namespace muster {
+
+struct HangOptions {
+  Milliseconds silence{0};  // 0: only on demand
+  bool stop = false;        // --hang-action stop
+  int signal = 0;           // also sent to the ranks; 0: none
+  std::string directory;    // of the launch; empty: no requests
+};
+
+class HangWatch {
+ public:
+  // `hung`: the ranks hang and the job is to be stopped.
+  HangWatch(Loop& loop, Fleet& fleet, const RankOutput& output,
+            const RankTable& ranks, HangOptions options,
+            std::function<void(Error)> hung);
+
+  void start() { tick(); }
+  // true: the frame was for us.
+  bool frame(uint16_t node, const wire::Frame& frame);
+  // The last hang that was seen, for the report.
+  [[nodiscard]] const std::optional<Finding>& finding() const {
+    return finding_;
+  }
+
+ private:
+  void tick();
+  void look_for_silence();
+  void look_for_request();
+  void ask(const wire::StackRequest& request);
+  void answered();
+  void tell_hang();
+
+  Loop& loop_;
+  Fleet& fleet_;
+  const RankOutput& output_;
+  const RankTable& ranks_;
+  HangOptions options_;
+  std::function<void(Error)> hung_;
+  bool told_ = false;  // of the silence that goes on
+  Clock::time_point told_at_;
+  Milliseconds silent_{0};      // … when it was found
+  std::string request_id_;      // of `muster stack`; empty: the hang's own
+  std::set<uint16_t> waiting_;  // nodes that have not answered
+  uint32_t question_ = 0;
+  std::vector<PlacedStack> stacks_;
+  std::optional<Finding> finding_;
+  Timer tick_;
+  Timer deadline_;
+};
+
+// What `muster stack` writes and the launcher answers in its run directory.
+constexpr const char* kStackRequestFile = "stack-request";
+std::string stack_answer_file(const std::string& id);
+
+}  // namespace muster

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/stack_main.h"
+
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/fd.h"
+#include "base/loop.h"
+#include "base/text.h"
+#include "launcher/hang_watch.h"
+#include "launcher/log_choice.h"
+#include "launcher/status_main.h"
+
+namespace muster {
+
+namespace {
+
+constexpr const char* kUsage =
+    "usage: muster stack [RANKS] [-o text|json]\n\nPrints where the main "
+    "thread of each rank is, ranks in the same place together;\nRANKS as in "
+    "0-3,8, default all. The ranks are stopped for less than a\nmillisecond. "
+    "Exit codes: 0, 1 no launch runs here or none answered, 2 usage.\n";
+constexpr Milliseconds kAnswerLimit{15'000};
+constexpr useconds_t kPoll = 50'000;
+
+std::string new_id() {
+  unsigned long long value = 0;
+  static_cast<void>(::getrandom(&value, sizeof value, 0));
+  char text[32];
+  std::snprintf(text, sizeof text, "%016llx", value);
+  return text;
+}
+
+std::optional<std::string> ask(const std::string& directory,
+                               const wire::StackRequest& request) {
+  const std::string id = new_id();
+  const std::string answer = directory + "/" + stack_answer_file(id);
+  if (!write_file_atomically(directory + "/" + kStackRequestFile,
+                             id + " " + wire::to_json(request), 0600)) {
+    return {};
+  }
+  const auto end = Clock::now() + kAnswerLimit;
+  while (Clock::now() < end) {
+    if (auto text = read_file(answer, 64 << 20)) {
+      static_cast<void>(::unlink(answer.c_str()));
+      return std::move(*text);
+    }
+    ::usleep(kPoll);
+  }
+  return {};
+}
+
+std::vector<PlacedStack> placed(const std::string& text) {
+  std::vector<PlacedStack> out;
+  const auto entries = nlohmann::json::parse(text, nullptr, false);
+  const auto reply = wire::stack_reply_from_json("{\"ranks\":" + text + "}");
+  if (!reply || !entries.is_array()) return out;
+  for (size_t i = 0; i < reply->ranks.size(); ++i) {
+    out.push_back({reply->ranks[i], entries[i].value("host", "")});
+  }
+  return out;
+}
+
+int usage_error(const std::string& word) {
+  std::fprintf(stderr, "muster stack: cannot read '%s'\n%s", word.c_str(),
+               kUsage);
+  return 2;
+}
+
+}  // namespace
+
+int stack_main(const std::vector<std::string>& args) {
+  bool json = false;
+  wire::StackRequest request;
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (args[i] == "--help" || args[i] == "-h") {
+      std::fputs(kUsage, stdout);
+      return 0;
+    }
+    if (args[i] == "-o" && i + 1 < args.size() &&
+        (args[i + 1] == "json" || args[i + 1] == "text")) {
+      json = args[++i] == "json";
+      continue;
+    }
+    const auto ranks = parse_rank_set(args[i]);
+    if (!ranks || ranks->empty()) return usage_error(args[i]);
+    request.ranks.insert(request.ranks.end(), ranks->begin(), ranks->end());
+  }
+  const auto launches = running_launches();
+  if (launches.empty()) {
+    std::fprintf(stderr, "muster stack: no launch runs in this pod\n");
+    return 1;
+  }
+  for (const RunningLaunch& launch : launches) {
+    const auto text = ask(launch.directory, request);
+    if (!text) {
+      std::fprintf(stderr, "muster stack: launch %s does not answer\n",
+                   launch.status.launch_id.c_str());
+      return 1;
+    }
+    const auto stacks = placed(*text);
+    std::fputs(json ? (*text + "\n").c_str()
+                    : groups_text(group_stacks(stacks), stacks).c_str(),
+               stdout);
+    if (!json && stacks.empty()) std::puts("no such rank runs");
+  }
+  return 0;
+}
+
+}  // namespace muster

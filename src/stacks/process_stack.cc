@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stacks/process_stack.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/fd.h"
+#include "base/text.h"
+
+namespace muster {
+
+namespace {
+
+constexpr size_t kMaxMaps = 8 << 20;
+
+std::optional<uint64_t> hex(std::string_view text) {
+  if (text.empty() || text.size() > 16) return {};
+  uint64_t value = 0;
+  for (const char c : text) {
+    const bool digit = c >= '0' && c <= '9';
+    const bool letter = c >= 'a' && c <= 'f';
+    if (!digit && !letter) return {};
+    value = value * 16 + static_cast<uint64_t>(digit ? c - '0' : c - 'a' + 10);
+  }
+  return value;
+}
+
+const Mapping* mapping_of(const std::vector<Mapping>& maps, uint64_t pc) {
+  for (const Mapping& m : maps) {
+    if (pc >= m.begin && pc < m.end) return &m;
+  }
+  return nullptr;
+}
+
+// Where a function keeps the usual frame pointer, and nothing says better.
+std::optional<CallRegisters> by_frame_pointer(const CallRegisters& registers,
+                                              const ReadWord& read) {
+  const uint64_t frame = registers.values[CallRegisters::kFramePointer];
+  const auto next = read(frame);
+  const auto pc = read(frame + 8);
+  if (!next || !pc || frame < registers.sp()) return {};
+  CallRegisters out = registers;
+  out.values[CallRegisters::kFramePointer] = *next;
+  out.values[CallRegisters::kStackPointer] = frame + 16;
+  out.pc = *pc;
+  return out;
+}
+
+}  // namespace
+
+std::vector<Mapping> parse_maps(const std::string& text) {
+  std::vector<Mapping> maps;
+  for (const std::string_view line : split(text, '\n')) {
+    // 7f00-7f01 r-xp 00001000 08:01 1234   /lib/x
+    const size_t dash = line.find('-');
+    const size_t space = line.find(' ');
+    if (dash == std::string_view::npos || space == std::string_view::npos ||
+        dash > space || line.size() < space + 15 || line[space + 3] != 'x') {
+      continue;
+    }
+    const auto begin = hex(line.substr(0, dash));
+    const auto end = hex(line.substr(dash + 1, space - dash - 1));
+    const size_t at = space + 6;
+    const auto offset = hex(line.substr(at, line.find(' ', at) - at));
+    if (!begin || !end || !offset) continue;
+    const size_t path = line.find_first_of("/[", at);
+    maps.push_back({*begin, *end, *offset,
+                    path == std::string_view::npos
+                        ? std::string()
+                        : std::string(line.substr(path))});
+  }
+  return maps;
+}
+
+const ElfFile* StackReader::file_of(const Mapping& mapping, int pid,
+                                    const std::string& root) {
+  const auto known = files_.find(mapping.path);
+  if (known != files_.end()) return known->second.get();
+  std::unique_ptr<ElfFile> kept;
+  if (mapping.path == "[vdso]") {
+    if (auto own = ElfFile::own_vdso()) {
+      kept = std::make_unique<ElfFile>(std::move(*own));
+    }
+  } else {
+    // Deleted or in another mount namespace: the process still has it.
+    const std::string seen_by_it = "/proc/" + std::to_string(pid) + "/root";
+    for (const std::string& place : {std::string(), seen_by_it}) {
+      if (kept != nullptr) break;
+      if (auto file = ElfFile::open(root + place + mapping.path)) {
+        kept = std::make_unique<ElfFile>(std::move(*file));
+      }
+    }
+  }
+  return files_.emplace(mapping.path, std::move(kept)).first->second.get();
+}
+
+std::vector<StackFrame> StackReader::frames(const StackSnapshot& snapshot,
+                                            const std::string& root) {
+  std::vector<StackFrame> out;
+  const auto text = read_file(
+      root + "/proc/" + std::to_string(snapshot.pid) + "/maps", kMaxMaps);
+  if (!text) return out;
+  const std::vector<Mapping> maps = parse_maps(*text);
+  const ReadWord read = [&](uint64_t address) -> std::optional<uint64_t> {
+    const uint64_t within = address - snapshot.stack_begin;
+    if (address < snapshot.stack_begin || within > snapshot.stack.size() ||
+        snapshot.stack.size() - within < 8) {
+      return {};
+    }
+    uint64_t value = 0;
+    std::memcpy(&value, snapshot.stack.data() + within, 8);
+    return value;
+  };
+  CallRegisters registers = snapshot.registers;
+  while (out.size() < kMaxFrames && registers.pc != 0) {
+    // A return address may belong to the next function: look before it.
+    const uint64_t pc = registers.pc - (out.empty() ? 0 : 1);
+    const Mapping* mapping = mapping_of(maps, pc);
+    if (mapping == nullptr) break;
+    StackFrame frame{registers.pc, "",
+                     mapping->path.substr(mapping->path.rfind('/') + 1)};
+    std::optional<CallRegisters> next;
+    const ElfFile* file =
+        mapping->path.empty() ? nullptr : file_of(*mapping, snapshot.pid, root);
+    const auto address =
+        file == nullptr
+            ? std::nullopt
+            : file->address_of(pc - mapping->begin + mapping->offset);
+    if (address) {
+      frame.function = file->function_at(*address);
+      next = caller_of(*file, *address, registers, read);
+    }
+    out.push_back(std::move(frame));
+    if (out.back().function == "main") break;
+    if (!next) next = by_frame_pointer(registers, read);
+    // The stack grows down: a caller's frame is above, or all is nonsense.
+    if (!next || (next->sp() <= registers.sp() && out.size() > 1)) break;
+    registers = *next;
+  }
+  return out;
+}
+
+}  // namespace muster

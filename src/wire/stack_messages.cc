@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wire/stack_messages.h"
+
+#include <nlohmann/json.hpp>
+
+namespace muster::wire {
+
+namespace {
+
+using Json = nlohmann::json;
+
+Error malformed(const char* what) {
+  return Error{"protocol", std::string("a malformed ") + what + " came", "", "",
+               ""};
+}
+
+std::string dump(const Json& value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+// Missing is fine, another type is not.
+template <class T>
+bool read(const Json& from, const char* name, T& to) {
+  const auto found = from.find(name);
+  if (found == from.end()) return true;
+  if constexpr (std::is_same_v<T, std::string>) {
+    if (!found->is_string()) return false;
+  } else if constexpr (std::is_same_v<T, int>) {
+    if (!found->is_number_integer()) return false;
+  } else {
+    if (!found->is_array()) return false;
+    for (const Json& item : *found) {
+      using Item = typename T::value_type;
+      constexpr bool kText = std::is_same_v<Item, std::string>;
+      if (kText ? !item.is_string() : !item.is_number_integer()) return false;
+    }
+  }
+  to = found->template get<T>();
+  return true;
+}
+
+}  // namespace
+
+std::string to_json(const StackRequest& request) {
+  return dump({{"ranks", request.ranks}, {"signal", request.signal}});
+}
+
+std::string to_json(const StackReply& reply) {
+  Json ranks = Json::array();
+  for (const RankStack& rank : reply.ranks) {
+    ranks.push_back({{"rank", rank.rank},
+                     {"pid", rank.pid},
+                     {"program", rank.program},
+                     {"state", rank.state},
+                     {"threads", rank.threads},
+                     {"frames", rank.frames},
+                     {"problem", rank.problem}});
+  }
+  return dump({{"ranks", std::move(ranks)}});
+}
+
+Result<StackRequest> stack_request_from_json(std::string_view text) {
+  const Json value = Json::parse(text, nullptr, false);
+  StackRequest out;
+  if (!value.is_object() || !read(value, "ranks", out.ranks) ||
+      !read(value, "signal", out.signal)) {
+    return fail(malformed("question for stacks"));
+  }
+  return out;
+}
+
+Result<StackReply> stack_reply_from_json(std::string_view text) {
+  const Json value = Json::parse(text, nullptr, false);
+  const auto ranks = value.is_object() ? value.find("ranks") : value.end();
+  if (!value.is_object() || ranks == value.end() || !ranks->is_array()) {
+    return fail(malformed("answer with stacks"));
+  }
+  StackReply out;
+  for (const Json& entry : *ranks) {
+    RankStack rank;
+    if (!entry.is_object() || !read(entry, "rank", rank.rank) ||
+        !read(entry, "pid", rank.pid) ||
+        !read(entry, "program", rank.program) ||
+        !read(entry, "state", rank.state) ||
+        !read(entry, "threads", rank.threads) ||
+        !read(entry, "frames", rank.frames) ||
+        !read(entry, "problem", rank.problem)) {
+      return fail(malformed("answer with stacks"));
+    }
+    out.ranks.push_back(std::move(rank));
+  }
+  return out;
+}
+
+}  // namespace muster::wire

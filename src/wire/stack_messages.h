@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// "Where are your ranks?" and the answer: the two frames of `muster stack` and
+// --hang-timeout, with their JSON forms. Decoders are strict about types and
+// lenient about unknown fields, as in wire/messages.h. Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "wire/frame.h"
+
+namespace muster::wire {
+
+constexpr auto kStackRequest = static_cast<FrameType>(40);  // StackRequest
+constexpr auto kStackReply = static_cast<FrameType>(41);    // StackReply
+
+struct StackRequest {
+  std::vector<int> ranks;  // empty: all of the agent's
+  int signal = 0;          // also sent to them (Python's faulthandler); 0: none
+};
+
+struct RankStack {
+  int rank = -1;
+  int pid = 0;          // of the process looked at: a shell's only child, say
+  std::string program;  // its name
+  std::string state;    // "R", "S", "D", … as /proc/PID/stat has it
+  int threads = 0;
+  std::vector<std::string> frames;  // "function (file)", innermost first
+  std::string problem;              // why there are no frames
+};
+
+struct StackReply {
+  std::vector<RankStack> ranks;
+};
+
+std::string to_json(const StackRequest&);
+std::string to_json(const StackReply&);
+// Error code "protocol".
+Result<StackRequest> stack_request_from_json(std::string_view text);
+Result<StackReply> stack_reply_from_json(std::string_view text);
+
+}  // namespace muster::wire

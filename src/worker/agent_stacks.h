@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// AgentStacks: answers where the ranks of this pod are. Each is stopped for
+// less than a millisecond, as its parent may, to copy registers and stack; the
+// names are found by a helper process from the copies, so that neither the
+// ranks nor the agent can be harmed by what is read there.
+// Refuses: a second question while one is being answered. Loop thread.
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/loop.h"
+#include "base/reaper.h"
+#include "stacks/process_stack.h"
+#include "wire/stack_messages.h"
+#include "worker/agent_channel.h"
+#include "worker/agent_helper.h"
+#include "worker/agent_processes.h"
+
+namespace muster {
+
+class AgentStacks {
+ public:
+  AgentStacks(Loop& loop, Reaper& reaper, AgentProcesses& processes,
+              SendFrame send);
+
+  // `binary`: of muster-agent, for the helper. true: the frame was for us.
+  bool frame(const wire::Frame& frame, const std::string& binary);
+
+ private:
+  struct Looked {
+    wire::RankStack rank;
+    std::optional<StackSnapshot> snapshot;
+  };
+
+  void begin(const wire::StackRequest& request);
+  void stopped(pid_t pid, int wait_status);
+  void all_copied();
+  void answer();
+
+  Loop& loop_;
+  Reaper& reaper_;
+  AgentProcesses& processes_;
+  SendFrame send_;
+  bool busy_ = false;
+  uint32_t id_ = 0;
+  std::string binary_;
+  int signal_ = 0;
+  std::map<pid_t, Looked> ranks_;
+  size_t waiting_ = 0;
+  Timer deadline_;
+  std::unique_ptr<AgentHelper> helper_;
+};
+
+// `muster-agent stacks`: snapshots on stdin, a StackReply on stdout.
+int stacks_main();
+
+}  // namespace muster

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hangs: the rank that is missing from a collective is named, the job is left
+alone unless asked, and `muster stack` tells the same on demand."""
+import json
+import sys
+import time
+
+from harness import (Launch, apply, check, cluster, contains, equal, launch,
+                     main, program)
+
+# Ranks that wait in MPI spin; many share two cores here.
+CALM = ["-x", "OMPI_MCA_mpi_yield_when_idle=1"]
+NEVER = "600"
+
+
+def hanging(job, ranks, missing, seconds, *options):
+    return Launch(job, ["muster", "launch", "-n", str(ranks), *CALM,
+                        "--slots-per-node", str(ranks // 2), "--grace", "1s",
+                        *options, "--", program("missing"), str(missing),
+                        str(seconds)])
+
+
+def warned(run, rank, host):
+    run.until("where the others wait", 60)
+    line = [x for x in run.err.splitlines() if "where the others wait" in x][0]
+    contains(line, f"Rank {rank} holds up the rest")
+    contains(line, f"rank {rank} on {host}")
+    contains(line, "load_batch")
+    contains(line, "MPI_Allreduce")
+    return line
+
+
+def test_the_rank_missing_from_an_allreduce_is_named():
+    with cluster("hang") as c:
+        job = apply(c, workers=2)
+        for bootstrap in ("pmix", "mpirun"):
+            run = hanging(job, 8, 5, 15, "--bootstrap", bootstrap,
+                          "--hang-timeout", "4s")
+            run.until("all are up", 90)
+            began = time.monotonic()
+            line = warned(run, 5, "pi-worker-1")
+            contains(line, "The job goes on", bootstrap)
+            took = time.monotonic() - began
+            check(took < 40, "named late", took, line)
+            run.wait(90)
+            equal(run.code, 0, "exit code", run.err)
+            contains(run.out, "sum 8", "the job went on")
+            contains(run.err, "once: Rank 5 holds up the rest", "summary")
+
+
+def test_a_hang_ends_the_job_where_asked():
+    with cluster("hangstop") as c:
+        job = apply(c, workers=2)
+        run = hanging(job, 4, 2, NEVER, "--bootstrap", "pmix",
+                      "--hang-timeout", "3s", "--hang-action", "stop")
+        run.wait(90)
+        equal(run.code, 124, "exit code", run.err)
+        equal(run.verdict()["code"], "hang", "verdict", run.err)
+        contains(run.verdict()["summary"], "Rank 2 holds up the rest")
+
+
+def test_stacks_on_demand():
+    with cluster("stack") as c:
+        job = apply(c, workers=2)
+        run = hanging(job, 4, 3, NEVER, "--bootstrap", "pmix")
+        run.until("all are up", 90)
+        time.sleep(1)
+        text = job.launcher.exec(["muster", "stack"], timeout=40).stdout
+        contains(text, "ranks 0-2", "groups")
+        contains(text, "rank 3 on pi-worker-1", "groups")
+        contains(text, "the odd one", "groups")
+        contains(text, "load_batch", "groups")
+        found = json.loads(job.launcher.exec(
+            ["muster", "stack", "3", "-o", "json"], timeout=40).stdout)
+        equal([x["rank"] for x in found], [3], "ranks asked for")
+        check(any("load_batch" in f for f in found[0]["frames"]),
+              "no load_batch", found)
+        # Nobody is left stopped.
+        states = [x["state"] for x in json.loads(job.launcher.exec(
+            ["muster", "stack", "-o", "json"], timeout=40).stdout)]
+        check(not {"t", "T"} & set(states), "a rank is stopped", states)
+        run.process.terminate()
+        run.wait(40)
+        nobody = job.launcher.exec(["muster", "stack"], timeout=40)
+        equal(nobody.returncode, 1, "exit code without a launch")
+
+
+def test_a_python_program_tells_its_own_stack():
+    script = ("import faulthandler, signal, time; "
+              "faulthandler.register(signal.SIGUSR1); "
+              "print('up', flush=True); time.sleep(60)")
+    with cluster("hangpy") as c:
+        job = apply(c, workers=2)
+        run = launch(job, "-n", "2", "--bootstrap", "pmix", "--grace", "1s",
+                     "--hang-timeout", "2s", "--hang-signal", "USR1",
+                     "--timeout", "12s", "--", "/usr/bin/python3", "-c",
+                     script)
+        equal(run.code, 124, "exit code", run.err)
+        equal(run.out.count('File "<string>", line 1'), 2, "Python stacks",
+              run.out, run.err)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.modules[__name__]))
