@@ -186,7 +186,11 @@ void JobRun::rank_exited(ProcessKey key, const wire::Exited& exit) {
   record->exit = exit;
   output_.add_lost(exit.bytes_lost);
   // After MPI_Abort some wait to be killed: that is still their failure.
-  record->after_stop = stopping_ && !exit.aborted;
+  // Nor is it ours if mpirun had ended with the same code before we stopped:
+  // then this exit only took longer to arrive.
+  const bool told_by_tool = stop_cause_ == StopCause::kToolFailed &&
+                            tool_status_ == exit.wait_status;
+  record->after_stop = stopping_ && !exit.aborted && !told_by_tool;
   if (stdin_ != nullptr) stdin_->remove_target(key);
   if (failed(exit.wait_status)) {
     log::debug("rank {} on {} {}", record->rank, record->host,
