@@ -312,6 +312,18 @@ Command ps_command() {
   return command;
 }
 
+Command stack_command() {
+  Command command = status_command();
+  command.name = "stack";
+  command.summary = "where the ranks of the launch in this pod are";
+  command.usage = "[RANKS] [options]";
+  command.run = stack_main;
+  command.examples = {{"muster stack", "all ranks, grouped by place"},
+                      {"muster stack 3,8-11", "only these"},
+                      {"muster stack -o json", "for programs"}};
+  return command;
+}
+
 Command task_command() {
   return {"task",
           "one rank that srun, flux or torchrun starts: logs and a verdict",
@@ -326,22 +338,6 @@ Command task_command() {
            {"126, 127", "the program cannot be run, or is not there"}},
           "  --log-format FORMAT     text, plain or json (text) (env "
           "MUSTER_LOG_FORMAT)\n",
-          {},
-          false};
-}
-
-Command stack_command() {
-  return {"stack",
-          "where the ranks of the launch in this pod are",
-          "[RANKS] [options]",
-          stack_main,
-          {{"kubectl exec pi-launcher -- muster stack", "all ranks, grouped"},
-           {"muster stack 3,8-11", "only these"},
-           {"muster stack -o json", "for programs"}},
-          {{"0", "told"},
-           {"1", "no launch runs here, or it does not answer"},
-           {"2", "wrong command line"}},
-          "  -o text|json            what to print\n",
           {},
           false};
 }
@@ -397,13 +393,12 @@ Command version_command() {
 
 const std::vector<Command>& commands() {
   static const std::vector<Command> kCommands = {
-      launch_command(), worker_command(),   sshd_command(),
-      ssh_command(),    fabric_command(),   doctor_command(),
-      netpol_command(), hostfile_command(), keygen_command(),
-      logs_command(),   status_command(),   ps_command(),
-      stack_command(),  explain_command(),  explain_log_command(),
-      task_command(),   entry_command(),    completion_command(),
-      version_command()};
+      launch_command(),  worker_command(),      sshd_command(),
+      ssh_command(),     fabric_command(),      doctor_command(),
+      netpol_command(),  hostfile_command(),    keygen_command(),
+      logs_command(),    status_command(),      ps_command(),        stack_command(),
+      explain_command(), explain_log_command(), task_command(),
+      entry_command(),   completion_command(),  version_command()};
   return kCommands;
 }
 
