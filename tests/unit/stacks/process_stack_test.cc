@@ -38,6 +38,7 @@ struct Child {
     pipe = std::move(*made);
     pid = ::fork();
     if (pid == 0) {
+      ::signal(SIGTERM, SIG_DFL);  // Catch's handler is not for children
       pipe.write.reset();
       if (spins) spin_for_ever();
       wait_for_ever(pipe.read.get());
