@@ -143,8 +143,7 @@ Command fabric_command() {
       {{"muster fabric show", "adapters, GPUs, what NCCL would do"},
        {"muster fabric plan --profile rdma", "settings, and why"},
        {"muster fabric bench --report /tmp/fabric.html",
-        "in the launcher pod: all pairs, with a map"},
-       {"muster fabric mpi", "ping-pong through the job's own MPI"}},
+        "in the launcher pod: all pairs, with a map"}},
       {{"0", "well"},
        {"2", "wrong command line"},
        {"31-39", "a check or bench failed; the class says how"},
@@ -393,12 +392,13 @@ Command version_command() {
 
 const std::vector<Command>& commands() {
   static const std::vector<Command> kCommands = {
-      launch_command(),  worker_command(),      sshd_command(),
-      ssh_command(),     fabric_command(),      doctor_command(),
-      netpol_command(),  hostfile_command(),    keygen_command(),
-      logs_command(),    status_command(),      ps_command(),        stack_command(),
-      explain_command(), explain_log_command(), task_command(),
-      entry_command(),   completion_command(),  version_command()};
+      launch_command(), worker_command(),   sshd_command(),
+      ssh_command(),    fabric_command(),   doctor_command(),
+      netpol_command(), hostfile_command(), keygen_command(),
+      logs_command(),   status_command(),   ps_command(),
+      stack_command(),  explain_command(),  explain_log_command(),
+      task_command(),   entry_command(),    completion_command(),
+      version_command()};
   return kCommands;
 }
 

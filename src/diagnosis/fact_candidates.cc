@@ -161,9 +161,22 @@ class FactReader {
     } else if (node != nullptr && was_near_limit(*node)) {
       add_for(rank, "host_oom_kill", Confidence::kLikely,
               line + " near the memory limit");
-    } else {
+    } else if (!mpirun_killed(rank)) {
       add_for(rank, "sigkill_unexplained", Confidence::kPossible, line);
     }
+  }
+
+  // Hydra kills the other ranks at once when one has failed, often before we
+  // have heard of either.
+  [[nodiscard]] bool mpirun_killed(const RankEvidence& rank) const {
+    if (evidence_.job.backend == "pmix") return false;
+    return std::any_of(evidence_.ranks.begin(), evidence_.ranks.end(),
+                       [&rank](const RankEvidence& other) {
+                         return other.rank != rank.rank &&
+                                other.outcome == RankOutcome::kExited &&
+                                other.wait_status != 0 && other.exit_ns > 0 &&
+                                other.exit_ns < rank.exit_ns;
+                       });
   }
 
   void read_exit(const RankEvidence& rank, int code) {

@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -95,7 +96,9 @@ TEST_CASE("standard input is /dev/null, unless given") {
 }
 
 TEST_CASE("no descriptor of ours leaks, crossed ones are told apart") {
-  const UniqueFd leak(::dup(2));  // without close-on-exec
+  // Without close-on-exec, and not among the numbers that the shell itself
+  // uses.
+  const UniqueFd leak(::fcntl(2, F_DUPFD, 200));
   CHECK(shell("ls /proc/$$/fd | tr '\\n' ' '")
             .find(" " + std::to_string(leak.get()) + " ") == std::string::npos);
   auto a = make_pipe();

@@ -109,12 +109,24 @@ TEST_CASE("a kill far below the memory limit is not put down to memory") {
   CHECK(verdict.headline.find("not for memory") != std::string::npos);
   CHECK(verdict.headline.find("3 GiB of 32 GiB") != std::string::npos);
   REQUIRE_FALSE(verdict.remedies.empty());
-  CHECK(verdict.remedies[0].find("the sender of the signal") != std::string::npos);
+  CHECK(verdict.remedies[0].find("the sender of the signal") !=
+        std::string::npos);
 
   // Without a counter to read nothing is excluded.
   evidence.nodes[0].oom_kills_at_start = -1;
   CHECK(diagnose(evidence).headline.find("likely due to running out of") !=
         std::string::npos);
+}
+
+TEST_CASE("whom mpirun kills after another rank's end is no first cause") {
+  Evidence evidence = job({exited(0, SIGKILL, 900), exited(1, SIGTERM, 899)});
+  evidence.job.backend = "mpirun";
+  CHECK(diagnose(evidence).code == "terminated_external");
+  CHECK(diagnose(evidence).first_rank == 1);
+  // Killed first, it is.
+  evidence.ranks[0].exit_ns = evidence.ranks[1].exit_ns - 5'000'000;
+  CHECK(diagnose(evidence).code == "sigkill_unexplained");
+  CHECK(diagnose(evidence).first_rank == 0);
 }
 
 TEST_CASE("the users' sentence on the network") {
