@@ -148,7 +148,10 @@ class Judge {
   void count_equals() {
     int equals = 0;
     for (const Candidate& other : others_) {
-      if (other.rule == winner_->rule) ++equals;
+      // The job as a whole, and mpirun, are no further rank.
+      const bool counts =
+          winner_->rank < 0 || (other.rank >= 0 && other.rank != winner_->rank);
+      if (other.rule == winner_->rule && counts) ++equals;
     }
     verdict_.equal_failures = verdict_.failed() ? equals + 1 : 0;
     const int world = evidence_.job.world_size;

@@ -129,6 +129,18 @@ TEST_CASE("whom mpirun kills after another rank's end is no first cause") {
   CHECK(diagnose(evidence).first_rank == 0);
 }
 
+TEST_CASE("mpirun's own exit code is no second rank's") {
+  Evidence evidence = job({exited(0, 15, 905), exited(1, 3 << 8, 900)});
+  evidence.ranks[0].stopped_by_us = true;
+  evidence.job.backend = "mpirun";
+  evidence.job.tool_ended = true;
+  evidence.job.tool_status = 3 << 8;
+  const Verdict verdict = diagnose(evidence);
+  CHECK(verdict.code == "exit_nonzero_silent");
+  CHECK(verdict.first_rank == 1);
+  CHECK(verdict.host == "pi-worker-1");
+}
+
 TEST_CASE("the users' sentence on the network") {
   Evidence evidence = job({});
   evidence.job.start_deadline_hit = true;
