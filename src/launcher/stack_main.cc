@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/stack_main.h"
 
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -12,6 +11,7 @@
 #include "base/loop.h"
 #include "base/text.h"
 #include "launcher/hang_watch.h"
+#include "launcher/incarnation.h"
 #include "launcher/log_choice.h"
 #include "launcher/status_main.h"
 
@@ -27,17 +27,9 @@ constexpr const char* kUsage =
 constexpr Milliseconds kAnswerLimit{15'000};
 constexpr useconds_t kPoll = 50'000;
 
-std::string new_id() {
-  unsigned long long value = 0;
-  static_cast<void>(::getrandom(&value, sizeof value, 0));
-  char text[32];
-  std::snprintf(text, sizeof text, "%016llx", value);
-  return text;
-}
-
 std::optional<std::string> ask(const std::string& directory,
                                const wire::StackRequest& request) {
-  const std::string id = new_id();
+  const std::string id = new_launch_id();
   const std::string answer = directory + "/" + stack_answer_file(id);
   if (!write_file_atomically(directory + "/" + kStackRequestFile,
                              id + " " + wire::to_json(request), 0600)) {
