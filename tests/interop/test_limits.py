@@ -107,7 +107,10 @@ def wrong_keys(tally, args, keys, scratch):
             memory = memory or worker.memory_kib(field="Private_Dirty")
         tally.check(accepted == 0, f"{attempts} wrong keys: none accepted")
         now = worker.memory_kib(field="Private_Dirty")
-        tally.check(now < memory * 1.05 + 256, f"memory {memory} -> {now} KiB")
+        # Once in its life the worker takes a further MiB (its heap's first
+        # growth), here or later; a leak goes on with every key.
+        tally.check(now < memory * 1.05 + 2048,
+                    f"memory {memory} -> {now} KiB")
         tally.check(not [r for r in worker.audit("auth") if r["result"] == "accepted"], "nor in the records")
         refused = len(worker.audit("auth"))
         tally.check(0 < refused < 40 + attempts / 10, f"{refused} records of refused keys, the rest counted")
