@@ -13,6 +13,9 @@ namespace {
 // Clocks of hosts are aligned to a few milliseconds at best.
 constexpr int64_t kSameTimeNs = 2'000'000;
 constexpr int64_t kNever = INT64_MAX;
+// An exit is known only when its message has arrived, a line is stamped where
+// it was written.
+constexpr int64_t kExitArrivesNs = 1'000'000'000;
 
 // The order in which one line's classes speak about it.
 int same_line_order(const Candidate& candidate) {
@@ -65,6 +68,12 @@ const Candidate* reduce(const std::vector<const Candidate*>& own) {
   return best;
 }
 
+// A wait status names a rank that ended by itself without saying why.
+bool is_known_death(const Candidate& candidate) {
+  return candidate.fact && candidate.death && candidate.rank >= 0 &&
+         candidate.rule->role == CauseRole::kWeak;
+}
+
 // Classes compete in these steps; inside a step the earliest wins.
 int step_of(const Candidate& candidate) {
   switch (candidate.rule->role) {
@@ -76,6 +85,8 @@ int step_of(const Candidate& candidate) {
       return candidate.maybe && !candidate.fact ? 2 : 1;
     case CauseRole::kWeak:
       if (!candidate.death) return 3;
+      // The peer whose loss the consequences are about, if it left first.
+      if (is_known_death(candidate)) return 4;
       return candidate.rank >= 0 ? 5 : 6;  // "exit code 1", and of whom
     case CauseRole::kConsequence:
       return 4;
@@ -83,9 +94,14 @@ int step_of(const Candidate& candidate) {
   return 6;
 }
 
+int64_t happened_ns(const Candidate& candidate) {
+  if (candidate.time_ns <= 0) return kNever;
+  return candidate.time_ns - (is_known_death(candidate) ? kExitArrivesNs : 0);
+}
+
 bool earlier(const Candidate& a, const Candidate& b) {
-  const int64_t time_a = a.time_ns > 0 ? a.time_ns : kNever;
-  const int64_t time_b = b.time_ns > 0 ? b.time_ns : kNever;
+  const int64_t time_a = happened_ns(a);
+  const int64_t time_b = happened_ns(b);
   if (std::max(time_a, time_b) - std::min(time_a, time_b) > kSameTimeNs) {
     return time_a < time_b;
   }

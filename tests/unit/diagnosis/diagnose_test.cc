@@ -141,6 +141,27 @@ TEST_CASE("mpirun's own exit code is no second rank's") {
   CHECK(verdict.host == "pi-worker-1");
 }
 
+TEST_CASE("a rank that left without a word is the peer that others miss") {
+  Evidence evidence = job({exited(0, 15, 900), exited(1, 15, 900),
+                           exited(2, 7 << 8, 500)});
+  evidence.ranks[0].stopped_by_us = evidence.ranks[1].stopped_by_us = true;
+  evidence.job.tool_ended = true;
+  evidence.job.tool_status = SIGSEGV;  // mpirun, on its own way out
+  // Stamped where it was written, so a little before the exit was known here.
+  evidence.job.tool_lines = {
+      {498 * kMs, true,
+       "An MPI communication peer process has unexpectedly disconnected."}};
+  Verdict verdict = diagnose(evidence);
+  CHECK(verdict.code == "exit_nonzero_silent");
+  CHECK(verdict.first_rank == 2);
+  CHECK(verdict.exit_code == 7);
+
+  // Long after a peer was missed it is a victim itself.
+  evidence.ranks[2].exit_ns = 5'000 * kMs;
+  verdict = diagnose(evidence);
+  CHECK(verdict.code == "peer_disconnect_only");
+}
+
 TEST_CASE("the users' sentence on the network") {
   Evidence evidence = job({});
   evidence.job.start_deadline_hit = true;
