@@ -60,6 +60,7 @@ double median_of(std::vector<double> values) {
 }
 
 std::string decimal(double value) {
+  if (value < 0) return "?";  // not measured
   char text[32];
   std::snprintf(text, sizeof text, value < 1 ? "%.3f" : "%.1f", value);
   return text;

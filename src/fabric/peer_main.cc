@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // `muster fabric peer`: takes orders on stdin, one at a time, on the main
 // thread; a second thread accepts other pods' tests and gives each a thread.
+// Refuses, by hanging up: more than kMostTests at a time, a test for which no
+// thread can be had (the pod's pids limit).
 // Ends with stdin. Owns its listening socket; the threads end with it.
 #include <netdb.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <iostream>
+#include <memory>
+#include <system_error>
 #include <thread>
 
 #include "base/fd.h"
@@ -22,24 +27,43 @@ namespace {
 
 constexpr int kServeMs = 60'000;
 constexpr int kMostNames = 4096;
+constexpr int kMostTests = 256;  // two of each of 128 pods
+constexpr useconds_t kNoDescriptorUs = 100'000;
 
 struct Peer {
   int listener = -1;
   int port = 0;
 };
 
+using Served = std::shared_ptr<std::atomic<int>>;
+
+void serve(UniqueFd fd, const Served& served) {
+  const auto test = [fd = std::make_shared<UniqueFd>(std::move(fd)), served] {
+    set_nonblocking(fd->get());
+    // What goes wrong here, the driver reports.
+    static_cast<void>(serve_connection(fd->get(), kServeMs));
+    --*served;
+  };
+  ++*served;
+  try {
+    std::thread(test).detach();
+  } catch (const std::system_error&) {
+    --*served;
+  }
+}
+
 // Never joined: the process ends with its stdin.
 void accept_forever(int listener) {
+  const auto served = std::make_shared<std::atomic<int>>(0);
   for (;;) {
-    const int fd = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
-    if (fd < 0 && (errno == EINTR || errno == ECONNABORTED)) continue;
-    if (fd < 0) return;
-    std::thread([fd] {
-      const UniqueFd owner(fd);
-      set_nonblocking(fd);
-      // What goes wrong here, the driver reports.
-      static_cast<void>(serve_connection(fd, kServeMs));
-    }).detach();
+    UniqueFd fd(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
+    if (fd && *served < kMostTests) {
+      serve(std::move(fd), served);
+    } else if (!fd && (errno == EMFILE || errno == ENFILE)) {
+      ::usleep(kNoDescriptorUs);  // tests that end give theirs back
+    } else if (!fd && errno != EINTR && errno != ECONNABORTED) {
+      return;
+    }
   }
 }
 
@@ -55,7 +79,15 @@ PeerAnswer listen_for_others(const PeerOrder& order, Peer& peer) {
     const auto listener = listen_tcp(std::to_string(order.port), peer.port);
     if (!listener) return failed(listener.error());
     peer.listener = *listener;
-    std::thread(accept_forever, peer.listener).detach();
+    try {
+      std::thread(accept_forever, peer.listener).detach();
+    } catch (const std::system_error&) {
+      return failed({"resources",
+                     "cannot serve the tests of other pods",
+                     "the pod's process limit (pids) is reached",
+                     {},
+                     "raise it, or end other processes of the pod"});
+    }
   }
   PeerAnswer out;
   out.port = peer.port;
