@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // libibverbs, opened at run time: one table of the functions that muster
 // calls. Nothing links against it, so that one binary serves images with and
-// without. MUSTER_HAS_VERBS says whether the headers were there at build time.
+// without. MUSTER_HAS_VERBS: the build's option `verbs` found the headers.
 #pragma once
 
-#if __has_include(<infiniband/verbs.h>)
+#ifdef MUSTER_HAS_VERBS
 #include <infiniband/verbs.h>
-#define MUSTER_HAS_VERBS 1
 
 namespace muster {
 
