@@ -4,18 +4,14 @@
 #include "diagnosis/evidence.h"
 
 #include <array>
-#include <concepts>
-#include <type_traits>
 #include <utility>
 
+#include "base/is.h"
 #include "job/json_fields.h"
 
 namespace muster {
 
 namespace {
-
-template <class Given, class Wanted>
-concept Is = std::same_as<std::remove_const_t<Given>, Wanted>;
 
 template <class Value>
 struct Word {

@@ -7,11 +7,6 @@ namespace muster {
 
 namespace {
 
-Severity severity_of(const std::string& name) {
-  if (name == "error") return Severity::kError;
-  return name == "warning" ? Severity::kWarning : Severity::kInfo;
-}
-
 // One list of fields for both directions.
 template <class Json, class Path>
 void visit_path(Json& json, Path& path) {
@@ -47,18 +42,6 @@ void visit_report(Json& json, Report& report) {
 }
 
 }  // namespace
-
-const char* severity_name(Severity severity) {
-  switch (severity) {
-    case Severity::kInfo:
-      return "info";
-    case Severity::kWarning:
-      return "warning";
-    case Severity::kError:
-      return "error";
-  }
-  return "info";
-}
 
 DoctorReport make_report(const PodState& pod, DoctorFindings findings) {
   DoctorReport report;

@@ -30,6 +30,4 @@ std::string to_json(const DoctorReport& report);
 // Error code "protocol".
 Result<DoctorReport> doctor_report_from_json(std::string_view text);
 
-const char* severity_name(Severity severity);
-
 }  // namespace muster

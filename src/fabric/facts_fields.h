@@ -4,15 +4,10 @@
 // docs/facts-schema.md, and a test holds the two together.
 #pragma once
 
-#include <concepts>
-#include <type_traits>
-
+#include "base/is.h"
 #include "fabric/facts.h"
 
 namespace muster::facts_fields {
-
-template <class Given, class Wanted>
-concept Is = std::same_as<std::remove_const_t<Given>, Wanted>;
 
 template <class Visitor>
 void visit(Visitor& v, Is<FabricGid> auto& gid) {

@@ -10,11 +10,6 @@ namespace muster {
 
 namespace {
 
-std::string_view word(Severity severity) {
-  if (severity == Severity::kError) return "error";
-  return severity == Severity::kWarning ? "warning" : "info";
-}
-
 size_t good_pairs(const JobCheck& check) {
   return static_cast<size_t>(
       std::count_if(check.pairs.begin(), check.pairs.end(),
@@ -95,7 +90,7 @@ std::string check_to_text(const JobCheck& check, const JobCheckReport& report,
                           double seconds) {
   std::string out;
   for (const Finding& finding : report.findings) {
-    out += std::string(word(finding.severity)) + ": " + finding.text;
+    out += std::string(severity_name(finding.severity)) + ": " + finding.text;
     if (!finding.evidence.empty()) out += " (" + finding.evidence + ")";
     if (!finding.remedy.empty()) out += ". What to do: " + finding.remedy;
     out += "\n";
@@ -123,7 +118,7 @@ std::string check_to_json(const JobCheck& check, const JobCheckReport& report,
   out.field("seconds", seconds);
   out.objects("findings", report.findings, [](auto& json, auto& finding) {
     json.field("code", finding.code);
-    json.field("severity", std::string(word(finding.severity)));
+    json.field("severity", std::string(severity_name(finding.severity)));
     json.field("text", finding.text);
     json.field("evidence", finding.evidence);
     json.field("remedy", finding.remedy);

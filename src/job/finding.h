@@ -5,10 +5,23 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 namespace muster {
 
 enum class Severity { kInfo, kWarning, kError };  // kError stops the launch
+
+// The word that JSON and reports use.
+constexpr const char* severity_name(Severity severity) {
+  return severity == Severity::kError     ? "error"
+         : severity == Severity::kWarning ? "warning"
+                                          : "info";
+}
+constexpr Severity severity_of(std::string_view name) {
+  return name == "error"     ? Severity::kError
+         : name == "warning" ? Severity::kWarning
+                             : Severity::kInfo;
+}
 
 struct Finding {
   Severity severity = Severity::kInfo;

@@ -2,17 +2,12 @@
 // The JSON form of NodeFacts: one list of fields, read and written alike. Pure.
 #include "job/node_facts.h"
 
-#include <concepts>
-#include <type_traits>
-
+#include "base/is.h"
 #include "job/json_fields.h"
 
 namespace muster {
 
 namespace {
-
-template <class Given, class Wanted>
-concept Is = std::same_as<std::remove_const_t<Given>, Wanted>;
 
 template <class Visitor>
 void visit(Visitor& visitor, Is<NetInterface> auto& interface) {

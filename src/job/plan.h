@@ -23,6 +23,12 @@ constexpr int kMaxRanks = 1 << 20;
 
 enum class MapBy { kSlot, kNode, kPerNode };
 enum class Bootstrap { kAuto, kPmix, kMpirun };
+// The word of --bootstrap and of reports.
+constexpr const char* bootstrap_name(Bootstrap bootstrap) {
+  return bootstrap == Bootstrap::kMpirun ? "mpirun"
+         : bootstrap == Bootstrap::kPmix ? "pmix"
+                                         : "auto";
+}
 enum class StdinMode { kRankZero, kAll, kNone };
 
 struct Timeouts {  // milliseconds; 0: none

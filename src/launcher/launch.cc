@@ -166,8 +166,7 @@ JobStatus Launch::status() const {
   JobStatus out;
   out.launch_id = launch_id_;
   out.phase = clock_.current();
-  out.bootstrap =
-      agreement_.bootstrap == Bootstrap::kMpirun ? "mpirun" : "pmix";
+  out.bootstrap = bootstrap_name(agreement_.bootstrap);
   out.command = join(options_.command, " ");
   out.started_ns = started_ns_;
   out.written_ns = realtime_ns();

@@ -49,8 +49,7 @@ void Launch::report() {
   clock_.leave();
   LaunchReport report;
   report.launch_id = launch_id_;
-  report.bootstrap =
-      agreement_.bootstrap == Bootstrap::kMpirun ? "mpirun" : "pmix";
+  report.bootstrap = bootstrap_name(agreement_.bootstrap);
   report.started_ns = started_ns_;
   report.ended_ns = realtime_ns();
   report.phases = clock_.phases();
@@ -118,7 +117,7 @@ Evidence Launch::evidence() const {
   Evidence out;
   JobEvidence& job = out.job;
   job.phase = clock_.current();
-  job.backend = agreement_.bootstrap == Bootstrap::kMpirun ? "mpirun" : "pmix";
+  job.backend = bootstrap_name(agreement_.bootstrap);
   if (options_.once) job.backend = "once";
   job.argv = options_.command;
   job.world_size = agreement_.expected_ranks;

@@ -14,9 +14,9 @@ using Json = nlohmann::ordered_json;
 
 bool looks_secret(const std::string& name) {
   const std::string lower = to_lower(name);
-  for (const char* part : {"token", "secret", "password", "passwd",
-                           "credential", "api_key", "apikey", "access_key",
-                           "private_key"}) {
+  for (const char* part :
+       {"token", "secret", "password", "passwd", "credential", "api_key",
+        "apikey", "access_key", "private_key"}) {
     if (lower.find(part) != std::string::npos) return true;
   }
   return false;
@@ -63,10 +63,10 @@ std::string plan_text(const Agreement& agreement, const Discovery& discovery,
          discovery.contract.ssh_port_reason);
   }
   const MpiFacts& mpi = facts[0].mpi;
-  line("mpi        " + (mpi.family.empty()
-                            ? std::string("none in the launcher's image")
-                            : mpi.family + " " + mpi.version + " (" +
-                                  mpi.launcher + ")"));
+  line("mpi        " +
+       (mpi.family.empty()
+            ? std::string("none in the launcher's image")
+            : mpi.family + " " + mpi.version + " (" + mpi.launcher + ")"));
   line(std::string("start      ") +
        (agreement.bootstrap == Bootstrap::kMpirun ? "mpirun" : "native") +
        ": " + agreement.bootstrap_reason);
@@ -118,8 +118,7 @@ std::string plan_json(const Agreement& agreement, const Discovery& discovery,
   out["mpi"] = {{"family", facts[0].mpi.family},
                 {"version", facts[0].mpi.version},
                 {"launcher", facts[0].mpi.launcher}};
-  out["bootstrap"] =
-      agreement.bootstrap == Bootstrap::kMpirun ? "mpirun" : "pmix";
+  out["bootstrap"] = bootstrap_name(agreement.bootstrap);
   out["bootstrap_reason"] = agreement.bootstrap_reason;
   out["nodes"] = Json::array();
   for (size_t i = 0; i < agreement.plan.nodes.size(); ++i) {

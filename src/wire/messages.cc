@@ -4,17 +4,12 @@
 // means nothing; all others may be left out by an older peer. Pure.
 #include "wire/messages.h"
 
-#include <concepts>
-#include <type_traits>
-
+#include "base/is.h"
 #include "job/json_fields.h"
 
 namespace muster::wire {
 
 namespace {
-
-template <class Given, class Wanted>
-concept Is = std::same_as<std::remove_const_t<Given>, Wanted>;
 
 // JSON word of a ProcessKind; "" never occurs.
 const char* kind_word(ProcessKind kind) {

@@ -2,17 +2,12 @@
 // One list of fields per message, read and written alike. Pure.
 #include "wire/modex_messages.h"
 
-#include <concepts>
-#include <type_traits>
-
+#include "base/is.h"
 #include "job/json_fields.h"
 
 namespace muster::wire {
 
 namespace {
-
-template <class Given, class Wanted>
-concept Is = std::same_as<std::remove_const_t<Given>, Wanted>;
 
 template <class Visitor>
 void visit(Visitor& visitor, Is<JobMapNode> auto& node) {
