@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/command_table.h"
 
-#include <algorithm>
-#include <cstdio>
-#include <optional>
-
-#include "base/text.h"
-#include "cli/command_help.h"
 #include "cli/completion.h"
 #include "cli/entry.h"
 #include "cli/version.h"
@@ -400,62 +394,6 @@ const std::vector<Command>& commands() {
       task_command(),   entry_command(),    completion_command(),
       version_command()};
   return kCommands;
-}
-
-const Command* find_command(const std::string& name) {
-  for (const Command& command : commands()) {
-    if (command.name == name) return &command;
-  }
-  return nullptr;
-}
-
-namespace {
-
-// The first "--word" of `args` that the page does not know. Commands that say
-// more about their own options, and words of other programs, are left alone.
-std::optional<std::string> unknown_option(const Command& command,
-                                          const Arguments& args,
-                                          Arguments& known) {
-  static constexpr std::string_view kOwn[] = {"launch", "sshd",  "ssh",
-                                              "fabric", "entry", "task"};
-  for (const auto own : kOwn) {
-    if (command.name == own) return std::nullopt;
-  }
-  if (!args.empty() && args[0] == "probe") return std::nullopt;
-  known = {"--help"};
-  for (const OptionHelp& option : page_of(command).options) {
-    known.insert(known.end(), option.flags.begin(), option.flags.end());
-  }
-  for (const std::string& word : args) {
-    if (word == "--") break;
-    if (!word.starts_with("--") || word.find('=') != std::string::npos) {
-      continue;
-    }
-    if (std::find(known.begin(), known.end(), word) == known.end()) return word;
-  }
-  return std::nullopt;
-}
-
-}  // namespace
-
-int run_command(const Command& command, const std::vector<std::string>& args) {
-  Arguments known;
-  if (const auto word = unknown_option(command, args, known)) {
-    const auto near = nearest(*word, known);
-    std::fprintf(stderr,
-                 "muster %s: unknown option %s.%s See muster %s --help.\n",
-                 command.name.c_str(), shell_quote(*word).c_str(),
-                 near ? (" Did you mean " + *near + "?").c_str() : "",
-                 command.name.c_str());
-    return 2;
-  }
-  if (args.empty() || (args[0] != "--help" && args[0] != "-h")) {
-    return command.run(args);
-  }
-  // sshd -h FILE names a host key.
-  if (command.name == "sshd" && args[0] == "-h") return command.run(args);
-  std::fputs(help_text(page_of(command)).c_str(), stdout);
-  return 0;
 }
 
 }  // namespace muster

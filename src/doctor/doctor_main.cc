@@ -7,6 +7,7 @@
 #include <random>
 
 #include "base/text.h"
+#include "base/usage_sentence.h"
 #include "doctor/ask_workers.h"
 #include "doctor/doctor_text.h"
 #include "doctor/path_marks.h"
@@ -192,6 +193,7 @@ int doctor_main(const std::vector<std::string>& args) {
   DoctorCommand command;
   CLI::App app("Looks for what usually breaks a job in this pod.",
                "muster doctor");
+  app.failure_message(usage_sentence);
   declare(app, command);
   try {
     app.parse(std::vector<std::string>(args.rbegin(), args.rend()));

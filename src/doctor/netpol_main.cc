@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
+#include "base/usage_sentence.h"
 #include "doctor/netpol.h"
 #include "job/exit_codes.h"
 
@@ -63,6 +64,7 @@ Status finish(RawNetpol& raw) {
 int netpol_main(const std::vector<std::string>& args) {
   RawNetpol raw;
   CLI::App app("Prints the NetworkPolicy that a job needs.", "muster netpol");
+  app.failure_message(usage_sentence);
   define_options(app, raw);
   try {
     app.parse(std::vector<std::string>(args.rbegin(), args.rend()));

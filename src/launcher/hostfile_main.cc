@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "base/fd.h"
+#include "base/usage_sentence.h"
 #include "job/exit_codes.h"
 #include "job/pod_view.h"
 #include "job/slots.h"
@@ -41,10 +42,12 @@ Result<Hostfile> read_hosts(const HostfileRequest& request) {
   const std::string path =
       request.from.empty() ? contract.hostfile_path : request.from;
   if (path.empty()) {
-    return fail(Error{"no_hosts", "no hostfile is here",
+    return fail(Error{"no_hosts",
+                      "no hostfile is here",
                       "neither the operator's variables nor /etc/mpi/hostfile "
                       "lead to one",
-                      {}, "Pass --hostfile FILE."});
+                      {},
+                      "Pass --hostfile FILE."});
   }
   const auto text = read_file(path, 16 << 20);
   if (!text) return fail(text.error());
@@ -54,8 +57,7 @@ Result<Hostfile> read_hosts(const HostfileRequest& request) {
 int write(const HostfileRequest& request) {
   auto hosts = read_hosts(request);
   if (!hosts) {
-    std::fprintf(stderr, "muster hostfile: %s\n",
-                 hosts.error().text().c_str());
+    std::fprintf(stderr, "muster hostfile: %s\n", hosts.error().text().c_str());
     return exit_code_for(ExitClass::kConfiguration);
   }
   for (HostEntry& host : hosts->hosts) {
@@ -80,8 +82,7 @@ int write(const HostfileRequest& request) {
   }
   const auto written = write_file_atomically(request.to, text);
   if (written) return 0;
-  std::fprintf(stderr, "muster hostfile: %s\n",
-               written.error().text().c_str());
+  std::fprintf(stderr, "muster hostfile: %s\n", written.error().text().c_str());
   return exit_code_for(ExitClass::kConfiguration);
 }
 
@@ -90,10 +91,11 @@ int write(const HostfileRequest& request) {
 int hostfile_main(const std::vector<std::string>& args) {
   HostfileRequest request;
   CLI::App app("Writes the job's hostfile for any MPI.", "muster hostfile");
+  app.failure_message(usage_sentence);
   app.add_option("--format", request.format,
                  "openmpi, mpich, intel, mvapich, deepspeed")
-      ->check(CLI::IsMember(
-          {"openmpi", "mpich", "intel", "mvapich", "deepspeed"}));
+      ->check(
+          CLI::IsMember({"openmpi", "mpich", "intel", "mvapich", "deepspeed"}));
   app.add_option("--hostfile", request.from,
                  "the file to read (default: the operator's)");
   app.add_option("--slots-per-node", request.slots, "slots of every host")

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/text.h"
+#include "base/usage_sentence.h"
 #include "launcher/log_choice.h"
 
 namespace muster {
@@ -398,6 +399,7 @@ ParsedOptions parse_launch_options(const std::vector<std::string>& args) {
   RawOptions raw;
   CLI::App app("Starts an MPI job on the workers of this pod's job.",
                "muster launch");
+  app.failure_message(usage_sentence);
   app.prefix_command();
   app.footer(kFooter);
   add_placement(app, o, raw);

@@ -10,6 +10,7 @@
 
 #include "base/fd.h"
 #include "base/log.h"
+#include "base/usage_sentence.h"
 #include "job/base64.h"
 
 namespace muster {
@@ -94,6 +95,7 @@ Status write_key_files(const SshKey& key, const std::string& directory) {
 int keygen_main(const std::vector<std::string>& args) {
   KeygenOptions options;
   CLI::App app("Make an SSH key pair for a job", "muster keygen");
+  app.failure_message(usage_sentence);
   app.add_option("-o,--output", options.output,
                  "yaml: a Secret on stdout; else a directory for id_rsa, "
                  "id_rsa.pub and authorized_keys");

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/self_path.h"
 #include "base/text.h"
+#include "base/usage_sentence.h"
 #include "job/exit_codes.h"
 #include "sshd-lite/sshd_args.h"
 #include "worker/pod_options.h"
@@ -180,6 +181,7 @@ KeyFiles choose_keys(const SshdConfig& config) {
 int worker_main(const std::vector<std::string>& args) {
   WorkerArgs parsed;
   CLI::App app("pid 1 of a worker pod", "muster worker");
+  app.failure_message(usage_sentence);
   define_options(app, parsed);
   try {
     app.parse(std::vector<std::string>(args.rbegin(), args.rend()));

@@ -13,6 +13,7 @@
 
 #include "base/fd.h"
 #include "base/loop.h"
+#include "base/usage_sentence.h"
 #include "sshd-lite/client.h"
 #include "worker/pod_options.h"
 
@@ -113,6 +114,7 @@ int worker_probe_main(const std::vector<std::string>& args) {
   std::string key_dir;
   int port = kDefaultSshPort;
   CLI::App app("Exec probe of a worker pod", "muster worker probe");
+  app.failure_message(usage_sentence);
   app.add_option("kind", kind, "ready or live")
       ->required()
       ->check(CLI::IsMember({"ready", "live"}));

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a command line to the command: its page for --help, one sentence for an
+// option that it does not have, else the command itself.
+#include <algorithm>
+#include <cstdio>
+#include <optional>
+
+#include "base/text.h"
+#include "cli/command_help.h"
+#include "cli/command_table.h"
+
+namespace muster {
+
+const Command* find_command(const std::string& name) {
+  for (const Command& command : commands()) {
+    if (command.name == name) return &command;
+  }
+  return nullptr;
+}
+
+namespace {
+
+using Arguments = std::vector<std::string>;
+
+// The first "--word" of `args` that the page does not know. Commands that say
+// more about their own options, and words of other programs, are left alone.
+std::optional<std::string> unknown_option(const Command& command,
+                                          const Arguments& args,
+                                          Arguments& known) {
+  static constexpr std::string_view kOwn[] = {"launch", "sshd",  "ssh",
+                                              "fabric", "entry", "task"};
+  for (const auto own : kOwn) {
+    if (command.name == own) return std::nullopt;
+  }
+  if (!args.empty() && args[0] == "probe") return std::nullopt;
+  known = {"--help"};
+  for (const OptionHelp& option : page_of(command).options) {
+    known.insert(known.end(), option.flags.begin(), option.flags.end());
+  }
+  for (const std::string& word : args) {
+    if (word == "--") break;
+    if (!word.starts_with("--") || word.find('=') != std::string::npos) {
+      continue;
+    }
+    if (std::find(known.begin(), known.end(), word) == known.end()) return word;
+  }
+  return std::nullopt;
+}
+
+// As the first word, or behind options of ours; what follows a program is the
+// program's. `-h` is short for it only where nothing else can be meant: ssh and
+// sshd have a meaning of their own for it.
+bool wants_help(const Command& command, const Arguments& args) {
+  if (args.empty()) return false;
+  if (args[0] == "-h") return command.name != "sshd";
+  const bool runs_programs = command.usage.find("PROGRAM") != std::string::npos;
+  for (const std::string& word : args) {
+    if (word == "--help") return true;
+    if (runs_programs || word == "--" || !command.takes_help) return false;
+  }
+  return false;
+}
+
+}  // namespace
+
+int run_command(const Command& command, const std::vector<std::string>& args) {
+  Arguments known;
+  if (const auto word = unknown_option(command, args, known)) {
+    const auto near = nearest(*word, known);
+    std::fprintf(stderr,
+                 "muster %s: unknown option %s.%s See muster %s --help.\n",
+                 command.name.c_str(), shell_quote(*word).c_str(),
+                 near ? (" Did you mean " + *near + "?").c_str() : "",
+                 command.name.c_str());
+    return 2;
+  }
+  if (!wants_help(command, args)) return command.run(args);
+  std::fputs(help_text(page_of(command)).c_str(), stdout);
+  return 0;
+}
+
+}  // namespace muster
