@@ -19,24 +19,13 @@ void take_findings(Agreement& out, const std::vector<Finding>& more) {
 }
 
 Status compare(const AgreementInput& in, Agreement& out) {
-  std::vector<NodeFacts> pods;
-  for (const uint16_t node : in.node_of_host) {
-    pods.push_back(in.nodes[node].facts);
-    pods.back().hostname = in.nodes[node].host;
-  }
-  // The launcher's image starts the daemons: it counts too, ranks or not.
-  if (std::find(in.node_of_host.begin(), in.node_of_host.end(), 0) ==
-      in.node_of_host.end()) {
-    pods.push_back(in.nodes[0].facts);
-    pods.back().hostname = in.nodes[0].host + " (launcher)";
-  }
-  out.skew = compare_pods(pods, in.options->allow_skew);
-  for (const Finding& finding : out.skew.findings) {
+  const SkewReport skew = compare_software(in);
+  for (const Finding& finding : skew.findings) {
     if (finding.severity != Severity::kError) continue;
-    return fail(Error{"software_skew", finding.text, finding.evidence, {},
-                      finding.remedy + "\n" + out.skew.table});
+    return fail(Error{
+        "software_skew", finding.text, finding.evidence, {}, finding.remedy});
   }
-  take_findings(out, out.skew.findings);
+  take_findings(out, skew.findings);
   return {};
 }
 
@@ -47,8 +36,8 @@ void count_slots(const AgreementInput& in, Agreement& out) {
     slots.host = hosts[i].entry.name;
     slots.user = in.options->slots_per_node;
     slots.hostfile = hosts[i].entry.slots_given ? hosts[i].entry.slots : 0;
-    slots.hostfile_source = in.discovery->hosts_source + ":" +
-                            std::to_string(hosts[i].entry.line);
+    slots.hostfile_source =
+        in.discovery->hosts_source + ":" + std::to_string(hosts[i].entry.line);
     add_facts(slots, in.nodes[in.node_of_host[i]].facts);
     out.slots.push_back(decide_slots(slots));
     take_findings(out, out.slots.back().findings);
@@ -62,13 +51,15 @@ Status set_map_by(const std::string& text, JobSpec& spec) {
     return {};
   }
   const auto parts = split(text, ':');
-  const auto count = parts.size() >= 3 && parts[0] == "ppr" &&
-                             parts[2] == "node"
-                         ? parse_integer(parts[1])
-                         : std::nullopt;
+  const auto count =
+      parts.size() >= 3 && parts[0] == "ppr" && parts[2] == "node"
+          ? parse_integer(parts[1])
+          : std::nullopt;
   if (!count || *count < 1 || *count > kMaxSlots) {
-    return fail(Error{"usage", "bad value of --map-by",
-                      "'" + text + "' is none of slot, node, ppr:N:node", {},
+    return fail(Error{"usage",
+                      "bad value of --map-by",
+                      "'" + text + "' is none of slot, node, ppr:N:node",
+                      {},
                       "Other mappings are mpirun's: write them in a mpirun "
                       "line."});
   }
@@ -122,8 +113,7 @@ Result<JobSpec> job_spec(const AgreementInput& in) {
       env.insert(env.end(), line.env.begin(), line.env.end());
       env.insert(env.end(), app.env.begin(), app.env.end());
       spec.apps.push_back({app.argv, app.np,
-                           with_values(env, in.discovery->env),
-                           app.directory});
+                           with_values(env, in.discovery->env), app.directory});
     }
   } else {
     spec.apps.push_back({options.command, options.np, {}, options.cwd});
@@ -144,12 +134,12 @@ std::vector<PlannedHost> planned_hosts(const AgreementInput& in,
 
 void merge_env(const AgreementInput& in, Agreement& out) {
   for (const NodeSpec& node : in.nodes) {
-    out.env.push_back(merge_environment(node.facts.environment.empty()
-                                            ? Environment{}
-                                            : Environment(
-                                                  node.facts.environment.begin(),
-                                                  node.facts.environment.end()),
-                                        in.discovery->env, in.options->env));
+    out.env.push_back(
+        merge_environment(node.facts.environment.empty()
+                              ? Environment{}
+                              : Environment(node.facts.environment.begin(),
+                                            node.facts.environment.end()),
+                          in.discovery->env, in.options->env));
     Environment own(node.facts.environment.begin(),
                     node.facts.environment.end());
     out.unset.push_back(scrub_list(own));
@@ -184,8 +174,8 @@ Status choose_fabric(const AgreementInput& in, Agreement& out) {
                     spec.facts.mpi.family, spec.facts.mpi.version,
                     visible(out.env[node], in)});
   }
-  auto fabric = plan_job_fabric(pods, in.options->profile, in.site_text,
-                                in.site_path);
+  auto fabric =
+      plan_job_fabric(pods, in.options->profile, in.site_text, in.site_path);
   if (!fabric) return fail(fabric.error());
   out.fabric = std::move(*fabric);
   for (size_t i = 0; i < pods.size(); ++i) {
@@ -239,12 +229,11 @@ void bind_ranks(const AgreementInput& in, const BindRequest& request,
 
 // Has a pod less CPU time than its CPUs could give?
 bool quota_limits(const AgreementInput& in) {
-  return std::any_of(in.node_of_host.begin(), in.node_of_host.end(),
-                     [&in](uint16_t node) {
-                       const NodeFacts& facts = in.nodes[node].facts;
-                       return facts.cpu_quota > 0 &&
-                              facts.cpu_quota < facts.cpus_allowed;
-                     });
+  return std::any_of(
+      in.node_of_host.begin(), in.node_of_host.end(), [&in](uint16_t node) {
+        const NodeFacts& facts = in.nodes[node].facts;
+        return facts.cpu_quota > 0 && facts.cpu_quota < facts.cpus_allowed;
+      });
 }
 
 // The line that a user would have written, for a program given by itself.
@@ -257,12 +246,11 @@ Result<MpirunLine> make_line(const AgreementInput& in, const JobSpec& spec,
   }
   if (spec.map_by == MapBy::kPerNode) {
     const std::string count = std::to_string(spec.per_node);
-    words.insert(words.end(),
-                 {open_mpi ? "--map-by" : "-ppn",
-                  open_mpi ? "ppr:" + count + ":node" : count});
-  } else if (spec.map_by == MapBy::kNode) {
     words.insert(words.end(), {open_mpi ? "--map-by" : "-ppn",
-                               open_mpi ? "node" : "1"});
+                               open_mpi ? "ppr:" + count + ":node" : count});
+  } else if (spec.map_by == MapBy::kNode) {
+    words.insert(words.end(),
+                 {open_mpi ? "--map-by" : "-ppn", open_mpi ? "node" : "1"});
   }
   // mpirun knows two of our three ways; and unless told, it binds by itself,
   // which a CPU quota turns into waiting.
@@ -299,8 +287,10 @@ Status plan_mpirun(const AgreementInput& in, const JobSpec& spec,
                    Agreement& out) {
   const MpiFacts& mpi = in.nodes[0].facts.mpi;
   if (in.discovery->mpirun.empty()) {
-    return fail(Error{"exe_not_found", "cannot start through mpirun",
-                      "the launcher's image has none on PATH", {},
+    return fail(Error{"exe_not_found",
+                      "cannot start through mpirun",
+                      "the launcher's image has none on PATH",
+                      {},
                       "Install an MPI in the image, or use --bootstrap pmix."});
   }
   MpiSettingsInput settings;
@@ -312,25 +302,27 @@ Status plan_mpirun(const AgreementInput& in, const JobSpec& spec,
   settings.is_root = in.nodes[0].facts.uid == 0;
   settings.oversubscribe = in.options->oversubscribe;
   settings.env_flags_given =
-      in.discovery->line && std::any_of(
+      in.discovery->line &&
+      std::any_of(
           in.discovery->line->words.begin(), in.discovery->line->words.end(),
           [](const std::string& word) { return word.starts_with("-genv"); });
   out.mpi = mpi_settings(settings);
   if (out.mpi.launcher == 0) {
-    return fail(Error{"usage", "cannot take over " + in.discovery->mpirun,
+    return fail(Error{"usage",
+                      "cannot take over " + in.discovery->mpirun,
                       mpi.family.empty()
                           ? "it did not say which MPI it belongs to"
                           : "its family " + mpi.family + " is unknown",
-                      {}, "Use --bootstrap pmix, or an image with Open MPI, "
-                          "MPICH, MVAPICH2 or Intel MPI."});
+                      {},
+                      "Use --bootstrap pmix, or an image with Open MPI, "
+                      "MPICH, MVAPICH2 or Intel MPI."});
   }
   out.hostfile_text = hostfile_text(in, out);
   if (in.options->once) return {};
   // Read again as the one launcher that it turned out to be.
-  auto line = in.discovery->line
-                  ? parse_mpirun_line(in.discovery->line->words,
-                                      out.mpi.launcher)
-                  : make_line(in, spec, out.mpi.launcher);
+  auto line = in.discovery->line ? parse_mpirun_line(in.discovery->line->words,
+                                                     out.mpi.launcher)
+                                 : make_line(in, spec, out.mpi.launcher);
   if (!line) return fail(line.error());
   Replacement replacement;
   replacement.program = in.discovery->mpirun;
@@ -351,6 +343,21 @@ Status plan_mpirun(const AgreementInput& in, const JobSpec& spec,
 }
 
 }  // namespace
+
+SkewReport compare_software(const AgreementInput& in) {
+  std::vector<NodeFacts> pods;
+  for (const uint16_t node : in.node_of_host) {
+    pods.push_back(in.nodes[node].facts);
+    pods.back().hostname = in.nodes[node].host;
+  }
+  // The launcher's image starts the daemons: it counts too, ranks or not.
+  if (std::find(in.node_of_host.begin(), in.node_of_host.end(), 0) ==
+      in.node_of_host.end()) {
+    pods.push_back(in.nodes[0].facts);
+    pods.back().hostname = in.nodes[0].host + " (launcher)";
+  }
+  return compare_pods(pods, in.options->allow_skew);
+}
 
 Result<Agreement> agree(const AgreementInput& input) {
   Agreement out;

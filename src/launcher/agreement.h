@@ -53,7 +53,6 @@ struct Agreement {
   // By PlannedRank::app; what a line gives to each program, with values.
   std::vector<AppSpec> apps;
   std::vector<SlotsDecision> slots;
-  SkewReport skew;
   std::vector<EnvMerge> env;  // by fleet node
   std::vector<std::vector<std::string>> unset;
   std::vector<Finding> findings;
@@ -64,6 +63,9 @@ struct Agreement {
   MpiSettings mpi;
   std::string hostfile_text;
 };
+
+// How the software of all pods, the launcher's own among them, compares.
+SkewReport compare_software(const AgreementInput& input);
 
 // Error codes: "not_enough_slots", "usage", "exe_not_found",
 // "software_skew", "no_hosts".

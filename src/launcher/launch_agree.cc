@@ -18,6 +18,14 @@ constexpr Milliseconds kFactsDeadline{15'000};
 constexpr Milliseconds kProbeDeadline{12'000};
 constexpr Milliseconds kListenDeadline{5'000};
 
+// Before the sentences about it: who differs from whom, a line per group.
+void show_skew(const SkewReport& skew) {
+  if (skew.findings.empty()) return;
+  for (const std::string_view row : split(skew.table, '\n')) {
+    if (!row.empty()) log::warn("{}", row);
+  }
+}
+
 }  // namespace
 
 void Launch::inspect() {
@@ -65,6 +73,7 @@ void Launch::agree_on_plan(const Survey::Answers& answers) {
     input.site_text = *site;
     input.site_path = options_.site_file;
   }
+  show_skew(compare_software(input));
   auto agreement = agree(input);
   if (!agreement) {
     fail(agreement.error());
