@@ -33,6 +33,7 @@ Launch::Launch(Loop& loop, LaunchOptions options, Discovery discovery)
       reaper_(loop),
       signals_(loop, {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2},
                [this](const signalfd_siginfo& info) { on_signal(info); }),
+      mesh_(loop),
       leave_timer_(loop),
       status_timer_(loop) {}
 
@@ -47,7 +48,14 @@ void Launch::start() {
     fail(prepared.error());
     return;
   }
-  connect();
+  const Mesh mesh = mesh_of(options_.mesh);
+  if (mesh != Mesh::kNone) clock_.enter("mesh");
+  mesh_.start(mesh, Milliseconds{options_.timeouts.connect_ms},
+              [this](const Status& ready) {
+                if (leaving_) return;
+                if (ready) return connect();
+                fail(ready.error());
+              });
 }
 
 Status Launch::prepare() {

@@ -22,6 +22,7 @@
 #include "launcher/inspection.h"
 #include "launcher/job_channel.h"
 #include "launcher/job_run.h"
+#include "launcher/mesh_wait.h"
 #include "launcher/metrics_server.h"
 #include "launcher/options.h"
 #include "launcher/phase_clock.h"
@@ -105,6 +106,7 @@ class Launch {
   bool leaving_ = false;
   bool holding_ = false;  // --hold-on-failure
   int exit_code_ = 0;
+  MeshWait mesh_;
   Timer leave_timer_;
   Timer status_timer_;
   std::unique_ptr<MetricsServer> metrics_;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/mesh.h"
 #include "diagnosis/rule_book.h"
 #include "job/exit_codes.h"
 #include "launcher/launch.h"
@@ -67,13 +68,19 @@ int launch(LaunchOptions options) {
       return exit_code_for(ExitClass::kUsage);
     }
   }
+  const Mesh mesh = mesh_of(options.mesh);
   auto discovery = discover(options);
-  if (!discovery) return discovery_exit(discovery.error());
+  if (!discovery) {
+    const int code = discovery_exit(discovery.error());
+    mesh_quit(mesh);
+    return code;
+  }
   configure_log(options, discovery->hostname);
   Loop loop;
   Launch launch(loop, std::move(options), std::move(*discovery));
   loop.post([&launch] { launch.start(); });
   loop.run();
+  mesh_quit(mesh);
   return launch.exit_code();
 }
 

@@ -191,6 +191,10 @@ void add_output(CLI::App& app, LaunchOptions& o, RawOptions& raw) {
                  "serve Prometheus metrics on this port")
       ->check(CLI::Range(1, 65535))
       ->envname("MUSTER_METRICS_PORT");
+  app.add_option("--mesh", o.mesh,
+                 "wait for this pod's mesh proxy, and end it with the job")
+      ->check(CLI::IsMember({"none", "istio", "linkerd"}))
+      ->envname("MUSTER_MESH");
   app.add_option("--termination-log", o.termination_log,
                  "the pod's termination message")
       ->envname("MUSTER_TERMINATION_LOG");

@@ -76,6 +76,7 @@ struct LaunchOptions {
   std::string report_json;
   std::string report_html;
   int metrics_port = 0;  // 0: none
+  std::string mesh;      // --mesh; empty: none
   std::string termination_log = "/dev/termination-log";
 };
 

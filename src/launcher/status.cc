@@ -230,8 +230,8 @@ std::string metrics_text(const JobStatus& status, int64_t now_ns) {
                 ",bootstrap=" + label(status.bootstrap),
             1);
   out.metric("phase", "gauge", "1 for the phase that the launch is in.");
-  for (const char* phase : {"discover", "connect", "inspect", "agree", "prove",
-                            "run", "drain"}) {
+  for (const char* phase : {"discover", "mesh", "connect", "inspect", "agree",
+                            "prove", "run", "drain"}) {
     out.value(std::string("phase=") + label(phase), status.phase == phase);
   }
   out.metric("phase_seconds", "gauge", "Time in the current phase.");

@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "base/log.h"
+#include "base/mesh.h"
 #include "base/self_path.h"
 #include "base/text.h"
 #include "base/usage_sentence.h"
@@ -38,12 +39,14 @@ int run_worker(PodOptions options) {
     return failed(agent.error(), ExitClass::kConfiguration, termination_log);
   }
   options.agent = *agent;
+  const Mesh mesh = mesh_of(options.mesh);
   Loop loop;
   PodWorker worker(loop, std::move(options));
   if (const auto started = worker.start(); !started) {
     return failed(started.error(), ExitClass::kConfiguration, termination_log);
   }
   loop.run();
+  mesh_quit(mesh);
   return worker.exit_code();
 }
 
@@ -90,6 +93,10 @@ void define_options(CLI::App& app, WorkerArgs& out) {
                  "time for a job to end after SIGTERM (20s); keep it below "
                  "terminationGracePeriodSeconds")
       ->envname("MUSTER_WORKER_GRACE");
+  app.add_option("--mesh", out.pod.mesh,
+                 "end this mesh's proxy in the pod when the worker leaves")
+      ->envname("MUSTER_MESH")
+      ->check(CLI::IsMember({"none", "istio", "linkerd"}));
   app.add_flag("-v,--verbose", out.verbose, "debug messages");
 }
 

@@ -24,6 +24,7 @@ struct PodOptions {
   bool release_on_success = false;     // leave with 0 after a good job
   Milliseconds orphan_grace{1800000};  // 0: stay for ever
   Milliseconds stop_grace{20000};      // SIGTERM to SIGKILL
+  std::string mesh;  // whose proxy goes with the pod; empty: none
   std::string termination_log = "/dev/termination-log";
 };
 
