@@ -91,10 +91,12 @@ std::vector<Laggard> Fleet::laggards() const {
   for (size_t i = 0; i < dialers_.size(); ++i) {
     const WorkerDialer& dialer = *dialers_[i];
     if (dialer.ready()) continue;
-    out.push_back({static_cast<uint16_t>(i), dialer.host(), dialer.step(),
-                   dialer.last_error().code.empty()
-                       ? no_answer(dialer.host(), dialer.step())
-                       : dialer.last_error()});
+    // Step and reason of one attempt: the next one may have begun since.
+    const bool failed = !dialer.last_error().code.empty();
+    out.push_back({static_cast<uint16_t>(i), dialer.host(),
+                   failed ? dialer.failed_step() : dialer.step(),
+                   failed ? dialer.last_error()
+                          : no_answer(dialer.host(), dialer.step())});
   }
   return out;
 }

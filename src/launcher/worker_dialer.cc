@@ -18,8 +18,8 @@ constexpr std::chrono::seconds kPermanentAfter{20};
 
 Milliseconds retry_delay(int attempts) {
   thread_local std::minstd_rand random{std::random_device{}()};
-  const auto base = std::min(kFirstRetry * (1 << std::min(attempts, 4)),
-                             kLastRetry);
+  const auto base =
+      std::min(kFirstRetry * (1 << std::min(attempts, 4)), kLastRetry);
   const auto jitter = std::uniform_int_distribution<int>(
       0, static_cast<int>(base.count()) / 2)(random);
   return base / 2 + Milliseconds{jitter + base.count() / 4};
@@ -29,8 +29,8 @@ Milliseconds retry_delay(int attempts) {
 
 bool is_permanent(const std::string& code) {
   static const std::vector<std::string> kCodes = {
-      "ssh_auth", "ssh_hostkey", "ssh_kex", "ssh_exec", "ssh_foreign",
-      "version_mismatch", "agent_refused", "protocol"};
+      "ssh_auth",    "ssh_hostkey",      "ssh_kex",       "ssh_exec",
+      "ssh_foreign", "version_mismatch", "agent_refused", "protocol"};
   return std::find(kCodes.begin(), kCodes.end(), code) != kCodes.end();
 }
 
@@ -107,8 +107,8 @@ void WorkerDialer::attempt() {
   AgentLinkEvents events;
   events.on_step = [this](std::string_view step) { step_ = step; };
   events.on_ready = [this](const wire::HelloReply& reply) {
-    connect_time_ = std::chrono::duration_cast<Milliseconds>(Clock::now() -
-                                                             started_);
+    connect_time_ =
+        std::chrono::duration_cast<Milliseconds>(Clock::now() - started_);
     step_ = "ready";
     events_.on_ready(reply);
   };
@@ -126,6 +126,7 @@ void WorkerDialer::closed(Error error) {
   // The link is on the stack above us: let it unwind before it goes.
   loop_.post([link = std::shared_ptr<AgentLink>(std::move(link_))] {});
   last_error_ = std::move(error);
+  failed_step_ = step_;
   if (was_ready && committed_) {
     events_.on_lost(last_error_);
     return;

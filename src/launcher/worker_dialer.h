@@ -4,7 +4,8 @@
 // is restarted; a worker that was ready and vanished is dialled again too.
 // After commit() it only passes on what the link says: a lost agent is never
 // dialled again then, its ranks are gone.
-// Refuses to go on against an error that waiting cannot heal (see is_permanent).
+// Refuses to go on against an error that waiting cannot heal (see
+// is_permanent).
 #pragma once
 
 #include <functional>
@@ -45,9 +46,11 @@ class WorkerDialer {
   [[nodiscard]] const AgentLink* link() const {
     return ready() ? link_.get() : nullptr;
   }
-  // The furthest step of the current or last attempt, and why it ended there.
+  // Where the current or last attempt is.
   [[nodiscard]] const std::string& step() const { return step_; }
+  // Why the last attempt that ended did so, and at which step; empty before.
   [[nodiscard]] const Error& last_error() const { return last_error_; }
+  [[nodiscard]] const std::string& failed_step() const { return failed_step_; }
   [[nodiscard]] int attempts() const { return attempts_; }
   // From start() to hello; 0 while not ready.
   [[nodiscard]] Milliseconds connect_time() const { return connect_time_; }
@@ -63,6 +66,7 @@ class WorkerDialer {
   std::unique_ptr<AgentLink> link_;
   std::string step_ = "resolve";
   Error last_error_;
+  std::string failed_step_;
   std::string permanent_code_;
   Clock::time_point permanent_since_;
   int attempts_ = 0;

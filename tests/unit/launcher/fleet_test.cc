@@ -89,6 +89,24 @@ TEST_CASE("a node's own job is not the next one's") {
   CHECK(jobs == std::vector<std::string>{"job", "other", "job"});
 }
 
+TEST_CASE("a laggard's step and reason are of the same attempt") {
+  Bed bed;
+  bed.add("l", test::open_and_answer);
+  int attempts = 0;
+  bed.add("w-0", [&attempts](FakePeer& peer) {
+    peer.events.on_step("resolve");
+    if (++attempts > 1) return;  // the deadline comes while it asks again
+    peer.events.on_step("ssh");
+    peer.events.on_closed(Error{"ssh_foreign", "not SSH", {}, {}, {}});
+  });
+  bed.start(400ms);
+  REQUIRE(run_until(bed.loop, [&] { return bed.failed > 0; }));
+  REQUIRE(bed.laggards.size() == 1);
+  CHECK(attempts == 2);
+  CHECK(bed.laggards[0].error.code == "ssh_foreign");
+  CHECK(bed.laggards[0].step == "ssh");
+}
+
 TEST_CASE("at the deadline every laggard is named with its step") {
   Bed bed;
   bed.add("l", test::open_and_answer);
