@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <mutex>
 
 #include "base/fd.h"
 #include "diagnosis/builtin_rules.h"
@@ -90,10 +91,50 @@ std::vector<RuleBook::Source> built_in_sources() {
 }  // namespace
 
 struct RuleBook::Compiled {
+  // Without a look at the patterns.
+  static Result<RuleBook> parse_texts(const std::vector<Source>& sources);
+  // Error: a pattern that RE2 does not take.
+  Status compile();
+  // At the first line to be read: it takes a tenth of a second, and jobs that
+  // end well have no line read.
+  void compile_once() {
+    std::call_once(once, [this] {
+      // A user's patterns were compiled before; the unit test compiles ours.
+      if (!compile()) std::abort();
+    });
+  }
+
   std::vector<Rule> rules;
   std::vector<Pattern> patterns;
   std::unique_ptr<RE2::Set> set;
+  std::once_flag once;
 };
+
+Status RuleBook::Compiled::compile() {
+  if (set) return {};
+  auto all =
+      std::make_unique<RE2::Set>(options(kMaxSetMemory), RE2::UNANCHORED);
+  for (Pattern& pattern : patterns) {
+    pattern.expression = std::make_unique<RE2>(pattern.text.expression,
+                                               options(kMaxPatternMemory));
+    if (!pattern.expression->ok()) {
+      return fail(Error{"rules", "cannot read the rules",
+                        "bad pattern: " + pattern.expression->error(),
+                        pattern.text.where, ""});
+    }
+    std::string error;
+    if (all->Add(pattern.text.expression, &error) < 0) {
+      return fail(Error{"rules", "cannot read the rules",
+                        "bad pattern: " + error, pattern.text.where, ""});
+    }
+  }
+  if (!all->Compile()) {
+    return fail(Error{"rules", "cannot read the rules",
+                      "the patterns together need too much memory", "", ""});
+  }
+  set = std::move(all);
+  return {};
+}
 
 RuleBook::RuleBook(std::unique_ptr<Compiled> compiled)
     : compiled_(std::move(compiled)) {}
@@ -102,6 +143,15 @@ RuleBook& RuleBook::operator=(RuleBook&&) noexcept = default;
 RuleBook::~RuleBook() = default;
 
 Result<RuleBook> RuleBook::parse(const std::vector<Source>& sources) {
+  auto book = Compiled::parse_texts(sources);
+  if (!book) return book;
+  if (auto compiled = book->compiled_->compile(); !compiled) {
+    return fail(compiled.error());
+  }
+  return book;
+}
+
+Result<RuleBook> RuleBook::Compiled::parse_texts(const std::vector<Source>& sources) {
   RuleSet parsed;
   for (const Source& source : sources) {
     if (Status status = parse_rules(parsed, source.text, source.name);
@@ -116,31 +166,13 @@ Result<RuleBook> RuleBook::parse(const std::vector<Source>& sources) {
   }
   auto book = std::make_unique<Compiled>();
   book->rules = std::move(parsed.rules);
-  book->set =
-      std::make_unique<RE2::Set>(options(kMaxSetMemory), RE2::UNANCHORED);
   for (PatternText& text : parsed.patterns) {
     Pattern pattern;
-    pattern.expression =
-        std::make_unique<RE2>(text.expression, options(kMaxPatternMemory));
-    if (!pattern.expression->ok()) {
-      return fail(Error{"rules", "cannot read the rules",
-                        "bad pattern: " + pattern.expression->error(),
-                        text.where, ""});
-    }
     for (size_t i = 0; i < book->rules.size(); ++i) {
       if (book->rules[i].code == text.code) pattern.rule = i;
     }
-    std::string error;
-    if (book->set->Add(text.expression, &error) < 0) {
-      return fail(Error{"rules", "cannot read the rules",
-                        "bad pattern: " + error, text.where, ""});
-    }
     pattern.text = std::move(text);
     book->patterns.push_back(std::move(pattern));
-  }
-  if (!book->set->Compile()) {
-    return fail(Error{"rules", "cannot read the rules",
-                      "the patterns together need too much memory", "", ""});
   }
   return RuleBook(std::move(book));
 }
@@ -155,7 +187,7 @@ Result<RuleBook> RuleBook::with_directory(const std::string& directory) {
 
 const RuleBook& RuleBook::built_in() {
   static const RuleBook book = [] {
-    auto parsed = parse(built_in_sources());
+    auto parsed = Compiled::parse_texts(built_in_sources());
     // The unit test parses the same files: they cannot be wrong here.
     if (!parsed) std::abort();
     return *std::move(parsed);
@@ -181,6 +213,7 @@ const Rule* RuleBook::find(std::string_view code) const {
 LineMeaning RuleBook::read(std::string_view line) const {
   line = line.substr(0, kMaxLine);
   LineMeaning meaning;
+  compiled_->compile_once();
   std::vector<int> hits;
   if (!compiled_->set->Match(re2::StringPiece(line.data(), line.size()),
                              &hits)) {
