@@ -60,8 +60,6 @@ int main(int argc, char** argv) {
   if (command == "rank") return muster::rank_main(args);
   if (command == "ssh") return muster::relay_main(args);
   if (command == "agent" && args.empty()) return muster::agent_main();
-  if (command == "facts" && args.empty()) return muster::facts_main();
-  if (command == "probe" && args.empty()) return muster::probe_main();
   if (command == "doctor") return become_doctor(args);
   if (command == "stacks" && args.empty()) return muster::stacks_main();
   if (command == "version" || command == "--version") {

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/agent_helper.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
@@ -15,18 +18,53 @@ namespace muster {
 
 namespace {
 constexpr size_t kLongestAnswer = 4 << 20;
+
+// The forked child. An exec would cost more than most of the work does.
+[[noreturn]] void run_child(const AgentHelper::Work& work, pid_t parent,
+                            int out) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(1);
+  ::setsid();  // so that what it starts goes with it
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGPIPE, SIGCHLD}) {
+    ::signal(signal, SIG_DFL);
+  }
+  sigset_t none;
+  sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  // The launcher must see the end of the agent, whatever hangs in here.
+  constexpr int kOut = 3;
+  if (out != kOut) ::dup2(out, kOut);
+  ::fcntl(kOut, F_SETFD, FD_CLOEXEC);
+  const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  if (null >= 0) {
+    ::dup2(null, 0);
+    ::dup2(null, 1);
+  }
+  ::syscall(SYS_close_range, static_cast<unsigned>(kOut + 1), ~0U, 0U);
+  const bool written = write_all(kOut, work()).has_value();
+  // Threads may still sit in the resolver; nothing of theirs is worth waiting.
+  ::_exit(written ? 0 : 1);
 }
+
+}  // namespace
 
 AgentHelper::AgentHelper(Loop& loop, Reaper& reaper, const std::string& binary,
                          const std::string& subcommand,
                          const std::string& input, Milliseconds deadline,
                          Done done)
     : loop_(loop), reaper_(reaper), done_(std::move(done)), deadline_(loop) {
-  if (!start(binary, subcommand, input)) {
-    deadline_.start(Milliseconds(0), [this] { finish(false); });
-    return;
-  }
-  deadline_.start(deadline, [this] { finish(false); });
+  run(start(binary, subcommand, input), deadline);
+}
+
+AgentHelper::AgentHelper(Loop& loop, Reaper& reaper, const Work& work,
+                         Milliseconds deadline, Done done)
+    : loop_(loop), reaper_(reaper), done_(std::move(done)), deadline_(loop) {
+  run(start(work), deadline);
+}
+
+void AgentHelper::run(const Status& start, Milliseconds deadline) {
+  deadline_.start(start ? deadline : Milliseconds(0),
+                  [this] { finish(false); });
 }
 
 AgentHelper::~AgentHelper() {
@@ -54,13 +92,37 @@ Status AgentHelper::start(const std::string& binary,
   options.fds = {{in.get(), 0}, {pipe->write.get(), 1}};
   const auto pid = spawn(options);
   if (!pid) return tl::unexpected(pid.error());
-  pid_ = *pid;
+  started(*pid, std::move(pipe->read));
+  return {};
+}
+
+// libpmix, the only one here with threads, starts after all facts are known;
+// and this child uses nothing of it.
+Status AgentHelper::start(const Work& work) {
+  auto pipe = make_pipe();
+  if (!pipe) return tl::unexpected(pipe.error());
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  ::sigprocmask(SIG_SETMASK, &all, &before);
+  const pid_t parent = ::getpid();
+  const pid_t pid = ::fork();
+  if (pid == 0) run_child(work, parent, pipe->write.get());
+  const int error = errno;
+  ::sigprocmask(SIG_SETMASK, &before, nullptr);
+  errno = error;
+  if (pid < 0) return fail_errno("resources", "cannot fork a helper");
+  started(pid, std::move(pipe->read));
+  return {};
+}
+
+void AgentHelper::started(pid_t pid, UniqueFd out) {
+  pid_ = pid;
   reaper_.watch(pid_, [this](const ChildExit&) { pid_ = 0; });
-  out_ = std::move(pipe->read);
+  out_ = std::move(out);
   set_nonblocking(out_.get());
   watch_.emplace(loop_, out_.get());
   watch_->on_readable([this] { read_some(); });
-  return {};
 }
 
 void AgentHelper::read_some() {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// AgentHelper: runs `muster-agent SUBCOMMAND` for work that may block (name
-// resolution, asking mpirun for its version), so that heartbeats go on and a
-// deadline is real: the helper is killed. Text in, text out.
+// AgentHelper: a process for work that may block (name resolution, asking
+// mpirun for its version), so that heartbeats go on and a deadline is real: the
+// helper is killed. A fork of the agent, or `muster-agent SUBCOMMAND` where the
+// work needs a process image of its own; text comes out.
 // Refuses: answers above 4 MiB. Loop thread.
 #pragma once
 
@@ -21,11 +22,15 @@ class AgentHelper {
  public:
   // nullopt: it failed, said nothing, or was too slow.
   using Done = std::function<void(std::optional<std::string> answer)>;
+  // Runs in the fork, which has all that the agent has but its descriptors.
+  using Work = std::function<std::string()>;
 
   // `done` is called once, never from within the constructor, and may destroy
   // this object. Destruction kills a helper that still runs.
   AgentHelper(Loop& loop, Reaper& reaper, const std::string& binary,
               const std::string& subcommand, const std::string& input,
+              Milliseconds deadline, Done done);
+  AgentHelper(Loop& loop, Reaper& reaper, const Work& work,
               Milliseconds deadline, Done done);
   ~AgentHelper();
   AgentHelper(const AgentHelper&) = delete;
@@ -34,6 +39,9 @@ class AgentHelper {
  private:
   Status start(const std::string& binary, const std::string& subcommand,
                const std::string& input);
+  Status start(const Work& work);
+  void started(pid_t pid, UniqueFd out);
+  void run(const Status& start, Milliseconds deadline);
   void read_some();
   void finish(bool complete);
 

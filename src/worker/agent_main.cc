@@ -6,14 +6,13 @@
 #include <unistd.h>
 
 #include <climits>
-#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <utility>
 
-#include "base/fd.h"
 #include "base/loop.h"
-#include "wire/messages.h"
 #include "worker/agent_session.h"
-#include "worker/facts_collect.h"
-#include "worker/facts_probe.h"
+#include "worker/known_files.h"
 
 namespace muster {
 
@@ -37,31 +36,14 @@ int agent_main() {
   Loop loop;
   AgentOptions options;
   options.binary = own_binary();
+  // For us, not for ranks.
+  if (const char* known = ::getenv(kKnownFilesVariable)) {
+    options.known_files = KnownFiles::parse(known);
+    ::unsetenv(kKnownFilesVariable);
+  }
   AgentSession session(loop, std::move(options));
   loop.run();
   return session.exit_code();
-}
-
-int facts_main() {
-  // The launcher may name the mpirun that it is going to use.
-  const auto mpirun = read_file("/dev/stdin", 4096);
-  const std::string facts =
-      to_json(collect_all_facts("", mpirun ? *mpirun : ""));
-  return write_all(1, facts) ? 0 : 1;
-}
-
-int probe_main() {
-  const auto input = read_file("/dev/stdin");
-  const auto request =
-      input ? wire::from_json<wire::ProbeRequest>(*input)
-            : Result<wire::ProbeRequest>(tl::unexpected(input.error()));
-  if (!request) {
-    std::fprintf(stderr, "muster-agent: %s\n", request.error().text().c_str());
-    return 2;
-  }
-  const bool written = write_all(1, to_json(run_probe(*request))).has_value();
-  // Threads may still sit in the resolver; nothing of theirs is worth waiting.
-  ::_exit(written ? 0 : 1);
 }
 
 }  // namespace muster

@@ -218,16 +218,20 @@ void AgentSession::serve(const wire::Frame& frame) {
 }
 
 void AgentSession::handle_facts(uint32_t id, const std::string& mpirun) {
-  run_helper("facts", mpirun, kFactsDeadline,
-             [this, id](std::optional<std::string> answer) {
-               if (!answer) {
-                 log("warn",
-                     "collecting facts took too long (a slow user "
-                     "database or mpirun?); some are missing");
-                 answer = to_json(collect_quick_facts(options_.root));
-               }
-               send_(wire::FrameType::kFacts, 0, id, *answer);
-             });
+  run_helper(
+      [this, mpirun] {
+        return to_json(collect_all_facts("", mpirun, options_.known_files));
+      },
+      kFactsDeadline,
+      [this, id](std::optional<std::string> answer) {
+        if (!answer) {
+          log("warn",
+              "collecting facts took too long (a slow user "
+              "database or mpirun?); some are missing");
+          answer = to_json(collect_quick_facts(options_.root));
+        }
+        send_(wire::FrameType::kFacts, 0, id, *answer);
+      });
 }
 
 void AgentSession::handle_probe(const wire::Frame& frame) {
@@ -244,16 +248,22 @@ void AgentSession::handle_probe(const wire::Frame& frame) {
     }
   }
   request.timeout_ms = std::clamp(request.timeout_ms, 1, kLongestProbeMs);
-  run_helper(
-      "probe", wire::to_json(request), Milliseconds(request.timeout_ms + 2000),
-      [this, id = frame.id, port,
-       request](const std::optional<std::string>& answer) {
-        auto reply = answer ? wire::from_json<wire::ProbeReply>(*answer)
-                            : Result<wire::ProbeReply>(failed_probe(request));
-        wire::ProbeReply out = reply ? *reply : failed_probe(request);
-        out.listen_port = port;
-        send_(wire::FrameType::kProbeReply, 0, id, wire::to_json(out));
-      });
+  const auto answer = [this, id = frame.id, port](wire::ProbeReply reply) {
+    reply.listen_port = port;
+    send_(wire::FrameType::kProbeReply, 0, id, wire::to_json(reply));
+  };
+  if (AgentReach::can_answer(request)) {
+    reach_ = std::make_unique<AgentReach>(loop_, request, answer);
+    return;
+  }
+  run_helper([request] { return wire::to_json(run_probe(request)); },
+             Milliseconds(request.timeout_ms + 2000),
+             [request, answer](const std::optional<std::string>& text) {
+               auto reply =
+                   text ? wire::from_json<wire::ProbeReply>(*text)
+                        : Result<wire::ProbeReply>(failed_probe(request));
+               answer(reply ? *reply : failed_probe(request));
+             });
 }
 
 void AgentSession::handle_start(const wire::Frame& frame) {
@@ -335,18 +345,16 @@ void AgentSession::refuse(const std::string& code, const std::string& text) {
   leave(kAgentProtocol);
 }
 
-void AgentSession::run_helper(const std::string& subcommand,
-                              const std::string& input, Milliseconds deadline,
-                              AgentHelper::Done done) {
+void AgentSession::run_helper(const AgentHelper::Work& work,
+                              Milliseconds deadline, AgentHelper::Done done) {
   helpers_.push_back(nullptr);
   auto finished = [this, done = std::move(done),
                    index = helpers_.size() - 1](auto answer) {
     done(std::move(answer));
     loop_.post([this, index] { helpers_[index].reset(); });
   };
-  helpers_.back() =
-      std::make_unique<AgentHelper>(loop_, reaper_, options_.binary, subcommand,
-                                    input, deadline, std::move(finished));
+  helpers_.back() = std::make_unique<AgentHelper>(
+      loop_, reaper_, work, deadline, std::move(finished));
 }
 
 void AgentSession::log(const std::string& level, const std::string& text) {

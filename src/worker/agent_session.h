@@ -29,16 +29,19 @@
 #include "worker/agent_lock.h"
 #include "worker/agent_pmi.h"
 #include "worker/agent_processes.h"
+#include "worker/agent_reach.h"
 #include "worker/agent_stacks.h"
 #include "worker/agent_stopper.h"
+#include "worker/known_files.h"
 
 namespace muster {
 
 struct AgentOptions {
   int in = 0;
   int out = 1;
-  std::string binary;  // path of muster-agent, for its helpers
-  std::string root;    // put before /proc, /sys, /dev (tests)
+  std::string binary;  // path of muster-agent, for the helper of stacks
+  KnownFiles known_files;
+  std::string root;  // put before /proc, /sys, /dev (tests)
   Milliseconds hello_deadline{30000};
 };
 
@@ -70,8 +73,8 @@ class AgentSession {
   void stop_and_leave(Milliseconds grace, int exit_code);
   void leave(int exit_code);
   void refuse(const std::string& code, const std::string& text);
-  void run_helper(const std::string& subcommand, const std::string& input,
-                  Milliseconds deadline, AgentHelper::Done done);
+  void run_helper(const AgentHelper::Work& work, Milliseconds deadline,
+                  AgentHelper::Done done);
   void log(const std::string& level, const std::string& text);
   // Decodes or tells the launcher that it sent nonsense.
   template <class Message>
@@ -97,6 +100,7 @@ class AgentSession {
   AgentStopper stopper_;
   ProbeListener listener_;
   std::vector<std::unique_ptr<AgentHelper>> helpers_;
+  std::unique_ptr<AgentReach> reach_;
   Timer hello_timer_;
   Timer heartbeat_timer_;
   Timer silence_timer_;

@@ -98,18 +98,30 @@ NodeFacts collect_quick_facts(const std::string& root) {
   return facts;
 }
 
-NodeFacts collect_all_facts(const std::string& root,
-                            const std::string& mpirun) {
+NodeFacts collect_all_facts(const std::string& root, const std::string& mpirun,
+                            KnownFiles known) {
   NodeFacts facts = collect_quick_facts(root);
   facts.has_passwd_entry = ::getpwuid(::geteuid()) != nullptr;
   const auto directories =
       library_directories(root, environment_value(facts, "LD_LIBRARY_PATH"));
-  facts.nccl_version = nccl_version(directories);
+  facts.nccl_version = nccl_version(directories, known);
   facts.cuda_runtime = cuda_runtime_version(directories);
-  facts.mpi = ask_mpi(environment_value(facts, "PATH"), mpirun);
+  facts.mpi = ask_mpi(environment_value(facts, "PATH"), mpirun, known);
   facts.fabric = collect_fabric_json(root);
   facts.serves_pmix = AgentPmixHost::is_built_in();
   return facts;
+}
+
+KnownFiles learn_image(const std::string& root) {
+  const auto value = [](const char* name) {
+    const char* found = ::getenv(name);
+    return std::string(found != nullptr ? found : "");
+  };
+  KnownFiles known;
+  (void)nccl_version(library_directories(root, value("LD_LIBRARY_PATH")),
+                     known);
+  (void)ask_mpi(value("PATH"), "", known);
+  return known;
 }
 
 }  // namespace muster

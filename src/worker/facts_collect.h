@@ -9,12 +9,17 @@
 #include <string>
 
 #include "job/node_facts.h"
+#include "worker/known_files.h"
 
 namespace muster {
 
 NodeFacts collect_quick_facts(const std::string& root);
-// `mpirun`: the one whose version counts; "": the first on PATH.
+// `mpirun`: the one whose version counts; "": the first on PATH. `known`: what
+// the pod's worker has learnt before.
 NodeFacts collect_all_facts(const std::string& root,
-                            const std::string& mpirun = {});
+                            const std::string& mpirun = {},
+                            KnownFiles known = {});
+// What a worker can learn of its image before any job comes.
+KnownFiles learn_image(const std::string& root);
 
 }  // namespace muster

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <string_view>
 
 #include "base/fd.h"
@@ -54,6 +55,16 @@ std::string version_of_file(const std::string& directory,
     }
   }
   return "";
+}
+
+// By name: a directory of libraries has thousands of entries, and is listed
+// only if it has one of these.
+bool any_in(const std::string& directory,
+            const std::vector<std::string>& names) {
+  return std::any_of(
+      names.begin(), names.end(), [&directory](const std::string& name) {
+        return ::access((directory + "/" + name).c_str(), F_OK) == 0;
+      });
 }
 
 // DIR is …/site-packages/nvidia/nccl/lib; the wheel's metadata lies at
@@ -126,34 +137,43 @@ std::vector<std::string> library_directories(
   }
   for (const char* prefix : {"/usr/local/lib", "/usr/local/lib64", "/usr/lib",
                              "/usr/lib64", "/opt/conda/lib", "/opt/venv/lib"}) {
-    for (const char* package : {"nccl", "cuda_runtime"}) {
-      const auto found = expand(root + prefix + "/python3*/*-packages/nvidia/" +
-                                package + "/lib");
-      out.insert(out.end(), found.begin(), found.end());
+    for (const auto& wheels :
+         expand(root + prefix + "/python3*/*-packages/nvidia")) {
+      out.push_back(wheels + "/nccl/lib");
+      out.push_back(wheels + "/cuda_runtime/lib");
     }
   }
   return out;
 }
 
-std::string nccl_version(const std::vector<std::string>& directories) {
+std::string nccl_version(const std::vector<std::string>& directories,
+                         KnownFiles& known) {
+  static const std::vector<std::string> kNames = {"libnccl.so.2", "libnccl.so"};
   for (const std::string& directory : directories) {
-    if (expand(directory + "/libnccl.so*").empty()) continue;
+    if (!any_in(directory, kNames)) continue;
     if (auto v = version_of_file(directory, "libnccl.so."); !v.empty()) {
       return v;
     }
     if (auto v = version_of_wheel(directory, "nvidia_nccl_cu"); !v.empty()) {
       return v;
     }
-    if (auto v = version_inside(directory + "/libnccl.so.2"); !v.empty()) {
-      return v;
+    const std::string library = directory + "/libnccl.so.2";
+    std::optional<std::string> inside = known.find(library);
+    if (!inside) {
+      inside = version_inside(library);
+      known.remember(library, *inside);
     }
+    if (!inside->empty()) return *inside;
   }
   return "";
 }
 
 std::string cuda_runtime_version(const std::vector<std::string>& directories) {
+  static const std::vector<std::string> kNames = {
+      "libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0",
+      "libcudart.so.10.2", "libcudart.so"};
   for (const std::string& directory : directories) {
-    if (expand(directory + "/libcudart.so*").empty()) continue;
+    if (!any_in(directory, kNames)) continue;
     std::string version = version_of_file(directory, "libcudart.so.");
     if (version.empty()) {
       version = version_of_wheel(directory, "nvidia_cuda_runtime_cu");

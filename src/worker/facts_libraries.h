@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "worker/known_files.h"
+
 namespace muster {
 
 // LD_LIBRARY_PATH, the directories of /etc/ld.so.conf, the usual ones, and
@@ -15,8 +17,9 @@ namespace muster {
 std::vector<std::string> library_directories(
     const std::string& root, const std::string& ld_library_path);
 
-// "2.21.5"
-std::string nccl_version(const std::vector<std::string>& directories);
+// "2.21.5"; `known` may spare the look inside, and takes up what it finds.
+std::string nccl_version(const std::vector<std::string>& directories,
+                         KnownFiles& known);
 // "12.4"
 std::string cuda_runtime_version(const std::vector<std::string>& directories);
 

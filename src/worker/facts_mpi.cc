@@ -55,6 +55,25 @@ std::string read_until(int fd, std::chrono::steady_clock::time_point deadline) {
   return text;
 }
 
+std::string ask_version(const std::string& path) {
+  auto output = make_pipe();
+  if (!output) return "";
+  SpawnOptions options;
+  options.argv = {path, "--version"};
+  options.env = current_environment();
+  options.parent_death_signal = SIGKILL;
+  options.fds = {{output->write.get(), 1}};
+  const auto deadline = std::chrono::steady_clock::now() + kDeadline;
+  const auto pid = spawn(options);
+  if (!pid) return "";
+  output->write.reset();
+  std::string text = read_until(output->read.get(), deadline);
+  ::kill(-*pid, SIGKILL);  // it has said what it had to, or is too slow
+  while (::waitpid(*pid, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  return text;
+}
+
 }  // namespace
 
 MpiFacts parse_mpi_version(std::string_view text) {
@@ -79,28 +98,24 @@ MpiFacts parse_mpi_version(std::string_view text) {
   return out;
 }
 
-MpiFacts ask_mpi(const std::string& search_path, const std::string& wanted) {
+MpiFacts ask_mpi(const std::string& search_path, const std::string& wanted,
+                 KnownFiles& known) {
   std::string path = wanted;
   if (path.empty() || ::access(path.c_str(), X_OK) != 0) {
     path = find_foreign_program({"mpirun", "mpiexec"}, search_path);
   }
   if (path.empty()) return {};
-  auto output = make_pipe();
-  if (!output) return {};
-  SpawnOptions options;
-  options.argv = {path, "--version"};
-  options.env = current_environment();
-  options.parent_death_signal = SIGKILL;
-  options.fds = {{output->write.get(), 1}};
-  const auto deadline = std::chrono::steady_clock::now() + kDeadline;
-  const auto pid = spawn(options);
-  if (!pid) return {};
-  output->write.reset();
-  const std::string text = read_until(output->read.get(), deadline);
-  ::kill(-*pid, SIGKILL);  // it has said what it had to, or is too slow
-  while (::waitpid(*pid, nullptr, 0) < 0 && errno == EINTR) {
+  MpiFacts out;
+  if (const auto answer = known.find(path)) {
+    const auto words = split_words(*answer);
+    if (!words.empty()) out.family = words[0];
+    if (words.size() > 1) out.version = words[1];
+  } else {
+    out = parse_mpi_version(ask_version(path));
+    if (!out.family.empty()) {
+      known.remember(path, out.family + " " + out.version);
+    }
   }
-  MpiFacts out = parse_mpi_version(text);
   out.launcher = path;
   return out;
 }

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "job/node_facts.h"
+#include "worker/known_files.h"
 
 namespace muster {
 
@@ -15,7 +16,10 @@ namespace muster {
 MpiFacts parse_mpi_version(std::string_view text);
 
 // Asks `wanted` if it is there, else the first mpirun or mpiexec of
-// `search_path` that is not muster itself. Blocks; call it in a helper process.
-MpiFacts ask_mpi(const std::string& search_path, const std::string& wanted);
+// `search_path` that is not muster itself. The question costs as much as the
+// start of a rank: `known` may spare it, and takes up the answer.
+// Blocks; call it in a helper process.
+MpiFacts ask_mpi(const std::string& search_path, const std::string& wanted,
+                 KnownFiles& known);
 
 }  // namespace muster

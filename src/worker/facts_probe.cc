@@ -72,13 +72,7 @@ ProbeResult connect_to(const std::string& subject, const addrinfo& address,
     socklen_t size = sizeof error;
     ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &size);
   }
-  if (error == 0) return {subject, "ok", numeric(address)};
-  const bool unreachable = error == EHOSTUNREACH || error == ENETUNREACH;
-  const char* outcome = error == ECONNREFUSED ? "refused"
-                        : error == ETIMEDOUT  ? "timeout"
-                        : unreachable         ? "unreachable"
-                                              : "error";
-  return {subject, outcome, numeric(address) + ": " + strerror(error)};
+  return connect_result(subject, numeric(address), error);
 }
 
 ProbeResult answer(const Question& question, Deadline deadline) {
@@ -133,6 +127,17 @@ std::vector<Question> questions_of(const wire::ProbeRequest& request) {
 }
 
 }  // namespace
+
+ProbeResult connect_result(const std::string& subject,
+                           const std::string& address, int error) {
+  if (error == 0) return {subject, "ok", address};
+  const bool unreachable = error == EHOSTUNREACH || error == ENETUNREACH;
+  const char* outcome = error == ECONNREFUSED ? "refused"
+                        : error == ETIMEDOUT  ? "timeout"
+                        : unreachable         ? "unreachable"
+                                              : "error";
+  return {subject, outcome, address + ": " + strerror(error)};
+}
 
 wire::ProbeReply failed_probe(const wire::ProbeRequest& request) {
   wire::ProbeReply reply;

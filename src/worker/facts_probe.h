@@ -14,5 +14,8 @@ namespace muster {
 wire::ProbeReply run_probe(const wire::ProbeRequest& request);
 // The answer where run_probe() itself could not give one: all "timeout".
 wire::ProbeReply failed_probe(const wire::ProbeRequest& request);
+// What connect() to `address` came to; `error`: an errno, 0 for success.
+wire::ProbeResult connect_result(const std::string& subject,
+                                 const std::string& address, int error);
 
 }  // namespace muster

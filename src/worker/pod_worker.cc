@@ -17,6 +17,7 @@
 #include "sshd-lite/crypto_profile.h"
 #include "sshd-lite/sandbox.h"
 #include "worker/agent_exit_code.h"
+#include "worker/facts_collect.h"
 
 namespace muster {
 
@@ -97,7 +98,19 @@ Status PodWorker::start() {
   make_spawner();
   if (const auto made = make_server(); !made) return made;
   announce(server_->port(), *libssh);
+  learn();
   return {};
+}
+
+// Now, when nobody waits for it. An agent that comes before it is done, or
+// that is asked about another file, finds out by itself.
+void PodWorker::learn() {
+  constexpr Milliseconds kDeadline{10'000};
+  learning_ = std::make_unique<AgentHelper>(
+      loop_, reaper_, [] { return learn_image("").text(); }, kDeadline,
+      [this](std::optional<std::string> known) {
+        if (known) spawner_->add_env(kKnownFilesVariable, std::move(*known));
+      });
 }
 
 Status PodWorker::open_keys() {

@@ -15,6 +15,7 @@
 #include "base/reaper.h"
 #include "sshd-lite/keys.h"
 #include "sshd-lite/server.h"
+#include "worker/agent_helper.h"
 #include "worker/pod_options.h"
 #include "worker/spawner.h"
 
@@ -34,6 +35,7 @@ class PodWorker {
   Status open_audit(AuditOptions& out);
   void make_spawner();
   Status make_server();
+  void learn();
   void announce(int port, const std::string& libssh) const;
   void on_program_exit(const ProgramExit& exit);
   void on_idle();
@@ -52,6 +54,7 @@ class PodWorker {
   std::unique_ptr<KeyStore> keys_;
   std::unique_ptr<Spawner> spawner_;
   std::unique_ptr<Server> server_;
+  std::unique_ptr<AgentHelper> learning_;
   int stop_signal_ = 0;
   bool job_cut_ = false;
   bool released_ = false;

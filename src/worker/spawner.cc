@@ -75,6 +75,10 @@ Spawner::~Spawner() {
   for (const Program& program : programs_) reaper_.forget(program.pid);
 }
 
+void Spawner::add_env(std::string_view name, std::string value) {
+  set_env(options_.env, name, std::move(value));
+}
+
 Result<StartedProgram> Spawner::start(ConnectionId connection,
                                       const ExecRequest& request) {
   const auto allowed = decide_exec(options_.policy, request.command);

@@ -9,6 +9,7 @@
 #include <list>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/loop.h"
 #include "base/reaper.h"
@@ -40,6 +41,8 @@ class Spawner {
           std::function<void()> on_idle);
   ~Spawner();
 
+  // For every program from now on.
+  void add_env(std::string_view name, std::string value);
   Result<StartedProgram> start(ConnectionId connection,
                                const ExecRequest& request);
   void signal(ConnectionId connection, int signal);

@@ -165,28 +165,34 @@ TEST_CASE("NCCL and CUDA versions from names, wheels and the library") {
   const auto directories = [&tree] {
     return library_directories(tree.root(), "/opt/nccl/lib:relative");
   };
-  CHECK(nccl_version(directories()).empty());
+  KnownFiles nothing;
+  CHECK(nccl_version(directories(), nothing).empty());
   const std::string wheel = "/usr/local/lib/python3.11/dist-packages/";
   const std::string library = wheel + "nvidia/nccl/lib/libnccl.so.2";
   tree.write(library, std::string(3 << 20, 'x') +
                           "NCCL version 2.19.3+cuda12.3" +
                           std::string(100, '\0'));
-  CHECK(nccl_version(directories()) == "2.19.3");
+  CHECK(nccl_version(directories(), nothing) == "2.19.3");
+  KnownFiles known;
+  known.remember(tree.root() + library, "2.18.1");
+  CHECK(nccl_version(directories(), known) == "2.18.1");
   tree.write(wheel + "nvidia_nccl_cu12-2.20.5.dist-info/METADATA", "");
-  CHECK(nccl_version(directories()) == "2.20.5");
+  CHECK(nccl_version(directories(), nothing) == "2.20.5");
   tree.write("/opt/nccl/lib/libnccl.so.2.21.5", "");
   tree.write("/opt/nccl/lib/libnccl.so.2", "");
-  CHECK(nccl_version(directories()) == "2.21.5");
+  CHECK(nccl_version(directories(), nothing) == "2.21.5");
 
   tree.write("/etc/ld.so.conf.d/cuda.conf", "/usr/local/cuda-12/lib64\n");
   tree.write("/usr/local/cuda-12/lib64/libcudart.so.12.4.127", "");
+  tree.write("/usr/local/cuda-12/lib64/libcudart.so.12", "");
   CHECK(cuda_runtime_version(directories()) == "12.4");
 }
 
 TEST_CASE("a library without a version in it is no version") {
   Tree tree;
   tree.write("/lib64/libnccl.so.2", std::string(2 << 20, 'x'));
-  CHECK(nccl_version(library_directories(tree.root(), "")).empty());
+  KnownFiles nothing;
+  CHECK(nccl_version(library_directories(tree.root(), ""), nothing).empty());
 }
 
 TEST_CASE("MPI families by what their launcher prints") {
@@ -221,9 +227,39 @@ TEST_CASE("our own drop-in is not taken for the image's mpirun") {
   std::filesystem::create_symlink(tree.root() + "/bin/muster",
                                   tree.root() + "/dropin/mpirun");
   const std::string path = tree.root() + "/dropin:" + tree.root() + "/mpi";
+  KnownFiles nothing;
   CHECK(find_foreign_program({"mpirun", "mpiexec"}, path) == tree.root() + "/mpi/mpirun");
-  CHECK(ask_mpi(path, "").version == "4.1.9");
-  CHECK(ask_mpi(tree.root() + "/dropin", "").family.empty());
+  CHECK(ask_mpi(path, "", nothing).version == "4.1.9");
+  CHECK(ask_mpi(tree.root() + "/dropin", "", nothing).family.empty());
+}
+
+TEST_CASE("an mpirun that was asked is not asked again, unless it changed") {
+  Tree tree;
+  const std::string path = tree.root() + "/mpi/mpirun";
+  tree.write("/mpi/mpirun", "#!/bin/sh\necho 'mpirun (Open MPI) 4.1.9'\n");
+  std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+  KnownFiles known;
+  CHECK(ask_mpi(tree.root() + "/mpi", "", known).version == "4.1.9");
+  KnownFiles handed_on = KnownFiles::parse(known.text());
+  REQUIRE(handed_on.find(path) == "openmpi 4.1.9");
+  handed_on.remember(path, "openmpi 9");  // to be seen where nothing is asked
+  const MpiFacts again = ask_mpi("", path, handed_on);
+  CHECK(again.version == "9");
+  CHECK(again.family == "openmpi");
+  CHECK(again.launcher == path);
+  tree.write("/mpi/mpirun", "#!/bin/sh\necho 'mpirun (Open MPI) 4.1.10'\n");
+  CHECK(ask_mpi("", path, handed_on).version == "4.1.10");
+}
+
+TEST_CASE("nothing is known of files that are not there, or from nonsense") {
+  Tree tree;
+  KnownFiles known;
+  known.remember(tree.root() + "/gone", "1");
+  CHECK(known.text().empty());
+  tree.write("/lib", "");
+  known.remember(tree.root() + "/lib", "a\nb");
+  CHECK(known.text().empty());
+  CHECK(KnownFiles::parse("nonsense\n\t\n").text().empty());
 }
 
 TEST_CASE("a slow mpirun is given up") {
@@ -232,7 +268,8 @@ TEST_CASE("a slow mpirun is given up") {
   std::filesystem::permissions(tree.root() + "/mpi/mpirun",
                                std::filesystem::perms::owner_all);
   const auto start = std::chrono::steady_clock::now();
-  CHECK(ask_mpi(tree.root() + "/mpi", "").family.empty());
+  KnownFiles nothing;
+  CHECK(ask_mpi(tree.root() + "/mpi", "", nothing).family.empty());
   CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(8));
 }
 
