@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "job/exit_codes.h"
+#include "wire/rank_event.h"
 
 namespace muster {
 
@@ -47,6 +48,10 @@ bool ModexRouter::frame(uint16_t fleet_node, const wire::Frame& frame) {
   const auto found = node_of_fleet_.find(fleet_node);
   if (found == node_of_fleet_.end()) return false;
   const int node = found->second;
+  if (frame.type == wire::kRankEvent) {
+    spread(node, frame);
+    return true;
+  }
   switch (frame.type) {
     case wire::FrameType::kFence:
       open_fence(node, frame);
@@ -202,6 +207,14 @@ void ModexRouter::rank_state(const wire::Frame& frame) {
     if (!any_connected_) first_connected_ = Clock::now();
     any_connected_ = true;
     check_gone();
+  }
+}
+
+void ModexRouter::spread(int node, const wire::Frame& frame) {
+  if (frame.payload.size() > wire::kModexPiece) return;
+  for (int other = 0; other < world_.nodes(); ++other) {
+    if (other == node || world_.ranks_of(other).empty()) continue;
+    send(other, wire::kRankEvent, 0, frame.payload);
   }
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // ModexRouter: the middle of the star through which natively started ranks
 // find each other. Fences meet here, gets go to the node that has the answer,
-// names are kept, and whoever is missing is named: a rank that did not reach
-// MPI_Init, ended too early, or holds up the first fence of all.
-// Later fences have no deadline: a program may compute for days between two of
-// them. The log tells once who holds one up.
-// Lives on the launcher's loop; borrows the fleet.
+// names are kept, events go to all other nodes, and whoever is missing is
+// named: a rank that did not reach MPI_Init, ended too early, or holds up the
+// first fence of all. Later fences have no deadline: a program may compute for
+// days between two of them. The log tells once who holds one up. Lives on the
+// launcher's loop; borrows the fleet.
 #pragma once
 
 #include <cstdint>
@@ -65,6 +65,7 @@ class ModexRouter {
   void names(int node, const wire::Frame& frame);
   void answer_names(const std::vector<NameBoard::Answer>& answers);
   void rank_state(const wire::Frame& frame);
+  void spread(int node, const wire::Frame& frame);
   void check_gone();
   void tick();
   void expire(Clock::time_point now);

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "wire/rank_event.h"
+
 namespace muster {
 
 namespace {
@@ -43,6 +45,10 @@ void ModexClient::tell(const wire::RankState& state) {
   send_(wire::FrameType::kRankState, 0, 0, wire::to_json(state));
 }
 
+void ModexClient::spread(std::string_view event) {
+  send_(wire::kRankEvent, 0, 0, event);
+}
+
 void ModexClient::send_data(uint32_t id, std::string_view data) {
   for_each_piece(data, [&](std::string_view piece) {
     send_(wire::FrameType::kModexData, 0, id, piece);
@@ -50,6 +56,10 @@ void ModexClient::send_data(uint32_t id, std::string_view data) {
 }
 
 bool ModexClient::frame(const wire::Frame& frame) {
+  if (frame.type == wire::kRankEvent) {
+    if (on_event_) on_event_(frame.payload);
+    return true;
+  }
   switch (frame.type) {
     case wire::FrameType::kModexReply:
       replied(frame);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ModexClient: a node's side of everything that goes through the launcher:
-// fences, gets of another node's data, published names, the states of ranks.
+// fences, gets of another node's data, published names, states and events of
+// ranks.
 // Every call is answered: by the launcher, which keeps the time, or by
 // fail_all() when it is gone.
 // Refuses: replies to nothing that was asked, more data than announced.
@@ -30,12 +31,18 @@ class ModexClient {
 
   explicit ModexClient(Send send) : send_(std::move(send)) {}
   void set_serve_get(ServeGet serve) { serve_get_ = std::move(serve); }
+  // A rank of another node has something to tell to ranks of ours.
+  using OnEvent = std::function<void(std::string_view event)>;
+  void set_on_event(OnEvent handler) { on_event_ = std::move(handler); }
 
   // All local participants are there. `participants`: pmi/participants.h.
   void fence(const std::string& participants, std::string_view data, Data done);
   void get(int rank, Data done);
   void names(const wire::NamesRequest& request, Names done);
   void tell(const wire::RankState& state);
+  // To the agents of all other nodes, which is all that is promised: events
+  // of one node arrive in order. At most kModexPiece bytes.
+  void spread(std::string_view event);
 
   // True if the frame was one of ours.
   bool frame(const wire::Frame& frame);
@@ -55,6 +62,7 @@ class ModexClient {
 
   Send send_;
   ServeGet serve_get_;
+  OnEvent on_event_;
   uint32_t next_id_ = 1;
   std::map<std::string, uint32_t> sequences_;
   std::map<uint32_t, Call> calls_;

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "wire/rank_event.h"
 #include "wire/stack_messages.h"
 
 namespace muster::wire {
@@ -26,11 +27,12 @@ T get(const char* bytes) {
   return value;
 }
 
-// Those of wire/stack_messages.h have numbers of their own.
+// Those of stack_messages.h and rank_event.h have numbers of their own.
 bool known_type(uint8_t type) {
   return type <= kLastFrameType ||
          type == static_cast<uint8_t>(kStackRequest) ||
-         type == static_cast<uint8_t>(kStackReply);
+         type == static_cast<uint8_t>(kStackReply) ||
+         type == static_cast<uint8_t>(kRankEvent);
 }
 
 }  // namespace

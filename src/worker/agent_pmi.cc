@@ -35,8 +35,9 @@ void AgentPmi::start_job(const wire::Frame& frame, const std::string& run_dir) {
   job_->world = std::move(*world);
   job_->pmi1 = std::make_unique<AgentPmi1>(loop_, job_->world, modex_,
                                            events(/*pmix=*/false));
-  auto host = AgentPmixHost::start(loop_, job_->world, modex_,
-                                   events(/*pmix=*/true), run_dir);
+  auto host = AgentPmixHost::open(
+      loop_, job_->world, modex_, events(/*pmix=*/true), run_dir,
+      [this](const Error& error) { log("warn", error.text()); });
   if (!host) {
     // Programs without MPI, and those of MPICH, run without it.
     return log("warn", host.error().text());
@@ -45,6 +46,8 @@ void AgentPmi::start_job(const wire::Frame& frame, const std::string& run_dir) {
   modex_.set_serve_get([this](int rank, ModexClient::Data answer) {
     job_->pmix->serve_get(rank, std::move(answer));
   });
+  modex_.set_on_event(
+      [this](std::string_view event) { job_->pmix->deliver(event); });
 }
 
 PmiEvents AgentPmi::events(bool pmix) {
@@ -73,11 +76,7 @@ PmiEvents AgentPmi::events(bool pmix) {
 UniqueFd AgentPmi::prepare(int rank, Environment& env,
                            std::vector<std::pair<int, int>>& fds) {
   if (!job_ || !job_->world.has(rank)) return {};
-  if (job_->pmix) {
-    if (auto ready = job_->pmix->prepare(rank, env); !ready) {
-      log("warn", ready.error().text());
-    }
-  }
+  if (job_->pmix) job_->pmix->prepare(rank, env);
   auto end = job_->pmi1->connect(rank);
   if (!end) {
     log("warn", end.error().text());
@@ -87,6 +86,10 @@ UniqueFd AgentPmi::prepare(int rank, Environment& env,
   set_env(env, "PMI_RANK", std::to_string(rank));
   set_env(env, "PMI_SIZE", std::to_string(job_->world.size()));
   set_env(env, "PMI_SPAWNED", "0");
+  if (const std::string port = job_->pmi1->port(); !port.empty()) {
+    set_env(env, "PMI_PORT", port);
+    set_env(env, "PMI_ID", std::to_string(job_->pmi1->id_for(rank)));
+  }
   fds.emplace_back(end->get(), kPmiFd);
   return std::move(*end);
 }

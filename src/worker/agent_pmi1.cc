@@ -1,21 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/agent_pmi1.h"
 
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <utility>
 
 namespace muster {
 
 namespace {
 constexpr size_t kMostUnsent = 1 << 20;
+constexpr size_t kMostGuests = 64;
+
+uint32_t random_number() {
+  uint32_t out = 0;
+  // Cannot fail for so few bytes (getrandom(2)).
+  (void)!::getrandom(&out, sizeof out, 0);
+  return out;
 }
+}  // namespace
 
 AgentPmi1::AgentPmi1(Loop& loop, const World& world, ModexClient& modex,
                      PmiEvents events)
     : loop_(loop),
+      world_(world),
       modex_(modex),
       events_(std::move(events)),
       server_(world,
@@ -23,13 +34,90 @@ AgentPmi1::AgentPmi1(Loop& loop, const World& world, ModexClient& modex,
                [this](std::string contribution) {
                  barrier(std::move(contribution));
                },
-               events_.connected, events_.finalized, events_.aborted,
+               events_.connected,
+               [this](int rank) {
+                 const auto link = links_.find(rank);
+                 if (link != links_.end()) link->second.in_use = false;
+                 events_.finalized(rank);
+               },
+               events_.aborted,
                [this](int rank, wire::NamesRequest request) {
                  modex_.names(request, [this, rank](wire::NamesReply reply) {
                    server_.names_reply(rank, reply);
                  });
                },
-               events_.complain}) {}
+               events_.complain}) {
+  listen();
+}
+
+// Nearly all programs use PMI_FD: without a port they run as well.
+void AgentPmi1::listen() {
+  auto listener = listen_on_loopback();
+  if (!listener) return;
+  listener_ = std::move(*listener);
+  listener_watch_ = std::make_unique<FdWatch>(loop_, listener_.socket.get());
+  listener_watch_->on_readable([this] { accept_guest(); });
+}
+
+std::string AgentPmi1::port() const {
+  return listener_.port > 0 ? "127.0.0.1:" + std::to_string(listener_.port)
+                            : "";
+}
+
+int AgentPmi1::id_for(int rank) { return ids_.give(rank, random_number()); }
+
+void AgentPmi1::accept_guest() {
+  UniqueFd socket(::accept4(listener_.socket.get(), nullptr, nullptr,
+                            SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!socket) return;
+  if (guests_.size() >= kMostGuests) guests_.pop_front();
+  send_at_once(socket.get());
+  const auto guest = guests_.insert(guests_.end(), Guest{});
+  guest->socket = std::move(socket);
+  guest->watch = std::make_unique<FdWatch>(loop_, guest->socket.get());
+  guest->watch->on_readable([this, guest] { hear(guest); });
+}
+
+void AgentPmi1::hear(Guests::iterator guest) {
+  std::array<char, kLongestPmi1Knock> bytes;
+  const ssize_t n = ::read(guest->socket.get(), bytes.data(), bytes.size());
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (n > 0) guest->said.append(bytes.data(), static_cast<size_t>(n));
+  const size_t end = guest->said.find('\n');
+  if (n > 0 && end == std::string::npos &&
+      guest->said.size() < kLongestPmi1Knock) {
+    return;
+  }
+  const std::string said = std::move(guest->said);
+  UniqueFd socket = std::move(guest->socket);
+  guests_.erase(guest);
+  if (end == std::string::npos) return;
+  if (const auto rank = ids_.rank_of(std::string_view(said).substr(0, end))) {
+    adopt(*rank, std::move(socket), std::string_view(said).substr(end + 1));
+  }
+}
+
+void AgentPmi1::adopt(int rank, UniqueFd socket, std::string_view more) {
+  Link& link = links_[rank];
+  if (link.in_use) {
+    return events_.complain(
+        rank, "a second program of it came by PMI_PORT; it was sent away");
+  }
+  link.watch.reset();
+  link.unsent.clear();
+  link.socket = std::move(socket);
+  watch(rank, link);
+  write(rank, pmi1_welcome(world_, rank));
+  if (!server_.receive(rank, more)) drop(rank);
+}
+
+void AgentPmi1::watch(int rank, Link& link) {
+  link.in_use = false;
+  link.watch = std::make_unique<FdWatch>(loop_, link.socket.get());
+  link.watch->on_readable([this, rank] {
+    if (!read_some(rank)) drop(rank);
+  });
+}
 
 Result<UniqueFd> AgentPmi1::connect(int rank) {
   auto pair = make_socketpair(SOCK_STREAM);
@@ -39,10 +127,7 @@ Result<UniqueFd> AgentPmi1::connect(int rank) {
   link.watch.reset();
   link.unsent.clear();
   link.socket = std::move(pair->read);
-  link.watch = std::make_unique<FdWatch>(loop_, link.socket.get());
-  link.watch->on_readable([this, rank] {
-    if (!read_some(rank)) drop(rank);
-  });
+  watch(rank, link);
   return std::move(pair->write);
 }
 
@@ -63,10 +148,12 @@ bool AgentPmi1::read_some(int rank) {
       ::read(link->second.socket.get(), bytes.data(), bytes.size());
   if (n < 0) return errno == EAGAIN || errno == EINTR;
   if (n == 0) return false;
+  link->second.in_use = true;
   if (server_.receive(rank, {bytes.data(), static_cast<size_t>(n)})) {
     return true;
   }
-  events_.complain(rank, "it sent something on PMI_FD that is not PMI-1");
+  events_.complain(rank,
+                   "it sent something to its PMI server that is not PMI-1");
   return false;
 }
 

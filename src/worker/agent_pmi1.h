@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// AgentPmi1: the sockets through which the ranks of this pod speak PMI-1 (one
-// end is the rank's PMI_FD) around the protocol in pmi/pmi1_server.h.
-// Refuses: a rank that never reads its answers (1 MiB queued: hang up).
+// AgentPmi1: the sockets through which the ranks of this pod speak PMI-1 around
+// the protocol in pmi/pmi1_server.h: one end of a pair is the rank's PMI_FD;
+// where a wrapper around the program has closed that, it comes by PMI_PORT.
+// Refuses: a rank that never reads its answers (1 MiB queued: hang up), and
+// who knocks without an id of ours, or as a rank that is already there.
 // Owns our ends of the sockets. Loop thread.
 #pragma once
 
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <string>
@@ -13,8 +16,10 @@
 #include "base/fd.h"
 #include "base/loop.h"
 #include "pmi/modex_client.h"
+#include "pmi/pmi1_port.h"
 #include "pmi/pmi1_server.h"
 #include "pmi/world.h"
+#include "worker/loopback.h"
 
 namespace muster {
 
@@ -32,6 +37,9 @@ class AgentPmi1 {
 
   // The rank's end of a new socket; ours is kept until rank_ended().
   Result<UniqueFd> connect(int rank);
+  // "127.0.0.1:4711", and what `rank` is to say there; "" if no port was free.
+  [[nodiscard]] std::string port() const;
+  int id_for(int rank);
   // Takes in what the rank still said before it ended.
   void rank_ended(int rank);
 
@@ -40,8 +48,21 @@ class AgentPmi1 {
     UniqueFd socket;
     std::string unsent;
     std::unique_ptr<FdWatch> watch;
+    bool in_use = false;  // by a program between its first word and finalize
   };
+  // Has not said yet who it is.
+  struct Guest {
+    UniqueFd socket;
+    std::string said;
+    std::unique_ptr<FdWatch> watch;
+  };
+  using Guests = std::list<Guest>;
 
+  void listen();
+  void accept_guest();
+  void hear(Guests::iterator guest);
+  void adopt(int rank, UniqueFd socket, std::string_view more);
+  void watch(int rank, Link& link);
   // false: the other side has closed, or is to be hung up on.
   bool read_some(int rank);
   void write(int rank, std::string_view line);
@@ -50,10 +71,15 @@ class AgentPmi1 {
   void barrier(std::string contribution);
 
   Loop& loop_;
+  const World& world_;
   ModexClient& modex_;
   PmiEvents events_;
   Pmi1Server server_;
   std::map<int, Link> links_;
+  LoopbackListener listener_;
+  std::unique_ptr<FdWatch> listener_watch_;
+  Pmi1Ids ids_;
+  Guests guests_;
 };
 
 }  // namespace muster

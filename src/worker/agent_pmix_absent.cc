@@ -12,8 +12,9 @@ AgentPmixHost::~AgentPmixHost() = default;
 
 bool AgentPmixHost::is_built_in() { return false; }
 
-Result<std::unique_ptr<AgentPmixHost>> AgentPmixHost::start(
-    Loop&, const World&, ModexClient&, PmiEvents, const std::string&) {
+Result<std::unique_ptr<AgentPmixHost>> AgentPmixHost::open(
+    Loop&, const World&, ModexClient&, PmiEvents, const std::string&,
+    std::function<void(const Error&)>) {
   return fail(Error{"no_pmix",
                     "no PMIx server for the ranks of this pod",
                     "this muster was built without PMIx",
@@ -21,8 +22,9 @@ Result<std::unique_ptr<AgentPmixHost>> AgentPmixHost::start(
                     "Open MPI needs it: use --bootstrap mpirun."});
 }
 
-Status AgentPmixHost::prepare(int, Environment&) { return {}; }
+void AgentPmixHost::prepare(int, Environment&) {}
 void AgentPmixHost::rank_ended(int) {}
 void AgentPmixHost::serve_get(int, ModexClient::Data) {}
+void AgentPmixHost::deliver(std::string_view) {}
 
 }  // namespace muster

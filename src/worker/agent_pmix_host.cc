@@ -9,6 +9,9 @@
 #include <vector>
 
 #include "worker/agent_pmix_bridge.h"
+#include "worker/agent_pmix_door.h"
+#include "worker/agent_pmix_env.h"
+#include "worker/agent_pmix_events.h"
 #include "worker/agent_pmix_job_data.h"
 #include "worker/agent_pmix_library.h"
 #include "worker/agent_pmix_upcalls.h"
@@ -23,27 +26,6 @@ union Module {
   pmix_server_module_t known;
   char padding[1024];
 };
-
-// For server and ranks alike: "hash" alone serves every client and is the
-// cheapest up to some 4,000 ranks; munge, which Debian's library would offer,
-// is not in pods.
-constexpr std::pair<const char*, const char*> kSettings[] = {
-    {"PMIX_MCA_gds", "hash"}, {"PMIX_MCA_psec", "native"}};
-
-// Open MPI 4 takes itself for a singleton unless its own launcher (or one that
-// it knows by name) is seen; without "orte" in the list it believes PMIx. The
-// other two: whoever started it has bound it as it should be.
-constexpr std::pair<const char*, const char*> kOpenMpi4[] = {
-    {"OMPI_MCA_schizo", "^orte"},
-    {"OMPI_MCA_hwloc_base_binding_policy", "none"},
-    {"OMPI_MCA_orte_externally_bound", "1"}};
-
-// Nodes that share one machine: Open MPI 4 takes ranks of one host name for
-// neighbours, and its shared memory then crashes. They talk over loopback.
-constexpr std::pair<const char*, const char*> kEmulated[] = {
-    {"OMPI_MCA_btl", "self,tcp"},
-    {"OMPI_MCA_pml", "ob1"},
-    {"OMPI_MCA_btl_tcp_if_include", "lo"}};
 
 // Sets variables while it lives: ranks must not inherit them from us.
 class ScopedEnvironment {
@@ -106,14 +88,14 @@ tl::unexpected<Error> failed(const PmixLibrary& library, const char* step,
 Status init_server(const PmixLibrary& library, const World& world,
                    const std::string& directory) {
   ScopedEnvironment environment;
-  for (const auto& [name, value] : kSettings) environment.set(name, value);
+  for (const auto& [name, value] : kPmixSettings) environment.set(name, value);
   // We use nothing of the topology: no GPUs, no cpuid on each core, and no PCI
   // bus, whose configuration a virtual machine reads at 30 us a word.
   environment.set("HWLOC_COMPONENTS", "-linuxio,linux,stop");
   PmixInfos infos;
   infos.add_text(PMIX_SERVER_TMPDIR, directory);
   infos.add_text(PMIX_SYSTEM_TMPDIR, directory);
-  infos.add_text(PMIX_SERVER_NSPACE, world.nspace() + "-agents");
+  infos.add_text(PMIX_SERVER_NSPACE, pmix_server_nspace(world));
   infos.add_rank(PMIX_SERVER_RANK, world.own_node());
   infos.add_text(PMIX_HOSTNAME, world.host(world.own_node()));
   Module module = make_module();
@@ -144,6 +126,27 @@ Status register_job(const PmixLibrary& library, const World& world,
   return {};
 }
 
+// What libpmix itself would put into the environment of a rank.
+Result<Environment> library_env(const PmixLibrary& library,
+                                const World& world) {
+  const pmix_proc_t proc = pmix_proc(
+      world.nspace(), static_cast<uint32_t>(world.own_ranks().front()));
+  char** added = nullptr;
+  const pmix_status_t status = library.setup_fork(&proc, &added);
+  if (!pmix_ok(status)) return failed(library, "setup_fork", status);
+  Environment out;
+  for (char** entry = added; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string text(*entry);
+    const size_t equals = text.find('=');
+    if (equals != std::string::npos) {
+      set_env(out, text.substr(0, equals), text.substr(equals + 1));
+    }
+    std::free(*entry);
+  }
+  std::free(added);
+  return out;
+}
+
 // A get that libpmix answers on its own thread, once.
 struct GetRequest {
   std::weak_ptr<PmixBridge> bridge;
@@ -171,8 +174,16 @@ void got(pmix_status_t status, char* data, size_t size, void* object) {
 }  // namespace
 
 struct AgentPmixHost::Impl {
-  std::shared_ptr<PmixBridge> bridge;
-  bool initialized = false;
+  Loop* loop = nullptr;
+  const World* world = nullptr;
+  ModexClient* modex = nullptr;
+  PmiEvents events;
+  std::function<void(const Error&)> failed;
+  std::string directory;
+  std::unique_ptr<PmixDoor> door;
+  std::shared_ptr<PmixBridge> bridge;  // null: not started
+  bool tried = false;
+  int inside_port = 0;  // libpmix' own; 0: it does not run
 };
 
 AgentPmixHost::AgentPmixHost(std::unique_ptr<Impl> impl)
@@ -181,7 +192,7 @@ AgentPmixHost::AgentPmixHost(std::unique_ptr<Impl> impl)
 AgentPmixHost::~AgentPmixHost() {
   // It joins libpmix' thread; should that hang, the process has to end anyway.
   constexpr unsigned kFinalizeSeconds = 3;
-  if (impl_->initialized) {
+  if (impl_->inside_port > 0) {
     ::alarm(kFinalizeSeconds);
     impl_->bridge->library().server_finalize();
     ::alarm(0);
@@ -191,59 +202,88 @@ AgentPmixHost::~AgentPmixHost() {
 
 bool AgentPmixHost::is_built_in() { return true; }
 
-Result<std::unique_ptr<AgentPmixHost>> AgentPmixHost::start(
+Result<std::unique_ptr<AgentPmixHost>> AgentPmixHost::open(
     Loop& loop, const World& world, ModexClient& modex, PmiEvents events,
-    const std::string& run_dir) {
-  auto library = open_pmix_library();
-  if (!library) return tl::unexpected(library.error());
-  const std::string directory = run_dir + "/pmix";
-  if (::mkdir(directory.c_str(), 0700) != 0) {
-    return fail_errno("no_pmix", "cannot make a directory for PMIx", directory);
-  }
+    const std::string& run_dir, std::function<void(const Error&)> failed) {
   auto impl = std::make_unique<Impl>();
-  impl->bridge = std::make_shared<PmixBridge>(
-      loop, world, modex, std::move(events), std::move(*library));
-  const PmixLibrary& opened = impl->bridge->library();
-  PmixBridge::set_current(impl->bridge.get());
+  impl->loop = &loop;
+  impl->world = &world;
+  impl->modex = &modex;
+  impl->events = std::move(events);
+  impl->failed = std::move(failed);
+  impl->directory = run_dir + "/pmix";
+  if (::mkdir(impl->directory.c_str(), 0700) != 0) {
+    return fail_errno("no_pmix", "cannot make a directory for PMIx",
+                      impl->directory);
+  }
   std::unique_ptr<AgentPmixHost> host(new AgentPmixHost(std::move(impl)));
-  if (auto ready = init_server(opened, world, directory); !ready) {
-    return tl::unexpected(ready.error());
-  }
-  host->impl_->initialized = true;
-  if (auto ready = register_job(opened, world, directory); !ready) {
-    return tl::unexpected(ready.error());
-  }
+  auto door = PmixDoor::open(loop, [self = host.get()] {
+    self->ensure_started();
+    return self->impl_->inside_port;
+  });
+  if (!door) return tl::unexpected(door.error());
+  host->impl_->door = std::move(*door);
   return host;
 }
 
-Status AgentPmixHost::prepare(int rank, Environment& env) {
-  const PmixBridge& bridge = *impl_->bridge;
-  const pmix_proc_t proc =
-      pmix_proc(bridge.world().nspace(), static_cast<uint32_t>(rank));
-  char** added = nullptr;
-  const pmix_status_t status = bridge.library().setup_fork(&proc, &added);
-  if (!pmix_ok(status)) return failed(bridge.library(), "setup_fork", status);
-  for (char** entry = added; entry != nullptr && *entry != nullptr; ++entry) {
-    const std::string text(*entry);
-    const size_t equals = text.find('=');
-    if (equals != std::string::npos) {
-      set_env(env, text.substr(0, equals), text.substr(equals + 1));
-    }
-    std::free(*entry);
+Status AgentPmixHost::start() {
+  Impl& impl = *impl_;
+  auto library = open_pmix_library();
+  if (!library) return tl::unexpected(library.error());
+  impl.bridge = std::make_shared<PmixBridge>(
+      *impl.loop, *impl.world, *impl.modex, impl.events, std::move(*library));
+  const PmixLibrary& opened = impl.bridge->library();
+  PmixBridge::set_current(impl.bridge.get());
+  if (auto ready = init_server(opened, *impl.world, impl.directory); !ready) {
+    return ready;
   }
-  std::free(added);
-  for (const auto& [name, value] : kSettings) set_env(env, name, value);
-  for (const auto& [name, value] : kOpenMpi4) set_env(env, name, value);
-  if (!bridge.world().emulated()) return {};
-  for (const auto& [name, value] : kEmulated) {
-    if (find_env(env, name) == nullptr) set_env(env, name, value);
+  if (auto ready = register_job(opened, *impl.world, impl.directory); !ready) {
+    return ready;
   }
-  return {};
+  auto own = library_env(opened, *impl.world);
+  if (!own) return tl::unexpected(own.error());
+  impl.inside_port = pmix_port(*own);
+  if (impl.inside_port > 0) return {};
+  return failed(opened, "no port in what setup_fork says", PMIX_ERROR);
 }
 
-void AgentPmixHost::rank_ended(int) { impl_->bridge->drain(); }
+bool AgentPmixHost::ensure_started() {
+  if (!std::exchange(impl_->tried, true)) {
+    if (auto started = start(); !started) impl_->failed(started.error());
+  }
+  return impl_->inside_port > 0;
+}
+
+void AgentPmixHost::prepare(int rank, Environment& env) {
+  for (auto& [name, value] : pmix_rank_env(
+           *impl_->world, rank, impl_->door->port(), impl_->directory)) {
+    set_env(env, name, std::move(value));
+  }
+  if (!impl_->world->emulated()) return;
+  for (const auto& [name, value] : kPmixEmulated) {
+    if (find_env(env, name) == nullptr) set_env(env, name, value);
+  }
+}
+
+void AgentPmixHost::rank_ended(int) {
+  if (impl_->bridge) impl_->bridge->drain();
+}
+
+void AgentPmixHost::deliver(std::string_view event) {
+  if (!ensure_started()) return;
+  if (deliver_pmix_event(impl_->bridge->library(), event)) return;
+  impl_->failed(Error{"modex",
+                      "an event of another node's rank was dropped",
+                      "libpmix cannot read it",
+                      {},
+                      {}});
+}
 
 void AgentPmixHost::serve_get(int rank, ModexClient::Data answer) {
+  if (!ensure_started()) {
+    return answer(fail(Error{
+        "modex", "a rank's data cannot be read", "no PMIx server", {}, {}}));
+  }
   const pmix_proc_t proc =
       pmix_proc(impl_->bridge->world().nspace(), static_cast<uint32_t>(rank));
   auto request = std::make_unique<GetRequest>(

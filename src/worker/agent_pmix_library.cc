@@ -56,6 +56,10 @@ const char* find_all(void* library, PmixLibrary& out) {
   MUSTER_FIND("PMIx_Get_version", get_version);
   MUSTER_FIND("PMIx_Error_string", error_string);
   MUSTER_FIND("PMIx_Value_load", value_load);
+  MUSTER_FIND("PMIx_Value_destruct", value_destruct);
+  MUSTER_FIND("PMIx_Data_pack", data_pack);
+  MUSTER_FIND("PMIx_Data_unpack", data_unpack);
+  MUSTER_FIND("PMIx_Notify_event", notify_event);
 #undef MUSTER_FIND
   return nullptr;
 }

@@ -29,6 +29,10 @@ struct PmixLibrary {
   decltype(&::PMIx_Get_version) get_version = nullptr;
   decltype(&::PMIx_Error_string) error_string = nullptr;
   decltype(&::PMIx_Value_load) value_load = nullptr;
+  decltype(&::PMIx_Value_destruct) value_destruct = nullptr;
+  decltype(&::PMIx_Data_pack) data_pack = nullptr;
+  decltype(&::PMIx_Data_unpack) data_unpack = nullptr;
+  decltype(&::PMIx_Notify_event) notify_event = nullptr;
   std::string path;
 
   [[nodiscard]] std::string error(pmix_status_t status) const;

@@ -67,6 +67,15 @@ pmix_status_t pmix_query(pmix_proc_t* proc, pmix_query_t* queries,
                          void* data);
 
 // agent_pmix_control.cc
+pmix_status_t pmix_job_control(const pmix_proc_t* requestor,
+                               const pmix_proc_t targets[], size_t ntargets,
+                               const pmix_info_t directives[], size_t ndirs,
+                               pmix_info_cbfunc_t callback, void* data);
+pmix_status_t pmix_spawn(const pmix_proc_t* proc, const pmix_info_t info[],
+                         size_t ninfo, const pmix_app_t apps[], size_t napps,
+                         pmix_spawn_cbfunc_t callback, void* data);
+
+// agent_pmix_events.cc
 pmix_status_t pmix_register_events(pmix_status_t* codes, size_t ncodes,
                                    const pmix_info_t info[], size_t ninfo,
                                    pmix_op_cbfunc_t callback, void* data);
@@ -76,13 +85,6 @@ pmix_status_t pmix_notify_event(pmix_status_t code, const pmix_proc_t* source,
                                 pmix_data_range_t range, pmix_info_t info[],
                                 size_t ninfo, pmix_op_cbfunc_t callback,
                                 void* data);
-pmix_status_t pmix_job_control(const pmix_proc_t* requestor,
-                               const pmix_proc_t targets[], size_t ntargets,
-                               const pmix_info_t directives[], size_t ndirs,
-                               pmix_info_cbfunc_t callback, void* data);
-pmix_status_t pmix_spawn(const pmix_proc_t* proc, const pmix_info_t info[],
-                         size_t ninfo, const pmix_app_t apps[], size_t napps,
-                         pmix_spawn_cbfunc_t callback, void* data);
 // The handler of every event that nothing else handles.
 void pmix_event(size_t id, pmix_status_t status, const pmix_proc_t* source,
                 pmix_info_t info[], size_t ninfo, pmix_info_t results[],

@@ -40,6 +40,13 @@ def test_mpich_4_0():
          ["SKIP_FINALIZE=1"])
 
 
+def test_mpich_by_pmi_port():
+    """As behind a wrapper that closes what it does not know: without PMI_FD
+    the program is to come by PMI_PORT."""
+    runs("native-port", program("native", "mpicc.mpich"),
+         ["-u", "PMI_FD", "SKIP_FINALIZE=1"])
+
+
 def test_open_mpi_5_under_our_older_pmix():
     root = trixie()
     runs("native-ompi5", program("native", "mpicc.openmpi", root=root),

@@ -98,13 +98,30 @@ def test_sessions():
         equal(run.out.count("of 2, sum 1"), 2, "sums", run.out)
 
 
-def test_pmix_groups_and_queries():
-    """The same context id on every node, another one for the next group."""
+def pmix_client(name):
     found = subprocess.run(["pkg-config", "--cflags", "--libs", "pmix"],
                            capture_output=True, text=True, check=False)
     if found.returncode != 0:
         raise Skip("no libpmix-dev here")
-    groups = program("groups", "gcc", found.stdout.split())
+    return program(name, "gcc", found.stdout.split())
+
+
+def test_pmix_events():
+    """What one rank tells reaches the ranks of all nodes, once."""
+    events = pmix_client("events")
+    with cluster("native-events") as c:
+        job = apply(c, workers=2)
+        run = expect(launch(job, *PMIX, "-n", "4", "--oversubscribe", "--",
+                            events, "4"), 0)
+        for rank in range(3):
+            contains(run.out, f'rank {rank} heard 1 times "pineapple" from 3',
+                     "what ranks heard")
+        nothing_left(job)
+
+
+def test_pmix_groups_and_queries():
+    """The same context id on every node, another one for the next group."""
+    groups = pmix_client("groups")
     with cluster("native-groups") as c:
         job = apply(c, workers=2)
         run = expect(launch(job, *PMIX, "-n", "4", "--oversubscribe", "--",
