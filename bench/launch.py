@@ -1,14 +1,19 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a launch costs, from the command to its end: `true` and an MPI hello on
-every worker, by muster natively, by muster with the image's mpirun, and by
-mpirun and Hydra over OpenSSH.
+"""What a launch costs, from the command to its end: `true`, an MPI hello and a
+PMIx client that fences, on every worker, by muster natively, by muster with the
+image's mpirun, and by mpirun and Hydra over OpenSSH.
 
     bench/launch.py [--shapes 4x1,16x1,8x8] [--count 5] [--ways native] [--save]
+                    [--what true,hello,fence]
 
 All pods are ready before anything is measured, so that only the launch counts.
 Wall seconds until the last rank is in main, past MPI_Init, and until the exit;
-CPU seconds of all pods together (cgroups). The ways take turns within one run,
+CPU seconds of all pods together (cgroups). For a fence: milliseconds from the
+last rank that began to wait to the last that was let go, median of 9 fences of
+500 bytes a rank (the first, which meets ranks still starting, left out); for
+muster also the most memory that the launcher held and the bytes that its
+network took in and gave out. The ways take turns within one run,
 because a machine's load changes between runs: trust the ratios, and CPU more
 than wall. --save writes bench/results/launch-DATE.json. Needs root (podnet),
 mpicc.openmpi, mpicc.mpich, and build/prefix (scripts/demo installs it there)
@@ -43,6 +48,7 @@ CURVE = "-oConnectionAttempts=10 -oKexAlgorithms=curve25519-sha256"
 PLAIN = {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "tcp,self,vader",
          "UCX_TLS": "tcp,self"}
 STAMPS = re.compile(r"stamp (\d+) (\d+)")
+FENCES = re.compile(r"fence (\d+) (\d+) (\d+)")
 
 
 def compiled(compiler, where):
@@ -53,24 +59,52 @@ def compiled(compiler, where):
     return target
 
 
+def fence_program(where):
+    """The PMIx client; None without libpmix' headers."""
+    flags = subprocess.run(["pkg-config", "--cflags", "--libs", "pmix"],
+                           capture_output=True, text=True, check=False)
+    if flags.returncode != 0:
+        return None
+    target = os.path.join(where, "fence")
+    subprocess.run(["gcc", "-O1", "-o", target,
+                    os.path.join(HERE, "launch_fence.c"),
+                    *flags.stdout.split()], check=True)
+    os.chmod(target, 0o755)
+    return target
+
+
+def fence_ms(text, ranks):
+    """None unless every rank has been through every fence."""
+    rounds = {}
+    for number, begun, released in FENCES.findall(text):
+        rounds.setdefault(int(number), []).append((int(begun), int(released)))
+    if len(rounds) < 2 or any(len(r) != ranks for r in rounds.values()):
+        return None
+    return statistics.median(
+        (max(b for _, b in seen) - max(a for a, _ in seen)) / 1e6
+        for number, seen in rounds.items() if number > 0)
+
+
 def ways(nodes, slots, programs):
-    """name -> (needs muster in the pods, words before the program, hello)."""
+    """name -> (needs muster in the pods, words before the program, hello,
+    whether it serves PMIx)."""
     ranks = str(nodes * slots)
     muster = ["muster", "launch", "--slots-per-node", str(slots), "-n", ranks]
     mpirun = ["mpirun.openmpi", "-np", ranks, "--oversubscribe"]
     ours, hydra = [programs[0]], ["env", "SKIP_FINALIZE=1", programs[1]]
     return {
-        "muster native": (True, [*muster, "--bootstrap", "pmix", "--"], ours),
+        "muster native": (True, [*muster, "--bootstrap", "pmix", "--"], ours,
+                          True),
         "muster native, MPICH": (True, [*muster, "--bootstrap", "pmix", "--"],
-                                 hydra),
+                                 hydra, False),
         "muster mpirun": (True, [*muster, "--bootstrap", "mpirun", "--"],
-                          ours),
-        "OpenSSH mpirun": (False, mpirun, ours),
+                          ours, True),
+        "OpenSSH mpirun": (False, mpirun, ours, True),
         "OpenSSH mpirun, curve25519": (
-            False, [*mpirun, "--mca", "plm_rsh_args", CURVE], ours),
+            False, [*mpirun, "--mca", "plm_rsh_args", CURVE], ours, True),
         "OpenSSH Hydra": (False, [
             "mpiexec.hydra", "-launcher", "ssh", "-iface", "eth0", "-f",
-            "/tmp/hosts", "-ppn", str(slots), "-n", ranks], hydra),
+            "/tmp/hosts", "-ppn", str(slots), "-n", ranks], hydra, False),
     }
 
 
@@ -90,8 +124,30 @@ def cpu_by_pod(job):
     return {pod.name: pod.usage()["cpu_seconds"] for pod in job.pods}
 
 
-def one_launch(job, command, stamps):
+def network_bytes(pod):
+    """(taken in, given out) by its eth0 so far."""
+    for line in pod.exec(["cat", "/proc/net/dev"]).stdout.splitlines():
+        name, _, numbers = line.partition(":")
+        if name.strip() == "eth0":
+            counts = numbers.split()
+            return int(counts[0]), int(counts[8])
+    return 0, 0
+
+
+def peak_megabytes(job, command):
+    """Of the largest process of the launcher, in a launch of its own."""
+    look = ("import resource, subprocess, sys; "
+            "subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, "
+            "stderr=subprocess.DEVNULL); "
+            "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)")
+    done = job.launcher.exec(["/usr/bin/python3", "-c", look, *command],
+                             timeout=LIMIT, env=PLAIN)
+    return int(done.stdout.split()[-1]) / 1024
+
+
+def one_launch(job, command, stamps, fences=0):
     """Seconds by stage, and CPU seconds; None if it did not end well."""
+    wire_before = network_bytes(job.launcher)
     before = cpu_by_pod(job)
     began = time.time()
     try:
@@ -102,8 +158,15 @@ def one_launch(job, command, stamps):
     time.sleep(SETTLE)
     after = cpu_by_pod(job)
     spent = {name: after[name] - before[name] for name in after}
+    wire = network_bytes(job.launcher)
     result = {"exit": wall, "cpu": sum(spent.values()),
-              "launcher_cpu": spent[job.launcher.name]}
+              "launcher_cpu": spent[job.launcher.name],
+              "bytes_in": wire[0] - wire_before[0],
+              "bytes_out": wire[1] - wire_before[1]}
+    if fences:
+        result["fence_ms"] = fence_ms(done.stdout, fences)
+        if result["fence_ms"] is None:
+            return None
     if stamps:
         found = [(int(a), int(b)) for a, b in STAMPS.findall(done.stdout)]
         if len(found) != stamps:
@@ -117,11 +180,21 @@ def one_launch(job, command, stamps):
     return result
 
 
-def measure(nodes, slots, count, programs, directory, wanted):
-    """{way: {"true"|"hello": [result]}}; the first round only warms."""
+def program_of(what, hello, fence, ranks):
+    """Its words, and how many ranks it makes print stamps, and fences."""
+    if what == "hello":
+        return hello, ranks, 0
+    if what == "fence":
+        return [fence, str(ranks)], 0, ranks
+    return ["true"], 0, 0
+
+
+def measure(nodes, slots, count, programs, directory, options):
+    """{way: {"true"|"hello"|"fence": [result]}}; the first round warms."""
     all_ways = {name: way for name, way in ways(nodes, slots, programs).items()
-                if any(part in name for part in wanted)}
-    taken = {name: {"true": [], "hello": []} for name in all_ways}
+                if any(part in name for part in options.ways.split(","))}
+    kinds = options.what.split(",")
+    taken = {name: {what: [] for what in kinds} for name in all_ways}
     failed = set()
     with contextlib.ExitStack() as stack:
         jobs = {}
@@ -129,19 +202,26 @@ def measure(nodes, slots, count, programs, directory, wanted):
             pods = stack.enter_context(Cluster(name=f"bench-{nodes}"))
             jobs[muster] = start_job(pods, nodes, slots, muster, directory)
         for turn in range(count + 1):
-            for name, (muster, words, hello) in all_ways.items():
-                for what in ("true", "hello"):
+            for name, (muster, words, hello, pmix) in all_ways.items():
+                for what in kinds:
                     if (name, what) in failed:
                         continue
-                    stamps = nodes * slots if what == "hello" else 0
-                    result = one_launch(
-                        jobs[muster],
-                        [*words, *(hello if stamps else ["true"])], stamps)
+                    if what == "fence" and not (pmix and programs[2]):
+                        continue
+                    program, stamps, fences = program_of(
+                        what, hello, programs[2], nodes * slots)
+                    result = one_launch(jobs[muster], [*words, *program],
+                                        stamps, fences)
                     if result is None:
                         failed.add((name, what))
                         print(f"{name}, {what}: did not end well", flush=True)
                     elif turn > 0:
                         taken[name][what].append(result)
+        if options.memory:
+            for name, (muster, words, _, _) in all_ways.items():
+                if muster and taken[name][kinds[0]]:
+                    taken[name][kinds[0]][0]["peak_mb"] = peak_megabytes(
+                        jobs[muster], [*words, "true"])
     return taken
 
 
@@ -164,8 +244,16 @@ def show(nodes, slots, taken):
                 continue
             keys = [key for key in ("main", "init", "exit", "cpu",
                                     "launcher_cpu") if key in results[0]]
+            more = "".join(
+                f"  {key} {middle(results, key) / scale:.1f}{unit}"
+                for key, scale, unit in (("fence_ms", 1, " ms"),
+                                         ("bytes_in", 1024, " KiB"),
+                                         ("bytes_out", 1024, " KiB"))
+                if key in results[0])
+            if "peak_mb" in results[0]:
+                more += f"  launcher {results[0]['peak_mb']:.1f} MiB"
             print(f"{nodes:3}x{slots}  {name:27} {what:5} " + "  ".join(
-                f"{key} {middle(results, key):6.2f} s" for key in keys),
+                f"{key} {middle(results, key):6.3f} s" for key in keys) + more,
                 flush=True)
 
 
@@ -174,6 +262,9 @@ def main():
     parser.add_argument("--shapes", default="4x1,16x1")
     parser.add_argument("--count", type=int, default=5)
     parser.add_argument("--ways", default="", help="parts of their names")
+    parser.add_argument("--what", default="true,hello,fence")
+    parser.add_argument("--memory", action="store_true",
+                        help="one more launch for the launcher's memory")
     parser.add_argument("--save", action="store_true")
     options = parser.parse_args()
     result = {"benchmark": "launch", "machine": machine(), "runs": []}
@@ -182,10 +273,11 @@ def main():
         os.chmod(directory, 0o755)
         programs = [compiled(c, directory)
                     for c in ("mpicc.openmpi", "mpicc.mpich")]
+        programs.append(fence_program(directory))
         for shape in options.shapes.split(","):
             nodes, slots = map(int, shape.split("x"))
             taken = measure(nodes, slots, options.count, programs, directory,
-                            options.ways.split(","))
+                            options)
             show(nodes, slots, taken)
             result["runs"].append({
                 "nodes": nodes, "slots": slots,
