@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "job/base64.h"
+#include "sshd-lite/ec_pem.h"
 
 namespace muster {
 
@@ -105,9 +106,11 @@ Result<SshKey> SshKey::parse_private(std::string_view text,
     return unusable(source, "it is under a passphrase",
                     "give one without: nobody can type it in a pod");
   }
+  const std::string text_form = openssh_form(clean).value_or(clean);
   ssh_key raw = nullptr;
-  if (ssh_pki_import_privkey_base64(clean.c_str(), nullptr, refuse_passphrase,
-                                    nullptr, &raw) != SSH_OK) {
+  if (ssh_pki_import_privkey_base64(text_form.c_str(), nullptr,
+                                    refuse_passphrase, nullptr,
+                                    &raw) != SSH_OK) {
     return unusable(source,
                     "it is damaged, under a passphrase, or of an unknown kind",
                     "make one with `muster keygen`");

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// PEM keys on NIST curves, as operators and `muster keygen` write them (SEC1
+// and PKCS#8), rewritten in OpenSSH's format. libssh reads that one by itself;
+// for PEM it asks OpenSSL 3, which loads every decoder it has and takes 3 ms of
+// CPU: as much as all the rest of a client's start.
+// Only moves bytes: no arithmetic, no cryptography. Refuses nothing: what it
+// does not know in every detail is nullopt, and goes to libssh as it is. Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace muster {
+
+std::optional<std::string> openssh_form(std::string_view pem);
+
+}  // namespace muster
