@@ -18,6 +18,7 @@ namespace {
 
 constexpr size_t kWriteChunk = 32 * 1024;
 constexpr size_t kReadChunk = 64 * 1024;
+constexpr Milliseconds kGreetingWait{1000};
 constexpr int kPollsPerStep = 32;  // then the other sessions of the loop
 
 }  // namespace
@@ -43,7 +44,15 @@ void SshClient::Impl::start() {
     fail_with(ssh_error::handshake_timeout(options_.handshake_timeout,
                                            stage_name(stage_)));
   });
-  wake();  // our banner goes out without waiting for theirs
+  may_speak_ = options_.identity->door_secret().empty();
+  if (may_speak_) return wake();
+  // Their line first: it says whether ours needs a proof in front. Whoever
+  // waits for us, as a proxy that wants to know the protocol, is not kept
+  // waiting.
+  stage_timer_.start(kGreetingWait, [this] {
+    may_speak_ = true;
+    step();
+  });
 }
 
 bool SshClient::Impl::setup() {
@@ -124,6 +133,7 @@ void SshClient::Impl::step() {
   const auto keep = shared_from_this();
   if (stage_ == Stage::kOver) return;
   if (!banner_seen_ && !check_banner()) return;
+  if (!may_speak_) return;
   while (stage_ != Stage::kOver && stage_ != Stage::kRunning) {
     if (!advance()) break;
   }

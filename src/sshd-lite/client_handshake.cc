@@ -2,10 +2,12 @@
 // A client's way from a connected socket to a running command; the stages are
 // explained in client_impl.h.
 #include <libssh/libssh.h>
+#include <sys/socket.h>
 
 #include "sshd-lite/client_errors.h"
 #include "sshd-lite/client_impl.h"
 #include "sshd-lite/client_setup.h"
+#include "sshd-lite/door_proof.h"
 
 namespace muster {
 
@@ -40,11 +42,24 @@ bool SshClient::Impl::check_banner() {
     fail_with(seen.error());
     return false;
   }
-  if (*seen) {
-    banner_seen_ = true;
-    banner_timer_.cancel();
-  }
+  if (!*seen) return true;
+  banner_seen_ = true;
+  banner_timer_.cancel();
+  stage_timer_.cancel();
+  if (!may_speak_) answer_door(**seen);
+  may_speak_ = true;
   return true;
+}
+
+// Before libssh has said its version line. The send buffer is empty; should the
+// line be lost, the way in is that of everybody.
+void SshClient::Impl::answer_door(std::string_view version_line) {
+  const auto nonce = nonce_of(version_line);
+  const std::string& secret = options_.identity->door_secret();
+  if (!nonce || secret.empty()) return;
+  const std::string line = proof_line(secret, *nonce);
+  (void)::send(fd_.get(), line.data(), line.size(),
+               MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 bool SshClient::Impl::advance() {

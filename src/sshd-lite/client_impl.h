@@ -59,6 +59,7 @@ class SshClient::Impl : public std::enable_shared_from_this<Impl> {
   void wake();
   void step();
   bool check_banner();
+  void answer_door(std::string_view version_line);
   bool advance();  // one transition; false: wait
   bool connect_step();
   bool verify_host();
@@ -90,6 +91,7 @@ class SshClient::Impl : public std::enable_shared_from_this<Impl> {
   ssh_channel_callbacks_struct callbacks_{};
   Stage stage_ = Stage::kConnect;
   bool banner_seen_ = false;
+  bool may_speak_ = false;
   bool settled_ = false;
   bool wake_posted_ = false;
   bool writes_watched_ = false;

@@ -54,13 +54,13 @@ void set_client_options(ssh_session_struct* session, int fd,
   }
 }
 
-Result<bool> peek_banner(int fd) {
-  char bytes[128];
+Result<std::optional<std::string>> peek_banner(int fd) {
+  char bytes[256];  // no version line is longer
   ssize_t n;
   do {
     n = ::recv(fd, bytes, sizeof bytes, MSG_PEEK | MSG_DONTWAIT);
   } while (n < 0 && errno == EINTR);
-  if (n < 0 && errno == EAGAIN) return false;
+  if (n < 0 && errno == EAGAIN) return std::nullopt;
   if (n <= 0) {
     Error error = ssh_error::closed_early();
     if (n < 0) error.why += std::string(": ") + strerror(errno);
@@ -72,7 +72,9 @@ Result<bool> peek_banner(int fd) {
   if (seen.substr(0, compared) != kStart.substr(0, compared)) {
     return fail(ssh_error::foreign(seen));
   }
-  return seen.size() >= kStart.size();
+  const size_t end = seen.find('\n');
+  if (end == seen.npos && seen.size() < sizeof bytes) return std::nullopt;
+  return std::string(seen.substr(0, end == seen.npos ? end : end + 1));
 }
 
 }  // namespace muster

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -19,8 +20,8 @@ namespace muster {
 void set_client_options(ssh_session_struct* session, int fd,
                         const std::string& user, uint64_t rekey_bytes);
 
-// Looks without taking: true if an SSH banner has begun to arrive, false if it
-// is too early to say. Errors: ssh_foreign, ssh_closed.
-Result<bool> peek_banner(int fd);
+// Looks without taking: the server's version line once it is there, nothing if
+// it is too early to say. Errors: ssh_foreign, ssh_closed.
+Result<std::optional<std::string>> peek_banner(int fd);
 
 }  // namespace muster

@@ -20,6 +20,7 @@
 #include "base/log.h"
 #include "sshd-lite/channel_pump.h"
 #include "sshd-lite/crypto_profile.h"
+#include "sshd-lite/door_proof.h"
 #include "sshd-lite/exec_policy.h"
 #include "sshd-lite/greeting.h"
 #include "sshd-lite/link.h"
@@ -114,8 +115,8 @@ void Connection::setup(UniqueFd socket) {
   if (bind_ == nullptr || session_ == nullptr) return;
   const bool process_config = false;
   ssh_bind_options_set(bind_, SSH_BIND_OPTIONS_PROCESS_CONFIG, &process_config);
-  ssh_bind_options_set(bind_, SSH_BIND_OPTIONS_BANNER,
-                       "muster_" MUSTER_VERSION);
+  const std::string software = server_software(options_.nonce);
+  ssh_bind_options_set(bind_, SSH_BIND_OPTIONS_BANNER, software.c_str());
   if (!offer_algorithms()) {
     log::warn("ssh: cannot serve {}: {}", options_.peer, ssh_get_error(bind_));
     return;
@@ -133,7 +134,7 @@ void Connection::setup(UniqueFd socket) {
   ssh_set_auth_methods(session_, SSH_AUTH_METHOD_PUBLICKEY);
   set_callbacks();
   greeting_.emplace(session_, socket_);
-  if (!greeting_->begin()) {
+  if (!greeting_->begin(server_version_line(options_.nonce))) {
     log::warn("ssh: cannot serve {}: its greeting failed", options_.peer);
     return;
   }

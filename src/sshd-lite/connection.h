@@ -20,7 +20,8 @@ namespace muster {
 
 struct ConnectionOptions {
   const JobKeys* keys = nullptr;
-  std::string peer;  // "10.0.0.7:51234", for the log
+  std::string peer;   // "10.0.0.7:51234", for the log
+  std::string nonce;  // in the version line that the peer has been sent
   Milliseconds auth_timeout{10000};
   int max_attempts = 3;
   bool fips = false;

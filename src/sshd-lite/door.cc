@@ -4,8 +4,10 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
-#include <cstring>
+
+#include "sshd-lite/door_proof.h"
 
 namespace muster {
 
@@ -15,6 +17,15 @@ namespace {
 // one wave.
 constexpr int kOutAtOnce = 8;
 constexpr Milliseconds kOutPause{50};
+// A version line with the start of a key exchange behind it, or a proof, has as
+// many bytes. Up to there the kernel does not wake us.
+constexpr int kEnough = kProofSize;
+constexpr int kTerseAtOnce = 8;
+
+void wake_at(const UniqueFd& socket, int bytes) {
+  (void)::setsockopt(socket.get(), SOL_SOCKET, SO_RCVLOWAT, &bytes,
+                     sizeof bytes);
+}
 
 }  // namespace
 
@@ -22,31 +33,40 @@ std::string source_of(const std::string& peer) {
   return peer.substr(0, peer.rfind(':'));
 }
 
-Door::Door(Loop& loop, DoorOptions options, Talking on_talking)
+Door::Door(Loop& loop, DoorOptions options, DoorEvents events)
     : loop_(loop),
       options_(options),
-      on_talking_(std::move(on_talking)),
-      timer_(loop) {}
+      events_(std::move(events)),
+      timer_(loop),
+      terse_timer_(loop) {}
 
 void Door::admit(UniqueFd socket, std::string peer) {
-  // An empty send buffer takes 22 bytes; a peer that is gone shows below.
-  (void)::send(socket.get(), kServerVersionLine,
-               std::strlen(kServerVersionLine), MSG_DONTWAIT | MSG_NOSIGNAL);
-  const Place place = add(std::move(socket), std::move(peer));
-  place->watch = std::make_unique<FdWatch>(loop_, place->socket.get());
+  Visitor visitor{std::move(socket), std::move(peer), new_nonce()};
+  const std::string line = server_version_line(visitor.nonce);
+  // An empty send buffer takes it; a peer that is gone shows below.
+  (void)::send(visitor.socket.get(), line.data(), line.size(),
+               MSG_DONTWAIT | MSG_NOSIGNAL);
+  wake_at(visitor.socket, kEnough);
+  listen_to(add(std::move(visitor)));
+  if (terse_timer_.pending()) return;
+  terse_timer_.start(options_.terse, [this] { hear_the_terse(); });
+}
+
+void Door::listen_to(Place place) {
+  place->watch.reset();  // the loop knows a descriptor once
+  place->watch = std::make_unique<FdWatch>(loop_, place->visitor.socket.get());
   place->watch->on_readable([this, place] { talked(place); });
 }
 
 void Door::hold(UniqueFd socket, std::string peer) {
-  add(std::move(socket), std::move(peer));
+  add({std::move(socket), std::move(peer), {}});
 }
 
-Door::Place Door::add(UniqueFd socket, std::string peer) {
+Door::Place Door::add(Visitor visitor) {
   make_room();
   Guest guest;
-  guest.socket = std::move(socket);
-  guest.source = source_of(peer);
-  guest.peer = std::move(peer);
+  guest.source = source_of(visitor.peer);
+  guest.visitor = std::move(visitor);
   guest.until = Clock::now() + options_.patience;
   ++of_source_[guest.source];
   guests_.push_back(std::move(guest));
@@ -72,15 +92,39 @@ void Door::make_room() {
 }
 
 void Door::talked(Place place) {
-  char byte;
+  std::array<char, kProofSize> bytes{};
+  const int socket = place->visitor.socket.get();
   const ssize_t n =
-      ::recv(place->socket.get(), &byte, sizeof byte, MSG_PEEK | MSG_DONTWAIT);
+      ::recv(socket, bytes.data(), bytes.size(), MSG_PEEK | MSG_DONTWAIT);
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
   place->watch.reset();
-  UniqueFd socket = std::move(place->socket);
-  std::string peer = std::move(place->peer);
+  Visitor visitor = std::move(place->visitor);
   remove(place);
-  if (n > 0) on_talking_(std::move(socket), std::move(peer));
+  if (n <= 0) return;
+  const std::string_view said(bytes.data(), static_cast<size_t>(n));
+  if (looks_like_proof(said)) {
+    visitor.proven = is_proof(said, events_.secret(), visitor.nonce);
+    (void)::recv(socket, bytes.data(), bytes.size(), MSG_DONTWAIT);
+  }
+  wake_at(visitor.socket, 1);
+  events_.on_talking(std::move(visitor));
+}
+
+// A client may send its version line and wait for our key exchange packet. It
+// gets a process when there are plenty; in a flood it is one of many like it.
+void Door::hear_the_terse() {
+  const auto limit = Clock::now() + options_.patience - options_.terse;
+  int left = events_.quiet() ? kTerseAtOnce : 0;
+  auto guest = guests_.begin();
+  for (; guest != guests_.end(); ++guest) {
+    if (guest->watch == nullptr || guest->heard) continue;
+    if (guest->until > limit || left-- <= 0) break;
+    guest->heard = true;
+    wake_at(guest->visitor.socket, 1);
+    listen_to(guest);  // anew: it may have said it already
+  }
+  if (guest == guests_.end()) return;
+  terse_timer_.start(options_.terse, [this] { hear_the_terse(); });
 }
 
 void Door::arm() {

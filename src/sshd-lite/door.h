@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where connections wait until they say something: each is greeted with our
-// version line and then costs a descriptor and no process, so that kubelet
-// probes and silent floods are as good as free. Whoever is sent back from
-// inside waits here too, unserved and still open, until its time is up: a flood
-// that opens a new connection for each it loses gains nothing by it.
-// Refuses: more than `capacity`; then the oldest of the address that has the
-// most goes. Reads no byte of what is said. Owned by pid 1, on its loop.
+// Where connections wait until they have something to say: each is greeted with
+// our version line and then costs a descriptor and no process, so that kubelet
+// probes and silent floods are as good as free. So does a peer that says its
+// version line and no more, unless there is little to do anyway. Who proves
+// that it has the job key (door_proof.h) is passed on as such. Whoever is sent
+// back from inside waits here too, unserved and still open, until its time is
+// up: a flood that opens a new connection for each it loses gains nothing by
+// it. Refuses: more than `capacity`; then the oldest of the address that has
+// the most goes. Of what is said it compares one line of fixed length, and
+// parses nothing. Owned by pid 1, on its loop.
 #pragma once
 
 #include <functional>
@@ -19,25 +22,33 @@
 
 namespace muster {
 
-// With CR and LF; the connection child tells libssh that it has been sent.
-inline constexpr const char* kServerVersionLine =
-    "SSH-2.0-muster_" MUSTER_VERSION "\r\n";
-
 // The address alone: "10.0.0.7:51234" -> "10.0.0.7".
 std::string source_of(const std::string& peer);
+
+struct Visitor {
+  UniqueFd socket;
+  std::string peer;
+  std::string nonce;    // in the version line that it was sent
+  bool proven = false;  // it has the job key
+};
 
 struct DoorOptions {
   size_t capacity = 4096;
   Milliseconds patience{5000};
+  Milliseconds terse{100};  // and then, in quiet times, few words will do
+};
+
+struct DoorEvents {
+  std::function<void(Visitor)> on_talking;
+  std::function<std::string()> secret;  // of the job key, door_proof.h
+  std::function<bool()> quiet;
 };
 
 class Door {
  public:
-  using Talking = std::function<void(UniqueFd socket, std::string peer)>;
+  Door(Loop& loop, DoorOptions options, DoorEvents events);
 
-  Door(Loop& loop, DoorOptions options, Talking on_talking);
-
-  // Greets, and calls on_talking as soon as the peer has said anything.
+  // Greets, and calls on_talking when the peer has said enough.
   void admit(UniqueFd socket, std::string peer);
   // Holds without listening.
   void hold(UniqueFd socket, std::string peer);
@@ -45,27 +56,30 @@ class Door {
 
  private:
   struct Guest {
-    UniqueFd socket;
-    std::string peer;
+    Visitor visitor;
     std::string source;
     Clock::time_point until;
-    std::unique_ptr<FdWatch> watch;  // before `socket` goes
+    bool heard = false;              // one byte of it will do
+    std::unique_ptr<FdWatch> watch;  // goes before the socket
   };
   using Place = std::list<Guest>::iterator;
 
-  Place add(UniqueFd socket, std::string peer);
+  Place add(Visitor visitor);
   void remove(Place place);
   void make_room();
+  void listen_to(Place place);
   void talked(Place place);
   void arm();
   void show_out();
+  void hear_the_terse();
 
   Loop& loop_;
   DoorOptions options_;
-  Talking on_talking_;
+  DoorEvents events_;
   std::list<Guest> guests_;  // oldest first
   std::unordered_map<std::string, size_t> of_source_;
   Timer timer_;
+  Timer terse_timer_;
 };
 
 }  // namespace muster

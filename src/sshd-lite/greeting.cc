@@ -8,8 +8,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "sshd-lite/door.h"
-
 namespace muster {
 
 namespace {
@@ -18,7 +16,7 @@ constexpr size_t kMaxVersionLine = 255;  // RFC 4253, 4.2
 
 }  // namespace
 
-bool Greeting::begin() {
+bool Greeting::begin(const std::string& sent) {
   auto pair = make_socketpair(SOCK_STREAM);
   real_.reset(::fcntl(socket_, F_DUPFD_CLOEXEC, 0));
   if (!pair || !real_) return false;
@@ -26,7 +24,7 @@ bool Greeting::begin() {
   if (::dup3(pair->write.get(), socket_, O_CLOEXEC) < 0) return false;
   decoy_ = std::move(pair->read);
   // The two lines must be one: it is part of what the host key signs.
-  return from_libssh() == kServerVersionLine;
+  return from_libssh() == sent;
 }
 
 // What libssh has to say now.

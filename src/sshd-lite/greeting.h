@@ -20,8 +20,9 @@ class Greeting {
   Greeting(ssh_session_struct* session, int socket)
       : session_(session), socket_(socket) {}
 
-  // Swallows libssh's line. Before the sandbox. False: it cannot be done.
-  bool begin();
+  // Swallows libssh's line, which must be `sent`. Before the sandbox. False: it
+  // cannot be done.
+  bool begin(const std::string& sent);
   // Hands libssh the peer's line and the connection. False: no such line came
   // within `limit`.
   bool finish(Milliseconds limit);

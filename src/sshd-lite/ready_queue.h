@@ -20,16 +20,15 @@ namespace muster {
 class ReadyQueue {
  public:
   struct Item {
-    UniqueFd socket;
-    std::string peer;
+    Visitor visitor;
     Clock::time_point since;
   };
 
   explicit ReadyQueue(size_t capacity) : capacity_(capacity) {}
 
-  void push(UniqueFd socket, std::string peer, Clock::time_point now) {
+  void push(Visitor visitor, Clock::time_point now) {
     if (items_.size() >= capacity_) items_.erase(items_.begin());
-    items_.push_back({std::move(socket), std::move(peer), now});
+    items_.push_back({std::move(visitor), now});
   }
   void drop_before(Clock::time_point limit) {
     const auto first =
@@ -37,19 +36,21 @@ class ReadyQueue {
                      [limit](const Item& item) { return item.since >= limit; });
     items_.erase(items_.begin(), first);
   }
-  std::optional<Item> pop() {
+  std::optional<Visitor> pop() {
     if (items_.empty()) return std::nullopt;
     std::map<std::string, size_t> of_source;
-    for (const Item& item : items_) ++of_source[source_of(item.peer)];
+    for (const Item& item : items_) {
+      ++of_source[source_of(item.visitor.peer)];
+    }
     size_t best = items_.size() - 1;
-    size_t fewest = of_source[source_of(items_[best].peer)];
+    size_t fewest = of_source[source_of(items_[best].visitor.peer)];
     for (size_t i = best; i-- > 0;) {
-      const size_t count = of_source[source_of(items_[i].peer)];
+      const size_t count = of_source[source_of(items_[i].visitor.peer)];
       if (count >= fewest) continue;
       fewest = count;
       best = i;
     }
-    Item out = std::move(items_[best]);
+    Visitor out = std::move(items_[best].visitor);
     items_.erase(items_.begin() + static_cast<std::ptrdiff_t>(best));
     return out;
   }

@@ -91,9 +91,13 @@ Server::Server(Loop& loop, Reaper& reaper, KeyStore& keys,
       watch_(std::make_unique<FdWatch>(loop, socket_.get())),
       accept_again_(loop),
       door_(loop, DoorOptions{options_.max_waiting, options_.door_timeout},
-            [this](UniqueFd guest, std::string peer) {
-              serve(std::move(guest), std::move(peer));
-            }),
+            DoorEvents{
+                [this](Visitor visitor) { serve(std::move(visitor)); },
+                [this] { return keys_.current().private_key.door_secret(); },
+                [this] {
+                  return ready_.empty() &&
+                         4 * strangers() < options_.max_unauthenticated;
+                }}),
       ready_(options_.max_waiting),
       ready_timer_(loop),
       pace_(kStartsAtOnce, kReadyPause),
@@ -143,8 +147,8 @@ void Server::accept_all() {
 std::list<Server::Child>::iterator Server::find_victim(bool keys_agreed) {
   const auto limit = Clock::now() - kSafeAge;
   const auto may_go = [&](const Child& child) {
-    return !child.authenticated && child.keys_agreed == keys_agreed &&
-           child.born < limit;
+    return !child.authenticated && !child.proven &&
+           child.keys_agreed == keys_agreed && child.born < limit;
   };
   std::map<std::string, size_t> of_source;
   for (const Child& child : children_) {
@@ -158,14 +162,18 @@ std::list<Server::Child>::iterator Server::find_victim(bool keys_agreed) {
   });
 }
 
+size_t Server::strangers() const {
+  return static_cast<size_t>(
+      std::count_if(children_.begin(), children_.end(), [](const Child& child) {
+        return !child.authenticated && !child.proven;
+      }));
+}
+
 // A flood must not keep the launcher out: someone gives way, first those that
 // have got nowhere. The connection stays open unserved. False: those inside
 // have only just come.
 bool Server::make_room() {
-  const auto waiting = static_cast<size_t>(
-      std::count_if(children_.begin(), children_.end(),
-                    [](const Child& child) { return !child.authenticated; }));
-  if (waiting < options_.max_unauthenticated) return true;
+  if (strangers() < options_.max_unauthenticated) return true;
   auto victim = children_.end();
   for (bool settled = false; !settled;) {
     victim = find_victim(false);
@@ -196,19 +204,18 @@ bool Server::may_have_child() {
          make_room();
 }
 
-void Server::serve(UniqueFd socket, std::string peer) {
-  if (ready_.empty() && may_have_child()) {
-    return start_child(std::move(socket), std::move(peer));
+void Server::serve(Visitor visitor) {
+  if (visitor.proven || (ready_.empty() && may_have_child())) {
+    return start_child(std::move(visitor));
   }
-  ready_.push(std::move(socket), std::move(peer), Clock::now());
+  ready_.push(std::move(visitor), Clock::now());
   if (!ready_timer_.pending()) serve_waiting();
 }
 
 void Server::serve_waiting() {
   ready_.drop_before(Clock::now() - options_.door_timeout);
   while (!ready_.empty() && may_have_child()) {
-    auto next = ready_.pop();
-    start_child(std::move(next->socket), std::move(next->peer));
+    start_child(std::move(*ready_.pop()));
   }
   if (ready_.empty()) return;
   ready_timer_.start(kReadyPause, [this] { serve_waiting(); });
@@ -216,9 +223,7 @@ void Server::serve_waiting() {
 
 // A peer that has not logged in never counts against those that have.
 bool Server::may_start(const std::string& peer) {
-  const auto logged_in = static_cast<size_t>(
-      std::count_if(children_.begin(), children_.end(),
-                    [](const Child& child) { return child.authenticated; }));
+  const size_t logged_in = children_.size() - strangers();
   if (logged_in < options_.max_connections) return true;
   audit_.write_limited(AuditRecord("turned-away")
                            .text("peer", peer)
@@ -227,7 +232,8 @@ bool Server::may_start(const std::string& peer) {
   return false;
 }
 
-void Server::start_child(UniqueFd socket, std::string peer) {
+void Server::start_child(Visitor visitor) {
+  auto& [socket, peer, nonce, proven] = visitor;
   if (!may_start(peer)) return;
   auto link = make_socketpair(SOCK_SEQPACKET);
   if (!link) {
@@ -237,9 +243,10 @@ void Server::start_child(UniqueFd socket, std::string peer) {
   ConnectionOptions options;
   options.keys = &keys_.current();
   options.peer = peer;
+  options.nonce = nonce;
   options.auth_timeout = options_.auth_timeout;
   options.fips = options_.fips;
-  pace_.count(Clock::now());
+  if (!proven) pace_.count(Clock::now());
   const pid_t parent = ::getpid();
   const pid_t pid = ::fork();
   if (pid == 0) {
@@ -253,6 +260,7 @@ void Server::start_child(UniqueFd socket, std::string peer) {
   child.id = next_id_++;
   child.born = Clock::now();
   child.pid = pid;
+  child.proven = proven;
   child.peer = std::move(peer);
   child.link = std::move(link->read);
   child.socket = std::move(socket);

@@ -5,7 +5,9 @@
 // reads from a child it treats as hostile.
 // Refuses: more than max_connections that have logged in. Of those that have
 // not, max_unauthenticated have a child; a newer one costs the oldest of the
-// busiest address its place, so that no flood keeps a launcher out.
+// busiest address its place, so that no flood keeps a launcher out. Who has
+// proved at the door to hold the job key counts among those that are in: it
+// waits for nobody, and no stranger can cost it its place.
 // Owned by pid 1, on its loop; the Reaper is the process' only one.
 #pragma once
 
@@ -87,6 +89,7 @@ class Server {
     std::string peer;
     std::string key;
     Clock::time_point born{};
+    bool proven = false;  // at the door
     bool keys_agreed = false;
     bool authenticated = false;
     bool asked = false;
@@ -96,13 +99,14 @@ class Server {
   Server(Loop& loop, Reaper& reaper, KeyStore& keys, ServerOptions options,
          ServerEvents events, UniqueFd socket);
   void accept_all();
-  void start_child(UniqueFd socket, std::string peer);
+  void start_child(Visitor visitor);
+  [[nodiscard]] size_t strangers() const;
   bool may_start(const std::string& peer);
   bool may_have_child();
   bool make_room();
   void turn_out(Child& child);
   std::list<Child>::iterator find_victim(bool keys_agreed);
-  void serve(UniqueFd socket, std::string peer);
+  void serve(Visitor visitor);
   void serve_waiting();
   void adopt_child(Child child);
   Child* find(ConnectionId id);

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "job/base64.h"
+#include "sshd-lite/door_proof.h"
 #include "sshd-lite/ec_pem.h"
 
 namespace muster {
@@ -119,6 +120,7 @@ Result<SshKey> SshKey::parse_private(std::string_view text,
   if (const auto kind = check_kind(key, source); !kind) {
     return tl::unexpected(kind.error());
   }
+  key.secret_ = muster::door_secret(clean);
   return key;
 }
 

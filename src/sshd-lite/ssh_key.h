@@ -42,6 +42,8 @@ class SshKey {
   [[nodiscard]] std::string type() const;           // "ecdsa-sha2-nistp521"
   [[nodiscard]] std::string public_base64() const;  // "AAAA…"
   [[nodiscard]] bool is_rsa() const;
+  // For door_proof.h; "" unless it was read from text.
+  [[nodiscard]] const std::string& door_secret() const { return secret_; }
   [[nodiscard]] Result<SshKey> public_part() const;
   // PEM text; only for a private key.
   [[nodiscard]] Result<std::string> private_text() const;
@@ -54,6 +56,7 @@ class SshKey {
     void operator()(ssh_key_struct* key) const;
   };
   std::unique_ptr<ssh_key_struct, Free> key_;
+  std::string secret_;
 };
 
 }  // namespace muster

@@ -126,7 +126,7 @@ def swaps(tally, args, scratch):
         target = mount / f"..{turn}"
         shutil.copytree(made[turn % 2], target)
         for file in target.iterdir():
-            file.chmod([0o400, 0o440, 0o600, 0o644][turn % 4])
+            file.chmod([0o400, 0o440, 0o600, 0o640, 0o644][turn % 5])
             os.chown(file, 12345 + turn % 3, 0) if os.geteuid() == 0 else None
         new = mount / "..new"
         new.symlink_to(target.name)

@@ -115,8 +115,10 @@ TEST_CASE("32 clients move 1 MiB each way and get their exit status") {
   Runner runner;  // before the sessions: its loop outlives them
   std::vector<Session> sessions(kClients);
   std::vector<std::string> sent(kClients);
-  for (size_t i = 0; i < kClients; ++i) {
+  for (size_t i = 0; i < kClients; ++i) {  // before a server waits for anybody
     sent[i] = noise(1 << 20, static_cast<uint32_t>(i));
+  }
+  for (size_t i = 0; i < kClients; ++i) {
     runner.start(
         sessions[i], server.port(),
         options_for(*key, "cat; echo done >&2; exit " + std::to_string(i)));
@@ -412,6 +414,25 @@ TEST_CASE("silent connections do not keep a client out") {
   CHECK(n <= 0);
 }
 
+TEST_CASE("a server that greets late is spoken to first, and once") {
+  const auto made = SshKey::generate(KeyType::kEcdsaP256);
+  const KeyDirectory keys(*made);
+  const auto job = find_keys(keys.path());
+  REQUIRE(job);
+  const TestServer server(keys.path());
+  Runner runner;
+  Session session;
+  ::kill(server.pid(), SIGSTOP);
+  runner.start(session, server.port(),
+               options_for(job->private_key, "echo late"));
+  session.client->send_eof();
+  Timer later(runner.loop);
+  later.start(Milliseconds(1300), [&] { ::kill(server.pid(), SIGCONT); });
+  runner.run();
+  CHECK_FALSE(session.error);
+  CHECK(session.out == "late\n");
+}
+
 TEST_CASE("who does not log in in time is turned out") {
   const auto key = SshKey::generate(KeyType::kEcdsaP256);
   const KeyDirectory keys(*key);
@@ -447,14 +468,24 @@ TEST_CASE("changed keys count from the next connection on") {
   CHECK(run_one(server.port(), options_for(*next, "true")).status == 0);
 }
 
-TEST_CASE("128 clients in one loop") {
+TEST_CASE("128 clients with the job key pass strangers who fill all places") {
   const auto key = SshKey::generate(KeyType::kEcdsaP521);
   const KeyDirectory keys(*key);
-  const TestServer server(keys.path(), 256);
+  const auto job = find_keys(keys.path());
+  REQUIRE(job);
+  const TestServer server(keys.path(), 4);
+  std::vector<UniqueFd> strangers;
+  for (int i = 0; i < 20; ++i) {
+    strangers.emplace_back(connect_to(server.port()));
+    REQUIRE(write_all(strangers.back().get(), "SSH-2.0-stranger\r\n" +
+                                                  std::string(4, '\0') +
+                                                  std::string(200, '\x14')));
+  }
   Runner runner;
   std::vector<Session> sessions(128);
   for (Session& session : sessions) {
-    runner.start(session, server.port(), options_for(*key, "echo hello"));
+    runner.start(session, server.port(),
+                 options_for(job->private_key, "echo hello"));
     session.client->send_eof();
   }
   runner.run();

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a peer shows that it holds the job key before a process is spent on it.
+// The server's version line ends with a number that is used once; a peer that
+// knows the key answers, in front of its own version line, with the HMAC-SHA256
+// of that number under a secret made from the key's text.
+// A proof buys a place while strangers crowd the door, and nothing else: the
+// login stays what it is. Who listens learns nothing of use for the next one.
+// Refuses nothing. Pure, but for new_nonce(), which asks the kernel.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace muster {
+
+// A whole proof, CR LF included: one length, so that nobody has to parse. More
+// than the shortest version line with a key exchange packet behind it would be
+// a reason to wait for bytes that never come.
+inline constexpr size_t kProofSize = 160;
+
+std::string new_nonce();  // 32 hexadecimal digits; "" if the kernel has none
+
+// "muster_0.1.0 door=…"; without the second word if there is no nonce.
+std::string server_software(const std::string& nonce);
+// The line as the server sends it.
+std::string server_version_line(const std::string& nonce);
+// What a client finds in it, if it is one of ours.
+std::optional<std::string> nonce_of(std::string_view version_line);
+
+// From the private key's text; line ends, and whatever stands around the
+// armour, do not matter. "": no such text.
+std::string door_secret(std::string_view key_text);
+
+std::string proof_line(const std::string& secret, std::string_view nonce);
+[[nodiscard]] bool looks_like_proof(std::string_view bytes);
+[[nodiscard]] bool is_proof(std::string_view line, const std::string& secret,
+                            std::string_view nonce);
+
+}  // namespace muster
