@@ -29,7 +29,10 @@ class Logins {
   // False: one of them failed.
   bool run(int width) {
     slots_.resize(static_cast<size_t>(width));
-    for (auto& slot : slots_) next(slot);
+    // On the loop: a stop before it runs would be forgotten.
+    loop_.post([this] {
+      for (auto& slot : slots_) next(slot);
+    });
     loop_.run();
     return good_;
   }

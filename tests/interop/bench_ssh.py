@@ -233,10 +233,10 @@ def launcher_logins(program, servers, count):
     """Averages, not medians: one process makes them all."""
     worker = servers.worker()
     argv = [program, str(worker.port), str(servers.keys)]
-    subprocess.run([*argv, "8", "1"], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([*argv, "8", "1"], check=True, stdout=subprocess.DEVNULL, timeout=60)
     worker.wait_no_children()
     before = cpu_of(worker.process.pid)
-    done = subprocess.run([*argv, str(4 * count), "1"], check=True, capture_output=True, text=True)
+    done = subprocess.run([*argv, str(4 * count), "1"], check=True, capture_output=True, text=True, timeout=300)
     worker.wait_no_children()
     server = (cpu_of(worker.process.pid) - before) / (4 * count) * 1000
     figures = {**json.loads(done.stdout), "server_cpu_ms": round(server, 2)}
