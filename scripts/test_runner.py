@@ -315,6 +315,15 @@ class Runner:
             name = "interop_" + os.path.basename(path).removesuffix(".py")
             self.script(name, [*PYTHON, path, *more], limit, env)
 
+    def machine(self):
+        """Real verbs in an emulated machine: only with --long or by name,
+        since emulation on a loaded machine takes as long as it likes."""
+        if not self.options.long and "vm" not in self.options.names:
+            return
+        if self.wants("vm") and self.build("release"):
+            self.script("vm", [*PYTHON, "tests/vm/test_vm.py"], 8 * MINUTE,
+                        {"MUSTER_PREFIX": PREFIXES["release"]})
+
     def newer_root(self):
         """Builds what tests of newer MPIs run on, once, outside of their time
         limits. Where it cannot be had those tests are told to skip."""
@@ -429,6 +438,7 @@ class Runner:
             self.papers()
             self.interop()
             self.cluster()
+            self.machine()
 
 
 def no_pods_because():
@@ -450,7 +460,8 @@ def parse(argv):
         prog="scripts/test", description="Builds muster and runs its tests.")
     parser.add_argument("names", nargs="*", help="only what has one of these in"
                         " its name: unit, unit_job, fuzz_frame, clang, podnet,"
-                        " interop, cluster, test_…, images, documents, examples")
+                        " interop, cluster, test_…, vm, images, documents,"
+                        " examples")
     parser.add_argument("--quick", action="store_true", help="unit tests only")
     parser.add_argument("--long", action="store_true", help="also soaks, floods"
                         " and fuzzing (MUSTER_FUZZ_SECONDS per target, 300)")

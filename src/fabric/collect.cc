@@ -3,6 +3,7 @@
 
 #include "fabric/collect_parts.h"
 #include "fabric/facts_json.h"
+#include "fabric/sys_files.h"
 
 namespace muster {
 
@@ -13,7 +14,13 @@ PodFabric collect_fabric(const std::string& sysroot) {
   collect_netdevs(root, pod);
   collect_hcas(root, pod);
   collect_gpus(root, pod);
-  if (root.empty()) probe_verbs(pod);
+  if (root.empty()) {
+    probe_verbs(pod);
+    if (sys_exists("/dev/nvidiactl")) {
+      probe_gpus({}, pod);
+      probe_cuda_aware(pod);
+    }
+  }
   return pod;
 }
 

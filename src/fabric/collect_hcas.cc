@@ -84,6 +84,18 @@ std::string port_netdev(const std::string& device, int number, size_t ports) {
   return ports == 1 ? names->front() : "";
 }
 
+// Software adapters have no device; the entries of one port name one interface.
+std::string netdev_of_gids(const FabricPort& port) {
+  if (!port.gids || port.link_layer != "Ethernet") return "";
+  std::string out;
+  for (const FabricGid& gid : *port.gids) {
+    if (gid.netdev.empty() || gid.netdev == out) continue;
+    if (!out.empty()) return "";  // VLANs: which one is not known
+    out = gid.netdev;
+  }
+  return out;
+}
+
 FabricHca read_hca(const std::string& root, const std::string& name) {
   const std::string path = root + "/sys/class/infiniband/" + name;
   const std::string device = path + "/device";
@@ -106,6 +118,7 @@ FabricHca read_hca(const std::string& root, const std::string& name) {
     FabricPort& added = hca.ports.emplace_back(
         read_port(path + "/ports/" + port, static_cast<int>(*number)));
     added.netdev = port_netdev(device, added.number, ports ? ports->size() : 1);
+    if (added.netdev.empty()) added.netdev = netdev_of_gids(added);
   }
   return hca;
 }

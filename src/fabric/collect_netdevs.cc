@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Network interfaces from /sys/class/net and /proc/net. Addresses come from
-// the kernel tables in /proc, so that a recorded directory works like a pod.
+// Network interfaces from /sys/class/net and /proc/net. Addresses of
+// a recorded directory come from the tables in /proc, those of the running
+// system from the kernel.
 #include <arpa/inet.h>
 
 #include <algorithm>
@@ -72,11 +73,9 @@ std::string ipv4_text(uint32_t address, uint32_t mask) {
   return std::string(text) + "/" + std::to_string(__builtin_popcount(mask));
 }
 
-using Addresses = std::map<std::string, std::vector<std::string>>;
-
 // Each local address belongs to the interface with the narrowest route to it.
 void add_ipv4(const std::string& root, const std::vector<Route>& routes,
-              Addresses& out) {
+              InterfaceAddresses& out) {
   for (const uint32_t address : local_ipv4(root)) {
     if (address >> 24 == 127) {
       out["lo"].push_back(ipv4_text(address, 0xff000000));
@@ -96,7 +95,7 @@ void add_ipv4(const std::string& root, const std::vector<Route>& routes,
   }
 }
 
-void add_ipv6(const std::string& root, Addresses& out) {
+void add_ipv6(const std::string& root, InterfaceAddresses& out) {
   const SysText file = read_sys(root + "/proc/net/if_inet6");
   for (const auto line : split(file.text, '\n')) {
     const auto words = split_words(line);
@@ -116,6 +115,17 @@ void add_ipv6(const std::string& root, Addresses& out) {
     out[std::string(words[5])].push_back(std::string(short_text) + "/" +
                                          std::to_string(std::min(bits, 128u)));
   }
+}
+
+InterfaceAddresses addresses_of(const std::string& root,
+                                const std::vector<Route>& routes) {
+  if (root.empty()) {
+    if (auto live = live_addresses()) return std::move(*live);
+  }
+  InterfaceAddresses out;
+  add_ipv4(root, routes, out);
+  add_ipv6(root, out);
+  return out;
 }
 
 std::string kind_of(const std::string& path) {
@@ -161,9 +171,7 @@ void collect_netdevs(const std::string& root, PodFabric& pod) {
   const auto names = list_sys(base);
   if (!names) return;
   const auto routes = read_routes(root);
-  Addresses addresses;
-  add_ipv4(root, routes, addresses);
-  add_ipv6(root, addresses);
+  auto addresses = addresses_of(root, routes);
   std::vector<std::pair<int64_t, FabricNetdev>> found;
   for (const std::string& name : *names) {
     if (name == "bonding_masters") continue;

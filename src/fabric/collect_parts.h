@@ -2,18 +2,38 @@
 // The collector's parts, one file each. Internal to collect.cc and the tests.
 #pragma once
 
+#include <map>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "fabric/facts.h"
 
 namespace muster {
 
 void collect_hcas(const std::string& root, PodFabric& pod);
+// With prefix length, by interface; of the running system.
+using InterfaceAddresses = std::map<std::string, std::vector<std::string>>;
+std::optional<InterfaceAddresses> live_addresses();
+
 void collect_netdevs(const std::string& root, PodFabric& pod);
 void collect_gpus(const std::string& root, PodFabric& pod);
 void collect_software(const std::string& root, PodFabric& pod);
+// Where NCCL may be in this image: the name alone, for the loader, then files.
+std::vector<std::string> nccl_libraries();
 // Opens every adapter, makes PD, CQ, MR, QP and an address handle per GID, in
 // a forked child with a deadline. The running system only.
 void probe_verbs(PodFabric& pod);
+// What the driver's libraries say of the GPUs, each in a forked child with a
+// deadline; what cannot be asked stays as it is. NVML's list is the pod's: of
+// the node's other GPUs, which the kernel's files show too, nothing is kept.
+struct GpuLibraries {
+  std::string nvml = "libnvidia-ml.so.1";
+  std::string cuda = "libcuda.so.1";
+};
+void probe_gpus(const GpuLibraries& libraries, PodFabric& pod);
+// Versions of the image's UCX and libfabric, and whether MPI and UCX were built
+// for GPU memory, asked from themselves. Only where there are GPUs: it costs.
+void probe_cuda_aware(PodFabric& pod);
 
 }  // namespace muster

@@ -187,6 +187,18 @@ void collect_machine(const std::string& root, PodFabric& pod) {
 
 }  // namespace
 
+std::vector<std::string> nccl_libraries() {
+  PodFabric pod;
+  collect_environment("", pod);
+  std::vector<std::string> out{"libnccl.so.2"};
+  for (const std::string& directory : directories("", pod)) {
+    if (sys_exists(directory + "/libnccl.so.2")) {
+      out.push_back(directory + "/libnccl.so.2");
+    }
+  }
+  return out;
+}
+
 void collect_software(const std::string& root, PodFabric& pod) {
   collect_environment(root, pod);
   collect_conf(root, pod);

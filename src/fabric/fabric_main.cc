@@ -12,6 +12,7 @@
 #include "fabric/fabric_options.h"
 #include "fabric/facts_json.h"
 #include "fabric/mpi_test.h"
+#include "fabric/nccl_rank.h"
 #include "fabric/nccl_version.h"
 #include "fabric/pair_test.h"
 #include "fabric/peer_protocol.h"
@@ -145,6 +146,11 @@ int run(const FabricOptions& options) {
   if (options.command == "check" || options.command == "bench") {
     return pair_main(options);
   }
+  if (options.command == "nccl") {  // one rank, alone
+    NcclRankOptions rank;
+    rank.json = options.json;
+    return nccl_rank_main(rank);
+  }
   if (options.command == "mpi") {
     return complain({.code = "usage",
                      .what = "muster fabric mpi",
@@ -180,6 +186,11 @@ int fabric_main(const std::vector<std::string>& args) {
   // What job-wide tests start in the pods; not for people.
   if (args == std::vector<std::string>{"peer"}) return peer_main();
   if (args == std::vector<std::string>{"mpi-rank"}) return mpi_rank_main();
+  if (!args.empty() && args[0] == "nccl-rank") {
+    NcclRankOptions rank;
+    rank.json = args.size() > 1 && args[1] == "json";
+    return nccl_rank_main(rank);
+  }
   const auto options = parse_fabric_options(
       args.empty() ? std::vector<std::string>{"show"} : args);
   if (!options) return complain(options.error(), kUsage);

@@ -10,8 +10,8 @@ namespace muster {
 
 namespace {
 
-constexpr std::array<std::string_view, 7> kCommands = {
-    "show", "plan", "explain", "env", "check", "bench", "mpi"};
+constexpr std::array<std::string_view, 8> kCommands = {
+    "show", "plan", "explain", "env", "check", "bench", "mpi", "nccl"};
 // `muster launch` has them too, with the same meaning.
 constexpr std::array<std::string_view, 7> kLaunchOptions = {
     "--hostfile", "-H",         "--local",   "--transport",
@@ -103,6 +103,7 @@ std::string fabric_usage() {
          "(--peer, --listen)\n"
          "  bench     the same, measured: latency, bandwidth, outliers\n"
          "  mpi       ping-pong and allreduce through the job's own MPI\n"
+         "  nccl      all-reduce through the job's own NCCL, on its GPUs\n"
          "options\n"
          "  --facts FILE...      facts files instead of this pod (- is stdin)\n"
          "  --sysroot DIR        a recorded system instead of this one\n"

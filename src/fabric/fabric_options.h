@@ -10,7 +10,7 @@
 namespace muster {
 
 struct FabricOptions {
-  std::string command;  // show plan explain env check bench mpi
+  std::string command;  // show plan explain env check bench mpi nccl
   std::vector<std::string> facts;
   std::string sysroot;
   std::string profile;

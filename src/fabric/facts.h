@@ -74,6 +74,10 @@ struct FabricGpu {
   std::string pci_path;
   int numa = -1;
   int compute_capability = -1;  // 90 for sm_90
+  int64_t memory_bytes = -1;
+  int64_t memory_used_bytes = -1;
+  int utilization = -1;     // percent, when it was asked
+  int64_t ecc_errors = -1;  // uncorrected, since the driver was loaded
   Known mig;
   Known nvlink;
   Known gdr;     // CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED
@@ -119,6 +123,7 @@ struct PodFabric {
   Known uverbs;  // any /dev/infiniband/uverbs* in the pod
 
   std::string gpu_driver;      // "550.54.15"
+  std::string cuda_version;    // the newest CUDA that the driver takes: "12.4"
   int64_t memlock_bytes = -2;  // hard limit; -1: unlimited; -2: unknown
   int64_t shm_bytes = -1;
   Known peermem;       // nvidia_peermem or nv_peer_mem is loaded

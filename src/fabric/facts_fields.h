@@ -72,6 +72,10 @@ void visit(Visitor& v, Is<FabricGpu> auto& gpu) {
   v.field("pci_path", gpu.pci_path);
   v.field("numa", gpu.numa);
   v.field("compute_capability", gpu.compute_capability);
+  v.bytes("memory_bytes", gpu.memory_bytes);
+  v.bytes("memory_used_bytes", gpu.memory_used_bytes);
+  v.field("utilization", gpu.utilization);
+  v.field("ecc_errors", gpu.ecc_errors);
   v.field("mig", gpu.mig);
   v.field("nvlink", gpu.nvlink);
   v.field("gdr", gpu.gdr);
@@ -122,6 +126,7 @@ void visit(Visitor& v, Is<PodFabric> auto& pod) {
   v.field("modules", pod.modules);
   v.field("uverbs", pod.uverbs);
   v.field("gpu_driver", pod.gpu_driver);
+  v.field("cuda_version", pod.cuda_version);
   v.bytes("memlock_bytes", pod.memlock_bytes);
   v.bytes("shm_bytes", pod.shm_bytes);
   v.field("peermem", pod.peermem);

@@ -74,6 +74,7 @@ JobCheckReport judge_check(const JobCheck& check) {
   judge_ways(check, report.findings);
   judge_rails(check, report.findings);
   judge_rates(check, report.findings);
+  judge_counters(check, report.findings);
   std::stable_sort(report.findings.begin(), report.findings.end(),
                    [](auto& a, auto& b) { return a.severity > b.severity; });
   for (const Finding& finding : report.findings) {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "fabric/counters.h"
 #include "fabric/facts.h"
 #include "fabric/peer_protocol.h"
 #include "job/finding.h"
@@ -23,6 +24,7 @@ struct CheckedPod {
   std::string missing_text;
   PodFabric facts;
   std::vector<std::string> unresolved;
+  std::vector<GrownCounter> grown;  // while a bench ran
 };
 
 struct TestedPair {

@@ -16,6 +16,7 @@ void judge_pods(const JobCheck& check, Findings& out);
 // Connections and large packets.
 void judge_ways(const JobCheck& check, Findings& out);
 void judge_rates(const JobCheck& check, Findings& out);
+void judge_counters(const JobCheck& check, Findings& out);
 void judge_rails(const JobCheck& check, Findings& out);
 
 // One way from a pod to another, by position in JobCheck::pods.

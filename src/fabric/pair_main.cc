@@ -58,7 +58,13 @@ void print_json(const PairResult& result) {
             ", \"to_gbps\": " + number(rail.to_gbps) +
             ", \"from_gbps\": " + number(rail.from_gbps) + "}";
   }
-  print(line + "]}");
+  line += "], \"grown\": {";
+  for (const GrownCounter& counter : result.grown) {
+    if (!line.ends_with('{')) line += ", ";
+    append_json_string(line, counter.name);
+    line += ": " + std::to_string(counter.growth);
+  }
+  print(line + "}}");
 }
 
 void print_text(const FabricOptions& options, const PairResult& result) {
@@ -82,6 +88,10 @@ void print_text(const FabricOptions& options, const PairResult& result) {
           (bench ? ", writes " + number(rail.to_gbps) + " Gb/s, reads " +
                        number(rail.from_gbps) + " Gb/s"
                  : ""));
+  }
+  if (!result.grown.empty()) {
+    print("counters of this pod that grew meanwhile: " +
+          counters_text(result.grown));
   }
 }
 
@@ -121,7 +131,8 @@ int serve(const FabricOptions& options) {
   if (!listener) return fail_with(options, listener.error());
   const UniqueFd owner(*listener);
   print("listening on port " + std::to_string(port));
-  const Status status = serve_pair(owner.get(), options.timeout_ms);
+  const Status status =
+      serve_pair(owner.get(), options.timeout_ms, own_rails());
   return status ? 0 : fail_with(options, status.error());
 }
 
@@ -166,8 +177,13 @@ int pair_main(const FabricOptions& options) {
   request.megabytes = options.command == "bench" ? options.megabytes : 1;
   request.timeout_ms = options.timeout_ms;
   request.measure_rdma = options.command == "bench";
-  const auto result = drive_pair(request);
+  request.rails = own_rails();
+  const Counters before = read_counters("");
+  auto result = drive_pair(request);
   if (!result) return fail_with(options, result.error());
+  if (options.command == "bench") {
+    result->grown = grown_counters(before, read_counters(""));
+  }
   return print_result(options, *result);
 }
 

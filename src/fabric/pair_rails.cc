@@ -2,6 +2,7 @@
 #include "fabric/pair_rails.h"
 
 #include <algorithm>
+#include <array>
 
 #include "fabric/gids.h"
 #include "fabric/name_list.h"
@@ -12,13 +13,45 @@ namespace muster {
 
 namespace {
 
-int best_gid(const PodFabric& pod, const FabricPort& port) {
-  for (const GidAddress kind :
-       {GidAddress::kIpv4, GidAddress::kIpv6, GidAddress::kLinkLocal}) {
-    const auto usable = usable_gids(pod, port, kind);
-    if (!usable.empty()) return usable.front()->index;
+int first_gid(const PodFabric& pod, const FabricPort& port, GidAddress kind) {
+  const auto usable = usable_gids(pod, port, kind);
+  return usable.empty() ? -1 : usable.front()->index;
+}
+
+// Whether there is any.
+bool find_gids(const PodFabric& pod, const FabricPort& port, RailEnd& end) {
+  end.ipv4_gid = first_gid(pod, port, GidAddress::kIpv4);
+  end.ipv6_gid = first_gid(pod, port, GidAddress::kIpv6);
+  end.link_local_gid = first_gid(pod, port, GidAddress::kLinkLocal);
+  return end.ipv4_gid >= 0 || end.ipv6_gid >= 0 || end.link_local_gid >= 0;
+}
+
+// In the order of preference.
+constexpr std::array<int RailEnd::*, 3> kGidKinds = {
+    &RailEnd::ipv4_gid, &RailEnd::ipv6_gid, &RailEnd::link_local_gid};
+
+int best_kind(const RailEnd& end) {
+  int kind = 0;
+  for (const auto index : kGidKinds) {
+    if (end.*index >= 0) return kind;
+    ++kind;
   }
-  return -1;
+  return kind;
+}
+
+void agree_on_gids(RailEnd& mine, RailEnd& theirs) {
+  if (!mine.ethernet || !theirs.ethernet) return;
+  for (const auto index : kGidKinds) {
+    if (mine.*index < 0 || theirs.*index < 0) continue;
+    mine.gid_index = mine.*index;
+    theirs.gid_index = theirs.*index;
+    return;
+  }
+  RailEnd& poor = best_kind(mine) > best_kind(theirs) ? mine : theirs;
+  RailEnd& rich = &poor == &mine ? theirs : mine;
+  poor.gid_index = -1;
+  const int kind = best_kind(rich);
+  rich.gid_index = kind < 3 ? rich.*kGidKinds[static_cast<size_t>(kind)] : -1;
 }
 
 template <class Writer, class End>
@@ -26,6 +59,9 @@ void visit(Writer& out, End& end) {
   out.required("hca", end.hca);
   out.required("port", end.port);
   out.field("gid_index", end.gid_index);
+  out.field("ipv4_gid", end.ipv4_gid);
+  out.field("ipv6_gid", end.ipv6_gid);
+  out.field("link_local_gid", end.link_local_gid);
   out.field("ethernet", end.ethernet);
   out.field("mtu", end.mtu);
   out.field("rate_gbps", end.rate_gbps);
@@ -50,16 +86,20 @@ RailList rails_of(const PodFabric& pod) {
   for (const PortView& view : ports) {
     if (!admits(wanted, view.hca->name, view.port->number)) continue;
     const bool active = view.port->state.find("ACTIVE") != std::string::npos;
-    const int gid = kind == LinkKind::kRoce ? best_gid(pod, *view.port) : -1;
-    const bool lacks_gid = kind == LinkKind::kRoce && gid < 0;
+    RailEnd end;
+    const bool roce = kind == LinkKind::kRoce;
+    const bool lacks_gid = roce && !find_gids(pod, *view.port, end);
     if (view.kind != kind || !active || no(view.hca->device) ||
         (any_chosen && !view.chosen && !lacks_gid)) {
       out.left_out.push_back(view.name() + ": " + view.reason);
       continue;
     }
-    out.ends.push_back({view.hca->name, view.port->number, gid,
-                        kind == LinkKind::kRoce, view.port->mtu,
-                        view.port->rate_gbps});
+    end.hca = view.hca->name;
+    end.port = view.port->number;
+    end.ethernet = roce;
+    end.mtu = view.port->mtu;
+    end.rate_gbps = view.port->rate_gbps;
+    out.ends.push_back(std::move(end));
   }
   return out;
 }
@@ -92,6 +132,7 @@ std::vector<RailPair> pair_rails(const std::vector<RailEnd>& mine,
   const size_t rails = std::min(mine.size(), theirs.size());
   for (size_t i = 0; i < rails; ++i) out.push_back({mine[i], theirs[i], false});
   if (rails > 1) out.push_back({mine[0], theirs[1], true});
+  for (RailPair& pair : out) agree_on_gids(pair.mine, pair.theirs);
   return out;
 }
 

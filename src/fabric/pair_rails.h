@@ -17,7 +17,11 @@ namespace muster {
 struct RailEnd {
   std::string hca;
   int port = 1;
-  int gid_index = -1;  // -1: InfiniBand; RoCE has none that is usable
+  int gid_index = -1;  // to test with; -1: InfiniBand, or none is usable
+  // The first usable RoCE v2 address of each kind; -1: none.
+  int ipv4_gid = -1;
+  int ipv6_gid = -1;
+  int link_local_gid = -1;
   bool ethernet = false;
   int mtu = -1;           // active MTU
   double rate_gbps = -1;  // of the port
@@ -34,7 +38,8 @@ std::string rails_to_json(const RailList& rails);
 Result<RailList> rails_from_json(std::string_view json);
 
 // Which of ours is tested with which of theirs: rail by rail, and one sample
-// across where there are several.
+// across where there are several. RoCE ends get a gid_index of a kind that both
+// have; where there is none, the end with the poorer addresses gets -1.
 struct RailPair {
   RailEnd mine;
   RailEnd theirs;

@@ -52,9 +52,9 @@ Status answer(int fd, const PairMessage& message, VerbsServer& verbs,
 
 }  // namespace
 
-Status serve_connection(int fd, int timeout_ms) {
+Status serve_connection(int fd, int timeout_ms, const RailList& own) {
   const Deadline deadline = deadline_in(timeout_ms);
-  VerbsServer verbs;
+  VerbsServer verbs(own);
   for (;;) {
     const auto message = receive_message(fd, deadline);
     if (!message) return fail(message.error());
@@ -63,11 +63,11 @@ Status serve_connection(int fd, int timeout_ms) {
   }
 }
 
-Status serve_pair(int listener, int timeout_ms) {
+Status serve_pair(int listener, int timeout_ms, const RailList& own) {
   const Deadline deadline = deadline_in(timeout_ms);
   const auto fd = accept_tcp(listener, deadline);
   if (!fd) return fail(fd.error());
-  return serve_connection(fd->get(), left_ms(deadline));
+  return serve_connection(fd->get(), left_ms(deadline), own);
 }
 
 Result<int> listen_tcp(const std::string& address, int& port) {

@@ -119,7 +119,7 @@ Status run_tests(int fd, const PairRequest& request, PairResult& result,
     }
   }
   if (!request.rdma) return {};
-  auto rails = drive_rails(fd, request.measure_rdma, deadline);
+  auto rails = drive_rails(fd, request.rails, request.measure_rdma, deadline);
   if (!rails) return fail(rails.error());
   result.rails = std::move(*rails);
   return {};

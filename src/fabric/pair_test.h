@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "fabric/counters.h"
 #include "fabric/fabric_options.h"
 #include "fabric/pair_verbs.h"
 
@@ -28,6 +29,7 @@ struct PairRequest {
   int back_listener = -1;
   int back_port = 0;
   bool rdma = true;  // also over verbs, where both pods have an adapter
+  RailList rails;    // ours, from own_rails()
   bool measure_rdma = false;  // its bandwidth, too
 };
 
@@ -38,6 +40,7 @@ struct PairResult {
   double from_gbps = -1;
   bool back_ok = false;  // the peer could connect to us
   std::vector<RailResult> rails;
+  std::vector<GrownCounter> grown;  // in this pod, by a bench of one pair
 };
 
 // Error codes, each an exit class: "connect" 31, "connect_back" 32,
@@ -45,9 +48,9 @@ struct PairResult {
 // "limits" 34, "peer_lost" 35.
 Result<PairResult> drive_pair(const PairRequest& request);
 // Serves one driver on a listening socket.
-Status serve_pair(int listener, int timeout_ms);
+Status serve_pair(int listener, int timeout_ms, const RailList& own);
 // Serves a driver that has connected.
-Status serve_connection(int fd, int timeout_ms);
+Status serve_connection(int fd, int timeout_ms, const RailList& own);
 // A listening socket on "[HOST:]PORT"; port 0: any, found in `port`.
 Result<int> listen_tcp(const std::string& address, int& port);
 

@@ -174,6 +174,20 @@ Status try_rail(int fd, const RailPair& pair, int mtu_limit, bool bandwidth,
   return measure(queue, bandwidth, result, deadline);
 }
 
+// Link-local addresses were tried since one side has no other.
+void blame_address(const RailPair& pair, RailResult& result) {
+  const auto poor = [](const RailEnd& end) {
+    return end.ethernet && end.ipv4_gid < 0 && end.ipv6_gid < 0;
+  };
+  if (!poor(pair.mine) && !poor(pair.theirs)) return;
+  result.code = "rdma_gid";
+  result.text = pair.name() + ": " +
+                (poor(pair.mine) ? "this pod's " + pair.mine.hca
+                                 : "the peer's " + pair.theirs.hca) +
+                " has no RoCE address but link-local ones, which get no "
+                "answer: give its interface an IP address";
+}
+
 RailResult test_rail(int fd, const RailPair& pair, bool bandwidth,
                      Deadline deadline) {
   RailResult result;
@@ -188,6 +202,7 @@ RailResult test_rail(int fd, const RailPair& pair, bool bandwidth,
   if (first) return result;
   result.code = first.error().code;
   result.text = pair.name() + ": " + first.error().text();
+  if (!small && result.code == "rdma_unreachable") blame_address(pair, result);
   if (!small || result.code != "rdma_unreachable") return result;
   // Small transfers pass: does a smaller packet?
   for (int less = mtu / 2; less >= 256; less /= 2) {
@@ -228,10 +243,14 @@ RailResult unequal(const RailList& mine, const RailList& theirs) {
 }  // namespace
 
 struct VerbsServer::Impl {
+  RailList own;
   std::unique_ptr<RcQueue> queue;
 };
 
-VerbsServer::VerbsServer() : impl_(std::make_unique<Impl>()) {}
+RailList own_rails() { return rails_of(collect_fabric("")); }
+
+VerbsServer::VerbsServer(RailList own)
+    : impl_(std::make_unique<Impl>(Impl{std::move(own), nullptr})) {}
 VerbsServer::~VerbsServer() = default;
 
 std::string VerbsServer::answer(const std::string& json) {
@@ -239,7 +258,7 @@ std::string VerbsServer::answer(const std::string& json) {
   OpenRequest request;
   visit_request(in, request);
   if (request.step == "rails") {
-    return rails_to_json(rails_of(collect_fabric("")));
+    return rails_to_json(impl_->own);
   }
   OpenAnswer answer;
   impl_->queue = std::make_unique<RcQueue>();
@@ -256,10 +275,9 @@ std::string VerbsServer::answer(const std::string& json) {
   return to_json(answer);
 }
 
-Result<std::vector<RailResult>> drive_rails(int fd, bool measure,
-                                            Deadline deadline) {
+Result<std::vector<RailResult>> drive_rails(int fd, const RailList& mine,
+                                            bool measure, Deadline deadline) {
   std::vector<RailResult> out;
-  const RailList mine = rails_of(collect_fabric(""));
   if (mine.ends.empty() && mine.left_out.empty()) return out;
   const auto json = ask(fd, to_json(OpenRequest{"rails", {}, {}, 0}), deadline);
   if (!json) return fail(json.error());
@@ -277,12 +295,14 @@ Result<std::vector<RailResult>> drive_rails(int fd, bool measure,
 #else
 
 struct VerbsServer::Impl {};
-VerbsServer::VerbsServer() = default;
+RailList own_rails() { return {}; }
+VerbsServer::VerbsServer(RailList) {}
 VerbsServer::~VerbsServer() = default;
 std::string VerbsServer::answer(const std::string&) {
   return R"({"rails": []})";
 }
-Result<std::vector<RailResult>> drive_rails(int, bool, Deadline) {
+Result<std::vector<RailResult>> drive_rails(int, const RailList&, bool,
+                                            Deadline) {
   return std::vector<RailResult>{};
 }
 

@@ -31,10 +31,15 @@ struct RailResult {
   double port_gbps = -1;   // the slower port's rate
 };
 
+// What this pod offers for a test: its facts collected, probe and all. Costs
+// milliseconds, and a fork: once per process, before there are threads.
+// Without verbs in the build: none.
+RailList own_rails();
+
 // The peer's side; keeps one queue pair open at a time.
 class VerbsServer {
  public:
-  VerbsServer();
+  explicit VerbsServer(RailList own);
   ~VerbsServer();
   VerbsServer(const VerbsServer&) = delete;
   VerbsServer& operator=(const VerbsServer&) = delete;
@@ -49,7 +54,7 @@ class VerbsServer {
 // The driver's side over the pair's TCP connection. `measure`: also bandwidth.
 // An error is one of the TCP connection; what is wrong with a rail is in its
 // result.
-Result<std::vector<RailResult>> drive_rails(int fd, bool measure,
-                                            Deadline deadline);
+Result<std::vector<RailResult>> drive_rails(int fd, const RailList& mine,
+                                            bool measure, Deadline deadline);
 
 }  // namespace muster

@@ -33,15 +33,19 @@ constexpr useconds_t kNoDescriptorUs = 100'000;
 struct Peer {
   int listener = -1;
   int port = 0;
+  std::shared_ptr<const RailList> rails;  // facts once, before any thread
+  Counters counters;                      // when it began
 };
 
 using Served = std::shared_ptr<std::atomic<int>>;
 
-void serve(UniqueFd fd, const Served& served) {
-  const auto test = [fd = std::make_shared<UniqueFd>(std::move(fd)), served] {
+void serve(UniqueFd fd, const Served& served,
+           const std::shared_ptr<const RailList>& rails) {
+  const auto test = [fd = std::make_shared<UniqueFd>(std::move(fd)), served,
+                     rails] {
     set_nonblocking(fd->get());
     // What goes wrong here, the driver reports.
-    static_cast<void>(serve_connection(fd->get(), kServeMs));
+    static_cast<void>(serve_connection(fd->get(), kServeMs, *rails));
     --*served;
   };
   ++*served;
@@ -53,12 +57,13 @@ void serve(UniqueFd fd, const Served& served) {
 }
 
 // Never joined: the process ends with its stdin.
-void accept_forever(int listener) {
+void accept_forever(int listener,
+                    const std::shared_ptr<const RailList>& rails) {
   const auto served = std::make_shared<std::atomic<int>>(0);
   for (;;) {
     UniqueFd fd(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
     if (fd && *served < kMostTests) {
-      serve(std::move(fd), served);
+      serve(std::move(fd), served, rails);
     } else if (!fd && (errno == EMFILE || errno == ENFILE)) {
       ::usleep(kNoDescriptorUs);  // tests that end give theirs back
     } else if (!fd && errno != EINTR && errno != ECONNABORTED) {
@@ -79,8 +84,10 @@ PeerAnswer listen_for_others(const PeerOrder& order, Peer& peer) {
     const auto listener = listen_tcp(std::to_string(order.port), peer.port);
     if (!listener) return failed(listener.error());
     peer.listener = *listener;
+    peer.rails = std::make_shared<const RailList>(own_rails());
+    peer.counters = read_counters("");
     try {
-      std::thread(accept_forever, peer.listener).detach();
+      std::thread(accept_forever, peer.listener, peer.rails).detach();
     } catch (const std::system_error&) {
       return failed({"resources",
                      "cannot serve the tests of other pods",
@@ -94,8 +101,9 @@ PeerAnswer listen_for_others(const PeerOrder& order, Peer& peer) {
   return out;
 }
 
-PeerAnswer look(const PeerOrder& order) {
+PeerAnswer look(const PeerOrder& order, const Peer& peer) {
   PeerAnswer out;
+  out.grown = grown_counters(peer.counters, read_counters(""));
   out.facts = write_facts({collect_fabric("")});
   for (size_t i = 0; i < order.names.size() && i < kMostNames; ++i) {
     addrinfo hints{};
@@ -121,6 +129,7 @@ PeerAnswer drive(const PeerOrder& order, const Peer& peer) {
   request.back_port = peer.port;
   request.rdma = order.rdma;
   request.measure_rdma = order.measure_rdma;
+  if (peer.rails) request.rails = *peer.rails;
   const auto result = drive_pair(request);
   if (!result) return failed(result.error());
   PeerAnswer out;
@@ -132,7 +141,7 @@ PeerAnswer obey(const std::string& line, Peer& peer) {
   const auto order = peer_order_from_json(line);
   if (!order) return failed(order.error());
   if (order->order == "listen") return listen_for_others(*order, peer);
-  if (order->order == "look") return look(*order);
+  if (order->order == "look") return look(*order, peer);
   if (order->order == "drive") return drive(*order, peer);
   return failed({"protocol", "unknown order " + order->order, "", {}, {}});
 }

@@ -40,6 +40,10 @@ void visit_answer(Json& json, Answer& answer) {
   json.field("port", answer.port);
   json.field("facts", answer.facts);
   json.field("unresolved", answer.unresolved);
+  json.objects("grown", answer.grown, [](auto& inner, auto& counter) {
+    inner.field("name", counter.name);
+    inner.field("growth", counter.growth);
+  });
   auto& result = answer.result;
   json.field("latency_us", result.latency_us);
   json.field("latency_p99_us", result.latency_p99_us);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "fabric/counters.h"
 #include "fabric/pair_test.h"
 
 namespace muster {
@@ -36,6 +37,7 @@ struct PeerAnswer {
   int port = 0;
   std::string facts;                    // hello
   std::vector<std::string> unresolved;  // look
+  std::vector<GrownCounter> grown;      // look: since listen
   PairResult result;                    // drive
 };
 

@@ -78,8 +78,9 @@ Status RcQueue::open(const RailEnd& end) {
                  "add rdma-core (libibverbs) to the image"});
   }
   if (end_.ethernet && end_.gid_index < 0) {
-    return fail({"rdma_gid", "the port has no usable RoCE v2 address",
-                 "no GID of this pod's interfaces is in its table", end_.hca,
+    return fail({"rdma_gid", "the port has no RoCE v2 address for this peer",
+                 "its GID table has none of a kind that the peer has, too",
+                 end_.hca,
                  "give the adapter's interface an IP address in this pod"});
   }
   context_ = open_named(verbs_, end_.hca);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fabric/show.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "fabric/platform.h"
 #include "fabric/ports.h"
@@ -56,6 +58,25 @@ std::string amount(int64_t bytes) {
   return bytes < 0 ? "unknown" : human_bytes(static_cast<uint64_t>(bytes));
 }
 
+void show_gpu(std::string& out, const FabricGpu& gpu) {
+  if (gpu.memory_bytes < 0 && gpu.ecc_errors < 1 && !yes(gpu.mig)) return;
+  out += "    " + gpu.pci;
+  if (gpu.memory_bytes > 0) {
+    out += "  memory " + amount(std::max<int64_t>(gpu.memory_used_bytes, 0)) +
+           " of " + amount(gpu.memory_bytes) + " used";
+  }
+  if (gpu.utilization >= 0) {
+    out += "  busy " + std::to_string(gpu.utilization) + " %";
+  }
+  if (gpu.nvlink) out += yes(gpu.nvlink) ? "  NVLink" : "  no NVLink";
+  if (yes(gpu.mig)) out += "  MIG";
+  if (gpu.gdr) out += yes(gpu.gdr) ? "  GPUDirect RDMA" : "";
+  if (gpu.ecc_errors > 0) {
+    out += "  " + std::to_string(gpu.ecc_errors) + " uncorrected ECC errors";
+  }
+  out += "\n";
+}
+
 void show_gpus(std::string& out, const PodFabric& pod) {
   if (!pod.gpus) {
     out += "  GPUs: unknown\n";
@@ -64,7 +85,9 @@ void show_gpus(std::string& out, const PodFabric& pod) {
   out += "  GPUs: " + std::to_string(pod.gpus->size());
   if (!pod.gpus->empty()) out += " x " + pod.gpus->front().name;
   if (!pod.gpu_driver.empty()) out += ", driver " + pod.gpu_driver;
+  if (!pod.cuda_version.empty()) out += ", CUDA " + pod.cuda_version;
   out += "\n";
+  for (const FabricGpu& gpu : *pod.gpus) show_gpu(out, gpu);
 }
 
 }  // namespace

@@ -179,8 +179,14 @@ Status choose_fabric(const AgreementInput& in, Agreement& out) {
   if (!fabric) return fail(fabric.error());
   out.fabric = std::move(*fabric);
   for (size_t i = 0; i < pods.size(); ++i) {
+    std::string names;  // so that a program can tell ours from its user's
     for (const auto& [name, value] : out.fabric.env[i]) {
       set_env(out.env[in.node_of_host[i]].to_set, name, value);
+      names += (names.empty() ? "" : " ") + name;
+    }
+    if (!names.empty()) {
+      set_env(out.env[in.node_of_host[i]].to_set, "MUSTER_NETWORK_SETTINGS",
+              names);
     }
   }
   take_findings(out, out.fabric.findings);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `muster fabric check|bench|mpi` in a launcher pod: options, discovery, one
-// CheckRun on one loop, the report; or a launch of the MPI test.
+// `muster fabric check|bench|mpi|nccl` in a launcher pod: options, discovery,
+// one CheckRun on one loop, the report; or a launch of the MPI or NCCL test.
 #include <signal.h>
 #include <unistd.h>
 
@@ -8,8 +8,8 @@
 
 #include "base/fd.h"
 #include "base/log.h"
-#include "fabric/job_check_page.h"
 #include "base/self_path.h"
+#include "fabric/job_check_page.h"
 #include "job/operator_contract.h"
 #include "job/pod_view.h"
 #include "launcher/check_run.h"
@@ -24,7 +24,8 @@ constexpr int kConfiguration = 100;
 
 bool wants_job(const FabricOptions& options) {
   const std::string& command = options.command;
-  if (command != "check" && command != "bench" && command != "mpi") {
+  if (command != "check" && command != "bench" && command != "mpi" &&
+      command != "nccl") {
     return false;
   }
   if (!options.peer.empty() || !options.listen.empty()) return false;
@@ -96,12 +97,18 @@ std::optional<int> job_fabric_main(const std::vector<std::string>& args) {
     // uses it; ranks 0 and 1 on different nodes.
     words.insert(words.end(), {"--mpi", "--map-by", "node", "--", self_path(),
                                "fabric", "mpi-rank"});
+  } else if (fabric->command == "nccl") {
+    // A rank per GPU, as the job has them; NCCL needs no MPI.
+    words.insert(words.end(), {"--bootstrap", "pmix", "--", self_path(),
+                               "fabric", "nccl-rank"});
+    if (fabric->json) words.emplace_back("json");
   } else {
     words.insert(words.end(), {"--", "true"});
   }
   ParsedOptions parsed = parse_launch_options(words);
   if (parsed.exit_code) return *parsed.exit_code;
-  if (mpi) return launch(std::move(parsed.options));
+  if (mpi || fabric->command == "nccl")
+    return launch(std::move(parsed.options));
   ::signal(SIGPIPE, SIG_IGN);
   return run(*fabric, std::move(parsed.options));
 }

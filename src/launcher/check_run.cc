@@ -198,6 +198,7 @@ void CheckRun::looked(const PeerFleet::Answers& answers) {
     pod.facts.name = pod.name;
     pod.facts.peer_address = pod.address;
     pod.unresolved = answer.unresolved;
+    if (result_.bench) pod.grown = answer.grown;
   }
 }
 

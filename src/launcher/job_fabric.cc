@@ -78,6 +78,7 @@ Result<JobFabric> plan_job_fabric(const std::vector<FabricPod>& pods,
     return fail(std::move(refusal));
   }
   JobFabric out;
+  out.transport = plan.transport;
   out.summary = plan.summary;
   out.findings = plan.findings;
   take_settings(plan, out);

@@ -24,6 +24,7 @@ struct FabricPod {
 };
 
 struct JobFabric {
+  std::string transport;          // planned: "RoCE", "TCP", "unknown", …
   std::string summary;            // one line for the log; "": nothing to say
   std::vector<Environment> env;   // by pod: to be set on top
   std::vector<std::string> kept;  // the user's own that were left, as text

@@ -24,6 +24,7 @@
 #include "launcher/job_run.h"
 #include "launcher/mesh_wait.h"
 #include "launcher/metrics_server.h"
+#include "launcher/nccl_alarm.h"
 #include "launcher/options.h"
 #include "launcher/phase_clock.h"
 #include "launcher/rank_output.h"
@@ -96,6 +97,7 @@ class Launch {
   std::unique_ptr<RankOutput> output_;
   std::unique_ptr<StdinPump> stdin_;
   std::unique_ptr<JobRun> run_;
+  std::unique_ptr<NcclAlarm> nccl_;
   std::map<uint16_t, std::vector<MemorySample>> memory_;
   std::map<uint16_t, Error> lost_;
   std::map<uint16_t, int64_t> lost_ns_;

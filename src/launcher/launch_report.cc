@@ -41,6 +41,7 @@ void Launch::fail(const Error& error) {
 void Launch::drained() {
   clock_.enter("drain");
   output_->drain(kDrainLimit);
+  if (nccl_) nccl_->finish();
   leaving_ = true;
   report();
 }

@@ -44,6 +44,15 @@ void Launch::spawn() {
               options_.hang_signal, directory_.path()};
   run_ = std::make_unique<JobRun>(loop_, *fleet_, *output_, std::move(run),
                                   [this] { drained(); });
+  nccl_ = std::make_unique<NcclAlarm>(
+      loop_, agreement_.fabric.transport, [this](const Finding& finding) {
+        log::warn("{}. {}", finding.text, finding.remedy);
+        findings_.push_back(finding);
+      });
+  output_->on_line(
+      [this](int rank, const std::string& host, std::string_view line) {
+        nccl_->line(rank, host, line);
+      });
   if (options_.stdin_mode != StdinMode::kNone) {
     stdin_ = std::make_unique<StdinPump>(
         loop_, STDIN_FILENO,

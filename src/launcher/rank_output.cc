@@ -173,6 +173,7 @@ void RankOutput::take_line(Process& process, Stream& stream,
     ++lines_;
     ++stream.sequence;
     stream.part = 0;
+    if (on_line_) on_line_(process.rank, process.host, line);
   }
   stream.within = piece.more;
   if (masker_) {

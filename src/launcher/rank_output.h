@@ -58,6 +58,11 @@ class RankOutput {
 
   // Hides secrets in everything that follows; without: nothing is hidden.
   void set_masker(Masker masker) { masker_ = std::move(masker); }
+  // Sees every line of every process (rank -1: no rank's), before it is masked
+  // or filtered; of one that comes in pieces the first.
+  using OnLine = std::function<void(int rank, const std::string& host,
+                                    std::string_view line)>;
+  void on_line(OnLine on_line) { on_line_ = std::move(on_line); }
   // One of muster's own lines, with its newline, to stderr; never blocks.
   void own_line(std::string line);
 
@@ -106,6 +111,7 @@ class RankOutput {
   OutputOptions options_;
   GiveCredit give_credit_;
   std::optional<Masker> masker_;
+  OnLine on_line_;
   OutputWriter stdio_;
   OutputWriter files_;
   std::map<ProcessKey, std::unique_ptr<Process>> processes_;

@@ -109,6 +109,26 @@ def test_a_healthy_job():
         nothing_left(job)
 
 
+def test_nccls_own_words_against_the_plan():
+    """A program that prints what NCCL would; no RDMA here, so TCP is planned
+    and a rank that says IB is not as planned."""
+    says = "echo \"h:1:2 [0] NCCL INFO Using network $NET\" >&2"
+    with cluster("fabnccl") as c:
+        job = apply(c)
+        job.wait_ready()
+        words = ("--bootstrap", "pmix", "--profile", "tcp", "--no-prove")
+        run = launch(job, *words, "-x", "NET=IB", "--", "sh", "-c", says)
+        equal(run.code, 0, "exit code", run.err)
+        told = [s for s in run.err.splitlines() if "NCCL uses IB" in s]
+        equal(len(told), 1, "warnings", run.err)
+        contains(told[0], "although TCP was planned")
+        for pod in ("pi-worker-0", "pi-worker-1"):
+            contains(told[0], pod)
+        run = launch(job, *words, "-x", "NET=Socket", "--", "sh", "-c", says)
+        equal(run.code, 0, "exit code", run.err)
+        check("NCCL uses" not in run.err, "a warning without cause", run.err)
+
+
 def test_mpi_through_the_jobs_own_library():
     with cluster("fabmpi") as c:
         job = apply(c)

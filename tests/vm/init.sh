@@ -59,9 +59,19 @@ pair() {
 
 echo
 step facts muster fabric show -o json
+step old muster fabric plan --nccl 2.20.5 -o json
+step new muster fabric plan --nccl 2.26.2 -o json
 step check pair check
 step bench pair bench
+# A network of MTU 1500 between interfaces that say 4500.
+ip link set m1 mtu 1500
+step mtu pair check
+ip link set m1 mtu 4500
 ip link set m1 nomaster
 step cut pair check
+ip link set m1 master br0
+ip addr del 10.9.0.2/24 dev v1
+echo 1 >/proc/sys/net/ipv6/conf/v1/disable_ipv6
+step gid pair check
 echo "== over"
 poweroff -f

@@ -6,6 +6,7 @@ import gzip
 import os
 import re
 import subprocess
+import tempfile
 
 
 class Initramfs:
@@ -28,13 +29,22 @@ class Initramfs:
         with open(source, "rb") as f:
             self.file(target or source, f.read())
 
+    def copy_stripped(self, source, target=None):
+        """Without debug sections, which an emulated machine unpacks slowly."""
+        with tempfile.NamedTemporaryFile() as small:
+            strip = subprocess.run(["strip", "-g", "-o", small.name, source],
+                                   capture_output=True, check=False,
+                                   timeout=120)
+            self.copy(small.name if strip.returncode == 0 else source,
+                      target or source)
+
     def link(self, path, target):
         self.folder(os.path.dirname(path))
         self.entries[path.strip("/")] = (0o120777, target.encode())
 
     def program(self, source, target=None):
         """A program or library and every library that ldd finds for it."""
-        self.copy(source, target)
+        self.copy_stripped(source, target)
         listed = subprocess.run(["ldd", source], capture_output=True,
                                 text=True, check=False, timeout=20).stdout
         for path in re.findall(r"(/\S+) \(0x", listed):

@@ -31,7 +31,7 @@ TEST_CASE("a pair measures itself") {
   REQUIRE(listener);
   const UniqueFd owner(*listener);
   Status served;
-  std::thread server([&] { served = serve_pair(owner.get(), 5000); });
+  std::thread server([&] { served = serve_pair(owner.get(), 5000, {}); });
   const auto result = drive_pair(to(port, 5000, 4));
   server.join();
   REQUIRE(served);
@@ -61,5 +61,5 @@ TEST_CASE("a listener without a peer ends") {
   const auto listener = listen_tcp("127.0.0.1:0", port);
   REQUIRE(listener);
   const UniqueFd owner(*listener);
-  CHECK(serve_pair(owner.get(), 100).error().code == "deadline");
+  CHECK(serve_pair(owner.get(), 100, {}).error().code == "deadline");
 }

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// What NCCL says of its network once ranks run, held against the plan. NCCL
+// falls back to TCP without a word above INFO level; here that becomes a
+// finding. Needs NCCL_DEBUG=INFO in the job; without it nothing is seen.
+// Pure, and cheap enough for every line of every rank.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "job/finding.h"
+
+namespace muster {
+
+class NcclLogWatch {
+ public:
+  // `planned`: the plan's transport, "RoCE", "InfiniBand", "EFA", "TCP", …;
+  // "" and "unknown": nothing is held against anything.
+  explicit NcclLogWatch(std::string planned);
+
+  // True when this line is the first that is not as planned.
+  bool line(int rank, const std::string& pod, std::string_view line);
+  // Nothing while all is as planned.
+  [[nodiscard]] std::optional<Finding> finding() const;
+
+ private:
+  void take(int rank, const std::string& pod, std::string_view network);
+
+  std::string planned_;
+  std::set<int> on_ib_;    // said "NET/IB : Using": not yet a fallback
+  std::set<int> checked_;  // ranks that named a network
+  std::set<int> astray_;
+  std::set<std::string> pods_;  // where those are
+  std::string network_;         // what the first of them uses
+  std::string evidence_;        // its line
+};
+
+}  // namespace muster

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `muster fabric nccl` measured, for people and programs: bus bandwidth
+// by number of nodes, NCCL alone against the job's settings, and what common
+// classes of models need. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace muster {
+
+struct NcclStep {
+  int nodes = 0;
+  int ranks = 0;
+  double seconds = -1;  // of one all-reduce
+  // Bytes that each rank must move, by that time, as nccl-tests has it; GB/s.
+  // -1 for one rank, which moves nothing.
+  [[nodiscard]] double bus_gigabytes() const;
+};
+
+struct NcclFigures {
+  std::string version;
+  std::vector<std::string> settings;  // names that muster set for the job
+  std::vector<NcclStep> alone;        // without those; empty if there are none
+  std::vector<NcclStep> set;          // as the job runs
+};
+
+std::string nccl_figures_text(const NcclFigures& figures);
+std::string nccl_figures_json(const NcclFigures& figures);
+
+}  // namespace muster

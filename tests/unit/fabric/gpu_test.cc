@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is asked of NVML, the CUDA driver and NCCL, over a library that stands
+// in for them (fake_gpu.cc): shapes, failures and deadlines. No GPU is seen.
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "base/fd.h"
+#include "catch.h"
+#include "fabric/collect_parts.h"
+#include "fabric/facts_json.h"
+#include "fabric/nccl_rank.h"
+#include "fabric/nccl_rate.h"
+#include "fabric/nccl_report.h"
+
+using namespace muster;
+
+namespace {
+
+struct Ended {
+  int code = -1;
+  std::string out;
+  std::string err;
+};
+
+std::string all_of(int fd) {
+  std::string out;
+  char chunk[4096];
+  for (ssize_t n = 0; (n = ::read(fd, chunk, sizeof chunk)) > 0;) {
+    out.append(chunk, static_cast<size_t>(n));
+  }
+  return out;
+}
+
+// `ranks` ranks of `fabric nccl`; what rank 0 said.
+Ended nccl(NcclRankOptions options, const std::string& mode, int ranks = 1,
+           const std::string& settings = "") {
+  auto out = make_pipe();
+  auto err = make_pipe();
+  std::vector<pid_t> children;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+      ::signal(SIGTERM, SIG_DFL);  // Catch's handler is not for children
+      if (rank == 0) {
+        ::dup2(out->write.get(), STDOUT_FILENO);
+        ::dup2(err->write.get(), STDERR_FILENO);
+      }
+      ::setenv("FAKE_GPU", mode.c_str(), 1);
+      ::setenv("RANK", std::to_string(rank).c_str(), 1);
+      ::setenv("WORLD_SIZE", std::to_string(ranks).c_str(), 1);
+      ::setenv("MASTER_ADDR", "127.0.0.1", 1);
+      ::setenv("MASTER_PORT",
+               std::to_string(20000 + ::getppid() % 9000).c_str(), 1);
+      ::setenv("MUSTER_NETWORK_SETTINGS", settings.c_str(), 1);
+      ::_exit(nccl_rank_main(options));
+    }
+    children.push_back(pid);
+  }
+  out->write.reset();
+  err->write.reset();
+  Ended ended;
+  ended.out = all_of(out->read.get());
+  ended.err = all_of(err->read.get());
+  for (const pid_t pid : children) {
+    int status = 0;
+    ::waitpid(pid, &status, 0);
+    if (pid == children[0]) ended.code = WEXITSTATUS(status);
+  }
+  return ended;
+}
+
+NcclRankOptions with_fake() {
+  NcclRankOptions options;
+  options.nccl = {MUSTER_FAKE_GPU};
+  options.cuda = MUSTER_FAKE_GPU;
+  return options;
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("what NVML and the CUDA driver answer becomes facts") {
+  PodFabric pod;
+  pod.gpus.emplace();
+  pod.gpus->push_back({});  // the node's other GPU, not the pod's
+  pod.gpus->back().vendor = "nvidia";
+  pod.gpus->back().pci = "0000:2b:00.0";
+  probe_gpus({MUSTER_FAKE_GPU, MUSTER_FAKE_GPU}, pod);
+  CHECK(pod.gpu_driver == "550.54.15");
+  CHECK(pod.cuda_version == "12.4");
+  REQUIRE(pod.gpus->size() == 1);
+  const FabricGpu& gpu = pod.gpus->front();
+  CHECK(gpu.pci == "0000:1a:00.0");
+  CHECK(gpu.name == "Fake GPU 80GB");
+  CHECK(gpu.compute_capability == 90);
+  CHECK(gpu.memory_bytes == 80LL << 30);
+  CHECK(gpu.memory_used_bytes == 1LL << 30);
+  CHECK(gpu.utilization == 7);
+  CHECK(gpu.ecc_errors == 2);
+  CHECK(yes(gpu.nvlink));
+  CHECK(yes(gpu.gdr));
+  CHECK(no(gpu.dmabuf));
+  CHECK_FALSE(gpu.mig);  // it does not say: unknown
+  const auto again = read_facts(write_facts({pod}), "facts");
+  REQUIRE(again);
+  CHECK(again->notes.empty());
+  CHECK(again->pods[0].gpus->front().memory_bytes == gpu.memory_bytes);
+}
+
+TEST_CASE("a driver library that is missing or dies leaves facts unknown") {
+  PodFabric pod;
+  probe_gpus({"libno-such-nvml.so", "libno-such-cuda.so"}, pod);
+  CHECK_FALSE(pod.gpus);
+  CHECK(pod.cuda_version.empty());
+  ::setenv("FAKE_GPU", "die", 1);
+  probe_gpus({MUSTER_FAKE_GPU, "libno-such-cuda.so"}, pod);
+  ::unsetenv("FAKE_GPU");
+  CHECK_FALSE(pod.gpus);
+}
+
+TEST_CASE("a driver library that hangs is left at the deadline") {
+  PodFabric pod;
+  ::setenv("FAKE_GPU", "hang", 1);
+  probe_gpus({MUSTER_FAKE_GPU, MUSTER_FAKE_GPU}, pod);
+  ::unsetenv("FAKE_GPU");
+  CHECK(pod.gpu_driver.empty());
+  CHECK(pod.cuda_version == "12.4");  // the other one was asked all the same
+}
+
+TEST_CASE("fabric nccl: what is missing is one sentence and a class") {
+  NcclRankOptions options = with_fake();
+  options.nccl = {"libno-such-nccl.so"};
+  Ended ended = nccl(options, "");
+  CHECK(ended.code == 100);
+  CHECK(has(ended.err, "the job's NCCL cannot be opened"));
+  options = with_fake();
+  options.cuda = "libno-such-cuda.so";
+  ended = nccl(options, "");
+  CHECK(ended.code == 100);
+  CHECK(has(ended.err, "the CUDA driver is not in the pod"));
+  ended = nccl(with_fake(), "none");
+  CHECK(ended.code == 100);
+  CHECK(has(ended.err, "cuInit fails with code 100 (no device)"));
+  ended = nccl(with_fake(), "refuse");
+  CHECK(ended.code == 38);
+  CHECK(has(ended.err, "ncclCommInitRank fails"));
+  CHECK(has(ended.err, "no device was found"));
+  ended = nccl(with_fake(), "wrong");
+  CHECK(ended.code == 35);
+  CHECK(has(ended.err, "an all-reduce gave a wrong sum"));
+}
+
+TEST_CASE("fabric nccl alone and with two ranks") {
+  Ended ended = nccl(with_fake(), "");
+  CHECK(ended.code == 0);
+  CHECK(has(ended.out, "NCCL 2.21.5"));
+  CHECK(has(ended.out, "One rank has nobody to talk to"));
+  NcclRankOptions options = with_fake();
+  options.json = true;
+  ended = nccl(options, "", 2, "NCCL_IB_HCA UCX_TLS");
+  CHECK(ended.err.empty());
+  CHECK(ended.code == 0);
+  CHECK(has(ended.out, "\"settings\":[\"NCCL_IB_HCA\"]"));
+  CHECK(has(ended.out, "\"alone\":[{\"nodes\":1,\"ranks\":2,"));
+  CHECK(has(ended.out, "\"set\":[{\"nodes\":1,\"ranks\":2,"));
+}
+
+TEST_CASE("fabric nccl: what does not end is left at a deadline") {
+  NcclRankOptions options = with_fake();
+  options.phase_ms = 1;
+  const Ended ended = nccl(options, "");
+  CHECK(ended.code == 35);
+  CHECK(has(ended.err, "NCCL gave no result in time"));
+}
+
+TEST_CASE("what nccl measured, against what models need") {
+  NcclFigures figures;
+  figures.version = "2.21.5";
+  figures.settings = {"NCCL_IB_HCA"};
+  // 64 MiB: bus rates 115, 40 and 36 GB/s.
+  const double bytes = static_cast<double>(kNcclBytes) * 1e-9;
+  figures.set = {{1, 8, bytes * 2 * 7 / 8 / 115},
+                 {2, 16, bytes * 2 * 15 / 16 / 40},
+                 {4, 32, bytes * 2 * 31 / 32 / 20}};
+  figures.alone = {{2, 16, bytes * 2 * 15 / 16 / 4}};
+  const std::string text = nccl_figures_text(figures);
+  CHECK(has(text, "1 node, 8 ranks: 115.0 GB/s, NCCL alone -\n"));
+  CHECK(has(text, "2 nodes, 16 ranks: 40.0 GB/s, NCCL alone 4.0 GB/s\n"));
+  CHECK(has(text, "50 % of two nodes"));
+  CHECK(has(text, "7B parameters: enough"));
+  CHECK(has(text, "70B parameters: too slow"));
+  CHECK(nccl_version_text(2804) == "2.8.4");
+}
