@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/json_text.h"
 
+#include <bit>
 #include <cstdio>
 #include <ctime>
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 namespace muster {
 
@@ -43,14 +48,48 @@ bool is_plain(unsigned char c) {
   return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
 }
 
+// How many bytes at the front need no escape.
+size_t plain_prefix(std::string_view text) {
+  size_t at = 0;
+#ifdef __SSE2__
+  for (; at + 16 <= text.size(); at += 16) {
+    const __m128i bytes =
+        _mm_loadu_si128(reinterpret_cast<const __m128i*>(text.data() + at));
+    // Signed: what is above 0x7f is below 0x20, too.
+    const __m128i special =
+        _mm_or_si128(_mm_or_si128(_mm_cmplt_epi8(bytes, _mm_set1_epi8(0x20)),
+                                  _mm_cmpeq_epi8(bytes, _mm_set1_epi8(0x7f))),
+                     _mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('"')),
+                                  _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\'))));
+    const auto found = static_cast<unsigned>(_mm_movemask_epi8(special));
+    if (found != 0) return at + static_cast<size_t>(std::countr_zero(found));
+  }
+#endif
+  while (at < text.size() && is_plain(static_cast<unsigned char>(text[at]))) {
+    ++at;
+  }
+  return at;
+}
+
 void append_special(std::string& out, unsigned char c) {
   switch (c) {
-    case '"': out += "\\\""; return;
-    case '\\': out += "\\\\"; return;
-    case '\n': out += "\\n"; return;
-    case '\r': out += "\\r"; return;
-    case '\t': out += "\\t"; return;
-    default: break;
+    case '"':
+      out += "\\\"";
+      return;
+    case '\\':
+      out += "\\\\";
+      return;
+    case '\n':
+      out += "\\n";
+      return;
+    case '\r':
+      out += "\\r";
+      return;
+    case '\t':
+      out += "\\t";
+      return;
+    default:
+      break;
   }
   char buffer[8];
   std::snprintf(buffer, sizeof buffer, "\\u%04x", c);
@@ -63,12 +102,9 @@ void append_json_string(std::string& out, std::string_view text) {
   out += '"';
   size_t i = 0;
   while (i < text.size()) {
-    size_t end = i;
-    while (end < text.size() && is_plain(static_cast<unsigned char>(text[end]))) {
-      ++end;
-    }
-    out.append(text.substr(i, end - i));
-    i = end;
+    const size_t plain = plain_prefix(text.substr(i));
+    out.append(text.substr(i, plain));
+    i += plain;
     if (i == text.size()) break;
     const auto c = static_cast<unsigned char>(text[i]);
     if (c < 0x80) {

@@ -4,8 +4,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 
 #include "base/fd.h"
 #include "base/log.h"
@@ -17,6 +19,9 @@ namespace {
 
 // Long enough for ranks that say the same at about the same time.
 constexpr Milliseconds kFoldWindow{200};
+
+// On a terminal a bar moves as one expects of it.
+constexpr Milliseconds kBarInterval{100};
 
 bool same_file(const char* a, const char* b) {
   struct stat first {};
@@ -47,7 +52,13 @@ OutputOptions choose_output(const LaunchOptions& options) {
   out.format = choose_format(options);
   out.color = out.format == LogFormat::kText && ::isatty(STDOUT_FILENO) == 1 &&
               ::getenv("NO_COLOR") == nullptr;
+  out.status_line =
+      out.format == LogFormat::kText && ::isatty(STDOUT_FILENO) == 1;
+  if (out.status_line) out.progress_interval = kBarInterval;
   out.directory = options.log_directory;
+  if (const auto rotation = parse_rotation(options.log_rotate)) {
+    out.rotation = *rotation;
+  }
   out.drop = options.log_drop;
   const bool fold = options.fold == "on" ||
                     (options.fold == "auto" && ::isatty(STDOUT_FILENO) == 1);
@@ -76,6 +87,49 @@ Result<std::set<int>> parse_rank_set(const std::string& text) {
       out.insert(static_cast<int>(rank));
     }
   }
+  return out;
+}
+
+namespace {
+
+// "512M": a number of bytes, with or without K, M, G, T (powers of 1024).
+std::optional<int64_t> parse_size(std::string_view text) {
+  constexpr std::string_view kUnits = "KMGT";
+  int shift = 0;
+  if (!text.empty() && kUnits.find(text.back()) != std::string_view::npos) {
+    shift = 10 * static_cast<int>(kUnits.find(text.back()) + 1);
+    text.remove_suffix(1);
+  }
+  const auto number = parse_integer(text);
+  if (!number || *number < 1 || *number > (INT64_MAX >> shift)) {
+    return std::nullopt;
+  }
+  return *number << shift;
+}
+
+}  // namespace
+
+Result<LogRotation> parse_rotation(const std::string& text) {
+  constexpr int64_t kMaxOlder = 1000;
+  LogRotation out;
+  if (text.empty()) return out;
+  if (text == "off") {
+    out.bytes = 0;
+    return out;
+  }
+  const auto words = split(text, ',');
+  const auto size = parse_size(words[0]);
+  const auto older = words.size() == 2 ? parse_integer(words[1]) : out.older;
+  if (words.size() > 2 || !size || *size < 4096 || !older || *older < 0 ||
+      *older > kMaxOlder) {
+    return fail(Error{"usage",
+                      "bad value of --log-rotate",
+                      "'" + text + "' is no SIZE[,OLDER]",
+                      {},
+                      "As in --log-rotate 256M,4 (at least 4K), or off."});
+  }
+  out.bytes = static_cast<uint64_t>(*size);
+  out.older = static_cast<int>(*older);
   return out;
 }
 

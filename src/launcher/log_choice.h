@@ -16,6 +16,9 @@ OutputOptions choose_output(const LaunchOptions& options);
 // "0-3,8". Error code "usage".
 Result<std::set<int>> parse_rank_set(const std::string& text);
 
+// --log-rotate "1G,8", "off"; "": the default. Error code "usage".
+Result<LogRotation> parse_rotation(const std::string& text);
+
 // What hides secrets of this launch. Error code "usage": a pattern is wrong.
 Result<Masker> make_masker(const LaunchOptions& options,
                            const Environment& env);

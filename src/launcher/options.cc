@@ -152,6 +152,9 @@ void add_output(CLI::App& app, LaunchOptions& o, RawOptions& raw) {
   app.add_option("--log-dir", o.log_directory,
                  "also write one file per rank and stream there")
       ->envname("MUSTER_LOG_DIR");
+  app.add_option("--log-rotate", o.log_rotate,
+                 "SIZE[,OLDER] of those files, or off (default 1G,8)")
+      ->envname("MUSTER_LOG_ROTATE");
   app.add_option("--log-level", o.log_level, "debug, info, warn, error")
       ->check(CLI::IsMember({"debug", "info", "warn", "error"}))
       ->envname("MUSTER_LOG_LEVEL");
@@ -187,6 +190,8 @@ void add_output(CLI::App& app, LaunchOptions& o, RawOptions& raw) {
       ->envname("MUSTER_REPORT");
   app.add_option("--report-json", o.report_json, "write the report there")
       ->envname("MUSTER_REPORT_JSON");
+  app.add_flag("!--no-post-progress", o.post_progress,
+               "tell Kubeflow Trainer nothing of the ranks' progress");
   app.add_option("--metrics-port", o.metrics_port,
                  "serve Prometheus metrics on this port")
       ->check(CLI::Range(1, 65535))
@@ -316,6 +321,9 @@ Status check(const RawOptions& raw, LaunchOptions& o) {
   }
   if (auto ranks = parse_rank_set(o.log_ranks); !ranks) {
     return fail(ranks.error());
+  }
+  if (auto rotation = parse_rotation(o.log_rotate); !rotation) {
+    return fail(rotation.error());
   }
   if (raw.transport.starts_with("exec:")) {
     for (const auto word :

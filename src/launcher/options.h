@@ -58,6 +58,7 @@ struct LaunchOptions {
   StdinMode stdin_mode = StdinMode::kRankZero;
   std::string log_format = "auto";  // auto, text, plain, json
   std::string log_directory;
+  std::string log_rotate;            // "1G,8", "off"; empty: the default
   std::string log_level = "info";    // of muster's own messages
   std::string rank_level = "trace";  // least level of ranks' lines
   std::string log_ranks;             // "0-3,8"; empty: all
@@ -77,6 +78,7 @@ struct LaunchOptions {
   std::string report_html;
   int metrics_port = 0;  // 0: none
   std::string mesh;      // --mesh; empty: none
+  bool post_progress = true;
   std::string termination_log = "/dev/termination-log";
 };
 

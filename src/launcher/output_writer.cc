@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/output_writer.h"
 
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <set>
+#include <vector>
 
 namespace muster {
 
@@ -20,14 +22,22 @@ struct OutputWriter::Shared {
   uint64_t dropped = 0;
   size_t waiting = 0;
   Clock::time_point moved = Clock::now();  // last progress, or start of waiting
-  std::set<int> broken;
-  Loop* loop;  // null once the owner is gone
+  std::set<int> broken;                    // the thread's own
+  Loop* loop;                              // null once the owner is gone
   std::function<void(int, int)> failed;
+  std::function<void()> settled;
+
+  // All on the thread; the first one with the mutex.
+  std::vector<Item> take_batch();
+  void write_batch(const std::vector<Item>& batch);
+  int write_all(int fd, std::vector<iovec> parts, size_t& left);
 };
 
-OutputWriter::OutputWriter(Loop& loop, std::function<void(int, int)> failed)
+OutputWriter::OutputWriter(Loop& loop, std::function<void(int, int)> failed,
+                           std::function<void()> settled)
     : shared_(std::make_shared<Shared>(loop)) {
   shared_->failed = std::move(failed);
+  shared_->settled = std::move(settled);
   thread_ = std::thread([shared = shared_] { run(shared); });
 }
 
@@ -84,25 +94,82 @@ uint64_t OutputWriter::dropped_bytes() const {
 
 namespace {
 
+size_t size_of(const std::vector<iovec>& parts) {
+  size_t bytes = 0;
+  for (const iovec& part : parts) bytes += part.iov_len;
+  return bytes;
+}
+
+// The index of the part that comes next once `count` more bytes are out.
+size_t advance(std::vector<iovec>& parts, size_t next, size_t count) {
+  for (; next < parts.size() && count >= parts[next].iov_len; ++next) {
+    count -= parts[next].iov_len;
+  }
+  if (count > 0) {
+    parts[next].iov_base = static_cast<char*>(parts[next].iov_base) + count;
+    parts[next].iov_len -= count;
+  }
+  return next;
+}
+
+}  // namespace
+
+// What goes to the same descriptor as the front of the queue, so that many
+// small frames cost one system call; not so much that a slow reader holds up
+// all of their credit for long.
+std::vector<OutputWriter::Item> OutputWriter::Shared::take_batch() {
+  constexpr size_t kMaxItems = 64;  // below IOV_MAX
+  constexpr size_t kMaxBytes = 64 << 10;  // as a pipe takes at once
+  std::vector<Item> batch;
+  size_t bytes = 0;
+  while (!queue.empty() && batch.size() < kMaxItems && bytes < kMaxBytes &&
+         (batch.empty() || batch.front().fd == queue.front().fd)) {
+    bytes += queue.front().bytes.size();
+    batch.push_back(std::move(queue.front()));
+    queue.pop_front();
+  }
+  return batch;
+}
+
 // errno, or 0. Short writes and EINTR are continued; EAGAIN (somebody made the
 // shared description non-blocking) is waited out.
-int write_fully(int fd, const std::string& bytes, size_t& written) {
-  written = 0;
-  while (written < bytes.size()) {
+int OutputWriter::Shared::write_all(int fd, std::vector<iovec> parts,
+                                    size_t& left) {
+  left = size_of(parts);
+  for (size_t next = 0; left > 0;) {
     const ssize_t n =
-        ::write(fd, bytes.data() + written, bytes.size() - written);
-    if (n >= 0) {
-      written += static_cast<size_t>(n);
-    } else if (errno == EAGAIN) {
-      ::usleep(2000);
-    } else if (errno != EINTR) {
-      return errno;
-    }
+        ::writev(fd, &parts[next], static_cast<int>(parts.size() - next));
+    if (n < 0 && errno == EAGAIN) ::usleep(2000);
+    if (n < 0 && errno != EAGAIN && errno != EINTR) return errno;
+    if (n <= 0) continue;
+    const auto count = static_cast<size_t>(n);
+    next = advance(parts, next, count);
+    left -= count;
+    const std::lock_guard lock(mutex);
+    moved = Clock::now();
+    waiting -= count;
   }
   return 0;
 }
 
-}  // namespace
+void OutputWriter::Shared::write_batch(const std::vector<Item>& batch) {
+  const int fd = batch.front().fd;
+  std::vector<iovec> parts;
+  for (const Item& item : batch) {
+    // writev does not change what it writes.
+    auto* bytes = const_cast<char*>(item.bytes.data());
+    if (!item.bytes.empty()) parts.push_back({bytes, item.bytes.size()});
+  }
+  size_t left = size_of(parts);
+  int error = EPIPE;
+  if (broken.count(fd) == 0) error = write_all(fd, std::move(parts), left);
+  const std::lock_guard lock(mutex);
+  waiting -= left;
+  dropped += left;
+  if (error == 0 || !broken.insert(fd).second) return;
+  if (loop == nullptr || !failed) return;
+  loop->post([failed = failed, fd, error] { failed(fd, error); });
+}
 
 void OutputWriter::run(std::shared_ptr<Shared> shared) {
   std::unique_lock lock(shared->mutex);
@@ -111,29 +178,21 @@ void OutputWriter::run(std::shared_ptr<Shared> shared) {
         lock, [&] { return shared->stop || !shared->queue.empty(); });
     // Once the owner is gone the descriptors may be anybody's.
     if (shared->stop || shared->queue.empty()) return;
-    Item item = std::move(shared->queue.front());
-    shared->queue.pop_front();
+    std::vector<Item> batch = shared->take_batch();
     shared->writing = true;
-    const bool broken = shared->broken.count(item.fd) != 0;
     lock.unlock();
-    size_t written = 0;
-    const int error =
-        broken ? EPIPE : write_fully(item.fd, item.bytes, written);
+    shared->write_batch(batch);
+    for (Item& item : batch) item.bytes = {};
     lock.lock();
     shared->writing = false;
-    shared->waiting -= item.bytes.size();
     shared->moved = Clock::now();
-    if (error != 0) shared->dropped += item.bytes.size() - written;
-    if (error != 0 && !broken) {
-      shared->broken.insert(item.fd);
-      if (shared->loop != nullptr && shared->failed) {
-        shared->loop->post([failed = shared->failed, fd = item.fd, error] {
-          failed(fd, error);
-        });
-      }
-    }
-    if (shared->loop != nullptr && item.done) {
-      shared->loop->post(std::move(item.done));
+    if (shared->loop != nullptr) {
+      shared->loop->post([batch = std::move(batch), settled = shared->settled] {
+        for (const Item& item : batch) {
+          if (item.done) item.done();
+        }
+        if (settled) settled();
+      });
     }
     shared->changed.notify_all();
   }

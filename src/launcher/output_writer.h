@@ -21,8 +21,10 @@ namespace muster {
 
 class OutputWriter {
  public:
-  // `failed` is called on the loop, once per descriptor, with {fd, errno}.
-  OutputWriter(Loop& loop, std::function<void(int, int)> failed);
+  // `failed` is called on the loop, once per descriptor, with {fd, errno};
+  // `settled` after the `done` of all writes that left together.
+  OutputWriter(Loop& loop, std::function<void(int, int)> failed,
+               std::function<void()> settled = {});
   // What is still queued is abandoned: call drain() first.
   ~OutputWriter();
 

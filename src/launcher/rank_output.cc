@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/rank_output.h"
 
-#include <fcntl.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -37,6 +37,7 @@ constexpr size_t kMaxFolded = 256;
 struct RankOutput::Stream {
   uint8_t flag = 0;
   std::string_view name;
+  std::string json;   // json_origin()
   std::string ready;  // formatted, for stdout or stderr
   std::string raw;    // for the per-rank file
   uint64_t sequence = 0;
@@ -73,14 +74,24 @@ struct RankOutput::Process {
   std::string tag;
   Stream out;
   Stream err;
+
+  [[nodiscard]] std::string file_name(uint8_t stream) const {
+    return (rank >= 0 ? "rank-" + std::to_string(rank) : source) +
+           (stream == wire::kStderr ? ".err" : ".out");
+  }
 };
 
 RankOutput::RankOutput(Loop& loop, OutputOptions options,
                        GiveCredit give_credit)
     : options_(std::move(options)),
       give_credit_(std::move(give_credit)),
-      stdio_(loop, [this](int fd, int error) { write_failed(fd, error); }),
-      files_(loop, [this](int fd, int error) { write_failed(fd, error); }),
+      stdio_(
+          loop, [this](int fd, int error) { write_failed(fd, error); },
+          [this] { return_credit(); }),
+      files_(
+          loop, [this](int fd, int error) { write_failed(fd, error); },
+          [this] { return_credit(); }),
+      log_files_(options_.directory, options_.rotation),
       reader_timer_(loop),
       fold_timer_(loop),
       group_timer_(loop) {
@@ -120,6 +131,10 @@ void RankOutput::add_process(ProcessKey key, int rank, std::string source,
   origin.host = process->host;
   origin.color = options_.color;
   process->tag = text_tag(origin);
+  for (Stream* stream : {&process->out, &process->err}) {
+    origin.stream = stream->name;
+    stream->json = json_origin(origin);
+  }
   if (folder_) tags_[rank] = process->tag;
   last_output_ = Clock::now();
   processes_[key] = std::move(process);
@@ -139,8 +154,8 @@ void RankOutput::frame(ProcessKey key, const wire::Frame& frame) {
   };
   stream.splitter->feed(output->bytes, output->time_ns, sink);
   if ((frame.flags & wire::kEnd) != 0) {
-    stream.splitter->finish(sink);
     stream.ended = true;
+    stream.splitter->finish(sink);
   }
   if (process.rank >= 0 && !output->bytes.empty()) last_output_ = Clock::now();
   stream.owed += static_cast<uint32_t>(output->bytes.size());
@@ -176,7 +191,7 @@ void RankOutput::take_line(Process& process, Stream& stream,
     if (on_line_) on_line_(process.rank, process.host, line);
   }
   stream.within = piece.more;
-  if (masker_) {
+  if (masker_ && masker_->needs_look(line, stream.mask)) {
     scratch_.assign(line);
     if (masker_->mask(scratch_, stream.mask)) line = scratch_;
   }
@@ -195,6 +210,7 @@ void RankOutput::take_line(Process& process, Stream& stream,
       (!options_.ranks.empty() && options_.ranks.count(process.rank) == 0)) {
     return;
   }
+  if (on_status_line(process, stream, piece, line)) return;
   if (options_.format != LogFormat::kPlain) {
     const bool alone =
         stream.grouper.next(line, stream.time_ns) == LineGrouper::Step::kAlone;
@@ -208,10 +224,33 @@ void RankOutput::take_line(Process& process, Stream& stream,
   origin.level = to_text(level);
   origin.progress = piece.progress;
   origin.tag = process.tag;
+  origin.json = stream.json;
   origin.part = stream.part;
   origin.more = piece.more;
   stream.part = append_record(stream.ready, options_.format, origin,
                               stream.time_ns, stream.sequence, line);
+}
+
+std::string RankOutput::with_bars(std::string text) {
+  if (!options_.status_line) return text;
+  winsize size{};
+  const bool known = ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;
+  return bars_.around(text, known && size.ws_col > 0 ? size.ws_col : 80);
+}
+
+// A state of a bar only changes the last line of a terminal; with a whole line
+// on its stream, or at its end, the bar is over, or comes again.
+bool RankOutput::on_status_line(const Process& process, const Stream& stream,
+                                const ProgressBar::Piece& piece,
+                                std::string_view line) {
+  if (!options_.status_line) return false;
+  const StatusLine::Owner owner{process.rank, stream.flag};
+  if (!piece.progress || stream.ended) {
+    bars_.remove(owner);
+    return false;
+  }
+  bars_.set(owner, process.tag, line);
+  return true;
 }
 
 // false: too many lines come for that; what was folded is out before this one.
@@ -233,14 +272,10 @@ bool RankOutput::fold_line(const Process& process, std::string_view line) {
 }
 
 void RankOutput::write_folded() {
-  if (!folded_.empty()) {
-    stdio_.write(STDOUT_FILENO, std::exchange(folded_, {}), {});
-  }
   const int64_t now = realtime_ns();
   const int64_t next = folder_->expire(now);
-  if (!folded_.empty()) {
-    stdio_.write(STDOUT_FILENO, std::exchange(folded_, {}), {});
-  }
+  std::string text = with_bars(std::exchange(folded_, {}));
+  if (!text.empty()) stdio_.write(STDOUT_FILENO, std::move(text), {});
   if (next < 0 || fold_timer_.pending()) return;
   fold_timer_.start(Milliseconds{(next - now) / 1'000'000 + 1},
                     [this] { write_folded(); });
@@ -248,10 +283,10 @@ void RankOutput::write_folded() {
 
 void RankOutput::finish(ProcessKey key, Process& process) {
   for (Stream* stream : {&process.out, &process.err}) {
+    stream->ended = true;
     stream->splitter->finish([&](const ProgressBar::Piece& piece) {
       take_line(process, *stream, piece);
     });
-    stream->ended = true;
     hand_over(key, process, *stream, std::exchange(stream->owed, 0));
   }
 }
@@ -279,6 +314,7 @@ void RankOutput::node_lost(uint16_t node) {
 }
 
 void RankOutput::own_line(std::string line) {
+  if (::isatty(STDERR_FILENO) == 1) line = with_bars(std::move(line));
   stdio_.write(STDERR_FILENO, std::move(line), {});
 }
 
@@ -313,7 +349,7 @@ void RankOutput::hand_over(ProcessKey key, Process& process, Stream& stream,
   // Once for the file and once for stdout; the later one gives it back.
   const auto waits = std::make_shared<int>(1);
   auto done = [this, key, flag = stream.flag, credit, waits] {
-    if (--*waits == 0 && credit > 0) give_credit_(key, flag, credit);
+    if (--*waits == 0) owe_credit(key, flag, credit);
   };
   const auto dropped = [this](const OutputWriter& writer, std::string& text) {
     if (!options_.drop || writer.waiting_bytes() <= kMaxWaiting) return false;
@@ -323,14 +359,18 @@ void RankOutput::hand_over(ProcessKey key, Process& process, Stream& stream,
     return true;
   };
   if (!stream.raw.empty() && !dropped(files_, stream.raw)) {
-    if (const int fd = file_for(process, stream.flag); fd >= 0) {
+    const std::string name = process.file_name(stream.flag);
+    if (const auto file = log_files_.file_for(name, stream.raw)) {
       ++*waits;
-      files_.write(fd, std::move(stream.raw), done);
+      files_.write(file->get(), std::move(stream.raw),
+                   [done, file] { done(); });
     }
     stream.raw.clear();
   }
+  stream.ready = with_bars(std::move(stream.ready));
   if (stream.ready.empty() || dropped(stdio_, stream.ready)) {
     done();
+    return_credit();
     return;
   }
   // Only plain output keeps a rank's stderr apart, as mpirun does; with a tag
@@ -342,28 +382,22 @@ void RankOutput::hand_over(ProcessKey key, Process& process, Stream& stream,
   stream.ready.clear();
 }
 
-int RankOutput::file_for(const Process& process, uint8_t stream) {
-  const std::string name =
-      options_.directory + "/" +
-      (process.rank >= 0 ? "rank-" + std::to_string(process.rank)
-                         : process.source) +
-      (stream == wire::kStderr ? ".err" : ".out");
-  const auto known = open_files_.find(name);
-  if (known != open_files_.end()) return known->second.get();
-  UniqueFd fd(
-      ::open(name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-  if (!fd) {
-    log::warn("{}: cannot write the log file: {}. Its lines are on stdout only",
-              name, strerror(errno));
+// One message for all that left together: with many small frames a message
+// each would cost more than the frames.
+void RankOutput::owe_credit(ProcessKey key, uint8_t stream, uint32_t bytes) {
+  if (bytes > 0) credit_[{key, stream}] += bytes;
+}
+
+void RankOutput::return_credit() {
+  for (const auto& [stream, bytes] : std::exchange(credit_, {})) {
+    give_credit_(stream.first, stream.second, bytes);
   }
-  return open_files_.emplace(name, std::move(fd)).first->second.get();
 }
 
 void RankOutput::write_failed(int fd, int error) {
-  std::string name = fd == STDOUT_FILENO ? "stdout" : "stderr";
-  for (const auto& [path, file] : open_files_) {
-    if (file.get() == fd) name = path;
-  }
+  const std::string name = fd == STDOUT_FILENO   ? "stdout"
+                           : fd == STDERR_FILENO ? "stderr"
+                                                 : log_files_.failed(fd);
   log::warn(
       "{}: cannot write rank output: {}. What follows for it is lost; "
       "the job goes on",
@@ -395,6 +429,7 @@ void RankOutput::drain(Milliseconds limit) {
     folder_->flush();
     write_folded();
   }
+  if (options_.status_line) stdio_.write(STDOUT_FILENO, bars_.erase(), {});
   const auto end = Clock::now() + limit;
   if (!stdio_.drain(limit)) {
     log::warn("stdout does not take the ranks' output: gave up after {} ms",

@@ -14,15 +14,16 @@
 #include <string>
 #include <vector>
 
-#include "base/fd.h"
 #include "base/loop.h"
 #include "diagnosis/evidence.h"
+#include "launcher/log_files.h"
 #include "launcher/output_writer.h"
 #include "launcher/record_format.h"
 #include "logs/level.h"
 #include "logs/line_folder.h"
 #include "logs/masker.h"
 #include "logs/progress_bar.h"
+#include "logs/status_line.h"
 #include "wire/frame.h"
 
 namespace muster {
@@ -31,12 +32,14 @@ struct OutputOptions {
   LogFormat format = LogFormat::kText;
   bool color = false;
   std::string directory;              // per-rank files; empty: none
+  LogRotation rotation;               // of those
   std::set<int> ranks;                // shown on stdout; empty: all
   LogLevel level = LogLevel::kTrace;  // least level shown on stdout
   // Never hold up a rank: what a slow reader does not take in time is dropped
   // and counted.
   bool drop = false;
   Milliseconds progress_interval{5'000};  // between states of a progress bar
+  bool status_line = false;  // stdout is a terminal: bars in its last line
   // Text only: equal lines of several ranks within it become one. 0: never.
   Milliseconds fold{0};
 };
@@ -103,9 +106,13 @@ class RankOutput {
   void write_folded();
   void watch_reader();
   void let_groups_go();
+  std::string with_bars(std::string text);
+  bool on_status_line(const Process& process, const Stream& stream,
+                      const ProgressBar::Piece& piece, std::string_view line);
   void hand_over(ProcessKey key, Process& process, Stream& stream,
                  uint32_t credit);
-  int file_for(const Process& process, uint8_t stream);
+  void owe_credit(ProcessKey key, uint8_t stream, uint32_t bytes);
+  void return_credit();
   void write_failed(int fd, int error);
 
   OutputOptions options_;
@@ -115,7 +122,7 @@ class RankOutput {
   OutputWriter stdio_;
   OutputWriter files_;
   std::map<ProcessKey, std::unique_ptr<Process>> processes_;
-  std::map<std::string, UniqueFd> open_files_;
+  LogFiles log_files_;
   uint64_t lines_ = 0;
   uint64_t dropped_lines_ = 0;
   int cut_processes_ = 0;
@@ -124,6 +131,8 @@ class RankOutput {
   Timer fold_timer_;
   Timer group_timer_;
   std::set<std::pair<ProcessKey, uint8_t>> grouping_;  // held back streams
+  std::map<std::pair<ProcessKey, uint8_t>, uint32_t> credit_;  // not sent yet
+  StatusLine bars_;
   std::unique_ptr<LineFolder> folder_;
   std::string folded_;
   std::map<int, std::string> tags_;  // of single ranks' lines that were folded

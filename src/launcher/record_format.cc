@@ -2,6 +2,7 @@
 #include "launcher/record_format.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "base/json_text.h"
 
@@ -9,12 +10,8 @@ namespace muster {
 
 namespace {
 
-void append_json_head(std::string& out, const LineOrigin& origin,
-                      int64_t time_ns, uint64_t sequence) {
-  out += "{\"timestamp\":\"";
-  append_timestamp(out, time_ns);
-  out += "\",\"level\":\"";
-  out += origin.level;
+// What lies between level and sequence, the same for all lines of a stream.
+void append_origin(std::string& out, const LineOrigin& origin) {
   out += "\",\"rank\":";
   out += origin.rank >= 0 ? std::to_string(origin.rank) : "null";
   if (origin.rank < 0) {
@@ -26,7 +23,22 @@ void append_json_head(std::string& out, const LineOrigin& origin,
   out += ",\"stream\":\"";
   out += origin.stream;
   out += "\",\"seq\":";
-  out += std::to_string(sequence);
+}
+
+void append_json_head(std::string& out, const LineOrigin& origin,
+                      int64_t time_ns, uint64_t sequence) {
+  out += "{\"timestamp\":\"";
+  append_timestamp(out, time_ns);
+  out += "\",\"level\":\"";
+  out += origin.level;
+  if (origin.json.empty()) {
+    append_origin(out, origin);
+  } else {
+    out += origin.json;
+  }
+  char digits[24];
+  const auto end = std::to_chars(digits, digits + sizeof digits, sequence);
+  out.append(digits, static_cast<size_t>(end.ptr - digits));
   if (origin.progress) out += ",\"progress\":true";
 }
 
@@ -80,6 +92,12 @@ int append_json(std::string& out, const LineOrigin& origin, int64_t time_ns,
 }
 
 }  // namespace
+
+std::string json_origin(const LineOrigin& origin) {
+  std::string out;
+  append_origin(out, origin);
+  return out;
+}
 
 std::string text_tag(const LineOrigin& origin) {
   // Eight colours that are readable on dark and light terminals; one per rank.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "logs/level.h"
 
+#include <algorithm>
 #include <array>
 
 namespace muster {
@@ -119,11 +120,24 @@ bool set_apart(std::string_view line, size_t start, size_t end,
   return between_blanks && after_time;
 }
 
+bool holds(std::string_view line, char c) {
+  return line.find(c) != std::string_view::npos;
+}
+
 std::optional<LogLevel> marked_word(std::string_view line) {
   const bool after_time =
       !line.empty() &&
-      (is_digit(line[0]) || (line[0] == '[' && line.size() > 1 &&
-                             (is_digit(line[1]) || line[1] == '2')));
+      (is_digit(line[0]) ||
+       (line[0] == '[' && line.size() > 1 && is_digit(line[1])));
+  // Without any of these marks only the first word can be set apart.
+  if (!after_time && !holds(line, '[') && !holds(line, '(') &&
+      !holds(line, '|')) {
+    size_t end = 0;
+    while (end < line.size() && (is_letter(line[end]) || line[end] == '_')) {
+      ++end;
+    }
+    line = line.substr(0, std::min(line.size(), end + 3));
+  }
   size_t words = 0;
   for (size_t start = 0; start < line.size();) {
     if (!is_letter(line[start])) {
@@ -198,11 +212,15 @@ std::optional<LogLevel> detect_level(std::string_view line) {
   if (line.starts_with("Traceback (most recent call last)")) {
     return LogLevel::kError;
   }
-  if (const auto level = behind(line, "] NCCL ")) return level;
-  if (const auto level = behind(line, " UCX  ")) return level;
-  if (line.find("] *** ") != std::string_view::npos &&
-      line.starts_with('[')) {  // Open MPI: [host:pid] *** An error occurred
-    return LogLevel::kError;
+  if (holds(line, ']')) {
+    if (const auto level = behind(line, "] NCCL ")) return level;
+    if (line.starts_with('[') &&  // Open MPI: [host:pid] *** An error occurred
+        line.find("] *** ") != std::string_view::npos) {
+      return LogLevel::kError;
+    }
+  }
+  if (holds(line, 'U')) {
+    if (const auto level = behind(line, " UCX  ")) return level;
   }
   return marked_word(line);
 }

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "logs/secret_glance.h"
 #include "logs/secret_shapes.h"
 
 namespace muster {
@@ -198,6 +199,15 @@ std::string without(std::string_view text, std::vector<SecretSpan>& spans) {
 }
 
 }  // namespace
+
+bool Masker::needs_look(std::string_view line, const MaskState& state) const {
+  if (state.in_private_key || !known_->patterns.empty()) return true;
+  return may_hold_secret(line) ||
+         std::any_of(known_->values.begin(), known_->values.end(),
+                     [line](const std::string& value) {
+                       return line.find(value) != std::string_view::npos;
+                     });
+}
 
 bool Masker::mask(std::string& line, MaskState& state) const {
   if (mask_private_key(line, state)) return true;

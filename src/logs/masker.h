@@ -38,6 +38,10 @@ class Masker {
   Masker& operator=(Masker&&) noexcept;
   ~Masker();
 
+  // false: mask() would leave this line, and the state, as they are. Far
+  // cheaper than mask(), and without a copy.
+  [[nodiscard]] bool needs_look(std::string_view line,
+                                const MaskState& state) const;
   // Changes `line` in place; true if there was something to hide.
   bool mask(std::string& line, MaskState& state) const;
   // Without memory of other lines: for single texts.

@@ -7,71 +7,13 @@
 #include <array>
 
 #include "logs/masker.h"
+#include "logs/secret_tokens.h"
 
 namespace muster {
 
 namespace {
 
-enum class Alphabet {
-  kUpperDigits,  // A-Z 0-9
-  kAlnum,        // A-Z a-z 0-9
-  kWord,         // and _ -
-  kDotted,       // and .
-};
-
-struct Token {
-  std::string_view prefix;
-  Alphabet alphabet;
-  size_t least;  // characters behind the prefix
-  size_t most;   // 0: no limit
-};
-
-// Lengths as the providers document or issue them; a few are lower bounds
-// because newer tokens are longer.
-constexpr std::array<Token, 42> kTokens = {{
-    {"AKIA", Alphabet::kUpperDigits, 16, 16},  // AWS access key ids
-    {"ASIA", Alphabet::kUpperDigits, 16, 16},
-    {"ABIA", Alphabet::kUpperDigits, 16, 16},
-    {"ACCA", Alphabet::kUpperDigits, 16, 16},
-    {"AIza", Alphabet::kWord, 35, 35},  // Google API key
-    {"ya29.", Alphabet::kDotted, 20, 0},
-    {"GOCSPX-", Alphabet::kWord, 20, 0},
-    {"1//0", Alphabet::kWord, 30, 0},
-    {"ghp_", Alphabet::kAlnum, 36, 0},  // GitHub
-    {"gho_", Alphabet::kAlnum, 36, 0},
-    {"ghu_", Alphabet::kAlnum, 36, 0},
-    {"ghs_", Alphabet::kWord, 36, 0},
-    {"ghr_", Alphabet::kAlnum, 36, 0},
-    {"github_pat_", Alphabet::kWord, 22, 0},
-    {"glpat-", Alphabet::kWord, 20, 0},  // GitLab
-    {"gldt-", Alphabet::kWord, 20, 0},
-    {"glrt-", Alphabet::kWord, 20, 0},
-    {"hf_", Alphabet::kAlnum, 30, 0},  // Hugging Face
-    {"api_org_", Alphabet::kAlnum, 30, 0},
-    {"wandb_v1_", Alphabet::kWord, 20, 0},  // Weights & Biases
-    {"local-", Alphabet::kAlnum, 40, 40},
-    {"sk-ant-", Alphabet::kWord, 20, 0},
-    {"sk-proj-", Alphabet::kWord, 20, 0},
-    {"sk-", Alphabet::kAlnum, 32, 0},
-    {"sk_live_", Alphabet::kAlnum, 20, 0},
-    {"rk_live_", Alphabet::kAlnum, 20, 0},
-    {"nvapi-", Alphabet::kWord, 40, 0},  // NVIDIA NGC
-    {"xoxb-", Alphabet::kWord, 20, 0},   // Slack
-    {"xoxp-", Alphabet::kWord, 20, 0},
-    {"xoxa-", Alphabet::kWord, 20, 0},
-    {"xapp-", Alphabet::kWord, 20, 0},
-    {"npm_", Alphabet::kAlnum, 36, 0},
-    {"pypi-AgE", Alphabet::kWord, 40, 0},
-    {"dckr_pat_", Alphabet::kWord, 20, 0},
-    {"dop_v1_", Alphabet::kAlnum, 64, 0},
-    {"dapi", Alphabet::kAlnum, 32, 34},   // Databricks
-    {"hvs.", Alphabet::kWord, 24, 0},     // Vault
-    {"sha256~", Alphabet::kWord, 40, 0},  // OpenShift
-    {"gsk_", Alphabet::kAlnum, 40, 0},
-    {"r8_", Alphabet::kAlnum, 37, 0},
-    {"tok_", Alphabet::kAlnum, 32, 0},
-    {"eyJ", Alphabet::kDotted, 60, 0},  // JWT: checked for its two dots
-}};
+using Alphabet = TokenAlphabet;
 
 // Which two letters a token may begin with: one bit per pair of the low five
 // bits, so that only few words of a text reach the table.
@@ -82,7 +24,7 @@ constexpr unsigned pair_of(char first, char second) {
 
 constexpr std::array<bool, 1024> first_pairs() {
   std::array<bool, 1024> pairs{};
-  for (const Token& token : kTokens) {
+  for (const SecretToken& token : kSecretTokens) {
     pairs[pair_of(token.prefix[0], token.prefix[1])] = true;
   }
   pairs[pair_of('B', 'e')] = true;  // Bearer; case does not change the bits
@@ -172,7 +114,7 @@ class Scanner {
   // The end of the token that starts here; `at` if there is none.
   size_t token_at(size_t at) {
     const std::string_view rest = line_.substr(at);
-    for (const Token& token : kTokens) {
+    for (const SecretToken& token : kSecretTokens) {
       if (!rest.starts_with(token.prefix)) continue;
       const size_t body = at + token.prefix.size();
       const size_t end = run(body, token.alphabet);
@@ -200,8 +142,7 @@ class Scanner {
   size_t authorization_at(size_t at) {
     const std::string_view rest = line_.substr(at);
     size_t body = 0;
-    for (const std::string_view word :
-         {"Bearer ", "bearer ", "BEARER ", "Basic ", "basic "}) {
+    for (const std::string_view word : kAuthorizationSchemes) {
       if (rest.starts_with(word)) body = at + word.size();
     }
     if (body == 0) return at;
@@ -217,26 +158,17 @@ class Scanner {
     return end;
   }
 
-  static bool in_name(char c) { return is_alnum(c) || c == '_' || c == '-'; }
-
-  std::string_view name_before(size_t end) const {
-    if (end > 0 && (line_[end - 1] == '"' || line_[end - 1] == '\'')) --end;
-    size_t begin = end;
-    while (begin > 0 && in_name(line_[begin - 1]) && end - begin < 64) --begin;
-    return line_.substr(begin, end - begin);
-  }
-
   // NAME=value, "name": "value", name: value
   void after_name(size_t at) {
     if (at + 1 >= line_.size() || line_.substr(at).starts_with("://")) return;
-    const std::string_view name = name_before(at);
+    const std::string_view name = name_before(line_, at);
     if (name.size() < 3 || !is_secret_name(name)) return;
     value_at(at + 1, name);
   }
 
   // --password VALUE
   void after_flag(size_t at) {
-    std::string_view name = name_before(at);
+    std::string_view name = name_before(line_, at);
     const size_t dashes = name.find("--");  // a colour may stand before it
     if (dashes == std::string_view::npos) return;
     name.remove_prefix(dashes + 2);
@@ -296,7 +228,16 @@ class Scanner {
   std::vector<SecretSpan>& spans_;
 };
 
+bool in_name(char c) { return is_alnum(c) || c == '_' || c == '-'; }
+
 }  // namespace
+
+std::string_view name_before(std::string_view line, size_t end) {
+  if (end > 0 && (line[end - 1] == '"' || line[end - 1] == '\'')) --end;
+  size_t begin = end;
+  while (begin > 0 && in_name(line[begin - 1]) && end - begin < 64) --begin;
+  return line.substr(begin, end - begin);
+}
 
 void find_secret_shapes(std::string_view line, std::vector<SecretSpan>& spans) {
   Scanner(line, spans).scan();

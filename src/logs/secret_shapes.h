@@ -19,4 +19,8 @@ struct SecretSpan {
 // may overlap.
 void find_secret_shapes(std::string_view line, std::vector<SecretSpan>& spans);
 
+// The name that ends before `end`, where a '=' or ':' stands: at most 64
+// characters, without the quote behind it. Empty: none.
+std::string_view name_before(std::string_view line, size_t end);
+
 }  // namespace muster

@@ -27,6 +27,23 @@ TEST_CASE("escapes and repairs") {
   CHECK(json("\xed\xa0\x80") == "\"" + repaired + repaired + repaired + "\"");
 }
 
+TEST_CASE("a byte that needs an escape is found at any place") {
+  for (size_t length = 1; length < 70; ++length) {
+    for (size_t at = 0; at < length; ++at) {
+      for (const char c : {'"', '\\', '\x01', '\x7f', '\x80'}) {
+        std::string text(length, '~');
+        text[at] = c;
+        const std::string whole = json(text);
+        const std::string before(at, '~');
+        const std::string after(length - at - 1, '~');
+        const std::string one = json(std::string_view(&c, 1));
+        REQUIRE(whole ==
+                "\"" + before + one.substr(1, one.size() - 2) + after + "\"");
+      }
+    }
+  }
+}
+
 TEST_CASE("time stamps") {
   const auto stamp = [](int64_t time) {
     std::string out;

@@ -58,6 +58,23 @@ TEST_CASE("sets of ranks") {
   }
 }
 
+TEST_CASE("rotation of log files") {
+  CHECK(parse_rotation("")->bytes == uint64_t{1} << 30);
+  CHECK(parse_rotation("")->older == 8);
+  CHECK(parse_rotation("off")->bytes == 0);
+  CHECK(parse_rotation("64K,0")->bytes == 65536);
+  CHECK(parse_rotation("64K,0")->older == 0);
+  CHECK(parse_rotation("2T")->bytes == uint64_t{1} << 41);
+  CHECK(parse_rotation("2T")->older == 8);
+  for (const char* bad : {"1", "on", "4095", "1G,", "1G,-1", "1G,1,1", "G",
+                          "1g", "9999999999T", "1G,1001"}) {
+    INFO(bad);
+    const auto rotation = parse_rotation(bad);
+    REQUIRE_FALSE(rotation);
+    CHECK(rotation.error().code == "usage");
+  }
+}
+
 TEST_CASE("a log directory is made and proved, or refused with its name") {
   const TemporaryDirectory directory;
   CHECK(prepare_log_directory(""));

@@ -274,6 +274,39 @@ TEST_CASE("files have every rank and stream, also what stdout does not show") {
   CHECK(read_file(directory.at("mpirun.out")).value_or("") == "d\n");
 }
 
+TEST_CASE("rotated files have every line once, whole and in order") {
+  const TemporaryDirectory directory;
+  OutputOptions options = with(LogFormat::kText);
+  options.directory = directory.path();
+  options.rotation = {4096, 100};
+  Bed bed(options);
+  std::string expected;
+  for (int i = 0; i < 3000; ++i) {
+    const std::string line = "line " + std::to_string(i) + "\n";
+    expected += line;
+    // Every third one comes in two frames: no file may end within it.
+    bed.out(kRank0, line.substr(0, 3), i % 3 == 0 ? wire::kPartial : 0);
+    if (i % 3 == 0) bed.out(kRank0, line.substr(3));
+    if (i % 3 != 0) bed.out(kRank0, line.substr(3));
+  }
+  bed.text();
+  std::string all;
+  int files = 0;
+  for (int i = 100; i >= 0; --i) {
+    const std::string name =
+        i == 0 ? "rank-0.out" : "rank-0.out." + std::to_string(i);
+    const auto text = read_file(directory.at(name));
+    if (!text) continue;
+    CHECK(text->size() <= 4096);
+    CHECK(text->back() == '\n');
+    all += *text;
+    ++files;
+  }
+  CHECK(files > 5);
+  CHECK(all == expected);
+  CHECK(bed.credits[{kRank0, wire::kStdout}] == expected.size());
+}
+
 TEST_CASE("credit waits for the file too: memory stays bounded") {
   const TemporaryDirectory directory;
   // A log file that nobody reads: a disk that has stopped.
@@ -325,6 +358,24 @@ TEST_CASE("a progress bar shows its newest state, not each of them") {
   CHECK(text.find("100%") != std::string::npos);
   CHECK(text.find("\"message\":\"done\"") != std::string::npos);
   CHECK(bed.ranks.dropped_bytes() == 0);
+}
+
+TEST_CASE("on a terminal a bar is one line below the others") {
+  OutputOptions options = with(LogFormat::kText);
+  options.status_line = true;
+  options.progress_interval = 0ms;
+  Bed bed(options);
+  bed.err(kRank0, " 10%|#\r", wire::kPartial);
+  bed.err(kRank0, " 20%|##\r", wire::kPartial);
+  bed.out(kRank1, "a line\n");
+  bed.err(kRank0, " 30%|###\r", wire::kPartial);
+  bed.err(kRank0, "", wire::kEnd);
+  // The state that a bar ends with stays as a line of its own.
+  CHECK(bed.text() ==
+        "[0|w-0]  10%|#"
+        "\r\x1b[K[1|w-1] a line\n[0|w-0]  10%|#"
+        "\r\x1b[K[0|w-0]  20%|##"
+        "\r\x1b[K[0|w-0]  30%|###\n");
 }
 
 TEST_CASE("muster's own lines go to stderr in order with plain stderr") {

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "logs/secret_glance.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+
+#include "base/byte_block.h"
+#include "logs/masker.h"
+#include "logs/secret_shapes.h"
+#include "logs/secret_tokens.h"
+
+namespace muster {
+
+#ifdef __SSE2__
+
+namespace {
+
+// The first four bytes of every token and Authorization scheme, or three of
+// those that have no more: hashed, so that hardly a word of a text passes.
+class Heads {
+ public:
+  constexpr Heads() {
+    for (const SecretToken& token : kSecretTokens) add(token.prefix);
+    for (const std::string_view scheme : kAuthorizationSchemes) add(scheme);
+  }
+  // `four`: the bytes of a word's start, the first one lowest.
+  [[nodiscard]] bool may_hold(uint32_t four) const {
+    return holds(four_, slot(four)) || holds(three_, slot(four & kThree));
+  }
+
+ private:
+  using Bits = std::array<uint64_t, 256>;
+  static constexpr uint32_t kThree = 0xffffff;
+
+  static constexpr uint32_t slot(uint32_t value) {
+    return value * 0x9e3779b1U >> 18U;
+  }
+  static constexpr bool holds(const Bits& bits, uint32_t slot) {
+    return (bits[slot / 64] >> slot % 64 & 1U) != 0;
+  }
+  constexpr void add(std::string_view prefix) {
+    uint32_t value = 0;
+    for (size_t at = 0; at < std::min<size_t>(prefix.size(), 4); ++at) {
+      value |= uint32_t{static_cast<unsigned char>(prefix[at])} << at * 8;
+    }
+    Bits& bits = prefix.size() < 4 ? three_ : four_;
+    bits[slot(value) / 64] |= uint64_t{1} << slot(value) % 64;
+  }
+
+  Bits three_{};
+  Bits four_{};
+};
+constexpr Heads kHeads;
+
+bool begins_secret(std::string_view line, size_t at) {
+  uint32_t four = 0;
+  if (line.size() - at < sizeof four) return false;   // no token is so short
+  std::memcpy(&four, line.data() + at, sizeof four);  // x86: lowest byte first
+  if (!kHeads.may_hold(four)) return false;
+  const std::string_view rest = line.substr(at);
+  return std::any_of(
+             kSecretTokens.begin(), kSecretTokens.end(),
+             [rest](const auto& t) { return rest.starts_with(t.prefix); }) ||
+         std::any_of(kAuthorizationSchemes.begin(), kAuthorizationSchemes.end(),
+                     [rest](auto word) { return rest.starts_with(word); });
+}
+
+bool opens_url(std::string_view line, size_t colon) {
+  return colon + 2 < line.size() && line[colon] == ':' &&
+         line[colon + 1] == '/' && line[colon + 2] == '/';
+}
+
+// Where the stems of secret names begin: pass, pwd, secret, sig, token, key,
+// cred. Of those that lie across the end of a block only the first bytes count.
+uint64_t stems_of(const ByteBlock& block) {
+  constexpr uint64_t kLast = uint64_t{3} << 62U;
+  const auto next = [](uint64_t marks) { return marks >> 1U | kLast; };
+  const auto after = [](uint64_t marks) { return marks >> 2U | kLast; };
+  const uint64_t s = block.is_letter('s');
+  const uint64_t c = block.is_letter('c');
+  const uint64_t e = block.is_letter('e');
+  const uint64_t k = block.is_letter('k');
+  const uint64_t pa = next(block.is_letter('a')) & after(s);
+  const uint64_t pw = next(block.is_letter('w')) & after(block.is_letter('d'));
+  const uint64_t se = next(e) & after(c);
+  const uint64_t si = next(block.is_letter('i')) & after(block.is_letter('g'));
+  return (block.is_letter('p') & (pa | pw)) | (s & (se | si)) |
+         (block.is_letter('t') & next(block.is_letter('o')) & after(k)) |
+         (k & next(e) & after(block.is_letter('y'))) |
+         (c & next(block.is_letter('r')) & after(e));
+}
+
+// What the next block has to know of the ones before it.
+struct Carry {
+  uint64_t word = 0;  // the last byte was one of a word
+  uint64_t dash = 0;
+  bool stem = false;  // there may have been one in the block before
+};
+
+// Is there a stem in the name that ends before `bit`? A name has at most 64
+// bytes: one that began in the block before may have its stem there.
+bool stem_before(size_t bit, uint64_t stems, uint64_t names, uint64_t quotes,
+                 bool carried) {
+  uint64_t below = (uint64_t{1} << bit) - 1;
+  if ((quotes & (below ^ below >> 1U)) != 0) below >>= 1U;
+  const uint64_t others = ~names & below;
+  if (others == 0) return carried || (stems & below) != 0;
+  const auto begin = static_cast<size_t>(64 - std::countl_zero(others));
+  return (stems & below) >> begin != 0;
+}
+
+// Does a '=' or ':' of `marks` stand behind a secret's name, or in a URL with
+// an
+// '@'?
+bool names_secret(std::string_view line, size_t offset, const ByteBlock& block,
+                  uint64_t marks, uint64_t names, Carry& carry) {
+  const uint64_t quotes = block.is('"') | block.is('\'');
+  const uint64_t stems = stems_of(block);
+  for (; marks != 0; marks &= marks - 1) {
+    const auto bit = static_cast<size_t>(std::countr_zero(marks));
+    if (opens_url(line, offset + bit)) {
+      if (line.find('@', offset) != std::string_view::npos) return true;
+    } else if (stem_before(bit, stems, names, quotes, carry.stem) &&
+               is_secret_name(name_before(line, offset + bit))) {
+      return true;
+    }
+  }
+  carry.stem = stems != 0;
+  return false;
+}
+
+bool block_may(std::string_view line, size_t offset, Carry& carry) {
+  const ByteBlock block(line, offset);
+  const uint64_t dashes = block.is('-');
+  // "--flag", "-----BEGIN"; behind a colour a token may stand without a blank.
+  if ((dashes & (dashes << 1U | carry.dash)) != 0 || block.is('\x1b') != 0) {
+    return true;
+  }
+  const uint64_t words = block.in_word();
+  for (uint64_t starts = words & ~(words << 1U | carry.word); starts != 0;
+       starts &= starts - 1) {
+    const auto bit = static_cast<size_t>(std::countr_zero(starts));
+    if (begins_secret(line, offset + bit)) return true;
+  }
+  carry.word = words >> 63U;
+  carry.dash = dashes >> 63U;
+  const uint64_t marks = block.is('=') | block.is(':');
+  if (marks != 0) {
+    const uint64_t names = words | dashes | block.is('_');
+    return names_secret(line, offset, block, marks, names, carry);
+  }
+  carry.stem = true;  // not looked for
+  return false;
+}
+
+}  // namespace
+
+bool may_hold_secret(std::string_view line) {
+  Carry carry;
+  for (size_t at = 0; at < line.size(); at += ByteBlock::kSize) {
+    if (block_may(line, at, carry)) return true;
+  }
+  return false;
+}
+
+#else
+
+bool may_hold_secret(std::string_view) { return true; }
+
+#endif
+
+}  // namespace muster

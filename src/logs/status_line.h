@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// StatusLine: the last line of a terminal, rewritten in place with the progress
+// bar of the lowest rank that shows one and how many others do, below what
+// scrolls. A pure state machine: it makes the bytes, the caller writes them.
+// Escape sequences of a bar are left out, and what does not fit the width is
+// cut, or the line could not be erased again.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace muster {
+
+class StatusLine {
+ public:
+  using Owner = std::pair<int, int>;  // rank and stream
+
+  void set(Owner owner, std::string_view tag, std::string_view state);
+  void remove(Owner owner);
+  // `bytes`, which end at a line's end or are empty, with the status line taken
+  // away before and drawn again behind them; "" if nothing is to be written.
+  std::string around(std::string_view bytes, size_t width);
+  // Takes it away for good.
+  std::string erase();
+
+ private:
+  [[nodiscard]] std::string line(size_t width) const;
+
+  std::map<Owner, std::string> bars_;
+  std::string shown_;
+};
+
+}  // namespace muster
