@@ -103,6 +103,9 @@ void Launch::on_frame(uint16_t node, wire::Frame frame) {
     samples.push_back({realtime_ns(), sample->memory_bytes,
                        sample->memory_limit, sample->memory_peak,
                        sample->oom_kills});
+    if (const auto used = wire::pod_counters_from_json(frame.payload)) {
+      counters_[node] = *used;
+    }
     return;
   }
   if (frame.type == wire::FrameType::kFacts ||
@@ -183,7 +186,8 @@ JobStatus Launch::status() const {
   out.dropped_lines = output_->dropped_lines();
   out.lost_output_bytes = output_->dropped_bytes();
   out.stalled_ms = output_->stalled().count();
-  if (fleet_) out.workers = worker_status(*fleet_, node_of_host_, memory_);
+  if (fleet_)
+    out.workers = worker_status(*fleet_, node_of_host_, memory_, counters_);
   if (run_) out.ranks = rank_status(run_->ranks());
   return out;
 }

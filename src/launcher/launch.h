@@ -99,6 +99,7 @@ class Launch {
   std::unique_ptr<JobRun> run_;
   std::unique_ptr<NcclAlarm> nccl_;
   std::map<uint16_t, std::vector<MemorySample>> memory_;
+  std::map<uint16_t, wire::PodCounters> counters_;  // of the last heartbeat
   std::map<uint16_t, Error> lost_;
   std::map<uint16_t, int64_t> lost_ns_;
   std::vector<Laggard> laggards_;

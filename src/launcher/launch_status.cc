@@ -9,7 +9,8 @@ namespace muster {
 
 std::vector<WorkerStatus> worker_status(
     const Fleet& fleet, const std::vector<uint16_t>& nodes,
-    const std::map<uint16_t, std::vector<MemorySample>>& memory) {
+    const std::map<uint16_t, std::vector<MemorySample>>& memory,
+    const std::map<uint16_t, wire::PodCounters>& counters) {
   std::vector<WorkerStatus> out;
   for (const uint16_t node : nodes) {
     const WorkerDialer& dialer = fleet.dialer(node);
@@ -18,10 +19,9 @@ std::vector<WorkerStatus> worker_status(
     worker.attempts = dialer.attempts();
     if (const AgentLink* link = dialer.link()) {
       worker.state = "ready";
-      worker.heartbeat_age_ms =
-          std::chrono::duration_cast<Milliseconds>(Clock::now() -
-                                                   link->last_heard())
-              .count();
+      worker.heartbeat_age_ms = std::chrono::duration_cast<Milliseconds>(
+                                    Clock::now() - link->last_heard())
+                                    .count();
     } else {
       worker.state = dialer.committed() ? "lost" : "connecting";
       worker.step = dialer.step();
@@ -30,6 +30,9 @@ std::vector<WorkerStatus> worker_status(
     if (const auto samples = memory.find(node); samples != memory.end()) {
       worker.memory_bytes = samples->second.back().bytes;
       worker.memory_limit = samples->second.back().limit;
+    }
+    if (const auto used = counters.find(node); used != counters.end()) {
+      worker.used = used->second;
     }
     out.push_back(std::move(worker));
   }

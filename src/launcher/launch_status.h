@@ -16,7 +16,8 @@ namespace muster {
 // Nodes that are hosts of the job, in hostfile order.
 std::vector<WorkerStatus> worker_status(
     const Fleet& fleet, const std::vector<uint16_t>& nodes,
-    const std::map<uint16_t, std::vector<MemorySample>>& memory);
+    const std::map<uint16_t, std::vector<MemorySample>>& memory,
+    const std::map<uint16_t, wire::PodCounters>& counters);
 
 std::vector<RankStatus> rank_status(const RankTable& ranks);
 

@@ -44,6 +44,35 @@ std::string pad(std::string text, size_t width) {
   return text;
 }
 
+struct PodCounterName {
+  const char* json;
+  const char* metric;
+  const char* help;
+  int64_t wire::PodCounters::*value;
+  double divisor = 1;
+};
+
+constexpr PodCounterName kPodCounters[] = {
+    {"cpu_us", "worker_cpu_seconds_total", "CPU time of the pod.",
+     &wire::PodCounters::cpu_us, 1e6},
+    {"memory_stall_us", "worker_memory_stall_seconds_total",
+     "Time in which all of the pod's tasks waited for memory (PSI).",
+     &wire::PodCounters::memory_stall_us, 1e6},
+    {"network_received", "worker_network_receive_bytes_total",
+     "Bytes that the pod's network interfaces received.",
+     &wire::PodCounters::network_received},
+    {"network_sent", "worker_network_transmit_bytes_total",
+     "Bytes that the pod's network interfaces sent.",
+     &wire::PodCounters::network_sent},
+    {"rdma_received", "worker_rdma_receive_bytes_total",
+     "Bytes that the RDMA ports received.", &wire::PodCounters::rdma_received},
+    {"rdma_sent", "worker_rdma_transmit_bytes_total",
+     "Bytes that the RDMA ports sent.", &wire::PodCounters::rdma_sent},
+    {"rdma_errors", "worker_rdma_errors_total",
+     "Errors, drops and retransmissions that the RDMA ports counted.",
+     &wire::PodCounters::rdma_errors},
+};
+
 class Exposition {
  public:
   void metric(const std::string& name, const char* type, const char* help) {
@@ -64,6 +93,18 @@ class Exposition {
   std::string name_;
   std::string out_;
 };
+
+// One line per worker that knows the value.
+void counter_metric(const JobStatus& status, Exposition& out,
+                    const PodCounterName& name) {
+  out.metric(name.metric, "counter", name.help);
+  for (const WorkerStatus& w : status.workers) {
+    const int64_t value = w.used.*name.value;
+    if (value < 0) continue;
+    out.value("worker=" + label(w.host),
+              static_cast<double>(value) / name.divisor);
+  }
+}
 
 void worker_metrics(const JobStatus& status, Exposition& out) {
   out.metric("worker_ready", "gauge", "1 while the worker's agent answers.");
@@ -91,6 +132,9 @@ void worker_metrics(const JobStatus& status, Exposition& out) {
     if (w.heartbeat_age_ms < 0) continue;
     out.value("worker=" + label(w.host),
               static_cast<double>(w.heartbeat_age_ms) / 1000);
+  }
+  for (const PodCounterName& name : kPodCounters) {
+    counter_metric(status, out, name);
   }
 }
 
@@ -120,6 +164,9 @@ std::string to_json(const JobStatus& status) {
                               {"memory_limit", w.memory_limit},
                               {"heartbeat_age_ms", w.heartbeat_age_ms},
                               {"attempts", w.attempts}});
+    for (const PodCounterName& name : kPodCounters) {
+      out["workers"].back()[name.json] = w.used.*name.value;
+    }
   }
   for (const RankStatus& r : status.ranks) {
     out["ranks"].push_back({{"rank", r.rank},
@@ -134,8 +181,11 @@ std::string to_json(const JobStatus& status) {
 Result<JobStatus> job_status_from_json(const std::string& text) {
   const Json json = Json::parse(text, nullptr, false);
   if (!json.is_object() || take<int>(json, "status", 0) != 1) {
-    return fail(Error{"protocol", "cannot read the job's status",
-                      "it is not what this muster writes", {}, {}});
+    return fail(Error{"protocol",
+                      "cannot read the job's status",
+                      "it is not what this muster writes",
+                      {},
+                      {}});
   }
   JobStatus out;
   out.launch_id = take<std::string>(json, "launch_id", "");
@@ -164,14 +214,17 @@ Result<JobStatus> job_status_from_json(const std::string& text) {
                            take<int64_t>(w, "memory_bytes", -1),
                            take<int64_t>(w, "memory_limit", -1),
                            take<int64_t>(w, "heartbeat_age_ms", -1),
-                           take<int>(w, "attempts", 0)});
+                           take<int>(w, "attempts", 0),
+                           {}});
+    for (const PodCounterName& name : kPodCounters) {
+      out.workers.back().used.*name.value = take<int64_t>(w, name.json, -1);
+    }
   });
   entries("ranks", [&out](const Json& r) {
-    out.ranks.push_back({take<int>(r, "rank", -1),
-                         take<std::string>(r, "host", ""),
-                         take<std::string>(r, "state", ""),
-                         take<int>(r, "pid", 0),
-                         take<std::string>(r, "exit", "")});
+    out.ranks.push_back(
+        {take<int>(r, "rank", -1), take<std::string>(r, "host", ""),
+         take<std::string>(r, "state", ""), take<int>(r, "pid", 0),
+         take<std::string>(r, "exit", "")});
   });
   return out;
 }
@@ -216,8 +269,8 @@ std::string ps_text(const JobStatus& status) {
   std::string out = "RANK   " + pad("HOST", host) + "  PID      STATE\n";
   for (const RankStatus& r : status.ranks) {
     out += pad(std::to_string(r.rank), 7) + pad(r.host, host) + "  " +
-           pad(std::to_string(r.pid), 9) +
-           (r.exit.empty() ? r.state : r.exit) + "\n";
+           pad(std::to_string(r.pid), 9) + (r.exit.empty() ? r.state : r.exit) +
+           "\n";
   }
   return out;
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "wire/pod_counters.h"
 
 namespace muster {
 
@@ -21,6 +22,7 @@ struct WorkerStatus {
   int64_t memory_limit = -1;
   int64_t heartbeat_age_ms = -1;
   int attempts = 0;
+  wire::PodCounters used;
 };
 
 struct RankStatus {
@@ -36,13 +38,13 @@ struct JobStatus {
   std::string phase;
   std::string bootstrap;
   std::string command;
-  int64_t started_ns = 0;      // CLOCK_REALTIME
+  int64_t started_ns = 0;  // CLOCK_REALTIME
   int64_t phase_started_ns = 0;
   int64_t written_ns = 0;
   uint64_t lines = 0;
   uint64_t dropped_lines = 0;
   uint64_t lost_output_bytes = 0;
-  int64_t stalled_ms = 0;      // stdout has not been read for so long
+  int64_t stalled_ms = 0;  // stdout has not been read for so long
   std::vector<WorkerStatus> workers;
   std::vector<RankStatus> ranks;
 };

@@ -7,6 +7,7 @@
 
 #include "base/json_text.h"
 #include "base/process_table.h"
+#include "worker/read_counters.h"
 
 namespace muster {
 
@@ -28,6 +29,10 @@ wire::HealthSample HealthSampler::sample() const {
   out.processes = count_processes(root_ + "/proc");
   out.realtime_ns = realtime_ns();
   return out;
+}
+
+wire::PodCounters HealthSampler::counters() const {
+  return read_pod_counters(root_, place_);
 }
 
 int64_t HealthSampler::oom_kills() const {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a heartbeat carries: how near the pod is to its memory limit. On cgroup
-// v2 an OOM kill takes the agent too, so the evidence must have left the pod
-// before. Reads a handful of small files; loop thread.
+// What a heartbeat carries: how near the pod is to its memory limit, and what
+// it has used so far. On cgroup v2 an OOM kill takes the agent too, so the
+// evidence must have left the pod before. Reads a handful of small files; loop
+// thread.
 #pragma once
 
 #include <string>
 
 #include "wire/messages.h"
+#include "wire/pod_counters.h"
 #include "worker/facts_cgroup.h"
 
 namespace muster {
@@ -17,6 +19,7 @@ class HealthSampler {
   explicit HealthSampler(std::string root);
 
   [[nodiscard]] wire::HealthSample sample() const;
+  [[nodiscard]] wire::PodCounters counters() const;
   // The cgroup's oom_kill counter; -1 if unknown.
   [[nodiscard]] int64_t oom_kills() const;
 

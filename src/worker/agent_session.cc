@@ -306,7 +306,8 @@ void AgentSession::handle_bye(const wire::Frame& frame) {
 
 void AgentSession::heartbeat() {
   processes_.sample_mpi();
-  send_(wire::FrameType::kHeartbeat, 0, 0, wire::to_json(health_.sample()));
+  send_(wire::FrameType::kHeartbeat, 0, 0,
+        wire::heartbeat_payload(health_.sample(), health_.counters()));
   heartbeat_timer_.start(Milliseconds(std::max(hello_.heartbeat_ms, 50)),
                          [this] { heartbeat(); });
 }

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wire/pod_counters.h"
+
+#include "base/is.h"
+#include "job/json_fields.h"
+
+namespace muster::wire {
+
+namespace {
+
+template <class Visitor>
+void visit(Visitor& visitor, Is<PodCounters> auto& counters) {
+  visitor.field("cpu_us", counters.cpu_us);
+  visitor.field("memory_stall_us", counters.memory_stall_us);
+  visitor.field("network_received", counters.network_received);
+  visitor.field("network_sent", counters.network_sent);
+  visitor.field("rdma_received", counters.rdma_received);
+  visitor.field("rdma_sent", counters.rdma_sent);
+  visitor.field("rdma_errors", counters.rdma_errors);
+}
+
+}  // namespace
+
+std::string heartbeat_payload(const HealthSample& health,
+                              const PodCounters& counters) {
+  std::string out = to_json(health);
+  JsonWriter writer;
+  visit(writer, counters);
+  const std::string more = writer.text();
+  out.pop_back();  // "}", and more's "{"
+  return out + "," + more.substr(1);
+}
+
+Result<PodCounters> pod_counters_from_json(std::string_view heartbeat) {
+  JsonReader reader(heartbeat, "message PodCounters");
+  PodCounters counters;
+  visit(reader, counters);
+  if (Status status = reader.status(); !status) return fail(status.error());
+  return counters;
+}
+
+}  // namespace muster::wire

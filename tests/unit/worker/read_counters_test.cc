@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files as kernels write them: cgroup v2 with PSI of 6.1, v1 of 5.4, mlx5 and
+// EFA ports.
+#include "worker/read_counters.h"
+
+#include "catch.h"
+#include "file_tree.h"
+
+namespace muster {
+namespace {
+
+using test::Tree;
+
+void write_v2(Tree& tree) {
+  tree.write("/proc/self/cgroup", "0::/\n");
+  tree.write("/proc/self/mountinfo",
+             "1 0 0:26 / /sys/fs/cgroup ro,nosuid - cgroup2 cgroup rw\n");
+  tree.write("/sys/fs/cgroup/cgroup.procs", "1\n");
+}
+
+TEST_CASE("CPU time and memory pressure of cgroup v2") {
+  Tree tree;
+  write_v2(tree);
+  tree.write("/sys/fs/cgroup/cpu.stat",
+             "usage_usec 81234567\nuser_usec 80000000\nsystem_usec 1234567\n"
+             "nr_periods 12\nnr_throttled 3\nthrottled_usec 40000\n");
+  tree.write("/sys/fs/cgroup/memory.pressure",
+             "some avg10=12.50 avg60=3.10 avg300=0.70 total=5123456\n"
+             "full avg10=9.00 avg60=2.00 avg300=0.50 total=4012345\n");
+  const auto used = read_pod_counters(tree.root(), find_cgroup(tree.root()));
+  CHECK(used.cpu_us == 81234567);
+  CHECK(used.memory_stall_us == 4012345);
+  CHECK(used.network_received == -1);
+  CHECK(used.rdma_sent == -1);
+}
+
+TEST_CASE("a kernel without PSI, and broken files") {
+  Tree tree;
+  write_v2(tree);
+  tree.write("/sys/fs/cgroup/cpu.stat", "usage_usec\nnonsense 1 2\n");
+  tree.write("/sys/fs/cgroup/memory.pressure", "full total\nfull\n\n");
+  const auto used = read_pod_counters(tree.root(), find_cgroup(tree.root()));
+  CHECK(used.cpu_us == -1);
+  CHECK(used.memory_stall_us == -1);
+}
+
+TEST_CASE("CPU time of cgroup v1") {
+  Tree tree;
+  tree.write("/proc/self/cgroup", "5:cpu,cpuacct:/\n4:memory:/\n");
+  tree.write("/proc/self/mountinfo",
+             "1 0 0:26 / /sys/fs/cgroup/cpu,cpuacct ro - cgroup cgroup "
+             "rw,cpu,cpuacct\n");
+  tree.write("/sys/fs/cgroup/cpu,cpuacct/cpuacct.usage", "7654321000\n");
+  const auto used = read_pod_counters(tree.root(), find_cgroup(tree.root()));
+  CHECK(used.cpu_us == 7654321);
+  CHECK(used.memory_stall_us == -1);
+}
+
+TEST_CASE("bytes of the interfaces, loopback left out") {
+  Tree tree;
+  tree.write(
+      "/proc/self/net/dev",
+      "Inter-|   Receive                          |  Transmit\n"
+      " face |bytes    packets errs drop fifo frame compressed multicast|"
+      "bytes    packets errs drop fifo colls carrier compressed\n"
+      "    lo: 9999999     100    0    0    0     0          0         0 "
+      "9999999     100    0    0    0     0       0          0\n"
+      "  eth0: 1000      10    0    0    0     0          0         0 "
+      "2000      20    0    0    0     0       0          0\n"
+      "net1:30 1 0 0 0 0 0 0 40 1 0 0 0 0 0 0\n");
+  const auto used = read_pod_counters(tree.root(), {});
+  CHECK(used.network_received == 1030);
+  CHECK(used.network_sent == 2040);
+}
+
+TEST_CASE("ports that count words, and EFA's, which count bytes") {
+  Tree tree;
+  const std::string mlx = "/sys/class/infiniband/mlx5_0/ports/1/";
+  tree.write(mlx + "counters/port_rcv_data", "1000\n");
+  tree.write(mlx + "counters/port_xmit_data", "2000\n");
+  tree.write(mlx + "counters/symbol_error", "1\n");
+  tree.write(mlx + "counters/link_downed", "2\n");
+  tree.write(mlx + "hw_counters/local_ack_timeout_err", "30\n");
+  const std::string efa = "/sys/class/infiniband/rdmap0s6/ports/1/";
+  tree.write(efa + "hw_counters/rx_bytes", "7\n");
+  tree.write(efa + "hw_counters/tx_bytes", "9\n");
+  tree.write(efa + "hw_counters/rx_drops", "4\n");
+  const auto used = read_pod_counters(tree.root(), {});
+  CHECK(used.rdma_received == 4007);
+  CHECK(used.rdma_sent == 8009);
+  CHECK(used.rdma_errors == 37);
+}
+
+TEST_CASE("a heartbeat carries both, and an older peer reads its part") {
+  wire::HealthSample health;
+  health.memory_bytes = 5;
+  wire::PodCounters used;
+  used.cpu_us = 7;
+  const std::string text = wire::heartbeat_payload(health, used);
+  const auto old_part = wire::from_json<wire::HealthSample>(text);
+  REQUIRE(old_part);
+  CHECK(old_part->memory_bytes == 5);
+  const auto new_part = wire::pod_counters_from_json(text);
+  REQUIRE(new_part);
+  CHECK(new_part->cpu_us == 7);
+  CHECK(new_part->rdma_errors == -1);
+  const auto of_old = wire::pod_counters_from_json(wire::to_json(health));
+  REQUIRE(of_old);
+  CHECK(of_old->cpu_us == -1);
+}
+
+}  // namespace
+}  // namespace muster
