@@ -15,11 +15,28 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr auto kKept = std::chrono::hours(24);
+// Of a launch without a report: it may run, and be silent for long.
+constexpr auto kUnfinishedKept = std::chrono::hours(7 * 24);
 constexpr const char* kPrefix = "muster-launch-";
+
+// When anything was last written in it.
+fs::file_time_type newest_in(const fs::path& folder) {
+  std::error_code error;
+  fs::file_time_type newest = fs::last_write_time(folder, error);
+  for (fs::recursive_directory_iterator at(folder, error), end;
+       !error && at != end; at.increment(error)) {
+    std::error_code gone;
+    if (at->is_symlink(gone)) continue;
+    const auto time = fs::last_write_time(at->path(), gone);
+    if (!gone) newest = std::max(newest, time);
+  }
+  return newest;
+}
 
 // Ours and no others', oldest first.
 void prune(const fs::path& directory, const fs::path& newest) {
-  std::vector<std::pair<fs::file_time_type, fs::path>> all;
+  const auto now = fs::file_time_type::clock::now();
+  std::vector<std::pair<fs::file_time_type, fs::path>> finished;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(directory, error)) {
     const std::string name = entry.path().filename().string();
@@ -27,23 +44,34 @@ void prune(const fs::path& directory, const fs::path& newest) {
         entry.is_symlink(error) || !entry.is_directory(error)) {
       continue;
     }
-    all.emplace_back(entry.last_write_time(error), entry.path());
+    const auto time = newest_in(entry.path());
+    if (fs::exists(entry.path() / "report.json", error)) {
+      finished.emplace_back(time, entry.path());
+    } else if (time < now - kUnfinishedKept) {
+      fs::remove_all(entry.path(), error);
+    }
   }
-  std::sort(all.begin(), all.end());
-  const auto limit = fs::file_time_type::clock::now() - kKept;
+  std::sort(finished.begin(), finished.end());
   const size_t excess =
-      all.size() + 1 > kMaxBundles ? all.size() + 1 - kMaxBundles : 0;
-  for (size_t i = 0; i < all.size(); ++i) {
-    if (i < excess || all[i].first < limit)
-      fs::remove_all(all[i].second, error);
+      finished.size() + 1 > kMaxBundles ? finished.size() + 1 - kMaxBundles : 0;
+  for (size_t i = 0; i < finished.size(); ++i) {
+    if (i < excess || finished[i].first < now - kKept) {
+      fs::remove_all(finished[i].second, error);
+    }
   }
 }
 
 }  // namespace
 
+std::string bundle_folder(const std::string& directory,
+                          const std::string& launch_id) {
+  return (fs::path(directory) / (kPrefix + launch_id)).string();
+}
+
 Result<std::string> write_bundle(const std::string& directory,
-                                 const LaunchReport& report) {
-  const fs::path folder = fs::path(directory) / (kPrefix + report.launch_id);
+                                 const LaunchReport& report,
+                                 const std::string& log_directory) {
+  const fs::path folder = bundle_folder(directory, report.launch_id);
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) {
@@ -54,12 +82,18 @@ Result<std::string> write_bundle(const std::string& directory,
   const std::pair<const char*, std::string> files[] = {
       {"report.json", to_json(report)},
       {"evidence.json", to_json(report.evidence) + "\n"},
-      {"verdict.txt", verdict_text(report.verdict)}};
+      {"verdict.txt", verdict_text(report.verdict)},
+      {"plan.json", report.plan}};
   for (const auto& [name, text] : files) {
+    if (text.empty()) continue;  // it failed before there was a plan
     if (auto written = write_file_atomically((folder / name).string(), text);
         !written) {
       return fail(written.error());
     }
+  }
+  if (!log_directory.empty()) {
+    fs::create_directory_symlink(fs::absolute(log_directory), folder / "logs",
+                                 error);
   }
   prune(directory, folder);
   return folder.string();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // --bundle DIR: what is worth keeping of a launch, in a folder of its own:
-// report.json, evidence.json (a case for tests/diagnosis), verdict.txt.
-// Folders of launches that are older than a day are removed; at most
-// kMaxBundles stay.
+// report.json, evidence.json (a case for tests/diagnosis), verdict.txt,
+// plan.json, and logs/: the files of all ranks, or a link to --log-dir. Folders
+// of launches that are older than a day are removed; at most kMaxBundles stay.
 #pragma once
 
 #include <string>
@@ -14,8 +14,14 @@ namespace muster {
 
 constexpr size_t kMaxBundles = 32;
 
-// The folder's path. Error code "bundle": it cannot be written.
+// Where write_bundle() will write, for what is kept there before.
+std::string bundle_folder(const std::string& directory,
+                          const std::string& launch_id);
+
+// The folder's path. `log_directory`: that of --log-dir, or "". Error code
+// "bundle": it cannot be written.
 Result<std::string> write_bundle(const std::string& directory,
-                                 const LaunchReport& report);
+                                 const LaunchReport& report,
+                                 const std::string& log_directory);
 
 }  // namespace muster

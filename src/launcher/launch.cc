@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/self_path.h"
 #include "base/text.h"
+#include "launcher/bundle.h"
 #include "launcher/incarnation.h"
 #include "launcher/launch_status.h"
 #include "launcher/log_choice.h"
@@ -21,6 +22,8 @@ namespace {
 constexpr Milliseconds kLastWords{5'000};
 constexpr Milliseconds kStatusInterval{2'000};
 constexpr size_t kMemorySamples = 8;
+// Of the logs that --bundle keeps: 128 MiB a stream.
+constexpr LogRotation kBundleRotation{64 << 20, 1};
 
 }  // namespace
 
@@ -66,6 +69,14 @@ Status Launch::prepare() {
   if (!directory) return muster::fail(directory.error());
   directory_ = std::move(*directory);
   OutputOptions output = choose_output(options_);
+  if (output.directory.empty() && !options_.bundle_directory.empty() &&
+      !options_.dry_run) {
+    const std::string logs =
+        bundle_folder(options_.bundle_directory, launch_id_) + "/logs";
+    // If not: that the bundle cannot be written is said at the end.
+    if (prepare_log_directory(logs)) output.directory = logs;
+    if (options_.log_rotate.empty()) output.rotation = kBundleRotation;
+  }
   if (auto ready = prepare_log_directory(output.directory); !ready) {
     return ready;
   }
@@ -86,6 +97,10 @@ Status Launch::prepare() {
     if (auto serving = metrics_->listen(options_.metrics_port); !serving) {
       return serving;
     }
+  }
+  if (options_.post_progress) {
+    trainer_ = TrainerProgress::create(loop_, reaper_, agent_,
+                                       [this] { return progress(); });
   }
   // From here on a stderr that nobody reads cannot hold up the loop.
   log::redirect(

@@ -31,6 +31,7 @@
 #include "launcher/report.h"
 #include "launcher/status.h"
 #include "launcher/stdin_pump.h"
+#include "launcher/trainer_progress.h"
 
 namespace muster {
 
@@ -54,6 +55,7 @@ class Launch {
   void spawn();
   void drained();
   void report();
+  void say_goodbye(bool success);
   void leave();
 
   // Ends the launch before any rank was started.
@@ -65,6 +67,7 @@ class Launch {
   std::unique_ptr<Backend> make_native(BackendEvents events);
   std::unique_ptr<Backend> make_mpirun(BackendEvents events);
   [[nodiscard]] Evidence evidence() const;
+  [[nodiscard]] std::string progress() const;
   [[nodiscard]] JobStatus status() const;
   void write_status();
   void fill_workers(LaunchReport& report) const;
@@ -113,6 +116,7 @@ class Launch {
   Timer leave_timer_;
   Timer status_timer_;
   std::unique_ptr<MetricsServer> metrics_;
+  std::unique_ptr<TrainerProgress> trainer_;  // null: nobody to tell
 };
 
 // `args` without the command's name. Returns the exit code.

@@ -2,6 +2,7 @@
 // Phases "drain" and "report": the evidence, the verdict over it, and the
 // farewell to the agents.
 #include <algorithm>
+#include <map>
 
 #include "base/json_text.h"
 #include "base/log.h"
@@ -10,6 +11,7 @@
 #include "diagnosis/rule_book.h"
 #include "launcher/launch.h"
 #include "launcher/launch_evidence.h"
+#include "launcher/plan_text.h"
 #include "launcher/report_topology.h"
 
 namespace muster {
@@ -60,6 +62,9 @@ void Launch::report() {
   fill_workers(report);
   report.fabric = agreement_.fabric.summary;
   report.settings = agreement_.fabric.reasons;
+  if (!options_.bundle_directory.empty() && !agreement_.plan.nodes.empty()) {
+    report.plan = plan_json(agreement_, discovery_, facts_);
+  }
   if (output_) {
     report.lines = output_->lines();
     report.lost_output_bytes = output_->dropped_bytes();
@@ -76,7 +81,7 @@ void Launch::report() {
   const bool somebody = fleet_ && fleet_->ready_count() > 0;
   if (options_.hold_ms <= 0 || !report.verdict.failed() || !somebody ||
       stop_signal_ != 0) {
-    leave();
+    say_goodbye(report.exit_code == 0);
     return;
   }
   log::info(
@@ -85,6 +90,32 @@ void Launch::report() {
       human_duration_ms(options_.hold_ms));
   holding_ = true;
   leave_timer_.start(Milliseconds{options_.hold_ms}, [this] { leave(); });
+}
+
+// Only a launch that ran something has a progress to tell.
+void Launch::say_goodbye(bool success) {
+  if (trainer_ && run_) {
+    trainer_->finish(success, [this] { leave(); });
+  } else {
+    leave();
+  }
+}
+
+// The lowest rank that says anything of it; of a large job not all are looked
+// at. Ranks are not mixed: one that is behind would take the job back.
+std::string Launch::progress() const {
+  constexpr int kLookedAt = 8;
+  constexpr size_t kLines = 12;
+  if (!run_) return {};
+  std::map<int, std::string> said;
+  for (const RankRecord& record : run_->ranks().records()) {
+    if (record.rank < 0 || record.rank >= kLookedAt) continue;
+    RankEvidence rank;
+    rank.lines = output_->last_lines(record.key, kLines);
+    std::string progress = last_progress({rank});
+    if (!progress.empty()) said[record.rank] = std::move(progress);
+  }
+  return said.empty() ? "" : said.begin()->second;
 }
 
 void Launch::fill_workers(LaunchReport& report) const {

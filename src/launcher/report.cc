@@ -160,8 +160,9 @@ int publish(const LaunchReport& report, const LaunchOptions& options) {
     if (fd) static_cast<void>(write_all(fd.get(), message));
   }
   if (!options.bundle_directory.empty()) {
-    if (const auto kept = write_bundle(options.bundle_directory, report)) {
-      log::info("report, evidence and verdict are kept in {}", *kept);
+    if (const auto kept = write_bundle(options.bundle_directory, report,
+                                       options.log_directory)) {
+      log::info("report, plan, evidence and logs are kept in {}", *kept);
     } else {
       log::warn("{}", kept.error().text());
     }

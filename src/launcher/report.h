@@ -43,6 +43,7 @@ struct LaunchReport {
   int cut_outputs = 0;  // processes whose worker was lost before their output
   std::string fabric;                 // one line; empty: nothing was decided
   std::vector<std::string> settings;  // "NCCL_NET=Socket: why"
+  std::string plan;                   // plan_json(); for --bundle only
   Evidence evidence;
   Verdict verdict;
   int exit_code = 0;

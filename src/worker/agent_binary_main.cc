@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // muster-agent: what runs in every pod for a job, and is started often: the
 // agent, the wrapper around a rank that mpirun starts, the remote-shell
-// stand-in for mpirun. A second executable beside `muster` because loading
-// libssh would cost several times the rest of a start.
+// stand-in for mpirun, the sender of a progress. A second executable beside
+// `muster` because loading libssh would cost several times the rest of a start.
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +15,7 @@
 #include "base/self_path.h"
 #include "worker/agent_main.h"
 #include "worker/agent_stacks.h"
+#include "worker/post_status.h"
 #include "worker/rank_main.h"
 #include "worker/relay_main.h"
 
@@ -60,6 +61,7 @@ int main(int argc, char** argv) {
   if (command == "rank") return muster::rank_main(args);
   if (command == "ssh") return muster::relay_main(args);
   if (command == "agent" && args.empty()) return muster::agent_main();
+  if (command == "post-status") return muster::post_status_main();
   if (command == "doctor") return become_doctor(args);
   if (command == "stacks" && args.empty()) return muster::stacks_main();
   if (command == "version" || command == "--version") {

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/bundle.h"
+
+#include <chrono>
+#include <filesystem>
+
+#include "../base/temporary_directory.h"
+#include "base/fd.h"
+#include "catch.h"
+
+namespace muster {
+namespace {
+
+namespace fs = std::filesystem;
+
+void age(const fs::path& folder, std::chrono::hours hours) {
+  const auto then = fs::file_time_type::clock::now() - hours;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    fs::last_write_time(entry.path(), then);
+  }
+  fs::last_write_time(folder, then);
+}
+
+TEST_CASE("a bundle has report, plan and logs") {
+  const TemporaryDirectory directory;
+  LaunchReport report;
+  report.launch_id = "one";
+  report.plan = "{}\n";
+  const auto folder = write_bundle(directory.path(), report, "/var/log/ranks");
+  REQUIRE(folder);
+  CHECK(*folder == bundle_folder(directory.path(), "one"));
+  CHECK(read_file(*folder + "/plan.json").value_or("") == "{}\n");
+  CHECK(fs::exists(*folder + "/report.json"));
+  CHECK(fs::exists(*folder + "/verdict.txt"));
+  CHECK(fs::read_symlink(*folder + "/logs") == "/var/log/ranks");
+}
+
+TEST_CASE("old bundles go, those of a launch that may run stay") {
+  const TemporaryDirectory directory;
+  for (const char* name : {"old", "running", "fresh", "crashed"}) {
+    directory.write(name, "");  // others' files are left alone
+    const fs::path folder = bundle_folder(directory.path(), name);
+    fs::create_directories(folder / "logs");
+    REQUIRE(write_file_atomically((folder / "logs/rank-0.out").string(), "x"));
+  }
+  const auto at = [&directory](const char* name) {
+    return fs::path(bundle_folder(directory.path(), name));
+  };
+  for (const char* name : {"old", "fresh"}) {
+    REQUIRE(write_file_atomically((at(name) / "report.json").string(), "{}"));
+  }
+  age(at("old"), std::chrono::hours(25));
+  age(at("running"), std::chrono::hours(72));
+  age(at("crashed"), std::chrono::hours(24 * 8));
+  LaunchReport report;
+  report.launch_id = "new";
+  REQUIRE(write_bundle(directory.path(), report, ""));
+  CHECK_FALSE(fs::exists(at("old")));
+  CHECK(fs::exists(at("running")));
+  CHECK(fs::exists(at("fresh")));
+  CHECK_FALSE(fs::exists(at("crashed")));
+  CHECK(fs::exists(at("new")));
+  CHECK_FALSE(fs::exists(at("new") / "plan.json"));
+  CHECK(fs::exists(directory.at("old")));
+}
+
+}  // namespace
+}  // namespace muster
