@@ -62,7 +62,7 @@ std::vector<Mapping> parse_maps(const std::string& text) {
     const auto end = hex(line.substr(dash + 1, space - dash - 1));
     const size_t at = space + 6;
     const auto offset = hex(line.substr(at, line.find(' ', at) - at));
-    if (!begin || !end || !offset) continue;
+    if (!begin || !end || !offset || *end < *begin) continue;
     const size_t path = line.find_first_of("/[", at);
     maps.push_back({*begin, *end, *offset,
                     path == std::string_view::npos

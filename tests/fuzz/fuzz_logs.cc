@@ -34,6 +34,7 @@ std::vector<std::string> pieces(std::string_view text, size_t step) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace muster;
   static const Masker masker = *Masker::create({{}, {"x(\\d+)"}});
+  static const Masker built_in = *Masker::create({});
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto whole = pieces(text, text.size() + 1);
   if (pieces(text, 1) != whole || pieces(text, 7) != whole) std::abort();
@@ -44,7 +45,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     static_cast<void>(detect_level(piece));
     static_cast<void>(grouper.next(piece, 1));
     std::string masked = piece;
-    masker.mask(masked, state);
+    const MaskState before = state;
+    if (masker.mask(masked, state) && !masker.needs_look(piece, before)) {
+      std::abort();
+    }
+    MaskState fresh;
+    masked = piece;
+    if (built_in.mask(masked, fresh) && !built_in.needs_look(piece, {})) {
+      std::abort();  // the glance has missed a secret
+    }
   }
   return 0;
 }

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// A rank's bytes in reads of any size: every byte comes out once, in order, in
+// pieces that fit a frame and end at a line's end unless they say otherwise.
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+#include "worker/agent_lines.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using muster::LineSplitter;
+  if (size < 2) return 0;
+  // The first two bytes say how large the reads are.
+  const size_t step = (data[0] | data[1] << 8U) + size_t{1};
+  // Repeated, so that lines longer than a piece are met as well.
+  std::string text;
+  for (int i = 0; i < 3000 && text.size() < 200'000; ++i) {
+    text.append(reinterpret_cast<const char*>(data + 2), size - 2);
+  }
+  std::string out;
+  LineSplitter splitter;
+  const LineSplitter::Emit emit = [&out](std::string_view bytes, bool partial) {
+    if (bytes.empty() || bytes.size() > LineSplitter::kMaxPiece) std::abort();
+    if (!partial && bytes.back() != '\n') std::abort();
+    if (partial && bytes.find('\n') != std::string_view::npos) std::abort();
+    out += bytes;
+  };
+  for (size_t at = 0; at < text.size();) {
+    const size_t take = std::min({step, splitter.space(), text.size() - at});
+    if (take == 0) std::abort();
+    splitter.add(std::string_view(text).substr(at, take), emit);
+    at += take;
+  }
+  out += splitter.take_rest();
+  if (out != text || !splitter.empty()) std::abort();
+  return 0;
+}
