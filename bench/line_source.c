@@ -2,6 +2,9 @@
  *
  *   line_source write LINES   LINES lines of 100 bytes (with the newline),
  *                             through stdio as glibc buffers a pipe: 4 KiB
+ *   line_source pace LINES US  one line with its time every US microseconds
+ *   line_source compute STEPS  STEPS pieces of work, a line after each; last
+ *                             its wall and CPU time: "took NS NS"
  *   line_source check < LOG   how many lines of LOG end in such a line, whole,
  *                             and how many look like one and are damaged
  */
@@ -9,14 +12,35 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 enum { kLength = 99 };
 static const char kMark[] = "train step=";
 
+/* Cheap, so that the launchers are measured and not this. */
+static char* digits(char* at, long value, int least) {
+  char back[24];
+  int n = 0;
+  for (; value > 0 || n < least; value /= 10) {
+    back[n++] = (char)('0' + value % 10);
+  }
+  while (n > 0) *at++ = back[--n];
+  return at;
+}
+
 static void fill(char* line, long number) {
-  int n = sprintf(line, "%s%ld loss=0.%06ld lr=1e-4 tokens/s=", kMark, number,
-                  number % 1000000);
-  for (; n < kLength; ++n) line[n] = (char)('a' + (number + n) % 26);
+  static const char kFill[] =
+      "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz"
+      "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz"
+      "abcdefghijklmnopqrstuvwxyz";
+  char* at = stpcpy(line, kMark);
+  at = digits(at, number, 1);
+  at = stpcpy(at, " loss=0.");
+  at = digits(at, number % 1000000, 6);
+  at = stpcpy(at, " lr=1e-4 tokens/s=");
+  const size_t rest = (size_t)(line + kLength - at);
+  memcpy(at, kFill + number % 26, rest);
   line[kLength] = '\0';
 }
 
@@ -27,6 +51,40 @@ static int write_lines(long count) {
     fill(line, i);
     puts(line);
   }
+  return 0;
+}
+
+static long long clock_ns(clockid_t clock) {
+  struct timespec now;
+  clock_gettime(clock, &now);
+  return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
+static int pace(long count, long microseconds) {
+  for (long i = 0; i < count; ++i) {
+    usleep((useconds_t)microseconds);
+    printf("at %lld\n", clock_ns(CLOCK_REALTIME));
+    fflush(stdout);
+  }
+  return 0;
+}
+
+static int compute(long steps) {
+  char line[kLength + 1];
+  unsigned long long value = 88172645463325252ULL;
+  const long long began = clock_ns(CLOCK_MONOTONIC);
+  for (long i = 0; i < steps; ++i) {
+    for (int k = 0; k < 4000000; ++k) {
+      value ^= value << 13;
+      value ^= value >> 7;
+      value ^= value << 17;
+    }
+    fill(line, i);
+    puts(line);
+    fflush(stdout);
+  }
+  printf("took %lld %lld %llu\n", clock_ns(CLOCK_MONOTONIC) - began,
+         clock_ns(CLOCK_PROCESS_CPUTIME_ID), value & 1);
   return 0;
 }
 
@@ -55,6 +113,10 @@ static int check_lines(void) {
 
 int main(int argc, char** argv) {
   if (argc == 3 && !strcmp(argv[1], "write")) return write_lines(atol(argv[2]));
+  if (argc == 3 && !strcmp(argv[1], "compute")) return compute(atol(argv[2]));
+  if (argc == 4 && !strcmp(argv[1], "pace")) {
+    return pace(atol(argv[2]), atol(argv[3]));
+  }
   if (argc == 2 && !strcmp(argv[1], "check")) return check_lines();
   return 2;
 }

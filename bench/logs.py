@@ -2,21 +2,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lines of ranks per second through launchers, and what they damage.
 
-    bench/logs.py [--ranks 8] [--lines 10000000] [--rounds 3] [--save]
+    bench/logs.py [--pods 8] [--lines 10000000] [--rounds 1] [--ways json]
+                  [--save]
 
-8 ranks on this machine print lines of 100 bytes as fast as they can. muster
-(tagged text and JSON, default settings: masking and levels on), `mpirun
---tag-output`, Hydra `-prepend-rank`, in turn within one run, to /dev/null and
-to a file in memory. CPU is that of everything, the ranks' own included.
-srun -l is not run: it needs a cluster with slurmd. --save writes
-bench/results/logs-DATE.json. Needs build/prefix, or MUSTER_PREFIX.
+One rank in each of 8 pods (podnet, on this machine) prints lines of 100 bytes
+through 4 KiB of stdio as fast as it can. muster over its own SSH (tagged text
+and JSON, default settings: masking and levels on), `mpirun --tag-output` and
+Hydra `-prepend-rank` over OpenSSH, in turn within one run, to /dev/null and to
+a file in memory. Wall seconds include the launch, which is told beside; CPU is
+that of all pods, the ranks' own included. Every line of the file is checked.
+srun -l is not run. --save writes bench/results/logs-DATE.json. Needs root,
+and build/prefix or MUSTER_PREFIX with a release build.
 """
 import argparse
+import contextlib
 import json
 import os
 import platform
-import resource
-import shutil
 import statistics
 import subprocess
 import sys
@@ -25,43 +27,77 @@ import time
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 ROOT = os.path.dirname(HERE)
+sys.path.insert(0, os.path.join(ROOT, "tests"))
+sys.dont_write_bytecode = True
+
+from podnet import Cluster  # noqa: E402
+
 PREFIX = os.environ.get("MUSTER_PREFIX", os.path.join(ROOT, "build", "prefix"))
-LIMIT = 900  # seconds for one run
-ENVIRONMENT = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1",
-               "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+MANIFEST = os.path.join(ROOT, "examples", "pi-openmpi.yaml")
+LIMIT = 600  # seconds for one run
 
 
-def ways(ranks, source, each):
-    work = [source, "write", str(each)]
-    muster = [os.path.join(PREFIX, "bin", "muster"), "launch", "--local",
-              f"1x{ranks}", "--bootstrap", "pmix", "--log-level", "error"]
+def ways(pods):
+    """name -> (needs muster in the pods, words before the program)."""
+    muster = ["muster", "launch", "-n", str(pods), "--bootstrap", "pmix",
+              "--log-level", "error"]
     return {
-        "muster text": [*muster, "--log-format", "text", "--", *work],
-        "muster json": [*muster, "--log-format", "json", "--", *work],
-        "muster text, no mask": [*muster, "--no-mask", "--log-format", "text",
-                                 "--", *work],
-        "mpirun --tag-output": ["mpirun.openmpi", "--oversubscribe", "-np",
-                                str(ranks), "--tag-output", *work],
-        "Hydra -prepend-rank": ["mpiexec.hydra", "-np", str(ranks),
-                                "-prepend-rank", *work],
+        "muster text": (True, [*muster, "--log-format", "text", "--"]),
+        "muster json": (True, [*muster, "--log-format", "json", "--"]),
+        "muster text, no mask": (True, [*muster, "--no-mask", "--log-format",
+                                        "text", "--"]),
+        "mpirun --tag-output": (False, [
+            "mpirun.openmpi", "-np", str(pods), "--tag-output"]),
+        "Hydra -prepend-rank": (False, [
+            "mpiexec.hydra", "-launcher", "ssh", "-iface", "eth0", "-f",
+            "/tmp/hosts", "-ppn", "1", "-n", str(pods), "-prepend-rank"]),
     }
 
 
-def cpu():
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+def compiled(folder):
+    source = os.path.join(folder, "line_source")
+    subprocess.run(["gcc", "-O2", "-o", source,
+                    os.path.join(HERE, "line_source.c")], check=True)
+    return source
 
 
-def one_run(argv, target):
-    with open(target, "wb") as out:
-        before, began = cpu(), time.monotonic()
-        done = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=out,
-                              stderr=subprocess.PIPE, timeout=LIMIT,
-                              env=ENVIRONMENT, check=False)
-        seconds = time.monotonic() - began
+def start_job(cluster, pods, muster, folder):
+    options = {"prefix": PREFIX} if muster else {}
+    job = cluster.apply(MANIFEST, workers=pods,
+                        launcher_command=["sleep", "infinity"],
+                        binds=[(folder, folder, False)], **options)
+    job.wait_ready(120)
+    job.launcher.exec(["sh", "-c", "awk '{print $1 \":1\"}' "
+                       "/etc/mpi/hostfile > /tmp/hosts"], check=True)
+    return job
+
+
+@contextlib.contextmanager
+def jobs(pods, wanted, folder):
+    """name -> the job it runs in, for the ways that are wanted."""
+    chosen = {name: way for name, way in ways(pods).items()
+              if any(part in name for part in wanted)}
+    with contextlib.ExitStack() as stack:
+        made = {}
+        for muster in {way[0] for way in chosen.values()}:
+            cluster = stack.enter_context(Cluster(name=f"logs-{int(muster)}"))
+            made[muster] = start_job(cluster, pods, muster, folder)
+        yield {name: (made[way[0]], way[1]) for name, way in chosen.items()}
+
+
+def cpu_of(job):
+    return sum(pod.usage()["cpu_seconds"] for pod in job.pods)
+
+
+def one_run(job, words, target):
+    """Wall and CPU seconds of all pods."""
+    before, began = cpu_of(job), time.monotonic()
+    done = job.launcher.exec(["sh", "-c", 'out=$1; shift; exec "$@" > "$out"',
+                              "sh", target, *words], timeout=LIMIT)
+    seconds = time.monotonic() - began
     if done.returncode != 0:
-        raise RuntimeError(f"{argv[0]}: {done.stderr.decode()[-500:]}")
-    return seconds, cpu() - before
+        raise RuntimeError(f"{words[:3]}: {done.stderr[-500:]}")
+    return seconds, cpu_of(job) - before
 
 
 def damage(source, path, lines):
@@ -69,66 +105,80 @@ def damage(source, path, lines):
         text = subprocess.run([source, "check"], stdin=log, text=True,
                               capture_output=True, check=True).stdout
     whole, damaged = map(int, text.split())
-    return {"whole": whole, "damaged": damaged, "lost": lines - whole}
+    return {"whole": whole, "damaged": damaged, "lost": lines - whole - damaged}
 
 
-def measure(options, source, folder):
-    each = options.lines // options.ranks
-    lines = each * options.ranks
+def measure(options, folder):
+    source = compiled(folder)
+    each = options.lines // options.pods
+    lines = each * options.pods
     log = os.path.join(folder, "log")
     found = {}
-    for number in range(options.rounds):
-        for name, argv in ways(options.ranks, source, each).items():
-            if not (os.path.exists(argv[0]) or shutil.which(argv[0])):
-                continue
-            entry = found.setdefault(name, {"null": [], "file": [], "cpu": []})
-            seconds, used = one_run(argv, "/dev/null")
-            entry["null"].append(lines / seconds)
-            entry["cpu"].append(used / lines * 1e6)
-            seconds, _ = one_run(argv, log)
-            entry["file"].append(lines / seconds)
-            if number == 0:
-                entry.update(damage(source, log, lines))
-            os.unlink(log)
+    with jobs(options.pods, options.ways.split(","), folder) as running:
+        for number in range(options.rounds):
+            for name, (job, words) in running.items():
+                entry = found.setdefault(
+                    name, {"launch_s": [], "null_s": [], "null": [],
+                           "file": [], "cpu_us": []})
+                entry["launch_s"].append(
+                    one_run(job, [*words, source, "write", "1"],
+                            "/dev/null")[0])
+                line = [*words, source, "write", str(each)]
+                seconds, used = one_run(job, line, "/dev/null")
+                entry["null_s"].append(seconds)
+                entry["null"].append(lines / seconds)
+                entry["cpu_us"].append(used / lines * 1e6)
+                if options.null_only:
+                    continue
+                seconds, _ = one_run(job, line, log)
+                entry["file"].append(lines / seconds)
+                if number == 0:
+                    entry.update(damage(source, log, lines))
+                os.unlink(log)
     return found
 
 
 def show(found):
-    print(f"{'':24} {'null M/s':>9} {'file M/s':>9} {'CPU us/line':>12} "
-          f"{'damaged':>9}")
+    print(f"{'':24} {'launch s':>9} {'null M/s':>9} {'file M/s':>9} "
+          f"{'CPU us/line':>12} {'damaged':>9} {'lost':>7}")
     for name, entry in found.items():
-        print(f"{name:24} {statistics.median(entry['null']) / 1e6:9.2f} "
-              f"{statistics.median(entry['file']) / 1e6:9.2f} "
-              f"{statistics.median(entry['cpu']):12.2f} "
-              f"{entry['damaged'] + max(entry['lost'], 0):9d}")
+        middle = {key: statistics.median(values)
+                  for key, values in entry.items() if isinstance(values, list)
+                  and values}
+        print(f"{name:24} {middle['launch_s']:9.2f} "
+              f"{middle['null'] / 1e6:9.2f} {middle.get('file', 0) / 1e6:9.2f} "
+              f"{middle['cpu_us']:12.2f} {entry.get('damaged', -1):9d} "
+              f"{entry.get('lost', -1):7d}", flush=True)
+
+
+def save(options, found):
+    place = os.path.join(HERE, "results", time.strftime("logs-%Y%m%d-%H%M.json"))
+    os.makedirs(os.path.dirname(place), exist_ok=True)
+    with open(place, "w", encoding="utf-8") as file:
+        json.dump({"machine": platform.platform(), "cpus": os.cpu_count(),
+                   "load_at_end": round(os.getloadavg()[0], 2),
+                   "pods": options.pods, "lines": options.lines,
+                   "rounds": options.rounds, "results": found}, file, indent=1)
+        file.write("\n")
+    print("saved", place)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--ranks", type=int, default=8)
+    parser.add_argument("--pods", type=int, default=8)
     parser.add_argument("--lines", type=int, default=10_000_000)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--ways", default="", help="parts of their names")
+    parser.add_argument("--null-only", action="store_true")
     parser.add_argument("--save", action="store_true")
     options = parser.parse_args()
     memory = "/dev/shm" if os.path.isdir("/dev/shm") else None
     with tempfile.TemporaryDirectory(dir=memory) as folder:
-        source = os.path.join(folder, "line_source")
-        subprocess.run(["gcc", "-O2", "-o", source,
-                        os.path.join(HERE, "line_source.c")], check=True)
-        found = measure(options, source, folder)
+        os.chmod(folder, 0o777)
+        found = measure(options, folder)
     show(found)
     if options.save:
-        place = os.path.join(HERE, "results",
-                             time.strftime("logs-%Y-%m-%d.json"))
-        os.makedirs(os.path.dirname(place), exist_ok=True)
-        with open(place, "w", encoding="utf-8") as file:
-            json.dump({"machine": platform.platform(),
-                       "cpus": os.cpu_count(),
-                       "load": os.getloadavg()[0],
-                       "ranks": options.ranks, "lines": options.lines,
-                       "rounds": options.rounds, "results": found}, file,
-                      indent=1)
-            file.write("\n")
+        save(options, found)
     return 0
 
 

@@ -15,8 +15,9 @@ NEVER = "600"
 
 def hanging(job, ranks, missing, seconds, *options):
     return Launch(job, ["muster", "launch", "-n", str(ranks), *CALM,
-                        "--slots-per-node", str(ranks // 2), "--grace", "1s",
-                        *options, "--", program("missing"), str(missing),
+                        "--grace", "1s",
+                        *(options if "--slots-per-node" in options else
+                          ("--slots-per-node", str(ranks // 2), *options)), "--", program("missing"), str(missing),
                         str(seconds)])
 
 
