@@ -156,6 +156,15 @@ Status RcQueue::connect(const RcAddress& peer, int mtu) {
       qp_, &attr,
       IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
           IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
+  // RoCE asks the network for the peer's MAC address here.
+  if (wrong == ETIMEDOUT || wrong == EHOSTUNREACH || wrong == ENETUNREACH) {
+    return fail({"rdma_unreachable",
+                 "RDMA gets no answer",
+                 "nobody has the peer's address: " +
+                     std::string(std::strerror(wrong)),
+                 end_.hca,
+                 {}});
+  }
   if (wrong != 0) {
     return step_failed("rdma_gid", "the way to the peer's address (RTR)", end_,
                        wrong);

@@ -41,7 +41,8 @@ class RcQueue {
   Status open(const RailEnd& end);
   [[nodiscard]] const RcAddress& address() const { return mine_; }
   [[nodiscard]] char* memory() { return memory_.data(); }
-  // To RTS. `mtu`: of the path, bytes. Error code "rdma_gid".
+  // To RTS. `mtu`: of the path, bytes. Error codes "rdma_gid",
+  // "rdma_unreachable" (nobody answers for the address), "rdma_open".
   Status connect(const RcAddress& peer, int mtu);
   // Posts `count` writes (or reads) of `size` bytes and waits for all. Error
   // codes "rdma_unreachable" (no answer), "rdma_data", "deadline".
