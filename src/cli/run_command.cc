@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "cli/command_help.h"
 #include "cli/command_table.h"
+#include "cli/help_request.h"
 
 namespace muster {
 
@@ -53,12 +54,17 @@ std::optional<std::string> unknown_option(const Command& command,
 bool wants_help(const Command& command, const Arguments& args) {
   if (args.empty()) return false;
   if (args[0] == "-h") return command.name != "sshd";
+  if (args[0] == "--help") return true;
+  if (!command.takes_help) return false;
+  // A page is only made where it may be wanted: every launch comes by here.
+  const bool may = std::any_of(
+      args.begin(), args.end(),
+      [](const std::string& word) { return word == "--help" || word == "-h"; });
+  if (!may) return false;
   const bool runs_programs = command.usage.find("PROGRAM") != std::string::npos;
-  for (const std::string& word : args) {
-    if (word == "--help") return true;
-    if (runs_programs || word == "--" || !command.takes_help) return false;
-  }
-  return false;
+  if (runs_programs) return asks_for_help(page_of(command).options, args);
+  const auto end = std::find(args.begin(), args.end(), "--");
+  return std::find(args.begin(), end, "--help") != end;
 }
 
 }  // namespace

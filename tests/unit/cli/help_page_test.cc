@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "catch.h"
+#include "cli/help_request.h"
 
 using namespace muster;
 
@@ -58,6 +59,25 @@ TEST_CASE("help fits a terminal and says everything") {
         "[MUSTER_BOOTSTRAP]", "muster launch ./app", "Exit codes:"}) {
     INFO(part);
     CHECK(text.find(part) != std::string::npos);
+  }
+}
+
+TEST_CASE("help is ours up to the program, and the program's from there on") {
+  using Words = std::vector<std::string>;
+  const auto options = parse_options(kHelp);
+  for (const Words& ours :
+       {Words{"--help"}, Words{"-h"}, Words{"-n", "4", "--help"},
+        Words{"-np", "4", "-h"}, Words{"--no-prove", "--help", "./app"},
+        Words{"--bootstrap=pmix", "--help"}, Words{"-x", "A=1", "--help"}}) {
+    INFO(join(ours, " "));
+    CHECK(asks_for_help(options, ours));
+  }
+  for (const Words& other :
+       {Words{}, Words{"./app", "--help"}, Words{"-n", "4", "./app", "--help"},
+        Words{"--", "--help"}, Words{"-x", "--help"}, Words{"-n", "--help"},
+        Words{"--no-such", "--help"}, Words{"-n", "4"}}) {
+    INFO(join(other, " "));
+    CHECK_FALSE(asks_for_help(options, other));
   }
 }
 
