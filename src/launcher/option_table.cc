@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every option of `muster launch`. Their help is also that of the man page and
+// of the shells' completion.
+#include <CLI/CLI.hpp>
+
+#include "launcher/option_words.h"
+
+namespace muster {
+
+namespace {
+
+void add_placement(CLI::App& app, LaunchOptions& o, OptionWords& raw) {
+  app.add_option("-n,--np", raw.np, "ranks to start (default: every slot)")
+      ->check(CLI::Range(1, kMaxRanks));
+  app.add_option("--hostfile", o.hostfile,
+                 "hostfile of any MPI (default: the operator's)")
+      ->envname("MUSTER_HOSTFILE");
+  app.add_option("-H,--host,--hosts", o.hosts, "hosts, as in a:2,b:2");
+  app.add_option("--slots-per-node", o.slots_per_node,
+                 "slots of every worker (default: hostfile, GPUs, CPU quota)")
+      ->check(CLI::Range(1, kMaxSlots))
+      ->envname("MUSTER_SLOTS_PER_NODE");
+  app.add_option("--map-by", o.map_by, "slot, node or ppr:N:node");
+  app.add_option("--bind-to", o.bind_to,
+                 "CPUs of a rank: none (default), core, core:N, numa, gpu "
+                 "(near its GPU)")
+      ->envname("MUSTER_BIND_TO");
+  app.add_option("--gpu-bind", o.gpu_bind,
+                 "GPUs that a rank sees: none (default: all), single, closest")
+      ->check(CLI::IsMember({"none", "single", "closest"}))
+      ->envname("MUSTER_GPU_BIND");
+  app.add_flag("--display-map", o.display_map,
+               "print where each rank goes, before it starts");
+  app.add_flag("--oversubscribe", o.oversubscribe,
+               "more ranks than slots are fine");
+  app.add_option("-x,--env", raw.env, "NAME or NAME=VALUE for every rank")
+      ->take_all()
+      ->allow_extra_args(false);
+  app.add_option("--wdir", o.cwd, "working directory of the ranks");
+  app.add_flag("--mpi", o.mpi,
+               "the program uses MPI, though the line does "
+               "not say so");
+  app.add_option("--local", raw.local,
+                 "NxM: emulate N nodes with M slots on this machine");
+}
+
+void add_start(CLI::App& app, LaunchOptions& o, OptionWords& raw) {
+  app.add_option("--bootstrap", raw.bootstrap,
+                 "who starts the ranks: pmix (muster), mpirun, auto")
+      ->check(CLI::IsMember({"auto", "pmix", "mpirun"}))
+      ->envname("MUSTER_BOOTSTRAP");
+  app.add_flag("--once", o.once,
+               "run the command once in the launcher; mpirun inside is ours");
+  app.add_option("--transport", raw.transport,
+                 "how to reach an agent: ssh, or exec:COMMAND with {host}")
+      ->envname("MUSTER_TRANSPORT");
+  app.add_option("--key-dir", o.key_dir, "directory with the job's ssh key")
+      ->envname("MUSTER_KEY_DIR");
+  app.add_option("--ssh-port", o.ssh_port, "port of the workers")
+      ->check(CLI::Range(1, 65535))
+      ->envname("MUSTER_SSH_PORT");
+  app.add_option("--ssh-user", o.ssh_user, "login name for the workers")
+      ->envname("MUSTER_SSH_USER");
+  app.add_option("--profile", o.profile,
+                 "network profile: auto, tcp, rdma, "
+                 "rl (ppo, grpo, gapo)")
+      ->envname("MUSTER_PROFILE");
+  app.add_option("--site", o.site_file,
+                 "values of the network that nobody can detect")
+      ->envname("MUSTER_FABRIC_SITE");
+  app.add_flag("--allow-skew", o.allow_skew,
+               "start although the pods' software differs");
+  app.add_flag("!--no-prove", o.prove, "skip the reachability check");
+  app.add_flag("--dry-run", o.dry_run,
+               "stop before starting ranks and print "
+               "the plan");
+  app.add_flag("--explain-env", o.explain_env,
+               "print where each variable of the ranks comes from");
+  app.add_option("-o,--output", raw.output, "of --dry-run: text or json")
+      ->check(CLI::IsMember({"text", "json"}));
+}
+
+void add_bounds(CLI::App& app, OptionWords& raw) {
+  app.add_option("--connect-timeout", raw.connect_timeout,
+                 "until all workers are ready (default 300s)")
+      ->envname("MUSTER_CONNECT_TIMEOUT");
+  app.add_option("--start-timeout", raw.start_timeout,
+                 "from start to MPI_Init of every rank (default 60s)")
+      ->envname("MUSTER_START_TIMEOUT");
+  app.add_option("--timeout", raw.timeout, "time limit of the job, as 72h")
+      ->envname("MUSTER_TIMEOUT");
+  app.add_option("--timeout-action", raw.timeout_action,
+                 "at the limit: stop, or warn and go on")
+      ->check(CLI::IsMember({"stop", "warn"}));
+  app.add_option("--timeout-signal", raw.timeout_signal,
+                 "ranks get it at the limit, and --grace to save and end")
+      ->envname("MUSTER_TIMEOUT_SIGNAL");
+  app.add_option("--hang-timeout", raw.hang_timeout,
+                 "no output of any rank for so long: say where all ranks are")
+      ->envname("MUSTER_HANG_TIMEOUT");
+  app.add_option("--hang-action", raw.hang_action,
+                 "then: warn and go on, or stop the job")
+      ->check(CLI::IsMember({"warn", "stop"}));
+  app.add_option("--hang-signal", raw.hang_signal,
+                 "ranks get it then too, as for Python's faulthandler");
+  app.add_option("--heartbeat", raw.heartbeat, "default 2s")
+      ->envname("MUSTER_HEARTBEAT");
+  app.add_option("--silence", raw.silence,
+                 "a worker silent for so long is lost (default 12s)")
+      ->envname("MUSTER_SILENCE");
+  app.add_option("--grace", raw.grace, "between TERM and KILL (default 5s)")
+      ->envname("MUSTER_GRACE");
+}
+
+void add_output(CLI::App& app, LaunchOptions& o, OptionWords& raw) {
+  app.add_option("--stdin", raw.stdin_mode, "who reads stdin: 0, all, none")
+      ->check(CLI::IsMember({"0", "all", "none"}));
+  app.add_option("--log-format", o.log_format, "auto, text, plain, json")
+      ->check(CLI::IsMember({"auto", "text", "plain", "json"}))
+      ->envname("MUSTER_LOG_FORMAT");
+  app.add_option("--log-dir", o.log_directory,
+                 "also write one file per rank and stream there")
+      ->envname("MUSTER_LOG_DIR");
+  app.add_option("--log-rotate", o.log_rotate,
+                 "SIZE[,OLDER] of those files, or off (default 1G,8)")
+      ->envname("MUSTER_LOG_ROTATE");
+  app.add_option("--log-level", o.log_level, "debug, info, warn, error")
+      ->check(CLI::IsMember({"debug", "info", "warn", "error"}))
+      ->envname("MUSTER_LOG_LEVEL");
+  app.add_option("--rank-level", o.rank_level,
+                 "least level of ranks' lines on stdout")
+      ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error"}))
+      ->envname("MUSTER_RANK_LEVEL");
+  app.add_option("--log-ranks", o.log_ranks, "ranks on stdout, as 0-3,8")
+      ->envname("MUSTER_LOG_RANKS");
+  app.add_option("--log-overflow", raw.overflow,
+                 "a reader of stdout too slow: block (ranks wait) or drop")
+      ->check(CLI::IsMember({"block", "drop"}))
+      ->envname("MUSTER_LOG_OVERFLOW");
+  app.add_option("--log-fold", o.fold,
+                 "text: equal lines of ranks as one (auto: on a terminal)")
+      ->check(CLI::IsMember({"auto", "on", "off"}))
+      ->envname("MUSTER_LOG_FOLD");
+  app.add_option("--rules", o.rules_directory,
+                 "a directory with further *.rules for the verdict")
+      ->envname("MUSTER_RULES");
+  app.add_option("--bundle", o.bundle_directory,
+                 "keep report, evidence and verdict of each launch there")
+      ->envname("MUSTER_BUNDLE");
+  app.add_option("--hold-on-failure", raw.hold,
+                 "keep the pods up for so long after a failure")
+      ->envname("MUSTER_HOLD_ON_FAILURE");
+  app.add_flag("!--no-mask", o.mask, "do not hide secrets in ranks' lines");
+  app.add_option("--mask", o.mask_patterns, "hide also what this RE2 matches")
+      ->take_all()
+      ->allow_extra_args(false);
+  app.add_option("--report", o.report_html,
+                 "write a page for people there (FILE.html)")
+      ->envname("MUSTER_REPORT");
+  app.add_option("--report-json", o.report_json, "write the report there")
+      ->envname("MUSTER_REPORT_JSON");
+  app.add_flag("!--no-post-progress", o.post_progress,
+               "tell Kubeflow Trainer nothing of the ranks' progress");
+  app.add_option("--metrics-port", o.metrics_port,
+                 "serve Prometheus metrics on this port")
+      ->check(CLI::Range(1, 65535))
+      ->envname("MUSTER_METRICS_PORT");
+  app.add_option("--mesh", o.mesh,
+                 "wait for this pod's mesh proxy, and end it with the job")
+      ->check(CLI::IsMember({"none", "istio", "linkerd"}))
+      ->envname("MUSTER_MESH");
+  app.add_option("--termination-log", o.termination_log,
+                 "the pod's termination message")
+      ->envname("MUSTER_TERMINATION_LOG");
+}
+
+}  // namespace
+
+void declare_options(CLI::App& app, LaunchOptions& options,
+                     OptionWords& words) {
+  add_placement(app, options, words);
+  add_start(app, options, words);
+  add_bounds(app, words);
+  add_output(app, options, words);
+}
+
+}  // namespace muster

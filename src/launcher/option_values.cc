@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an option's word means; whatever means nothing is refused by name.
+#include <cstring>
+#include <optional>
+
+#include "base/text.h"
+#include "launcher/log_choice.h"
+#include "launcher/option_words.h"
+
+namespace muster {
+
+namespace {
+
+Status set_duration(const std::string& text, const char* option,
+                    int64_t& milliseconds) {
+  if (text.empty()) return {};
+  const auto value = parse_duration_ms(text);
+  if (!value || *value <= 0) {
+    return fail(Error{"usage",
+                      std::string("bad value of ") + option,
+                      "'" + text + "' is not a time",
+                      {},
+                      "Write it as 90s, 15m, 2h or 1h30m."});
+  }
+  milliseconds = *value;
+  return {};
+}
+
+// "USR1", "SIGUSR1" or a number.
+std::optional<int> signal_number(std::string_view text) {
+  if (const auto number = parse_integer(text)) {
+    if (*number < 1 || *number > 64) return std::nullopt;
+    return static_cast<int>(*number);
+  }
+  if (text.starts_with("SIG")) text.remove_prefix(3);
+  for (int number = 1; number < 32; ++number) {
+    const char* const name = ::sigabbrev_np(number);
+    if (name != nullptr && text == name) return number;
+  }
+  return std::nullopt;
+}
+
+Status set_signal(const std::string& text, const char* option, int& number) {
+  if (text.empty()) return {};
+  const auto known = signal_number(text);
+  if (!known) {
+    return fail(Error{"usage",
+                      std::string("bad value of ") + option,
+                      "'" + text + "' is no signal",
+                      {},
+                      "As in USR1 or SIGUSR1."});
+  }
+  number = *known;
+  return {};
+}
+
+Status check_watching(const OptionWords& raw, LaunchOptions& o) {
+  o.hang_stop = raw.hang_action == "stop";
+  o.warn_at_limit = raw.timeout_action == "warn";
+  if (auto set = set_signal(raw.hang_signal, "--hang-signal", o.hang_signal);
+      !set) {
+    return set;
+  }
+  if (auto set = set_signal(raw.timeout_signal, "--timeout-signal",
+                            o.checkpoint_signal);
+      !set) {
+    return set;
+  }
+  if (auto set = set_duration(raw.hold, "--hold-on-failure", o.hold_ms); !set) {
+    return set;
+  }
+  return set_duration(raw.hang_timeout, "--hang-timeout", o.hang_ms);
+}
+
+Status check_durations(const OptionWords& raw, Timeouts& t) {
+  const std::pair<const std::string*, std::pair<const char*, int64_t*>> all[] =
+      {{&raw.connect_timeout, {"--connect-timeout", &t.connect_ms}},
+       {&raw.start_timeout, {"--start-timeout", &t.start_ms}},
+       {&raw.timeout, {"--timeout", &t.run_ms}},
+       {&raw.heartbeat, {"--heartbeat", &t.heartbeat_ms}},
+       {&raw.silence, {"--silence", &t.silence_ms}},
+       {&raw.grace, {"--grace", &t.grace_ms}}};
+  for (const auto& [text, target] : all) {
+    if (auto set = set_duration(*text, target.first, *target.second); !set) {
+      return set;
+    }
+  }
+  if (t.silence_ms < 2 * t.heartbeat_ms) {
+    return fail(Error{"usage",
+                      "--silence is too short",
+                      "it must be at least twice --heartbeat",
+                      {},
+                      {}});
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<LocalShape> parse_local_shape(const std::string& text) {
+  const auto parts = split(text, 'x');
+  const auto nodes = parse_integer(parts[0]);
+  const auto slots = parts.size() == 2 ? parse_integer(parts[1]) : std::nullopt;
+  if (!nodes || !slots || *nodes < 1 || *nodes > 512 || *slots < 1 ||
+      *slots > 1024) {
+    return fail(Error{"usage",
+                      "bad value of --local",
+                      "'" + text + "' is not NODESxSLOTS",
+                      {},
+                      "As in --local 2x4, at most 512x1024."});
+  }
+  return LocalShape{static_cast<int>(*nodes), static_cast<int>(*slots)};
+}
+
+Status read_options(const OptionWords& raw, LaunchOptions& o) {
+  if (raw.np > 0) o.np = raw.np;
+  if (auto times = check_durations(raw, o.timeouts); !times) return times;
+  if (auto watching = check_watching(raw, o); !watching) return watching;
+  if (!raw.local.empty()) {
+    auto shape = parse_local_shape(raw.local);
+    if (!shape) return fail(shape.error());
+    o.local = *shape;
+  }
+  o.bootstrap = raw.bootstrap == "pmix"     ? Bootstrap::kPmix
+                : raw.bootstrap == "mpirun" ? Bootstrap::kMpirun
+                                            : Bootstrap::kAuto;
+  o.stdin_mode = raw.stdin_mode == "all"    ? StdinMode::kAll
+                 : raw.stdin_mode == "none" ? StdinMode::kNone
+                                            : StdinMode::kRankZero;
+  o.json = raw.output == "json";
+  o.log_drop = raw.overflow == "drop";
+  for (const std::string& word : raw.env) {
+    const size_t equals = word.find('=');
+    EnvRequest request{word.substr(0, equals), {}};
+    if (equals != std::string::npos) request.value = word.substr(equals + 1);
+    if (request.name.empty()) {
+      return fail(Error{"usage",
+                        "bad value of -x",
+                        "'" + word + "' has no name",
+                        {},
+                        "Write -x NAME or -x NAME=VALUE."});
+    }
+    o.env.push_back(std::move(request));
+  }
+  if (auto ranks = parse_rank_set(o.log_ranks); !ranks) {
+    return fail(ranks.error());
+  }
+  if (auto rotation = parse_rotation(o.log_rotate); !rotation) {
+    return fail(rotation.error());
+  }
+  if (raw.transport.starts_with("exec:")) {
+    for (const auto word :
+         split_words(std::string_view(raw.transport).substr(5))) {
+      o.exec_transport.emplace_back(word);
+    }
+  }
+  if (raw.transport != "ssh" && o.exec_transport.empty()) {
+    return fail(Error{"usage",
+                      "bad value of --transport",
+                      "'" + raw.transport + "' is neither ssh nor exec:COMMAND",
+                      {},
+                      "As in --transport 'exec:kubectl exec -i {host} -- "
+                      "/opt/muster/libexec/muster/muster-agent agent'."});
+  }
+  return {};
+}
+
+}  // namespace muster

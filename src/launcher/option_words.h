@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Between a command line and LaunchOptions: the options that there are, as the
+// parser is told of them, and their words as text until they are read.
+// Only for options.cc and the two files that are named below.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "launcher/options.h"
+
+namespace CLI {
+class App;
+}
+
+namespace muster {
+
+// The options as text, before they are checked.
+struct OptionWords {
+  std::vector<std::string> env;
+  std::string local;
+  std::string transport = "ssh";
+  std::string bootstrap = "auto";
+  std::string stdin_mode = "0";
+  std::string connect_timeout;
+  std::string start_timeout;
+  std::string timeout;
+  std::string heartbeat;
+  std::string silence;
+  std::string grace;
+  std::string output = "text";
+  std::string overflow = "block";
+  std::string hang_timeout;
+  std::string hang_action = "warn";
+  std::string hang_signal;
+  std::string timeout_action = "stop";
+  std::string timeout_signal;
+  std::string hold;
+  int np = 0;
+};
+
+// option_table.cc: every option with its help, variable and set of words. Both
+// `options` and `words` must live until `app` has parsed.
+void declare_options(CLI::App& app, LaunchOptions& options, OptionWords& words);
+
+// option_values.cc: times, signals, numbers and names out of words. Error code
+// "usage", naming the option.
+Status read_options(const OptionWords& words, LaunchOptions& options);
+
+}  // namespace muster
