@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/rank_output.h"
 
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include "base/json_text.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "launcher/line_tail.h"
 #include "logs/line_grouper.h"
 
 namespace muster {
@@ -25,12 +25,9 @@ constexpr Milliseconds kStallWorthTelling{3'000};
 constexpr size_t kTailLines = 12;
 // mpirun's own words: a crash of its own may follow what it said of a rank.
 constexpr size_t kToolTailLines = 64;
-constexpr size_t kTailLineLength = 400;
 // A group of lines that belong together waits at most so long, and so large.
 constexpr Milliseconds kGroupWait{250};
 constexpr size_t kMaxGroup = 64 << 10;
-// More lines than this within one folding window are not compared.
-constexpr size_t kMaxFolded = 256;
 
 }  // namespace
 
@@ -45,26 +42,11 @@ struct RankOutput::Stream {
   int part = 0;         // of the line that goes on with the next piece
   bool within = false;  // … and there is such a line
   bool ended = false;
-  std::vector<LineEvidence> tail;  // a ring, so that its strings are used again
-  size_t newest = 0;
-  size_t tail_limit = kTailLines;
+  std::optional<LineTail> tail;
   LineGrouper grouper;
   uint32_t owed = 0;  // credit of what is held back
   MaskState mask;
   std::unique_ptr<ProgressBar> splitter;
-
-  void keep(std::string_view line) {
-    if (tail.size() < tail_limit) {
-      newest = tail.size();
-      tail.emplace_back();
-    } else {
-      newest = (newest + 1) % tail_limit;
-    }
-    LineEvidence& kept = tail[newest];
-    kept.time_ns = time_ns;
-    kept.stderr_stream = flag == wire::kStderr;
-    kept.text.assign(line.substr(0, kTailLineLength));
-  }
 };
 
 struct RankOutput::Process {
@@ -93,18 +75,14 @@ RankOutput::RankOutput(Loop& loop, OutputOptions options,
           [this] { return_credit(); }),
       log_files_(options_.directory, options_.rotation),
       reader_timer_(loop),
-      fold_timer_(loop),
-      group_timer_(loop) {
-  if (options_.fold.count() > 0 && options_.format == LogFormat::kText) {
-    folder_ = std::make_unique<LineFolder>(
-        std::chrono::nanoseconds(options_.fold).count(),
-        [this](const std::set<int>& ranks, const std::string& text) {
-          folded_ += ranks.size() == 1 ? tags_[*ranks.begin()]
-                                       : "[" + rank_set_text(ranks) + "] ";
-          folded_ += text;
-          folded_ += '\n';
-        });
-  }
+      group_timer_(loop),
+      terminal_(loop,
+                {options_.format == LogFormat::kText ? options_.fold
+                                                     : Milliseconds{0},
+                 options_.status_line},
+                [this](std::string text) {
+                  stdio_.write(STDOUT_FILENO, std::move(text), {});
+                }) {
   reader_timer_.start(kReaderCheck, [this] { watch_reader(); });
 }
 
@@ -121,7 +99,8 @@ void RankOutput::add_process(ProcessKey key, int rank, std::string source,
   process->err.flag = wire::kStderr;
   process->err.name = "stderr";
   for (Stream* stream : {&process->out, &process->err}) {
-    if (rank < 0) stream->tail_limit = kToolTailLines;
+    stream->tail.emplace(rank < 0 ? kToolTailLines : kTailLines,
+                         stream->flag == wire::kStderr);
     stream->splitter = std::make_unique<ProgressBar>(
         std::chrono::nanoseconds(options_.progress_interval).count());
   }
@@ -135,7 +114,7 @@ void RankOutput::add_process(ProcessKey key, int rank, std::string source,
     origin.stream = stream->name;
     stream->json = json_origin(origin);
   }
-  if (folder_) tags_[rank] = process->tag;
+  terminal_.name_rank(rank, process->tag);
   last_output_ = Clock::now();
   processes_[key] = std::move(process);
 }
@@ -199,7 +178,7 @@ void RankOutput::take_line(Process& process, Stream& stream,
     stream.raw.append(line);
     if (!piece.more) stream.raw += '\n';
   }
-  stream.keep(line);
+  stream.tail->keep(line, stream.time_ns);
   // Text shows no level: then it is looked for only where lines are filtered.
   const bool level_counts =
       options_.format == LogFormat::kJson || options_.level > LogLevel::kTrace;
@@ -210,11 +189,15 @@ void RankOutput::take_line(Process& process, Stream& stream,
       (!options_.ranks.empty() && options_.ranks.count(process.rank) == 0)) {
     return;
   }
-  if (on_status_line(process, stream, piece, line)) return;
+  // With a whole line on its stream, or at its end, a bar is over.
+  if (terminal_.bar({process.rank, stream.flag}, process.tag, line,
+                    !piece.progress || stream.ended)) {
+    return;
+  }
   if (options_.format != LogFormat::kPlain) {
     const bool alone =
         stream.grouper.next(line, stream.time_ns) == LineGrouper::Step::kAlone;
-    if (alone && folder_ && !piece.more && fold_line(process, line)) return;
+    if (alone && !piece.more && terminal_.fold(process.rank, line)) return;
   }
   LineOrigin origin;
   origin.rank = process.rank;
@@ -229,56 +212,6 @@ void RankOutput::take_line(Process& process, Stream& stream,
   origin.more = piece.more;
   stream.part = append_record(stream.ready, options_.format, origin,
                               stream.time_ns, stream.sequence, line);
-}
-
-std::string RankOutput::with_bars(std::string text) {
-  if (!options_.status_line) return text;
-  winsize size{};
-  const bool known = ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;
-  return bars_.around(text, known && size.ws_col > 0 ? size.ws_col : 80);
-}
-
-// A state of a bar only changes the last line of a terminal; with a whole line
-// on its stream, or at its end, the bar is over, or comes again.
-bool RankOutput::on_status_line(const Process& process, const Stream& stream,
-                                const ProgressBar::Piece& piece,
-                                std::string_view line) {
-  if (!options_.status_line) return false;
-  const StatusLine::Owner owner{process.rank, stream.flag};
-  if (!piece.progress || stream.ended) {
-    bars_.remove(owner);
-    return false;
-  }
-  bars_.set(owner, process.tag, line);
-  return true;
-}
-
-// false: too many lines come for that; what was folded is out before this one.
-bool RankOutput::fold_line(const Process& process, std::string_view line) {
-  const int64_t now = realtime_ns();
-  const int64_t window = std::chrono::nanoseconds(options_.fold).count();
-  if (now - fold_window_ > window) {
-    fold_window_ = now;
-    lines_in_window_ = 0;
-  }
-  const bool calm = process.rank >= 0 && ++lines_in_window_ <= kMaxFolded;
-  if (calm) {
-    folder_->add(process.rank, line, now);
-  } else {
-    folder_->flush();
-  }
-  write_folded();
-  return calm;
-}
-
-void RankOutput::write_folded() {
-  const int64_t now = realtime_ns();
-  const int64_t next = folder_->expire(now);
-  std::string text = with_bars(std::exchange(folded_, {}));
-  if (!text.empty()) stdio_.write(STDOUT_FILENO, std::move(text), {});
-  if (next < 0 || fold_timer_.pending()) return;
-  fold_timer_.start(Milliseconds{(next - now) / 1'000'000 + 1},
-                    [this] { write_folded(); });
 }
 
 void RankOutput::finish(ProcessKey key, Process& process) {
@@ -314,7 +247,7 @@ void RankOutput::node_lost(uint16_t node) {
 }
 
 void RankOutput::own_line(std::string line) {
-  if (::isatty(STDERR_FILENO) == 1) line = with_bars(std::move(line));
+  if (::isatty(STDERR_FILENO) == 1) line = terminal_.around(std::move(line));
   stdio_.write(STDERR_FILENO, std::move(line), {});
 }
 
@@ -367,7 +300,7 @@ void RankOutput::hand_over(ProcessKey key, Process& process, Stream& stream,
     }
     stream.raw.clear();
   }
-  stream.ready = with_bars(std::move(stream.ready));
+  stream.ready = terminal_.around(std::move(stream.ready));
   if (stream.ready.empty() || dropped(stdio_, stream.ready)) {
     done();
     return_credit();
@@ -410,10 +343,7 @@ std::vector<LineEvidence> RankOutput::last_lines(ProcessKey key,
   if (found == processes_.end()) return {};
   std::vector<LineEvidence> out;
   for (const Stream* stream : {&found->second->out, &found->second->err}) {
-    const size_t size = stream->tail.size();
-    for (size_t i = size > count ? size - count : 0; i < size; ++i) {
-      out.push_back(stream->tail[(stream->newest + 1 + i) % size]);
-    }
+    stream->tail->append_to(out, count);
   }
   std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) {
     return a.time_ns < b.time_ns;
@@ -425,11 +355,7 @@ void RankOutput::drain(Milliseconds limit) {
   for (auto& [key, process] : processes_) {
     if (!process->out.ended || !process->err.ended) finish(key, *process);
   }
-  if (folder_) {
-    folder_->flush();
-    write_folded();
-  }
-  if (options_.status_line) stdio_.write(STDOUT_FILENO, bars_.erase(), {});
+  terminal_.finish();
   const auto end = Clock::now() + limit;
   if (!stdio_.drain(limit)) {
     log::warn("stdout does not take the ranks' output: gave up after {} ms",

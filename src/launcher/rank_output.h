@@ -19,11 +19,10 @@
 #include "launcher/log_files.h"
 #include "launcher/output_writer.h"
 #include "launcher/record_format.h"
+#include "launcher/terminal_lines.h"
 #include "logs/level.h"
-#include "logs/line_folder.h"
 #include "logs/masker.h"
 #include "logs/progress_bar.h"
-#include "logs/status_line.h"
 #include "wire/frame.h"
 
 namespace muster {
@@ -102,13 +101,8 @@ class RankOutput {
   void take_line(Process& process, Stream& stream,
                  const ProgressBar::Piece& piece);
   void finish(ProcessKey key, Process& process);
-  bool fold_line(const Process& process, std::string_view line);
-  void write_folded();
   void watch_reader();
   void let_groups_go();
-  std::string with_bars(std::string text);
-  bool on_status_line(const Process& process, const Stream& stream,
-                      const ProgressBar::Piece& piece, std::string_view line);
   void hand_over(ProcessKey key, Process& process, Stream& stream,
                  uint32_t credit);
   void owe_credit(ProcessKey key, uint8_t stream, uint32_t bytes);
@@ -128,16 +122,10 @@ class RankOutput {
   int cut_processes_ = 0;
   std::string scratch_;
   Timer reader_timer_;
-  Timer fold_timer_;
   Timer group_timer_;
   std::set<std::pair<ProcessKey, uint8_t>> grouping_;  // held back streams
   std::map<std::pair<ProcessKey, uint8_t>, uint32_t> credit_;  // not sent yet
-  StatusLine bars_;
-  std::unique_ptr<LineFolder> folder_;
-  std::string folded_;
-  std::map<int, std::string> tags_;  // of single ranks' lines that were folded
-  int64_t fold_window_ = 0;
-  size_t lines_in_window_ = 0;
+  TerminalLines terminal_;
   Clock::time_point last_output_ = Clock::now();
   uint64_t lost_at_source_ = 0;
   Milliseconds longest_stall_{0};  // of the stall that goes on now

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// TerminalLines: what only a person at a terminal wants of ranks' lines: equal
+// ones of several ranks folded into one, and progress bars kept in the last
+// line, below everything else. Both are off unless asked for.
+// Refuses: to compare lines that come too fast. Loop thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/loop.h"
+#include "logs/line_folder.h"
+#include "logs/status_line.h"
+
+namespace muster {
+
+class TerminalLines {
+ public:
+  struct Options {
+    Milliseconds fold{0};  // equal lines within it become one; 0: never
+    bool status_line = false;
+  };
+
+  // `write` takes text for stdout that came together by itself.
+  TerminalLines(Loop& loop, Options options,
+                std::function<void(std::string)> write);
+
+  // How a single rank's line begins, should it be the only one of its kind.
+  void name_rank(int rank, const std::string& tag);
+  // true: the whole line is taken, and comes out folded. false: what was folded
+  // is out before this one. rank -1: no rank's.
+  bool fold(int rank, std::string_view line);
+  // true: the line is a state of a bar and stays in the last line. `over`: a
+  // whole line of its stream has come, or its end.
+  bool bar(StatusLine::Owner owner, const std::string& tag,
+           std::string_view line, bool over);
+  // `text` with what keeps the bars below it.
+  std::string around(std::string text);
+  // Nothing is held back any more, and the bars are gone.
+  void finish();
+
+ private:
+  void write_folded();
+
+  Options options_;
+  std::function<void(std::string)> write_;
+  Timer timer_;
+  StatusLine bars_;
+  std::unique_ptr<LineFolder> folder_;
+  std::string folded_;
+  std::map<int, std::string> tags_;  // of single ranks' lines that were folded
+  int64_t window_ = 0;
+  size_t lines_in_window_ = 0;
+};
+
+}  // namespace muster
