@@ -52,10 +52,10 @@ void check_memlock(const PodState& pod, DoctorFindings& out) {
 // Libraries map huge pages because the node has some, and the pod is killed
 // with a bus error at the first touch if its own limit is 0.
 void check_huge_pages(const PodState& pod, DoctorFindings& out) {
-  if (pod.huge_pages <= 0 || pod.huge_pages_limit != 0) return;
+  if (pod.facts.huge_pages <= 0 || pod.facts.huge_pages_limit != 0) return;
   out.push_back({{Severity::kWarning, "huge_pages_denied",
                   "the node has huge pages and this pod may use none",
-                  std::to_string(pod.huge_pages) + " pages on the node",
+                  std::to_string(pod.facts.huge_pages) + " pages on the node",
                   "ask for some, or a library that tries them (UCX, Open MPI, "
                   "DPDK) ends with a bus error"},
                  "resources:\n"

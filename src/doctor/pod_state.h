@@ -47,8 +47,6 @@ struct PodState {
   bool pid1_is_muster = false;
   int slots = -1;                 // of this pod, where somebody says so
   int64_t rmem_max = -1;          // net.core.rmem_max, bytes
-  int64_t huge_pages = -1;        // of the default size, on the node
-  int64_t huge_pages_limit = -1;  // of the pod, bytes; -1: unknown, no limit
   std::vector<std::string> rdma_devices;
   std::vector<PathState> paths;
   std::vector<ProgramState> programs;

@@ -37,18 +37,6 @@ int64_t number_in(const std::string& path) {
   return text ? parse_integer(trim(*text)).value_or(-1) : -1;
 }
 
-// "HugePages_Total:     512" in /proc/meminfo.
-int64_t meminfo_value(const std::string& root, std::string_view name) {
-  const auto text = read_file(root + "/proc/meminfo");
-  if (!text) return -1;
-  for (const auto line : split(*text, '\n')) {
-    if (!line.starts_with(name)) continue;
-    const auto words = split_words(line.substr(name.size()));
-    return words.empty() ? -1 : parse_integer(words[0]).value_or(-1);
-  }
-  return -1;
-}
-
 void read_kernel_files(const std::string& root, PodState& pod) {
   for (const char* file : {"/proc/net/tcp", "/proc/net/tcp6"}) {
     const auto text = read_file(root + file, 16 << 20);
@@ -59,8 +47,6 @@ void read_kernel_files(const std::string& root, PodState& pod) {
     pod.boot_id = trim(*id);
   }
   pod.rmem_max = number_in(root + "/proc/sys/net/core/rmem_max");
-  pod.huge_pages = meminfo_value(root, "HugePages_Total:");
-  pod.huge_pages_limit = number_in(root + "/sys/fs/cgroup/hugetlb.2MB.max");
   pod.rdma_devices = entries(root + "/sys/class/infiniband");
   if (const auto line = read_file(root + "/proc/1/cmdline")) {
     const std::string first = line->substr(0, line->find('\0'));

@@ -59,6 +59,8 @@ void visit(Visitor& visitor, Is<NodeFacts> auto& facts) {
   visitor.field("cpu_quota", facts.cpu_quota);
   visitor.field("memory_limit", facts.memory_limit);
   visitor.field("memory_usage", facts.memory_usage);
+  visitor.field("huge_pages", facts.huge_pages);
+  visitor.field("huge_pages_limit", facts.huge_pages_limit);
   visitor.field("cgroup_version", facts.cgroup_version);
   visitor.field("memlock_soft", facts.memlock_soft);
   visitor.field("memlock_hard", facts.memlock_hard);

@@ -57,6 +57,8 @@ struct NodeFacts {
   int64_t memory_limit = -1;  // bytes; -1: none
   int64_t memory_usage = -1;
   int cgroup_version = 0;     // 1, 2; 0: unknown
+  int64_t huge_pages = -1;        // of the default size, on the node
+  int64_t huge_pages_limit = -1;  // of the pod, bytes; -1: none or unknown
   int64_t memlock_soft = -2;  // bytes; -1: unlimited; -2: unknown
   int64_t memlock_hard = -2;
   int64_t nofile_hard = -2;

@@ -56,17 +56,6 @@ Finding disagreement(const SlotsInput& input, int slots,
   return finding;
 }
 
-Finding cpu_shortage(const SlotsInput& input, int slots, const CpuTerm& cpu) {
-  Finding finding;
-  finding.severity = Severity::kWarning;
-  finding.code = "slots_exceed_cpus";
-  finding.text = "host " + input.host + " gets " + std::to_string(slots) +
-                 " ranks, but " + cpu.words + ": ranks will wait for a CPU";
-  finding.evidence = "cpus=" + std::to_string(cpu.cpus);
-  finding.remedy = "raise the pod's CPU request and limit, or use fewer slots";
-  return finding;
-}
-
 }  // namespace
 
 SlotsDecision decide_slots(const SlotsInput& input) {
@@ -100,9 +89,6 @@ SlotsDecision decide_slots(const SlotsInput& input) {
 
   if (input.gpus > 0 && !said_by.empty() && decision.slots != input.gpus) {
     decision.findings.push_back(disagreement(input, decision.slots, said_by));
-  }
-  if (cpu.cpus > 0 && decision.slots > cpu.cpus) {
-    decision.findings.push_back(cpu_shortage(input, decision.slots, cpu));
   }
   return decision;
 }

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "worker/facts_cgroup.h"
+
 namespace muster {
 
 namespace {
@@ -81,9 +83,13 @@ void add_rank(const World& world, int rank, const std::string& directory,
 }
 
 bool oversubscribed(const World& world) {
+  const auto ranks = static_cast<double>(world.own_ranks().size());
+  const double quota = read_cpu_quota(find_cgroup(""));
+  // As in job/placement_notes.h: one rank below one CPU crowds nobody.
+  if (quota > 0 && ranks > 1 && ranks > quota + 1e-3) return true;
   cpu_set_t set;
   if (::sched_getaffinity(0, sizeof set, &set) != 0) return false;
-  return static_cast<int>(world.own_ranks().size()) > CPU_COUNT(&set);
+  return ranks > CPU_COUNT(&set);
 }
 
 void add_job(const World& world, const std::string& directory, PmixInfos& out) {

@@ -16,6 +16,7 @@
 #include "worker/facts_cgroup.h"
 #include "worker/facts_cpu.h"
 #include "worker/facts_gpu.h"
+#include "worker/facts_huge_pages.h"
 #include "worker/facts_libraries.h"
 #include "worker/facts_mpi.h"
 #include "worker/facts_network.h"
@@ -86,6 +87,9 @@ NodeFacts collect_quick_facts(const std::string& root) {
   facts.memory_limit = memory.limit;
   facts.memory_usage = memory.usage;
   facts.cpu_quota = read_cpu_quota(place);
+  const HugePages huge = read_huge_pages(root, place);
+  facts.huge_pages = huge.total;
+  facts.huge_pages_limit = huge.limit;
   add_limits(facts);
   add_shared_memory(facts, root);
   add_environment(facts);

@@ -25,7 +25,7 @@ PodState good_pod() {
   pod.facts.interfaces = {{"eth0", {"10.0.0.2/24"}, true, 1500}};
   pod.slots = 8;
   pod.rmem_max = 16 << 20;
-  pod.huge_pages = 0;
+  pod.facts.huge_pages = 0;
   pod.rdma_devices = {"mlx5_0"};
   pod.names = {{"pi-worker-0", "ok", "10.0.0.2"}};
   return pod;
@@ -126,11 +126,11 @@ TEST_CASE("locked memory counts only where RDMA is") {
 
 TEST_CASE("huge pages that the pod may not use") {
   PodState pod = good_pod();
-  pod.huge_pages = 512;
+  pod.facts.huge_pages = 512;
   CHECK(examine(pod).empty());  // no limit known
-  pod.huge_pages_limit = 0;
+  pod.facts.huge_pages_limit = 0;
   only(pod, "huge_pages_denied");
-  pod.huge_pages_limit = 512 << 20;
+  pod.facts.huge_pages_limit = 512 << 20;
   CHECK(examine(pod).empty());
 }
 

@@ -16,6 +16,7 @@
 #include "worker/facts_cgroup.h"
 #include "worker/facts_collect.h"
 #include "worker/facts_gpu.h"
+#include "worker/facts_huge_pages.h"
 #include "worker/facts_libraries.h"
 #include "worker/facts_mpi.h"
 #include "worker/facts_network.h"
@@ -48,6 +49,29 @@ TEST_CASE("cgroup v2 in a namespace") {
   const auto sample = HealthSampler(tree.root()).sample();
   CHECK(sample.memory_bytes == 1000);
   CHECK(sample.oom_kills == 2);
+}
+
+TEST_CASE("huge pages, and how many of them a pod may use") {
+  Tree tree;
+  CHECK(read_huge_pages(tree.root(), {}).total == -1);
+  tree.write("/proc/meminfo",
+             "MemTotal: 1 kB\nHugePages_Total:     512\n"
+             "Hugepagesize:       2048 kB\n");
+  CgroupPlace place;
+  place.version = 2;
+  place.memory = tree.root() + "/pod";
+  CHECK(read_huge_pages(tree.root(), place).total == 512);
+  CHECK(read_huge_pages(tree.root(), place).limit == -1);
+  tree.write("/pod/hugetlb.2MB.max", "0\n");
+  CHECK(read_huge_pages(tree.root(), place).limit == 0);
+  tree.write("/pod/hugetlb.2MB.max", "max\n");
+  CHECK(read_huge_pages(tree.root(), place).limit == -1);
+  place.version = 1;
+  const std::string v1 = "/sys/fs/cgroup/hugetlb/hugetlb.2MB.limit_in_bytes";
+  tree.write(v1, "4194304\n");
+  CHECK(read_huge_pages(tree.root(), place).limit == 4194304);
+  tree.write(v1, "9223372036852678656\n");
+  CHECK(read_huge_pages(tree.root(), place).limit == -1);
 }
 
 TEST_CASE("cgroup v2 with the limit on a level above") {
@@ -228,7 +252,8 @@ TEST_CASE("our own drop-in is not taken for the image's mpirun") {
                                   tree.root() + "/dropin/mpirun");
   const std::string path = tree.root() + "/dropin:" + tree.root() + "/mpi";
   KnownFiles nothing;
-  CHECK(find_foreign_program({"mpirun", "mpiexec"}, path) == tree.root() + "/mpi/mpirun");
+  CHECK(find_foreign_program({"mpirun", "mpiexec"}, path) ==
+        tree.root() + "/mpi/mpirun");
   CHECK(ask_mpi(path, "", nothing).version == "4.1.9");
   CHECK(ask_mpi(tree.root() + "/dropin", "", nothing).family.empty());
 }
