@@ -105,7 +105,7 @@ Environment binding_environment(const BindNode& node,
     env.emplace_back("MUSTER_NEAR_NIC", binding.near_nic);
   }
   if (!binding.cpus.empty()) {
-    env.emplace_back("MUSTER_CPUS", cpu_list_text(binding.cpus));
+    env.emplace_back(kCpusVariable, cpu_list_text(binding.cpus));
   }
   const auto variables = gpu_variables(node.gpu_vendor);
   if (binding.gpus.empty() || variables.empty()) return env;

@@ -64,8 +64,11 @@ struct NodeBinding {
 
 NodeBinding bind_node(const BindRequest& request, const BindNode& node);
 
-// The variables that show `binding` to a rank: MUSTER_NEAR_GPU and _NIC, and,
-// where GPUs were chosen, their vendor's.
+// The CPUs that a rank is bound to, for itself and for its rank wrapper.
+constexpr const char* kCpusVariable = "MUSTER_CPUS";
+
+// The variables that show `binding` to a rank: MUSTER_NEAR_GPU and _NIC,
+// MUSTER_CPUS, and, where GPUs were chosen, their vendor's.
 Environment binding_environment(const BindNode& node,
                                 const RankBinding& binding);
 // Variables by which a user may have chosen GPUs of this vendor already.

@@ -4,9 +4,12 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "job/line_placement.h"
 #include "job/native_line.h"
+#include "job/placement_notes.h"
 #include "job/rank_env.h"
 #include "launcher/bootstrap_choice.h"
+#include "launcher/mpirun_request.h"
 
 namespace muster {
 
@@ -99,6 +102,7 @@ Result<JobSpec> job_spec(const AgreementInput& in) {
   std::string map_by = options.map_by;
   if (in.discovery->line) {
     const MpirunLine& line = *in.discovery->line;
+    if (!own_mapping(line).empty()) map_by.clear();
     if (line.np) spec.np = line.np;
     spec.oversubscribe |= line.oversubscribe;
     if (line.per_node) {
@@ -193,44 +197,19 @@ Status choose_fabric(const AgreementInput& in, Agreement& out) {
   return {};
 }
 
-void choose_backend(const AgreementInput& in, const BindRequest& bind,
-                    Agreement& out) {
+void choose_backend(const AgreementInput& in, Agreement& out) {
   BootstrapInput input;
   input.asked = in.options->bootstrap;
   input.line = in.discovery->line ? &*in.discovery->line : nullptr;
   input.mpirun = in.discovery->mpirun;
   input.mpi = in.nodes[0].facts.mpi;
   input.has_pmix = in.nodes[0].facts.serves_pmix;
-  input.bind = bind;
   BootstrapChoice choice = choose_bootstrap(input);
   if (in.options->once) {
     choice = {Bootstrap::kMpirun, "--once: the command starts ranks by itself"};
   }
   out.bootstrap = choice.bootstrap;
   out.bootstrap_reason = std::move(choice.reason);
-}
-
-// What the command line asks for; a line that starts natively may ask, too.
-Result<BindRequest> bind_request(const AgreementInput& in) {
-  std::string bind_to = in.options->bind_to;
-  if (bind_to.empty() && in.discovery->line) {
-    bind_to = native_line(*in.discovery->line).bind_to;
-  }
-  return parse_bind_request(bind_to, in.options->gpu_bind);
-}
-
-void bind_ranks(const AgreementInput& in, const BindRequest& request,
-                Agreement& out) {
-  std::vector<const NodeFacts*> facts;
-  std::vector<Environment> seen;
-  for (const uint16_t node : in.node_of_host) {
-    facts.push_back(&in.nodes[node].facts);
-    seen.push_back(visible(out.env[node], in));
-  }
-  out.binding = bind_job(request, out.plan, facts, seen);
-  for (const NodeBinding& node : out.binding.bound) {
-    take_findings(out, node.findings);
-  }
 }
 
 // Has a pod less CPU time than its CPUs could give?
@@ -242,34 +221,47 @@ bool quota_limits(const AgreementInput& in) {
       });
 }
 
-// The line that a user would have written, for a program given by itself.
-Result<MpirunLine> make_line(const AgreementInput& in, const JobSpec& spec,
-                             LauncherSet launcher) {
-  std::vector<std::string> words = {in.discovery->mpirun};
-  const bool open_mpi = launcher == kOpenMpiLauncher;
-  if (spec.np) {
-    words.insert(words.end(), {"-n", std::to_string(*spec.np)});
-  }
-  if (spec.map_by == MapBy::kPerNode) {
-    const std::string count = std::to_string(spec.per_node);
-    words.insert(words.end(), {open_mpi ? "--map-by" : "-ppn",
-                               open_mpi ? "ppr:" + count + ":node" : count});
-  } else if (spec.map_by == MapBy::kNode) {
-    words.insert(words.end(),
-                 {open_mpi ? "--map-by" : "-ppn", open_mpi ? "node" : "1"});
-  }
-  // mpirun knows two of our three ways; and unless told, it binds by itself,
-  // which a CPU quota turns into waiting.
+// What the command line asks for; a line that starts natively may ask, too.
+Result<BindRequest> bind_request(const AgreementInput& in) {
   std::string bind_to = in.options->bind_to;
-  if (bind_to.empty() && quota_limits(in)) bind_to = "none";
-  if (!bind_to.empty()) {
-    words.insert(words.end(), {open_mpi ? "--bind-to" : "-bind-to", bind_to});
+  if (bind_to.empty() && in.discovery->line) {
+    bind_to = native_line(*in.discovery->line).bind_to;
   }
-  const std::string& cwd = spec.apps[0].cwd;
-  if (!cwd.empty()) words.insert(words.end(), {"-wdir", cwd});
-  words.insert(words.end(), in.options->command.begin(),
-               in.options->command.end());
-  return parse_mpirun_line(std::move(words), launcher);
+  return parse_bind_request(bind_to, in.options->gpu_bind);
+}
+
+// Where the ranks are planned to be; a script's mpirun decides by itself.
+void note_places(const AgreementInput& in, Agreement& out) {
+  if (in.options->once) return;
+  std::vector<PlacedRanks> nodes;
+  for (size_t i = 0; i < out.plan.nodes.size(); ++i) {
+    const uint16_t node = in.node_of_host[i];
+    const PlannedNode& planned = out.plan.nodes[i];
+    nodes.push_back({planned.name, static_cast<int>(planned.ranks.size()),
+                     &in.nodes[node].facts, visible(out.env[node], in)});
+  }
+  take_findings(out, placement_notes(nodes, in.options->local.has_value()));
+}
+
+void bind_ranks(const AgreementInput& in, const BindRequest& asked,
+                Agreement& out) {
+  MpirunBinding owner;
+  owner.request = asked;
+  if (out.bootstrap == Bootstrap::kMpirun) {
+    owner = mpirun_binding(*in.options, *in.discovery, asked, quota_limits(in));
+    take_findings(out, owner.findings);
+  }
+  std::vector<const NodeFacts*> facts;
+  std::vector<Environment> seen;
+  for (const uint16_t node : in.node_of_host) {
+    facts.push_back(&in.nodes[node].facts);
+    seen.push_back(visible(out.env[node], in));
+  }
+  out.binding = bind_job(owner.request, out.plan, facts, seen);
+  out.binding.by_mpi = owner.mpi_binds;
+  for (const NodeBinding& node : out.binding.bound) {
+    take_findings(out, node.findings);
+  }
 }
 
 std::string hostfile_text(const AgreementInput& in, const Agreement& out) {
@@ -307,6 +299,7 @@ Status plan_mpirun(const AgreementInput& in, const JobSpec& spec,
   settings.hosts = static_cast<int>(in.discovery->hosts.size());
   settings.is_root = in.nodes[0].facts.uid == 0;
   settings.oversubscribe = in.options->oversubscribe;
+  settings.mpi_binds = out.binding.by_mpi;
   settings.env_flags_given =
       in.discovery->line &&
       std::any_of(
@@ -328,13 +321,20 @@ Status plan_mpirun(const AgreementInput& in, const JobSpec& spec,
   // Read again as the one launcher that it turned out to be.
   auto line = in.discovery->line ? parse_mpirun_line(in.discovery->line->words,
                                                      out.mpi.launcher)
-                                 : make_line(in, spec, out.mpi.launcher);
+                                 : line_for_program(*in.options, *in.discovery,
+                                                    spec, out.mpi.launcher);
   if (!line) return fail(line.error());
   Replacement replacement;
   replacement.program = in.discovery->mpirun;
   replacement.launcher = out.mpi.launcher;
   replacement.hostfile = settings.hostfile;
   replacement.options = out.mpi.options;
+  if (in.discovery->line) {
+    auto more = additions_to(*line, *in.options, spec, out.mpi.launcher);
+    replacement.options.insert(replacement.options.end(), more.options.begin(),
+                               more.options.end());
+    take_findings(out, more.findings);
+  }
   replacement.wrapper = out.mpi.wrapper;
   for (const JobHost& host : in.discovery->hosts) {
     if (host.is_self) {
@@ -379,7 +379,7 @@ Result<Agreement> agree(const AgreementInput& input) {
   }
   const auto bind = bind_request(input);
   if (!bind) return fail(bind.error());
-  choose_backend(input, *bind, out);
+  choose_backend(input, out);
   if (input.options->once) {
     spec->np.reset();
     spec->apps[0].np.reset();
@@ -392,11 +392,12 @@ Result<Agreement> agree(const AgreementInput& input) {
   if (!input.options->once) {
     out.expected_ranks = static_cast<int>(out.plan.ranks.size());
   }
-  if (out.bootstrap == Bootstrap::kPmix) bind_ranks(input, *bind, out);
+  note_places(input, out);
+  bind_ranks(input, *bind, out);
   if (out.bootstrap == Bootstrap::kMpirun) {
     // Only Open MPI starts one rank per slot where no number is given.
     if (input.discovery->line && !input.discovery->line->np &&
-        input.nodes[0].facts.mpi.family != "openmpi") {
+        !input.options->np && input.nodes[0].facts.mpi.family != "openmpi") {
       out.expected_ranks = -1;
     }
     if (auto planned = plan_mpirun(input, *spec, out); !planned) {

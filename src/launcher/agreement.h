@@ -47,8 +47,8 @@ struct AgreementInput {
 struct Agreement {
   Bootstrap bootstrap = Bootstrap::kPmix;
   std::string bootstrap_reason;
-  Plan plan;               // node indices are indices of hosts
-  JobBinding binding;      // of a native start; empty otherwise
+  Plan plan;                // node indices are indices of hosts
+  JobBinding binding;       // of the ranks as planned
   int expected_ranks = -1;  // -1: only the program knows (a script)
   // By PlannedRank::app; what a line gives to each program, with values.
   std::vector<AppSpec> apps;

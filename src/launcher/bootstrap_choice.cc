@@ -51,9 +51,6 @@ BootstrapChoice choose_bootstrap(const BootstrapInput& in) {
   if (is_proven_native(in.mpi, in.has_pmix)) {
     return native(mpi + " needs no mpirun");
   }
-  if (in.bind.gpus != GpuBind::kNone || in.bind.to == BindTo::kGpu) {
-    return native("only muster binds to GPUs");
-  }
   return through_mpirun("the image has " + in.mpirun + ", and " + mpi +
                         " has not been tried without it");
 }

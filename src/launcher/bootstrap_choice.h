@@ -7,7 +7,6 @@
 #include <optional>
 #include <string>
 
-#include "job/binding.h"
 #include "job/mpirun_line.h"
 #include "job/node_facts.h"
 #include "job/plan.h"
@@ -20,7 +19,6 @@ struct BootstrapInput {
   std::string mpirun;                // path in the launcher's image, or empty
   MpiFacts mpi;                      // of the launcher's image
   bool has_pmix = false;             // the agents can serve PMIx
-  BindRequest bind;
 };
 
 struct BootstrapChoice {

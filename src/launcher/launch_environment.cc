@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/launch_environment.h"
 
+#include <algorithm>
+
+#include "base/text.h"
 #include "job/rank_env.h"
 
 namespace muster {
@@ -47,6 +50,34 @@ void keep_apart(Environment& env, const std::string& directory) {
         std::pair{"OMPI_MCA_btl_tcp_if_include", "lo"}}) {
     if (find_env(env, name) == nullptr) set_env(env, name, value);
   }
+}
+
+// By fleet node and local rank: CPUs, GPUs and what is near.
+std::vector<std::vector<Environment>> places(
+    const Agreement& agreement, const std::vector<uint16_t>& node_of_host) {
+  std::vector<std::vector<Environment>> out(agreement.env.size());
+  for (const PlannedRank& rank : agreement.plan.ranks) {
+    auto& here = out[node_of_host[static_cast<size_t>(rank.node)]];
+    here.resize(
+        std::max(here.size(), static_cast<size_t>(rank.local_rank) + 1));
+    here[static_cast<size_t>(rank.local_rank)] =
+        binding_variables(agreement.binding, rank);
+  }
+  return out;
+}
+
+// As the user would recognize it; empty: nothing that muster has to do.
+std::string placement_asked(const Agreement& agreement,
+                            const LaunchOptions& options) {
+  std::vector<std::string> parts;
+  if (!options.bind_to.empty() && options.bind_to != "none" &&
+      !agreement.binding.by_mpi) {
+    parts.push_back("--bind-to " + options.bind_to);
+  }
+  if (!options.gpu_bind.empty() && options.gpu_bind != "none") {
+    parts.push_back("--gpu-bind " + options.gpu_bind);
+  }
+  return join(parts, ", ");
 }
 
 }  // namespace
@@ -119,6 +150,8 @@ MpirunPlan mpirun_plan(const Agreement& agreement,
             run_directory + "/" + kScriptSessionFile);
     set_env(plan.env, "PATH", script_path);
   }
+  plan.local_rank_env = places(agreement, node_of_host);
+  plan.placement = placement_asked(agreement, options);
   plan.wants_stdin = options.stdin_mode != StdinMode::kNone;
   if (options.local) {
     keep_apart(plan.env, local_node_directory(run_directory, 0));

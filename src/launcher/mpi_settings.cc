@@ -42,10 +42,11 @@ void open_mpi(const MpiSettingsInput& in, MpiSettings& out) {
     }
   }
   if (in.oversubscribe) out.options.emplace_back("--oversubscribe");
-  out.unset = {"OMPI_MCA_plm_rsh_args",  "OMPI_MCA_orte_rsh_agent",
-               "PRTE_MCA_plm_ssh_args",  "OMPI_MCA_plm_ssh_args",
-               "OMPI_MCA_plm_ssh_agent", "OMPI_MCA_orte_set_default_slots",
-               "PRTE_MCA_prte_set_default_slots"};
+  out.unset = {
+      "OMPI_MCA_plm_rsh_args",          "OMPI_MCA_orte_rsh_agent",
+      "PRTE_MCA_plm_ssh_args",          "OMPI_MCA_plm_ssh_args",
+      "OMPI_MCA_plm_ssh_agent",         "OMPI_MCA_orte_set_default_slots",
+      "PRTE_MCA_prte_set_default_slots"};
 }
 
 std::string sibling(const std::string& agent, const char* name) {
@@ -55,8 +56,7 @@ std::string sibling(const std::string& agent, const char* name) {
 void hydra(const MpiSettingsInput& in, MpiSettings& out) {
   // A launcher's path takes no arguments: the link's name selects `ssh`.
   const std::string shell = sibling(in.agent, "muster-ssh");
-  out.launcher =
-      in.family == "intel" ? kIntelLauncher : kHydraLauncher;
+  out.launcher = in.family == "intel" ? kIntelLauncher : kHydraLauncher;
   out.options = {"-launcher", "ssh", "-launcher-exec", shell};
   if (!in.interface.empty()) {
     out.options.insert(out.options.end(), {"-iface", in.interface});
@@ -69,14 +69,33 @@ void hydra(const MpiSettingsInput& in, MpiSettings& out) {
              {"HYDRA_LAUNCHER_EXEC", shell},
              {"HYDRA_HOST_FILE", in.hostfile}};
   if (in.family == "intel") {
-    out.env.insert(out.env.end(),
-                   {{"I_MPI_HYDRA_BOOTSTRAP", "ssh"},
-                    {"I_MPI_HYDRA_BOOTSTRAP_EXEC", shell},
-                    {"I_MPI_HYDRA_HOST_FILE", in.hostfile}});
+    out.env.insert(out.env.end(), {{"I_MPI_HYDRA_BOOTSTRAP", "ssh"},
+                                   {"I_MPI_HYDRA_BOOTSTRAP_EXEC", shell},
+                                   {"I_MPI_HYDRA_HOST_FILE", in.hostfile}});
   }
-  out.unset = {"HYDRA_LAUNCHER_EXTRA_ARGS", "HYDRA_LAUNCH_EXTRA_ARGS",
-               "HYDRA_BOOTSTRAP", "HYDRA_BOOTSTRAP_EXEC", "HYDRA_RMK",
-               "I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS", "I_MPI_PERHOST"};
+  out.unset = {"HYDRA_LAUNCHER_EXTRA_ARGS",
+               "HYDRA_LAUNCH_EXTRA_ARGS",
+               "HYDRA_BOOTSTRAP",
+               "HYDRA_BOOTSTRAP_EXEC",
+               "HYDRA_RMK",
+               "I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS",
+               "I_MPI_PERHOST"};
+}
+
+// As parameters, which an option in a script's line still overrules. MPICH's
+// Hydra binds only where it is asked to.
+void leave_unbound(const std::string& family, MpiSettings& out) {
+  Environment more;
+  if (family == "openmpi") {
+    more = {{"OMPI_MCA_hwloc_base_binding_policy", "none"},
+            {"PRTE_MCA_hwloc_default_binding_policy", "none"}};
+  }
+  if (family == "intel") more = {{"I_MPI_PIN", "off"}};
+  if (family == "mvapich") more = {{"MV2_ENABLE_AFFINITY", "0"}};
+  for (const auto& [name, value] : more) {
+    out.env.emplace_back(name, value);
+    out.daemon_env.emplace_back(name, value);
+  }
 }
 
 }  // namespace
@@ -88,6 +107,7 @@ MpiSettings mpi_settings(const MpiSettingsInput& input) {
       input.family == "mvapich") {
     hydra(input, out);
   }
+  if (!input.mpi_binds) leave_unbound(input.family, out);
   return out;
 }
 

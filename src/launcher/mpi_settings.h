@@ -16,13 +16,14 @@
 namespace muster {
 
 struct MpiSettingsInput {
-  std::string family;    // NodeFacts::mpi.family of the launcher's pod
-  std::string agent;     // absolute path of muster-agent, the same in all pods
-  std::string hostfile;  // ours
+  std::string family;     // NodeFacts::mpi.family of the launcher's pod
+  std::string agent;      // absolute path of muster-agent, the same in all pods
+  std::string hostfile;   // ours
   std::string interface;  // towards the workers; empty: unknown
   int hosts = 1;
   bool is_root = false;
   bool oversubscribe = false;
+  bool mpi_binds = true;         // false: it is told to leave ranks unbound
   bool env_flags_given = false;  // the user's line has -genv* or -x of its own
 };
 

@@ -68,6 +68,7 @@ void MpirunBackend::start() {
   request.cwd = plan_.cwd;
   request.stdin_open = plan_.wants_stdin;
   request.rank_env = plan_.rank_env[0];
+  request.local_rank_env = plan_.local_rank_env[0];
   events_.on_tool_output({0, kToolId}, plan_.source);
   fleet_.send(0, wire::FrameType::kStart, kToolId, wire::to_json(request));
   if (plan_.wants_stdin) events_.on_wants_stdin({0, kToolId});
@@ -108,6 +109,7 @@ void MpirunBackend::start_daemon(uint32_t relay_id,
   request.unset = plan_.node_unset[index];
   request.stdin_open = relay.stdin_open;
   request.rank_env = plan_.rank_env[index];
+  request.local_rank_env = plan_.local_rank_env[index];
   log::debug("{}: mpirun starts: {}", relay.host, relay.command);
   fleet_.send(key.node, wire::FrameType::kStart, key.id,
               wire::to_json(request));
@@ -140,7 +142,8 @@ bool MpirunBackend::tool_frame(const wire::Frame& frame) {
     events_.on_failed(Error{refusal ? refusal->code : "internal",
                             "cannot start " + plan_.argv[0],
                             refusal ? refusal->text : "no reason given",
-                            fleet_.dialer(0).host(), {}});
+                            fleet_.dialer(0).host(),
+                            {}});
     return true;
   }
   if (frame.type == wire::FrameType::kExited) {
@@ -154,8 +157,7 @@ bool MpirunBackend::tool_frame(const wire::Frame& frame) {
   return false;
 }
 
-bool MpirunBackend::daemon_frame(const wire::Frame& frame,
-                                 Daemon& daemon) {
+bool MpirunBackend::daemon_frame(const wire::Frame& frame, Daemon& daemon) {
   switch (frame.type) {
     case wire::FrameType::kOutput: {
       const auto output = wire::parse_output(frame.payload);
@@ -190,6 +192,7 @@ bool MpirunBackend::daemon_frame(const wire::Frame& frame,
 void MpirunBackend::attached(uint16_t node, const wire::Frame& frame) {
   const auto attached = wire::from_json<wire::Attached>(frame.payload);
   if (!attached) return;
+  check_place(node, *attached);
   RankRecord record;
   record.rank = attached->rank;
   record.node = node;
@@ -200,6 +203,24 @@ void MpirunBackend::attached(uint16_t node, const wire::Frame& frame) {
   const ProcessKey key = record.key;
   events_.on_rank_starting(std::move(record));
   events_.on_rank_running(key, attached->pid);
+}
+
+// The agent has told the rank nothing of its place where the numbers differ.
+void MpirunBackend::check_place(uint16_t node, const wire::Attached& rank) {
+  const size_t planned = plan_.local_rank_env[node].size();
+  const bool said = rank.local_rank >= 0 && rank.local_size > 0;
+  if (plan_.placement.empty() || misplaced_ || rank.rank < 0 ||
+      (said && static_cast<size_t>(rank.local_size) == planned)) {
+    return;
+  }
+  misplaced_ = true;
+  log::warn(
+      "{} does not reach the ranks on {}: {}. What to do: say how many there "
+      "are with -n, and where with --map-by slot, node or ppr:N:node",
+      plan_.placement, fleet_.dialer(node).host(),
+      said ? "mpirun put " + std::to_string(rank.local_size) + " there, " +
+                 std::to_string(planned) + " were planned"
+           : std::string("mpirun does not tell them their number there"));
 }
 
 void MpirunBackend::node_lost(uint16_t node) {

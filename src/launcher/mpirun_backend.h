@@ -26,11 +26,14 @@ struct MpirunPlan {
   Environment env;                // for mpirun itself, on top of the launcher's
   std::vector<std::string> unset;
   std::string cwd;
-  std::string source = "mpirun";     // how its own lines are tagged
-  std::string socket_path;           // of the relay
+  std::string source = "mpirun";      // how its own lines are tagged
+  std::string socket_path;            // of the relay
   std::vector<Environment> node_env;  // by node: for daemons and their ranks
   std::vector<std::vector<std::string>> node_unset;
   std::vector<Environment> rank_env;  // by node: told to each rank wrapper
+  // By node and local rank: where it is placed. Empty: nothing to tell.
+  std::vector<std::vector<Environment>> local_rank_env;
+  std::string placement;  // "--bind-to core", as asked; empty: it was not
   bool wants_stdin = false;
 };
 
@@ -59,6 +62,7 @@ class MpirunBackend : public Backend {
   bool daemon_frame(const wire::Frame& frame, Daemon& daemon);
   bool tool_frame(const wire::Frame& frame);
   void attached(uint16_t node, const wire::Frame& frame);
+  void check_place(uint16_t node, const wire::Attached& rank);
   // The node that mpirun means by a possibly shortened name; -1: unknown.
   [[nodiscard]] int node_of(const std::string& host) const;
 
@@ -71,6 +75,7 @@ class MpirunBackend : public Backend {
   std::map<uint32_t, ProcessKey> relays_;
   uint32_t next_id_ = kToolId + 1;
   bool tool_ended_ = false;
+  bool misplaced_ = false;  // and said so
 };
 
 }  // namespace muster

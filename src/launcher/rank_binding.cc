@@ -96,7 +96,6 @@ Environment binding_variables(const JobBinding& job, const PlannedRank& rank) {
 }
 
 std::vector<std::string> map_lines(const Plan& plan, const JobBinding& job) {
-  if (job.bound.empty()) return {"the map is mpirun's own: ask it in its line"};
   std::vector<std::string> lines;
   for (const PlannedRank& rank : plan.ranks) {
     const auto home = static_cast<size_t>(rank.node);
@@ -105,7 +104,7 @@ std::vector<std::string> map_lines(const Plan& plan, const JobBinding& job) {
     std::string line = "rank " + std::to_string(rank.rank) + "  " +
                        plan.nodes[home].name + "  ";
     line += bound.cpus.empty()
-                ? std::string("not bound")
+                ? std::string(job.by_mpi ? "mpirun binds" : "not bound")
                 : "cpus " + cpu_list_text(bound.cpus) + " (numa " +
                       numa_text(node, bound.cpus) + ")";
     for (const size_t gpu : bound.gpus) line += "  gpu " + node.gpus[gpu].id;

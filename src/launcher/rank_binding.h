@@ -15,6 +15,7 @@ namespace muster {
 struct JobBinding {
   std::vector<BindNode> nodes;     // by planned node
   std::vector<NodeBinding> bound;  // likewise
+  bool by_mpi = false;             // an mpirun binds to CPUs, not we
   [[nodiscard]] const RankBinding& of(const PlannedRank& rank) const {
     return bound[static_cast<size_t>(rank.node)]
         .ranks[static_cast<size_t>(rank.local_rank)];

@@ -111,6 +111,8 @@ void visit(Visitor& visitor, Is<StartRequest> auto& message) {
   visitor.field("credit", message.credit);
   visitor.field("cpus", message.cpus);
   visitor.field("rank_env", message.rank_env);
+  visitor.objects("local_rank_env", message.local_rank_env,
+                  [](auto& inner, auto& env) { inner.field("env", env); });
 }
 
 template <class Visitor>
@@ -130,6 +132,7 @@ void visit(Visitor& visitor, Is<Attached> auto& message) {
   visitor.required("rank", message.rank);
   visitor.field("size", message.size);
   visitor.field("local_rank", message.local_rank);
+  visitor.field("local_size", message.local_size);
   visitor.field("pid", message.pid);
   visitor.field("parent_id", message.parent_id);
   visitor.field("program", message.program);

@@ -18,15 +18,16 @@ namespace muster::wire {
 struct Hello {
   int protocol_min = 0;
   int protocol_max = 0;
-  std::string version;      // of the launcher's muster
-  std::string launch_id;    // unique per launch; in every process' environment
-  std::string job;          // same for all launches of one job (key fingerprint)
-  std::string incarnation;  // of the launcher's container; differs after restart
-  int node = 0;             // index of this worker, 1-based; 0 is the launcher
-  std::string host;         // the name under which the launcher knows this pod
+  std::string version;    // of the launcher's muster
+  std::string launch_id;  // unique per launch; in every process' environment
+  std::string job;        // same for all launches of one job (key fingerprint)
+  std::string
+      incarnation;   // of the launcher's container; differs after restart
+  int node = 0;      // index of this worker, 1-based; 0 is the launcher
+  std::string host;  // the name under which the launcher knows this pod
   int heartbeat_ms = 2000;
-  int silence_ms = 12000;   // no frame for so long: the launcher is gone
-  int grace_ms = 5000;      // between TERM and KILL when the launcher is gone
+  int silence_ms = 12000;  // no frame for so long: the launcher is gone
+  int grace_ms = 5000;     // between TERM and KILL when the launcher is gone
 };
 
 struct HelloReply {
@@ -68,7 +69,7 @@ enum class ProcessKind { kRank, kDaemon, kTool };
 struct StartRequest {
   ProcessKind kind = ProcessKind::kTool;
   std::vector<std::string> argv;
-  Environment env;       // on top of the worker pod's own environment
+  Environment env;                 // on top of the worker pod's own environment
   std::vector<std::string> unset;  // removed from the worker's own environment
   std::string cwd;
   bool stdin_open = false;  // else /dev/null
@@ -77,6 +78,8 @@ struct StartRequest {
   std::vector<int> cpus;
   // Environment that rank wrappers under a kDaemon or kTool are told to set.
   Environment rank_env;
+  // … and by local rank, where they are as many as it has entries.
+  std::vector<Environment> local_rank_env;
 };
 
 struct Started {
@@ -94,6 +97,7 @@ struct Attached {
   int rank = -1;
   int size = -1;
   int local_rank = -1;
+  int local_size = -1;
   int pid = 0;
   uint32_t parent_id = 0;  // process id of the daemon it descends from
   std::string program;
@@ -112,7 +116,7 @@ struct Exited {
   // It connected through PMIx, whose library counts a rank that vanished as
   // arrived: others may then end well, although this one did not.
   bool by_pmix = false;
-  bool aborted = false;        // it called MPI_Abort; wait_status says the code
+  bool aborted = false;  // it called MPI_Abort; wait_status says the code
 };
 
 struct SignalRequest {

@@ -14,6 +14,25 @@
 
 namespace muster {
 
+namespace {
+
+// What is planned for a local rank counts only if the MPI put as many ranks
+// here as were planned; otherwise it is another one's.
+Environment environment_for(const AgentProcessInfo& parent,
+                            const wire::Attached& rank) {
+  Environment env = parent.rank_env;
+  const auto& places = parent.local_rank_env;
+  if (rank.local_rank < 0 || rank.local_rank >= rank.local_size ||
+      static_cast<size_t>(rank.local_size) != places.size()) {
+    return env;
+  }
+  const auto& own = places[static_cast<size_t>(rank.local_rank)];
+  env.insert(env.end(), own.begin(), own.end());
+  return env;
+}
+
+}  // namespace
+
 AgentAttach::AgentAttach(Loop& loop, AgentProcesses& processes)
     : loop_(loop), processes_(processes) {}
 
@@ -92,14 +111,15 @@ bool AgentAttach::handle(Peer& peer, Received& received) {
 bool AgentAttach::handle_attach(Peer& peer, std::string_view body,
                                 std::vector<UniqueFd> fds) {
   if (peer.id != 0 || peer.pipes || fds.size() != 2) return false;
-  if (!wire::from_json<wire::Attached>(body)) return false;
+  const auto attached = wire::from_json<wire::Attached>(body);
+  if (!attached) return false;
   peer.pipes.emplace();
   peer.pipes->out = std::move(fds[0]);
   peer.pipes->err = std::move(fds[1]);
   Environment env;
   if (const AgentProcess* parent = processes_.ancestor_of(peer.pid)) {
     peer.parent_id = parent->info().id;
-    env = parent->info().rank_env;
+    env = environment_for(parent->info(), *attached);
   }
   // A foreign launcher may have carried these over from another pod.
   const auto& identity = processes_.identity();

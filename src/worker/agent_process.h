@@ -28,7 +28,8 @@ struct AgentProcessInfo {
   // The rank wrapper around a process that a foreign daemon started; 0: ours.
   pid_t wrapper = 0;
   std::string program;
-  Environment rank_env;           // for rank wrappers below it
+  Environment rank_env;                     // for rank wrappers below it
+  std::vector<Environment> local_rank_env;  // likewise
   int64_t oom_kills_before = -1;  // the cgroup's counter when it started
 };
 

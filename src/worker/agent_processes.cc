@@ -94,8 +94,7 @@ void AgentProcesses::start(uint32_t id, const wire::StartRequest& request) {
   options.fds = {{pipes->out.write.get(), 1}, {pipes->err.write.get(), 2}};
   if (pipes->in.read) options.fds.emplace_back(pipes->in.read.get(), 0);
   UniqueFd pmi_end;
-  const bool pmi =
-      pmi_ != nullptr && request.kind == wire::ProcessKind::kRank;
+  const bool pmi = pmi_ != nullptr && request.kind == wire::ProcessKind::kRank;
   if (pmi) pmi_end = pmi_->prepare(request.rank, options.env, options.fds);
   AgentProcessInfo info;
   info.oom_kills_before = oom_kills_();
@@ -107,6 +106,7 @@ void AgentProcesses::start(uint32_t id, const wire::StartRequest& request) {
   info.rank = request.kind == wire::ProcessKind::kRank ? request.rank : -1;
   info.program = request.argv[0];
   info.rank_env = request.rank_env;
+  info.local_rank_env = request.local_rank_env;
   send_(wire::FrameType::kStarted, 0, id, wire::to_json(wire::Started{*pid}));
   reaper_.watch(*pid, [this, id, pmi](const ChildExit& exit) {
     const auto found = processes_.find(id);

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/rank_child.h"
 
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstdio>
+#include <cstring>
 #include <map>
 
 #include "base/fd.h"
+#include "job/cpu_list.h"
 #include "worker/rank_protocol.h"
 
 namespace muster {
@@ -48,6 +53,21 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
   return out;
 }
 
+void bind_to(const std::vector<int>& cpus) {
+  if (cpus.empty()) return;
+  const int count = *std::max_element(cpus.begin(), cpus.end()) + 1;
+  cpu_set_t* set = CPU_ALLOC(static_cast<size_t>(count));
+  const size_t size = CPU_ALLOC_SIZE(static_cast<size_t>(count));
+  CPU_ZERO_S(size, set);
+  for (const int cpu : cpus) CPU_SET_S(static_cast<size_t>(cpu), size, set);
+  if (::sched_setaffinity(0, size, set) != 0) {
+    std::fprintf(stderr,
+                 "muster-agent: this rank is not bound to CPUs %s: %s\n",
+                 cpu_list_text(cpus).c_str(), strerror(errno));
+  }
+  CPU_FREE(set);
+}
+
 [[noreturn]] void become(const RankCommand& command, pid_t parent,
                          const sigset_t& mask, int out, int err, int report) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -58,6 +78,7 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
   if (::dup2(out, 1) < 0 || ::dup2(err, 2) < 0) {
     error = errno;
   } else {
+    bind_to(command.cpus);
     error = exec_rank(command);
   }
   [[maybe_unused]] const ssize_t n = ::write(report, &error, sizeof error);

@@ -21,6 +21,7 @@ namespace muster {
 struct RankCommand {
   std::vector<std::string> argv;
   Environment env;
+  std::vector<int> cpus;  // to be bound to; empty: ours
 };
 
 struct RankChild {
@@ -31,6 +32,7 @@ struct RankChild {
 // Replaces this process; returns errno if that failed.
 int exec_rank(const RankCommand& command);
 // The program leads a process group of its own, and dies with this process.
+// CPUs that it cannot have are said on its stderr, and it runs unbound.
 // An errno if it could not be started.
 tl::expected<RankChild, int> start_rank(const RankCommand& command, int out,
                                         int err);

@@ -12,6 +12,8 @@
 #include <optional>
 
 #include "base/fd.h"
+#include "job/binding.h"
+#include "job/cpu_list.h"
 #include "wire/messages.h"
 #include "worker/agent_exit.h"
 #include "worker/rank_child.h"
@@ -43,6 +45,7 @@ wire::Attached describe(const std::vector<std::string>& command,
   out.rank = place.rank;
   out.size = place.size;
   out.local_rank = place.local_rank;
+  out.local_size = place.local_size;
   out.program = command[0];
   return out;
 }
@@ -139,6 +142,9 @@ int rank_main(std::vector<std::string> command) {
     return cannot_start(command[0], exec_rank(program));
   }
   add_missing(program.env, agent->env);
+  if (const std::string* cpus = find_env(agent->env, kCpusVariable)) {
+    program.cpus = parse_cpu_list(*cpus).value_or(std::vector<int>{});
+  }
   return leave_like(run_attached(program, *agent, self));
 }
 

@@ -5,7 +5,7 @@ import os
 import sys
 
 from harness import (apply, check, cluster, contains, equal, expect, launch, main,
-                     nothing_left, program)
+                     nothing_left, program, trixie)
 
 HERE = ["sh", "-c", "echo at $(hostname) cpus $(sed -n "
         "'s/Cpus_allowed_list:[[:space:]]*//p' /proc/self/status)"]
@@ -72,6 +72,76 @@ def test_binding():
                             "1", "--bind-to", "core", "--", *HERE), 0,
                      "not bound to CPUs: a CPU quota limits the pod")
         equal(len(cpus(run)), 1, "ranks", run.out)
+
+
+PLACED = ["sh", "-c", "echo at $(hostname) gpu $CUDA_VISIBLE_DEVICES near "
+          "$MUSTER_NEAR_GPU cpus $(sed -n "
+          "'s/Cpus_allowed_list:[[:space:]]*//p' /proc/self/status)"]
+
+
+def gpus(run):
+    return [line.split(" gpu ")[1].split(" near ")[0]
+            for _, lines in sorted(run.lines().items())
+            for line in lines if line.startswith("at ")]
+
+
+def through_mpirun(manifest, mpirun, root=None):
+    """Binding and GPUs of a program by itself, and of the user's own line.
+    Any device node does for a GPU that is only counted and named."""
+    everything = sorted(os.sched_getaffinity(0))
+    count = min(len(everything), 2)
+    with cluster("mpirun-bind") as c:
+        job = apply(c, manifest, workers=2, root=root, binds=[
+            ("/dev/null", f"/dev/nvidia{i}", True) for i in range(2)])
+        slots = ["--slots-per-node", str(count)]
+        asked = ["--bind-to", "core", "--gpu-bind", "single"]
+        each = [str(i) for i in range(count)] * 2
+        run = expect(launch(job, "--bootstrap", "mpirun", *slots, *asked,
+                            "--map-by", "slot", "--", *PLACED), 0)
+        equal(gpus(run), each, "GPUs", run.out, run.err)
+        bound = cpus(run)
+        if "not bound" not in run.err:  # hardware threads share cores
+            equal(sorted(bound.values()),
+                  sorted([str(x) for x in everything[:count]] * 2), "CPUs",
+                  run.out, run.err)
+        # A line of the user's gets what it lacks …
+        run = expect(launch(job, "-n", "2", "--map-by", "node", *asked, "--",
+                            mpirun, *PLACED), 0)
+        equal(hosts(run), "01", "hosts", run.out, run.err)
+        equal(gpus(run), ["0", "0"], "GPUs", run.out, run.err)
+        if "not bound" not in run.err:
+            equal(set(cpus(run).values()), {str(everything[0])}, "CPUs",
+                  run.out, run.err)
+        # … keeps what it has, and says what did not reach its ranks.
+        run = expect(launch(job, *slots, "--bind-to", "core", "--gpu-bind",
+                            "single", "--", mpirun, "-n", "2", "-bind-to",
+                            "none", *PLACED), 0,
+                     "--bind-to core is left out: the MPI is told to bind by "
+                     "-bind-to none")
+        equal(len(gpus(run)), 2, "ranks", run.out, run.err)
+        nothing_left(job)
+
+
+def test_placement_through_open_mpi():
+    through_mpirun("pi-openmpi.yaml", "mpirun")
+
+
+def test_placement_through_open_mpi_5():
+    through_mpirun("pi-openmpi.yaml", "mpirun", trixie())
+
+
+def test_placement_through_hydra():
+    through_mpirun("pi-mpich.yaml", "mpirun.mpich")
+
+
+def test_crowded_pods_are_told():
+    with cluster("crowded") as c:
+        job = apply(c, workers=2, cpu=1.5)
+        run = expect(launch(job, "--bootstrap", "pmix", "-n", "6",
+                            "--slots-per-node", "3", "--", "true"), 0,
+                     "3 ranks on a CPU limit of 1.5, so that ranks wait for a "
+                     "CPU")
+        equal(run.err.count("ranks wait for a CPU"), 1, "notes", run.err)
 
 
 def test_who_starts_the_ranks():

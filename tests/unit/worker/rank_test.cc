@@ -8,6 +8,8 @@
 #include "base/process_table.h"
 #include "base/spawn.h"
 #include "catch.h"
+#include "job/cpu_list.h"
+#include "worker/facts_cpu.h"
 #include "worker/rank_place.h"
 #include "worker/rank_protocol.h"
 
@@ -61,6 +63,53 @@ TEST_CASE("a wrapped rank reports place, output and exit") {
   CHECK(rank.ended_before_exit);
   REQUIRE(agent.wait_exit(1));
   CHECK(agent.processes[1].out == "daemon 7\n");
+}
+
+TEST_CASE("a wrapped rank goes to the place of its local rank") {
+  const std::vector<int> cpus = allowed_cpus();
+  REQUIRE_FALSE(cpus.empty());
+  const std::string last = std::to_string(cpus.back());
+  const std::string script =
+      "echo $MUSTER_CPUS/$GPU $(sed -n "
+      "'s/Cpus_allowed_list:[[:space:]]*//p' /proc/self/status)";
+  const auto run = [&](const std::string& local) {
+    AgentHarness agent;
+    REQUIRE(agent.say_hello());
+    auto request =
+        daemon_with_rank(script,
+                         "OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_LOCAL_RANK=1 "
+                         "MUSTER_CPUS=77 OMPI_COMM_WORLD_LOCAL_SIZE=" +
+                             local);
+    request.local_rank_env = {
+        {{"GPU", "a"}, {"MUSTER_CPUS", "60000"}},
+        {{"GPU", "b"}, {"MUSTER_CPUS", last}},
+    };
+    REQUIRE(agent.start(1, request));
+    REQUIRE(wait_attached(agent));
+    REQUIRE(agent.wait_exit(wire::kAttachedIds));
+    CHECK(agent.processes[wire::kAttachedIds].attached->local_size ==
+          std::stoi(local));
+    return agent.processes[wire::kAttachedIds].out;
+  };
+  CHECK(run("2") == last + "/b " + last + "\n");
+  // Three where two were planned: nobody knows whose place is whose, and what
+  // came from elsewhere in the environment binds nobody.
+  CHECK(run("3") == "77/ " + cpu_list_text(cpus) + "\n");
+}
+
+TEST_CASE("CPUs that a wrapped rank cannot have are told, and it runs") {
+  AgentHarness agent;
+  REQUIRE(agent.say_hello());
+  auto request = daemon_with_rank("echo ran",
+                                  "OMPI_COMM_WORLD_RANK=0 "
+                                  "OMPI_COMM_WORLD_LOCAL_RANK=0 "
+                                  "OMPI_COMM_WORLD_LOCAL_SIZE=1");
+  request.local_rank_env = {{{"MUSTER_CPUS", "65000"}}};
+  REQUIRE(agent.start(1, request));
+  REQUIRE(agent.wait_exit(wire::kAttachedIds));
+  const auto& rank = agent.processes[wire::kAttachedIds];
+  CHECK(rank.out == "ran\n");
+  CHECK(rank.err.find("not bound to CPUs 65000") != std::string::npos);
 }
 
 TEST_CASE("a wrapped rank that is killed kills its wrapper the same way") {

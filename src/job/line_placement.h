@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an mpirun line, or the variables around it, says of placement by
+// itself: then it is the MPI that places or binds, and muster keeps out of it.
+// Pure.
+#pragma once
+
+#include <string>
+
+#include "base/spawn.h"
+#include "job/mpirun_line.h"
+
+namespace muster {
+
+// "--bind-to socket", "OMPI_MCA_hwloc_base_binding_policy=core": what binds the
+// ranks to CPUs. Empty: nothing does, and the MPI's default counts.
+std::string own_binding(const MpirunLine* line, const Environment& env);
+
+// "--map-by ppr:1:socket", "-npernode 2": what maps ranks to nodes.
+std::string own_mapping(const MpirunLine& line);
+
+}  // namespace muster

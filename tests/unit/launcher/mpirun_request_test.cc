@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// What muster's placement options come to where an mpirun starts the ranks.
+#include "launcher/mpirun_request.h"
+
+#include <algorithm>
+
+#include "agreement_bed.h"
+#include "base/text.h"
+#include "catch.h"
+#include "launcher/launch_environment.h"
+
+namespace muster {
+namespace {
+
+using test::AgreementBed;
+using Words = std::vector<std::string>;
+
+struct MpirunBed : AgreementBed {
+  explicit MpirunBed(const char* family = "openmpi",
+                     const char* version = "4.1.4") {
+    use_mpi(family, version);
+    options.bootstrap = Bootstrap::kMpirun;
+    for (NodeSpec& node : input.nodes) {
+      node.facts.cpus_allowed = 4;
+      for (int cpu = 0; cpu < 4; ++cpu) {
+        node.facts.cores.push_back({{cpu}, cpu / 2, 0});
+      }
+      node.facts.gpu.vendor = "nvidia";
+      node.facts.gpu.count = 2;
+      node.facts.gpu.places = {{"GPU-a", "", 0}, {"GPU-b", "", 1}};
+    }
+  }
+  Agreement agreed() {
+    auto out = agree();
+    REQUIRE(out);
+    return std::move(*out);
+  }
+  MpirunPlan plan(const Agreement& agreement) const {
+    return mpirun_plan(agreement, input.node_of_host, options, "/run/m", "");
+  }
+};
+
+std::string left_out(const Agreement& agreement) {
+  Words out;
+  for (const Finding& finding : agreement.findings) {
+    if (finding.code == "option_left_out") out.push_back(finding.text);
+  }
+  return join(out, "; ");
+}
+
+std::string value(const Environment& env, const char* name) {
+  const std::string* found = find_env(env, name);
+  return found == nullptr ? "-" : *found;
+}
+
+constexpr const char* kPolicy = "OMPI_MCA_hwloc_base_binding_policy";
+
+TEST_CASE("each local rank under mpirun is told its CPUs and GPUs") {
+  MpirunBed bed;
+  bed.options.bind_to = "core";
+  bed.options.gpu_bind = "single";
+  const MpirunPlan plan = bed.plan(bed.agreed());
+  REQUIRE(plan.local_rank_env.size() == 3);
+  CHECK(plan.local_rank_env[0].empty());  // the launcher runs no rank
+  REQUIRE(plan.local_rank_env[2].size() == 2);
+  const Environment& second = plan.local_rank_env[2][1];
+  CHECK(value(second, "MUSTER_CPUS") == "1");
+  CHECK(value(second, "CUDA_VISIBLE_DEVICES") == "GPU-b");
+  CHECK(plan.placement == "--bind-to core, --gpu-bind single");
+  CHECK(value(plan.env, kPolicy) == "none");
+  CHECK(value(plan.node_env[1], kPolicy) == "none");
+}
+
+TEST_CASE("who binds under mpirun") {
+  const Words bare = {"mpirun", "./a"};
+  const Words bound = {"mpirun", "--bind-to", "socket", "./a"};
+  struct Row {
+    Words line;
+    std::string bind_to;
+    double quota;
+    const char* policy;  // what Open MPI is told
+    const char* cpus;    // what the first rank is told
+    const char* said;
+  };
+  const Row rows[] = {
+      // A program by itself is not bound unless that is asked for.
+      {{}, "", -1, "none", "-", ""},
+      {{}, "numa", -1, "none", "0-1", ""},
+      {{}, "none", -1, "none", "-", ""},
+      // A line keeps mpirun's default, but for a quota.
+      {bare, "", -1, "-", "-", ""},
+      {bare, "", 2, "none", "-", ""},
+      {bare, "core", -1, "none", "0", ""},
+      {bare, "none", -1, "none", "-", ""},
+      {bound, "", 2, "-", "-", ""},
+      {bound, "core", -1, "-", "-",
+       "--bind-to core is left out: the MPI is told to bind by "
+       "--bind-to socket"},
+  };
+  for (const Row& row : rows) {
+    MpirunBed bed;
+    if (!row.line.empty()) bed.use_line(row.line);
+    bed.options.bind_to = row.bind_to;
+    for (NodeSpec& node : bed.input.nodes) node.facts.cpu_quota = row.quota;
+    INFO(join(row.line, " ") << ", --bind-to " << row.bind_to);
+    const Agreement agreement = bed.agreed();
+    const MpirunPlan plan = bed.plan(agreement);
+    CHECK(value(plan.env, kPolicy) == row.policy);
+    CHECK(value(plan.local_rank_env[1][0], "MUSTER_CPUS") == row.cpus);
+    CHECK(left_out(agreement) == row.said);
+  }
+}
+
+TEST_CASE("a variable of the user's binds, too") {
+  MpirunBed bed;
+  bed.discovery.env.emplace_back(kPolicy, "core");
+  bed.options.bind_to = "numa";
+  const Agreement agreement = bed.agreed();
+  CHECK(left_out(agreement).find(kPolicy) != std::string::npos);
+  CHECK(value(bed.plan(agreement).local_rank_env[1][0], "MUSTER_CPUS") == "-");
+}
+
+TEST_CASE("each family is told in its own words to leave ranks unbound") {
+  for (const auto& [family, name, wanted] :
+       std::vector<std::tuple<const char*, const char*, const char*>>{
+           {"openmpi", "PRTE_MCA_hwloc_default_binding_policy", "none"},
+           {"intel", "I_MPI_PIN", "off"},
+           {"mvapich", "MV2_ENABLE_AFFINITY", "0"}}) {
+    INFO(family);
+    MpirunBed bed(family, "1.0");
+    const MpirunPlan plan = bed.plan(bed.agreed());
+    CHECK(value(plan.env, name) == wanted);
+    CHECK(value(plan.node_env[1], name) == wanted);
+  }
+}
+
+TEST_CASE("a program by itself becomes a line of the family's") {
+  const auto line = [](const char* family, const char* map_by) {
+    MpirunBed bed(family, "4.0");
+    bed.options.np = 2;
+    bed.options.map_by = map_by;
+    bed.options.cwd = "/w";
+    return join(bed.agreed().words, " ");
+  };
+  const auto has = [](const std::string& text, const char* part) {
+    INFO(text);
+    CHECK(text.find(part) != std::string::npos);
+  };
+  has(line("openmpi", "node"), "-n 2 --map-by node -wdir /w ./app");
+  has(line("openmpi", "ppr:1:node"), "--map-by ppr:1:node");
+  has(line("mpich", "node"), "-n 2 -ppn 1 -wdir /w");
+  has(line("mpich", "ppr:1:node"), "-ppn 1");
+}
+
+TEST_CASE("a line gets what it lacks, and what it has stays") {
+  MpirunBed bed;
+  bed.options.np = 2;
+  bed.options.map_by = "node";
+  bed.options.cwd = "/w";
+  bed.use_line({"mpirun", "-x", "A=1", "./a"});
+  const std::string added = join(bed.agreed().words, " ");
+  CHECK(added.find("-n 2 --map-by node -wdir /w -x A=1") != std::string::npos);
+  bed.use_line(
+      {"mpirun", "-np", "3", "--map-by", "slot", "-wdir", "/own", "./a"});
+  const Agreement kept = bed.agreed();
+  CHECK(kept.expected_ranks == 3);
+  CHECK(kept.plan.ranks[1].node == 0);  // by slot, as the line says
+  CHECK(join(kept.words, " ").find("/w ") == std::string::npos);
+  CHECK(left_out(kept) ==
+        "-n 2 is left out: the mpirun line has its own -np; "
+        "--map-by node is left out: the mpirun line has its own "
+        "--map-by slot; "
+        "--wdir /w is left out: the mpirun line has its own -wdir");
+  // Numbers that agree are no reason to complain.
+  bed.options.map_by.clear();
+  bed.options.cwd.clear();
+  bed.use_line({"mpirun", "-np", "2", "./a"});
+  CHECK(left_out(bed.agreed()).empty());
+}
+
+}  // namespace
+}  // namespace muster
