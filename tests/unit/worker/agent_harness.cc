@@ -161,10 +161,11 @@ void AgentHarness::handle(const wire::Frame& frame) {
   frames[frame.type].push_back(frame);
 }
 
-bool AgentHarness::say_hello() {
+bool AgentHarness::say_hello(double seconds) {
   send(wire::FrameType::kHello, 0, wire::to_json(hello));
   return run_until(
-      [this] { return !frames[wire::FrameType::kHelloReply].empty(); });
+      [this] { return !frames[wire::FrameType::kHelloReply].empty(); },
+      seconds);
 }
 
 bool AgentHarness::start(uint32_t id, const std::string& script) {

@@ -48,7 +48,7 @@ class AgentHarness {
   // Handles frames until `done` says so; false after `seconds`.
   bool run_until(const std::function<bool()>& done, double seconds = 10);
   // hello with defaults that tests may change before; waits for the reply.
-  bool say_hello();
+  bool say_hello(double seconds = 10);
   bool start(uint32_t id, const std::string& script);
   bool start(uint32_t id, const wire::StartRequest& request);
   bool wait_exit(uint32_t id, double seconds = 10);

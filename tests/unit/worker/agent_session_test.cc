@@ -156,13 +156,31 @@ TEST_CASE("a restarted launcher evicts the agent of its predecessor") {
   AgentHarness next;
   next.hello.job = old.hello.job;
   next.hello.incarnation = "two";
-  REQUIRE(next.say_hello());
+  // Who does not leave within the newcomer's grace is killed: on a machine with
+  // much else to do, the usual half second would be too short to leave well.
+  next.hello.grace_ms = 60'000;
+  REQUIRE(next.say_hello(60));
   CHECK_FALSE(is_alive(child));
   CHECK(old.wait_agent() == 0);
   CHECK(sibling.wait_agent() == 0);
   REQUIRE(next.start(1, "echo here"));
   REQUIRE(next.wait_exit(1));
   CHECK(next.processes[1].out == "here\n");
+}
+
+TEST_CASE("an agent that does not leave is killed with all that it started") {
+  AgentHarness old;
+  REQUIRE(old.say_hello());
+  REQUIRE(old.start(1, "sleep 100"));
+  const pid_t child = old.processes[1].started->pid;
+  ::kill(old.pid(), SIGSTOP);
+  AgentHarness next;
+  next.hello.job = old.hello.job;
+  next.hello.incarnation = "two";
+  next.hello.grace_ms = 0;
+  REQUIRE(next.say_hello(60));
+  CHECK_FALSE(is_alive(child));
+  CHECK(old.wait_agent() == 128 + SIGKILL);
 }
 
 TEST_CASE("a killed agent's leftovers are swept by its successor") {
