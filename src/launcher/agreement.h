@@ -42,6 +42,7 @@ struct AgreementInput {
   std::string interface;      // of this pod, towards the workers
   std::string site_text;      // fabric site file; empty: none
   std::string site_path;
+  bool uses_sessions = false;  // the program names MPI_Session_init
 };
 
 struct Agreement {

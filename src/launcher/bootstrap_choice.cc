@@ -38,6 +38,10 @@ bool is_proven_native(const MpiFacts& mpi, bool has_pmix) {
   return mpi.family == "mpich" && mpi.version.starts_with("4.");
 }
 
+bool needs_mpirun_for_sessions(const MpiFacts& mpi) {
+  return mpi.family == "openmpi" && !mpi.version.starts_with("4.");
+}
+
 BootstrapChoice choose_bootstrap(const BootstrapInput& in) {
   if (in.asked == Bootstrap::kMpirun) {
     return through_mpirun("--bootstrap says so");
@@ -48,6 +52,10 @@ BootstrapChoice choose_bootstrap(const BootstrapInput& in) {
     return native("the launcher's image has no mpirun");
   }
   const std::string mpi = in.mpi.family + " " + in.mpi.version;
+  if (in.uses_sessions && needs_mpirun_for_sessions(in.mpi)) {
+    return through_mpirun("the program uses MPI Sessions, which " + mpi +
+                          " builds with its own mpirun only");
+  }
   if (is_proven_native(in.mpi, in.has_pmix)) {
     return native(mpi + " needs no mpirun");
   }

@@ -19,6 +19,7 @@ struct BootstrapInput {
   std::string mpirun;                // path in the launcher's image, or empty
   MpiFacts mpi;                      // of the launcher's image
   bool has_pmix = false;             // the agents can serve PMIx
+  bool uses_sessions = false;        // the program names MPI_Session_init
 };
 
 struct BootstrapChoice {
@@ -27,6 +28,10 @@ struct BootstrapChoice {
 };
 
 BootstrapChoice choose_bootstrap(const BootstrapInput& input);
+
+// Open MPI 5 makes the communicators of sessions from PMIx groups, and its
+// libpmix 5 wants more in their answers than our libpmix 4 sends.
+bool needs_mpirun_for_sessions(const MpiFacts& mpi);
 
 // Is this MPI one of those whose test suites passed under a native start?
 bool is_proven_native(const MpiFacts& mpi, bool has_pmix);

@@ -7,8 +7,10 @@
 #include "base/json_text.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "launcher/bootstrap_choice.h"
 #include "launcher/launch.h"
 #include "launcher/plan_text.h"
+#include "launcher/program_words.h"
 
 namespace muster {
 
@@ -72,6 +74,11 @@ void Launch::agree_on_plan(const Survey::Answers& answers) {
     }
     input.site_text = *site;
     input.site_path = options_.site_file;
+  }
+  if (!discovery_.line && needs_mpirun_for_sessions(facts_[0].mpi)) {
+    input.uses_sessions = program_names(
+        options_.command[0], discovery_.env, options_.cwd,
+        {"MPI_Session_init", "mpi_session_init_", "mpi_session_init_f08_"});
   }
   show_skew(compare_software(input));
   auto agreement = agree(input);
