@@ -17,123 +17,20 @@ import subprocess
 import sys
 import time
 
-ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+from test_builds import MINUTE, PREFIXES, SANITIZED, Builds
+from test_steps import ROOT, Tally, run
+
 PYTHON = ["/usr/bin/python3", "-B"]
-# What the cluster tests get as MUSTER_PREFIX, by build directory.
-PREFIXES = {
-    "release": os.path.join(ROOT, "build", "prefix"),
-    "coverage": os.path.join(ROOT, "build", "coverage-prefix"),
-}
 # Where pods of a coverage run leave their counters (MUSTER_COVERAGE_DIR): any
 # number of directories, each a GCOV_PREFIX that only one user id writes to.
 COUNTERS = os.path.join(ROOT, "build", "coverage-pods")
-MINUTE = 60
-# Compilers by build directory. ccache is a help, not a need.
-CCACHE = "ccache " if os.path.exists("/usr/bin/ccache") else ""
-GCC = {"CC": CCACHE + "gcc", "CXX": CCACHE + "g++"}
-CLANG = {"CC": CCACHE + "clang", "CXX": CCACHE + "clang++"}
-SANITIZERS = ["-Db_sanitize=address,undefined", "-Dwerror=true"]
-SETUP = {
-    "test": (GCC, ["--buildtype=debug", *SANITIZERS]),
-    "clang": (CLANG, ["--buildtype=debug", *SANITIZERS, "-Db_lundef=false",
-                      "-Dtests=false", "-Dfuzz=true"]),
-    "release": (GCC, ["--buildtype=release", "-Db_lto=true", "-Dwerror=true",
-                      "-Dtests=false", "--prefix=" + PREFIXES["release"]]),
-    "coverage": (GCC, ["--buildtype=debug", "-Db_coverage=true",
-                       "--prefix=" + PREFIXES["coverage"]]),
-}
-
-
-class Tally:
-    """What came of it: counts, and the names behind them."""
-
-    def __init__(self):
-        self.passed = 0
-        self.failed = 0
-        self.failures = []
-        self.skips = []
-        self.times = []
-
-    def fail(self, name, count=1):
-        self.failed += count
-        self.failures.append(name)
-
-    def skip(self, name, reason):
-        print(f"skip  {name}: {reason}", flush=True)
-        self.skips.append(name)
-
-
-class Step:
-    """The end of one child: exit status (None: out of time) and its output."""
-
-    def __init__(self, status, output):
-        self.status = status
-        self.output = output
-
-    @property
-    def ok(self):
-        return self.status == 0
-
-
-def end_group(child):
-    """Whoever is left of the child's process group gets TERM, and KILL after
-    10 s: podnet needs a moment to take its pods down."""
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        try:
-            os.killpg(child.pid, number)
-            end = time.monotonic() + 10
-            while time.monotonic() < end:
-                child.poll()
-                os.killpg(child.pid, 0)
-                time.sleep(0.05)
-        except ProcessLookupError:
-            break
-    child.poll()
-
-
-def run(argv, limit, env=None, log=None, show=True):
-    """Runs a child for at most `limit` seconds; copies its output to `log`."""
-    path = os.path.join(ROOT, "build", "logs", (log or "step") + ".log")
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    with open(path, "wb") as out:
-        child = subprocess.Popen(
-            argv, cwd=ROOT, env={**os.environ, **(env or {})},
-            stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
-            start_new_session=True)
-        status = None
-        try:
-            status = follow(child, path, limit, show)
-        finally:
-            end_group(child)
-    with open(path, errors="replace") as f:
-        output = f.read()
-    if status is None:
-        print(f"{log}: not over after {limit:.0f} s, ended", flush=True)
-    return Step(status, output)
-
-
-def follow(child, path, limit, show):
-    """Prints the growing log until the child ends. Its exit status, or None."""
-    end = time.monotonic() + limit
-    with open(path, errors="replace") as f:
-        while True:
-            status = child.poll()
-            text = f.read()
-            if show and text:
-                sys.stdout.write(text)
-                sys.stdout.flush()
-            if status is not None:
-                return status
-            if time.monotonic() > end:
-                return None
-            time.sleep(0.1)
 
 
 class Runner:
     def __init__(self, options):
         self.options = options
         self.tally = Tally()
-        self.built = {}
+        self.builds = Builds(self.tally)
 
     def wants(self, *names):
         """Whether a step that goes by these names was asked for."""
@@ -146,37 +43,6 @@ class Runner:
         work()
         self.tally.times.append((name, time.monotonic() - start))
 
-    # Building
-
-    def build(self, name):
-        """True when build/NAME is up to date. Tries once; a failure counts."""
-        if name not in self.built:
-            self.timed(f"build {name}", lambda: self.build_now(name))
-        return self.built[name]
-
-    def build_now(self, name):
-        env, options = SETUP[name]
-        folder = os.path.join("build", name)
-        commands = []
-        if not os.path.exists(os.path.join(ROOT, folder, "build.ninja")):
-            commands.append(["meson", "setup", *options, folder])
-        commands.append(["ninja", "-k", "20", "-C", folder])
-        if name in PREFIXES:
-            shutil.rmtree(PREFIXES[name], ignore_errors=True)
-            commands.append(["meson", "install", "--no-rebuild", "-C", folder])
-        for command in commands:
-            step = run(command, 35 * MINUTE, env, f"build-{name}", show=False)
-            if not step.ok:
-                lines = step.output.splitlines()
-                # ninja goes on after an error: it may be far from the end.
-                wrong = [x for x in lines if re.search("error:|FAILED", x)]
-                print("\n".join([*wrong[:20], *lines[-20:]]), flush=True)
-                print(f"FAIL  {' '.join(command)}", flush=True)
-                self.tally.fail(f"build {name}")
-                self.built[name] = False
-                return
-        self.built[name] = True
-
     # Programs that meson knows: unit tests and fuzz targets
 
     def meson_tests(self, build, title):
@@ -187,7 +53,8 @@ class Runner:
         names = [line.split(" / ")[-1].strip()
                  for line in listed.stdout.splitlines()]
         names = [n for n in names
-                 if re.fullmatch(r"[\w.-]+", n) and self.wants(n, title)]
+                 if re.fullmatch(r"[\w.-]+", n) and self.wants(n, title)
+                 and n.startswith("fuzz_") == (title == "fuzz")]
         if names:
             self.timed(title, lambda: self.meson_tests_now(build, title, names))
 
@@ -275,7 +142,7 @@ class Runner:
             return
         if selftest:
             self.script("podnet", ["tests/podnet/selftest"], 15 * MINUTE)
-        if not limits or not self.build(build):
+        if not limits or not self.builds.need(build):
             return
         env = {"MUSTER_PREFIX": PREFIXES[build], **(extra_env or {})}
         self.timed("Debian 13 root", lambda: env.update(self.newer_root()))
@@ -294,7 +161,7 @@ class Runner:
             self.script("documents", [*PYTHON,
                                       "tests/images/test_documents.py"],
                         5 * MINUTE)
-        if self.wants("examples") and self.build("release"):
+        if self.wants("examples") and self.builds.need("release"):
             self.script("examples", [
                 *PYTHON, "tests/images/test_examples.py",
                 os.path.join(PREFIXES["release"], "bin", "muster")],
@@ -305,7 +172,7 @@ class Runner:
         paths = [path for path in sorted(glob.glob(
                      os.path.join(ROOT, "tests", "interop", "test_*.py")))
                  if self.wants(os.path.basename(path), "interop")]
-        if not paths or not self.build("release"):
+        if not paths or not self.builds.need("release"):
             return
         env = {"MUSTER": os.path.join(PREFIXES["release"], "bin", "muster")}
         more, limit = [], 10 * MINUTE
@@ -320,7 +187,7 @@ class Runner:
         since emulation on a loaded machine takes as long as it likes."""
         if not self.options.long and "vm" not in self.options.names:
             return
-        if self.wants("vm") and self.build("release"):
+        if self.wants("vm") and self.builds.need("release"):
             self.script("vm", [*PYTHON, "tests/vm/test_vm.py"], 8 * MINUTE,
                         {"MUSTER_PREFIX": PREFIXES["release"]})
 
@@ -341,10 +208,10 @@ class Runner:
         if not self.wants("clang") and not any(
                 "fuzz" in name for name in self.options.names):
             return
-        if not os.path.exists("/usr/bin/clang++"):
+        if SANITIZED != "clang":
             self.tally.skip("clang build and fuzz replays", "no clang++ here")
             return
-        if not self.build("clang"):
+        if not self.builds.need("clang"):
             return
         if self.wants("clang"):
             print("ok    clang: no warnings", flush=True)
@@ -384,7 +251,7 @@ class Runner:
 
     def coverage(self):
         """Lines of src/ that unit and cluster tests run, in percent."""
-        if not self.build("coverage"):
+        if not self.builds.need("coverage"):
             return
         folder = os.path.join(ROOT, "build", "coverage")
         for old in glob.glob(folder + "/**/*.gcda", recursive=True):
@@ -396,11 +263,11 @@ class Runner:
         if not self.options.quick:
             self.cluster("coverage", {"MUSTER_COVERAGE_DIR": COUNTERS})
         self.merge_counters(folder)
-        argv = ["gcovr", "--root", ROOT, "--filter", "src/", "--print-summary",
-                "--gcov-ignore-parse-errors",
+        argv = ["gcovr", "-j", "2", "--root", ROOT, "--filter", "src/",
+                "--print-summary", "--gcov-ignore-parse-errors",
                 "--html-details", "build/coverage/report.html",
                 os.path.join("build", "coverage")]
-        step = run(argv, 10 * MINUTE, None, "gcovr", show=False)
+        step = run(argv, 25 * MINUTE, None, "gcovr", show=False)
         m = re.search(r"^lines: ([\d.]+)% \((.*)\)", step.output, re.M)
         if not m:
             print(step.output)
@@ -431,14 +298,19 @@ class Runner:
             return
         unit = not self.options.names or any(
             "unit" in name for name in self.options.names)
-        if unit and self.build("test"):
-            self.meson_tests("test", "unit")
+        if not self.options.names and not self.options.quick:
+            # Tests on pods mostly wait; the longest build fills the gaps.
+            if self.builds.need("release"):
+                self.builds.begin(SANITIZED)
         if not self.options.quick:
-            self.fuzz()
             self.papers()
             self.interop()
             self.cluster()
             self.machine()
+        if unit and self.builds.need(SANITIZED):
+            self.meson_tests(SANITIZED, "unit")
+        if not self.options.quick:
+            self.fuzz()
 
 
 def no_pods_because():
@@ -481,6 +353,8 @@ def main(argv):
         runner.everything()
     except KeyboardInterrupt:
         tally.fail("interrupted")
+    finally:
+        runner.builds.stop()
     if not (tally.passed or tally.failed or tally.skips):
         print(f"no test is called {' or '.join(options.names)}")
         tally.fail("selection")
