@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/mesh.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -13,6 +11,7 @@
 
 #include "base/fd.h"
 #include "base/log.h"
+#include "base/loopback.h"
 #include "base/text.h"
 
 namespace muster {
@@ -47,27 +46,6 @@ bool wait_for(int fd, short events, Instant until) {
                 static_cast<int>(std::max<int64_t>(left.count(), 0))) == 1;
 }
 
-Result<UniqueFd> dial(int port, Instant until) {
-  UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (!fd) return fail(unanswered(port, std::strerror(errno)));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<uint16_t>(port));
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  if (::connect(fd.get(), reinterpret_cast<sockaddr*>(&address),
-                sizeof address) == 0) {
-    return fd;
-  }
-  if (errno != EINPROGRESS || !wait_for(fd.get(), POLLOUT, until)) {
-    return fail(unanswered(port, std::strerror(errno)));
-  }
-  int error = 0;
-  socklen_t size = sizeof error;
-  ::getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &error, &size);
-  if (error != 0) return fail(unanswered(port, std::strerror(error)));
-  return fd;
-}
-
 }  // namespace
 
 Mesh mesh_of(const std::string& name) {
@@ -87,8 +65,8 @@ MeshCall mesh_quit_call(Mesh mesh) {
 
 Result<int> mesh_ask(const MeshCall& call, std::chrono::milliseconds limit) {
   const Instant until = std::chrono::steady_clock::now() + limit;
-  auto fd = dial(call.port, until);
-  if (!fd) return fail(fd.error());
+  const auto fd = dial_loopback(call.port, limit);
+  if (!fd) return fail(unanswered(call.port, std::strerror(fd.error())));
   // A request this short fits into any socket's buffer.
   if (::send(fd->get(), call.request.data(), call.request.size(),
              MSG_NOSIGNAL) != static_cast<ssize_t>(call.request.size())) {

@@ -15,11 +15,11 @@
 
 #include "base/fd.h"
 #include "base/loop.h"
+#include "base/loopback.h"
 #include "pmi/modex_client.h"
 #include "pmi/pmi1_port.h"
 #include "pmi/pmi1_server.h"
 #include "pmi/world.h"
-#include "worker/loopback.h"
 
 namespace muster {
 

@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "worker/loopback.h"
+#include "base/loopback.h"
 
 namespace muster {
 

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/probe.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <poll.h>
-#include <sys/socket.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -13,6 +11,7 @@
 
 #include "base/fd.h"
 #include "base/loop.h"
+#include "base/loopback.h"
 #include "base/usage_sentence.h"
 #include "sshd-lite/client.h"
 #include "worker/pod_options.h"
@@ -24,34 +23,17 @@ namespace {
 constexpr Milliseconds kProbeTimeout{5000};
 constexpr const char* kProbeCommand = "muster-agent version";
 
-Result<UniqueFd> connect_loopback(int port) {
-  UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!fd) return fail_errno("probe", "cannot make a socket");
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<uint16_t>(port));
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  if (::connect(fd.get(), reinterpret_cast<sockaddr*>(&address),
-                sizeof address) == 0) {
-    return fd;
-  }
-  UniqueFd second(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in6 loopback{};
-  loopback.sin6_family = AF_INET6;
-  loopback.sin6_port = htons(static_cast<uint16_t>(port));
-  loopback.sin6_addr = in6addr_loopback;
-  if (second && ::connect(second.get(), reinterpret_cast<sockaddr*>(&loopback),
-                          sizeof loopback) == 0) {
-    return second;
-  }
-  return fail_errno("probe", "no worker listens",
+Result<UniqueFd> dial_worker(int port) {
+  auto fd = dial_loopback(port, kProbeTimeout);
+  if (fd) return std::move(*fd);
+  return fail_errno(fd.error(), "probe", "no worker listens",
                     "port " + std::to_string(port));
 }
 
 }  // namespace
 
 Status probe_live(int port) {
-  auto fd = connect_loopback(port);
+  auto fd = dial_worker(port);
   if (!fd) return tl::unexpected(fd.error());
   pollfd wait{fd->get(), POLLIN, 0};
   char banner[64];
@@ -71,7 +53,7 @@ Status probe_live(int port) {
 }
 
 Status probe_ready(int port, const JobKeys& keys) {
-  auto fd = connect_loopback(port);
+  auto fd = dial_worker(port);
   if (!fd) return tl::unexpected(fd.error());
   Loop loop;
   std::optional<Error> error;

@@ -6,8 +6,8 @@
 
 #include <optional>
 
+#include "base/loopback.h"
 #include "catch.h"
-#include "worker/loopback.h"
 
 using namespace muster;
 
