@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sshd-lite/keys.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -37,6 +38,21 @@ std::string stamp_of(const std::string& path) {
          std::to_string(info.st_size) + ":" +
          std::to_string(info.st_mtim.tv_sec) + "." +
          std::to_string(info.st_mtim.tv_nsec);
+}
+
+// Part of the image, and for everybody to read: whoever can pull the image has
+// it. A Secret is a mount of its own, whatever its mode. Kernels before 5.8 do
+// not tell mounts apart; then the answer is no.
+bool bare_in_image(const std::string& path) {
+  struct statx file {};
+  struct statx root {};
+  constexpr unsigned kWanted = STATX_MODE | STATX_MNT_ID;
+  if (::statx(AT_FDCWD, path.c_str(), 0, kWanted, &file) != 0 ||
+      ::statx(AT_FDCWD, "/", 0, kWanted, &root) != 0 ||
+      (file.stx_mask & root.stx_mask & STATX_MNT_ID) == 0) {
+    return false;
+  }
+  return file.stx_mnt_id == root.stx_mnt_id && (file.stx_mode & S_IROTH) != 0;
 }
 
 void read_authorized(const KeyFiles& files, JobKeys& keys) {
@@ -112,6 +128,13 @@ Result<JobKeys> load_keys(const KeyFiles& files) {
         "uid " + std::to_string(::geteuid()) +
         " must be able to read it: set fsGroup or the Secret's defaultMode";
     return tl::unexpected(text.error());
+  }
+  if (bare_in_image(files.private_key)) {
+    return fail(Error{
+        "key_unusable", "the private SSH key is no secret",
+        "it is part of the image and everybody may read it", files.private_key,
+        "take it out of the image and mount the job's SSH Secret; "
+        "for a key of your own: chmod 600"});
   }
   auto key = SshKey::parse_private(*text, files.private_key);
   if (!key) return tl::unexpected(key.error());

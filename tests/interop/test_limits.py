@@ -9,9 +9,11 @@ sessions. Memory, processes, descriptors and log lines stay what they were.
 """
 import concurrent.futures
 import os
+import pathlib
 import shutil
 import socket
 import subprocess
+import tempfile
 import time
 
 import bed
@@ -117,9 +119,16 @@ def wrong_keys(tally, args, keys, scratch):
 
 
 def swaps(tally, args, scratch):
-    """Secret volumes: `..data` is a link that is moved to a new directory."""
-    mount = scratch / "mount"
-    mount.mkdir()
+    """Secret volumes: `..data` is a link that is moved to a new directory. On
+    a mount of its own: in the root's, 0644 would count as part of the image."""
+    mount = pathlib.Path(tempfile.mkdtemp(prefix="muster-swaps-", dir="/dev/shm"))
+    try:
+        swap_on(mount, tally, args, scratch)
+    finally:
+        shutil.rmtree(mount)
+
+
+def swap_on(mount, tally, args, scratch):
     made = [bed.make_keys(args.muster, scratch / f"key{i}") for i in range(2)]
 
     def swap(turn):

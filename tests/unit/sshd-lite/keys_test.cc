@@ -37,7 +37,7 @@ void swap_secret(const std::string& mount, const std::string& version,
 
 struct Mount {
   Mount() {
-    char name[] = "/tmp/muster-test-mount-XXXXXX";
+    char name[] = "/dev/shm/muster-test-mount-XXXXXX";
     path = ::mkdtemp(name);
   }
   ~Mount() { std::filesystem::remove_all(path); }
@@ -48,9 +48,9 @@ SshKey make_key() { return std::move(*SshKey::generate(KeyType::kEcdsaP256)); }
 
 }  // namespace
 
-TEST_CASE("keys are found whatever their modes") {
+TEST_CASE("keys on a mount of their own are found whatever their modes") {
   const SshKey key = make_key();
-  const KeyDirectory directory(key);
+  const KeyDirectory directory(key, "/dev/shm");
   ::chmod((directory.path() + "/id_rsa").c_str(), 0644);
   ::chmod(directory.path().c_str(), 0777);
   const auto keys = find_keys(directory.path());
@@ -59,6 +59,25 @@ TEST_CASE("keys are found whatever their modes") {
   CHECK(keys->fingerprint == key.fingerprint());
   CHECK(keys->authorized.size() == 1);
   CHECK(keys->notes.empty());
+}
+
+TEST_CASE("a key in the image that everybody may read is refused") {
+  const SshKey key = make_key();
+  const KeyDirectory directory(key);
+  const std::string file = directory.path() + "/id_rsa";
+  REQUIRE(::chmod(file.c_str(), 0640) == 0);
+  CHECK(find_keys(directory.path()));
+  struct stat info {};
+  struct stat root {};
+  REQUIRE(::stat(file.c_str(), &info) == 0);
+  REQUIRE(::stat("/", &root) == 0);
+  if (info.st_dev != root.st_dev) return;  // /tmp is not the image's here
+  REQUIRE(::chmod(file.c_str(), 0644) == 0);
+  const auto keys = find_keys(directory.path());
+  REQUIRE_FALSE(keys);
+  CHECK(keys.error().code == "key_unusable");
+  CHECK(keys.error().where == file);
+  CHECK(keys.error().text().find("Secret") != std::string::npos);
 }
 
 TEST_CASE("without authorized_keys the job key itself is authorized") {

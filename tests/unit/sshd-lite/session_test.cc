@@ -448,7 +448,7 @@ TEST_CASE("who does not log in in time is turned out") {
 TEST_CASE("changed keys count from the next connection on") {
   const auto key = SshKey::generate(KeyType::kEcdsaP256);
   const auto next = SshKey::generate(KeyType::kEcdsaP256);
-  const KeyDirectory keys(*key);
+  const KeyDirectory keys(*key, "/dev/shm");
   const TestServer server(keys.path());
   CHECK(run_one(server.port(), options_for(*key, "true")).status == 0);
   for (const char* name : {"/id_rsa", "/id_rsa.pub", "/authorized_keys"}) {

@@ -89,10 +89,9 @@ Result<ProgramPipes> run_shell(const std::string& command, pid_t& pid) {
 
 }  // namespace
 
-KeyDirectory::KeyDirectory(const SshKey& key) {
-  char path[] = "/tmp/muster-test-keys-XXXXXX";
-  if (::mkdtemp(path) == nullptr) throw std::runtime_error("mkdtemp");
-  path_ = path;
+KeyDirectory::KeyDirectory(const SshKey& key, const std::string& parent)
+    : path_(parent + "/muster-test-keys-XXXXXX") {
+  if (::mkdtemp(path_.data()) == nullptr) throw std::runtime_error("mkdtemp");
   if (!write_key_files(key, path_)) throw std::runtime_error("keys");
 }
 

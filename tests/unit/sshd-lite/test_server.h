@@ -14,7 +14,7 @@ namespace muster::test {
 // A directory with id_rsa and authorized_keys; removed on destruction.
 class KeyDirectory {
  public:
-  explicit KeyDirectory(const SshKey& key);
+  explicit KeyDirectory(const SshKey& key, const std::string& parent = "/tmp");
   ~KeyDirectory();
   KeyDirectory(const KeyDirectory&) = delete;
   KeyDirectory& operator=(const KeyDirectory&) = delete;
