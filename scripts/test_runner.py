@@ -21,8 +21,7 @@ from test_builds import MINUTE, PREFIXES, SANITIZED, Builds
 from test_steps import ROOT, Tally, run
 
 PYTHON = ["/usr/bin/python3", "-B"]
-# Where pods of a coverage run leave their counters (MUSTER_COVERAGE_DIR): any
-# number of directories, each a GCOV_PREFIX that only one user id writes to.
+# Where pods of a coverage run leave their counters: a directory per user id.
 COUNTERS = os.path.join(ROOT, "build", "coverage-pods")
 
 
@@ -258,10 +257,10 @@ class Runner:
             os.unlink(old)
         shutil.rmtree(COUNTERS, ignore_errors=True)
         os.makedirs(COUNTERS)
-        os.chmod(COUNTERS, 0o1777)      # pods run as any user
         self.meson_tests("coverage", "unit")
         if not self.options.quick:
-            self.cluster("coverage", {"MUSTER_COVERAGE_DIR": COUNTERS})
+            self.cluster("coverage", {"MUSTER_COVERAGE_DIR": COUNTERS,
+                                      "MUSTER_COVERAGE_BUILD": folder})
         self.merge_counters(folder)
         argv = ["gcovr", "-j", "2", "--root", ROOT, "--filter", "src/",
                 "--print-summary", "--gcov-ignore-parse-errors",
@@ -279,10 +278,7 @@ class Runner:
     def merge_counters(self, folder):
         """Adds what pods counted to what the unit tests counted."""
         merged = os.path.join(ROOT, "build", "coverage-merged")
-        for prefix in sorted(glob.glob(COUNTERS + "/*")):
-            counted = prefix + folder
-            if not os.path.isdir(counted):
-                continue
+        for counted in sorted(glob.glob(COUNTERS + "/*")):
             shutil.rmtree(merged, ignore_errors=True)
             step = run(["gcov-tool", "merge", folder, counted, "-o", merged],
                        5 * MINUTE, None, "gcov-tool", show=False)

@@ -52,11 +52,23 @@ def bare(name, argv, options, namespace="default", env=None):
         spec["layer"][path] = text if isinstance(text, dict) else {"data": text}
     spec["links"].update(o.links or {})
     _muster(spec, o)
+    _counters(spec)
     path = "/opt/muster/dropin/bin:" + PATH if spec.pop("dropin") else PATH
     spec["env"] = {"PATH": path, "HOME": image.home_of(uid), "HOSTNAME": spec["hostname"],
                    "KUBERNETES_SERVICE_HOST": "10.96.0.1", "KUBERNETES_SERVICE_PORT": "443",
                    "KUBERNETES_PORT": "tcp://10.96.0.1:443", **(env or {}), **(o.extra_env or {})}
     return spec
+
+
+def _counters(spec):
+    """An instrumented build writes its line counters into the directory that it was built in (MUSTER_COVERAGE_BUILD);
+    pods get a place of their own for that, one per user (MUSTER_COVERAGE_DIR/uid), as files are merged by their owner."""
+    folder, build = os.environ.get("MUSTER_COVERAGE_DIR"), os.environ.get("MUSTER_COVERAGE_BUILD")
+    if folder and build:
+        own = os.path.join(folder, str(spec["uid"]))
+        os.makedirs(own, exist_ok=True)
+        os.chmod(own, 0o1777)
+        spec["binds"].append([own, build, False])
 
 
 def _muster(spec, o):
