@@ -47,6 +47,19 @@ class ByteBlock {
       return _mm_cmpeq_epi8(_mm_or_si128(text, low), wanted);
     });
   }
+  // A-Z a-z 0-9, and - . / _ ~ +: what tokens and paths are made of.
+  [[nodiscard]] uint64_t in_token() const {
+    return bits([](__m128i text) {
+      const __m128i low = _mm_or_si128(text, _mm_set1_epi8(0x20));
+      const __m128i signs =
+          _mm_or_si128(_mm_cmpeq_epi8(text, _mm_set1_epi8('_')),
+                       _mm_cmpeq_epi8(text, _mm_set1_epi8('~')));
+      return _mm_or_si128(
+          _mm_or_si128(within(low, 'a', 26), signs),
+          _mm_or_si128(within(text, '-', 13),
+                       _mm_cmpeq_epi8(text, _mm_set1_epi8('+'))));
+    });
+  }
   // A-Z a-z 0-9
   [[nodiscard]] uint64_t in_word() const {
     return bits([](__m128i text) {

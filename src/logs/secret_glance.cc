@@ -18,13 +18,12 @@ namespace muster {
 
 namespace {
 
-// The first four bytes of every token and Authorization scheme, or three of
-// those that have no more: hashed, so that hardly a word of a text passes.
+// The first four bytes of every token, or three of those that have no more:
+// hashed, so that hardly a word of a text passes.
 class Heads {
  public:
   constexpr Heads() {
     for (const SecretToken& token : kSecretTokens) add(token.prefix);
-    for (const std::string_view scheme : kAuthorizationSchemes) add(scheme);
   }
   // `four`: the bytes of a word's start, the first one lowest.
   [[nodiscard]] bool may_hold(uint32_t four) const {
@@ -55,17 +54,23 @@ class Heads {
 };
 constexpr Heads kHeads;
 
+// A token, or the value behind an Authorization scheme, begins here.
 bool begins_secret(std::string_view line, size_t at) {
   uint32_t four = 0;
   if (line.size() - at < sizeof four) return false;   // no token is so short
   std::memcpy(&four, line.data() + at, sizeof four);  // x86: lowest byte first
-  if (!kHeads.may_hold(four)) return false;
-  const std::string_view rest = line.substr(at);
-  return std::any_of(
-             kSecretTokens.begin(), kSecretTokens.end(),
-             [rest](const auto& t) { return rest.starts_with(t.prefix); }) ||
-         std::any_of(kAuthorizationSchemes.begin(), kAuthorizationSchemes.end(),
-                     [rest](auto word) { return rest.starts_with(word); });
+  if (kHeads.may_hold(four)) {
+    const std::string_view rest = line.substr(at);
+    if (std::any_of(
+            kSecretTokens.begin(), kSecretTokens.end(),
+            [rest](const auto& t) { return rest.starts_with(t.prefix); })) {
+      return true;
+    }
+  }
+  if (at == 0 || line[at - 1] != ' ') return false;
+  const std::string_view before = line.substr(0, at);
+  return std::any_of(kAuthorizationSchemes.begin(), kAuthorizationSchemes.end(),
+                     [before](auto word) { return before.ends_with(word); });
 }
 
 bool opens_url(std::string_view line, size_t colon) {
@@ -93,9 +98,21 @@ uint64_t stems_of(const ByteBlock& block) {
          (c & next(block.is_letter('r')) & after(e));
 }
 
+// Where at least 16 bytes of `bytes` follow each other: no token and no value
+// of an Authorization header is shorter, and most words of a text are. What
+// lies behind the block counts as more of them, unless the line ends in it.
+uint64_t long_runs(uint64_t bytes, bool last) {
+  const uint64_t behind = last ? 0 : ~uint64_t{0};
+  for (const unsigned by : {1U, 2U, 4U, 8U}) {
+    bytes &= bytes >> by | behind << (64U - by);
+  }
+  return bytes;
+}
+
 // What the next block has to know of the ones before it.
 struct Carry {
   uint64_t word = 0;  // the last byte was one of a word
+  uint64_t blank = 0;
   uint64_t dash = 0;
   bool stem = false;  // there may have been one in the block before
 };
@@ -140,14 +157,20 @@ bool block_may(std::string_view line, size_t offset, Carry& carry) {
     return true;
   }
   const uint64_t words = block.in_word();
-  for (uint64_t starts = words & ~(words << 1U | carry.word); starts != 0;
-       starts &= starts - 1) {
+  const uint64_t blanks = block.is(' ');
+  const uint64_t equals = block.is('=');
+  const bool last = line.size() - offset <= ByteBlock::kSize;
+  const uint64_t runs = long_runs(block.in_token() | equals, last);
+  const uint64_t begins =
+      (words & ~(words << 1U | carry.word)) | (blanks << 1U | carry.blank);
+  for (uint64_t starts = begins & runs; starts != 0; starts &= starts - 1) {
     const auto bit = static_cast<size_t>(std::countr_zero(starts));
     if (begins_secret(line, offset + bit)) return true;
   }
   carry.word = words >> 63U;
+  carry.blank = blanks >> 63U;
   carry.dash = dashes >> 63U;
-  const uint64_t marks = block.is('=') | block.is(':');
+  const uint64_t marks = equals | block.is(':');
   if (marks != 0) {
     const uint64_t names = words | dashes | block.is('_');
     return names_secret(line, offset, block, marks, names, carry);
