@@ -6,9 +6,18 @@
 
 #include <cerrno>
 #include <set>
+#include <utility>
 #include <vector>
 
 namespace muster {
+
+namespace {
+
+// The thread is woken for so much at once, for less at the end of the loop's
+// turn: small frames of many ranks then cost one wake-up.
+constexpr size_t kEnoughToWrite = 64 << 10;  // as a pipe takes at once
+
+}  // namespace
 
 // Kept alive by the thread too: a write that blocks for ever (a reader that
 // stopped) is left behind at exit.
@@ -18,6 +27,7 @@ struct OutputWriter::Shared {
   std::condition_variable changed;
   std::deque<Item> queue;
   bool writing = false;
+  bool wake_posted = false;
   bool stop = false;
   uint64_t dropped = 0;
   size_t waiting = 0;
@@ -59,17 +69,24 @@ OutputWriter::~OutputWriter() {
 
 void OutputWriter::write(int fd, std::string bytes,
                          std::function<void()> done) {
-  {
-    const std::lock_guard lock(shared_->mutex);
-    if (shared_->waiting == 0) shared_->moved = Clock::now();
-    shared_->waiting += bytes.size();
-    shared_->queue.push_back({fd, std::move(bytes), std::move(done)});
+  const std::lock_guard lock(shared_->mutex);
+  if (shared_->waiting == 0) shared_->moved = Clock::now();
+  shared_->waiting += bytes.size();
+  shared_->queue.push_back({fd, std::move(bytes), std::move(done)});
+  if (shared_->waiting >= kEnoughToWrite) {
+    shared_->changed.notify_all();
+  } else if (!std::exchange(shared_->wake_posted, true)) {
+    shared_->loop->post([shared = shared_] {
+      const std::lock_guard later(shared->mutex);
+      shared->wake_posted = false;
+      shared->changed.notify_all();
+    });
   }
-  shared_->changed.notify_all();
 }
 
 bool OutputWriter::drain(Milliseconds limit) {
   std::unique_lock lock(shared_->mutex);
+  shared_->changed.notify_all();  // what was posted does not come meanwhile
   return shared_->changed.wait_for(lock, limit, [this] {
     return shared_->queue.empty() && !shared_->writing;
   });
@@ -119,10 +136,9 @@ size_t advance(std::vector<iovec>& parts, size_t next, size_t count) {
 // all of their credit for long.
 std::vector<OutputWriter::Item> OutputWriter::Shared::take_batch() {
   constexpr size_t kMaxItems = 64;  // below IOV_MAX
-  constexpr size_t kMaxBytes = 64 << 10;  // as a pipe takes at once
   std::vector<Item> batch;
   size_t bytes = 0;
-  while (!queue.empty() && batch.size() < kMaxItems && bytes < kMaxBytes &&
+  while (!queue.empty() && batch.size() < kMaxItems && bytes < kEnoughToWrite &&
          (batch.empty() || batch.front().fd == queue.front().fd)) {
     bytes += queue.front().bytes.size();
     batch.push_back(std::move(queue.front()));

@@ -29,6 +29,12 @@ constexpr size_t kToolTailLines = 64;
 constexpr Milliseconds kGroupWait{250};
 constexpr size_t kMaxGroup = 64 << 10;
 
+bool lies_in(std::string_view part, std::string_view whole) {
+  const std::less_equal<const char*> before;  // orders any two pointers
+  return before(whole.data(), part.data()) &&
+         before(part.data() + part.size(), whole.data() + whole.size());
+}
+
 }  // namespace
 
 struct RankOutput::Stream {
@@ -131,7 +137,11 @@ void RankOutput::frame(ProcessKey key, const wire::Frame& frame) {
   const auto sink = [&](const ProgressBar::Piece& piece) {
     take_line(process, stream, piece);
   };
+  clean_ = masker_ && !masker_->needs_look(output->bytes, stream.mask)
+               ? output->bytes
+               : std::string_view{};
   stream.splitter->feed(output->bytes, output->time_ns, sink);
+  clean_ = {};
   if ((frame.flags & wire::kEnd) != 0) {
     stream.ended = true;
     stream.splitter->finish(sink);
@@ -170,7 +180,8 @@ void RankOutput::take_line(Process& process, Stream& stream,
     if (on_line_) on_line_(process.rank, process.host, line);
   }
   stream.within = piece.more;
-  if (masker_ && masker_->needs_look(line, stream.mask)) {
+  if (masker_ && !lies_in(line, clean_) &&
+      masker_->needs_look(line, stream.mask)) {
     scratch_.assign(line);
     if (masker_->mask(scratch_, stream.mask)) line = scratch_;
   }

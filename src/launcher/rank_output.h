@@ -121,6 +121,7 @@ class RankOutput {
   uint64_t dropped_lines_ = 0;
   int cut_processes_ = 0;
   std::string scratch_;
+  std::string_view clean_;  // of the frame in hand, if nothing in it is secret
   Timer reader_timer_;
   Timer group_timer_;
   std::set<std::pair<ProcessKey, uint8_t>> grouping_;  // held back streams

@@ -11,14 +11,14 @@ bool opens_python(std::string_view line) {
   return line.starts_with("Traceback (most recent call last)");
 }
 
+// "[host:17] *** Process received signal ***" of Open MPI, "==== backtrace
+// (tid: 17) ====" of UCX.
 bool opens_dump(std::string_view line) {
-  if (line.find("***") == std::string_view::npos &&
-      line.find("====") == std::string_view::npos && !line.starts_with('F')) {
-    return false;
-  }
-  return line.find("*** Process received signal ***") !=
-             std::string_view::npos ||
-         line.find("==== backtrace (tid:") != std::string_view::npos ||
+  return (line.ends_with("***") &&
+          line.find("*** Process received signal ***") !=
+              std::string_view::npos) ||
+         (line.ends_with("====") &&
+          line.find("==== backtrace (tid:") != std::string_view::npos) ||
          line.starts_with("Fatal Python error: ");
 }
 
@@ -33,6 +33,15 @@ bool chains(std::string_view line) {
          line.starts_with("The above exception was the direct cause");
 }
 
+// What nearly no line passes: the first character of what opens a traceback,
+// the last one of what opens a dump.
+bool may_open(std::string_view line) {
+  constexpr std::string_view kFirst = " |+TDF";
+  return !line.empty() &&
+         (kFirst.find(line.front()) != std::string_view::npos ||
+          line.back() == '*' || line.back() == '=');
+}
+
 }  // namespace
 
 LineGrouper::Step LineGrouper::next(std::string_view line, int64_t time_ns) {
@@ -42,6 +51,7 @@ LineGrouper::Step LineGrouper::next(std::string_view line, int64_t time_ns) {
   }
   last_ns_ = time_ns;
   if (kind_ == Kind::kNone) {
+    if (!may_open(line)) return Step::kAlone;
     if (opens_python(line) || chains(line)) {
       kind_ = Kind::kPython;
     } else if (opens_dump(line)) {

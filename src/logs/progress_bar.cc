@@ -5,8 +5,10 @@ namespace muster {
 
 void ProgressBar::feed(std::string_view bytes, int64_t now_ns,
                        const Sink& sink) {
+  // Asked once, not for each of the many lines that have none.
+  const bool plain = bytes.find('\r') == std::string_view::npos;
   while (!bytes.empty()) {
-    if (whole_line(bytes, sink)) continue;
+    if (whole_line(bytes, plain, sink)) continue;
     if (after_return_) {
       after_return_ = false;
       if (bytes.front() == '\n') {
@@ -34,12 +36,13 @@ void ProgressBar::feed(std::string_view bytes, int64_t now_ns,
 }
 
 // The usual case without a copy: a whole line, with nothing held before it.
-bool ProgressBar::whole_line(std::string_view& bytes, const Sink& sink) {
+bool ProgressBar::whole_line(std::string_view& bytes, bool plain,
+                             const Sink& sink) {
   if (after_return_ || within_ || !held_.empty()) return false;
   const size_t end = bytes.find('\n');
   if (end == std::string_view::npos || end > kMaxLine) return false;
   const std::string_view line = bytes.substr(0, end);
-  if (line.find('\r') != std::string_view::npos) return false;
+  if (!plain && line.find('\r') != std::string_view::npos) return false;
   tell_waiting(sink);
   sink({line, false, false, false});
   bytes.remove_prefix(end + 1);

@@ -32,7 +32,8 @@ class ProgressBar {
   void finish(const Sink& sink);
 
  private:
-  bool whole_line(std::string_view& bytes, const Sink& sink);
+  // `plain`: there is no '\r' in `bytes`.
+  bool whole_line(std::string_view& bytes, bool plain, const Sink& sink);
   void cut_line(char next, const Sink& sink);
   void end_line(const Sink& sink);
   void end_state(int64_t now_ns, const Sink& sink);

@@ -78,6 +78,11 @@ bool opens_url(std::string_view line, size_t colon) {
          line[colon + 1] == '/' && line[colon + 2] == '/';
 }
 
+// From `at` to the end of its line.
+std::string_view url_line(std::string_view text, size_t at) {
+  return text.substr(at, std::min(text.find('\n', at), text.size()) - at);
+}
+
 // Where the stems of secret names begin: pass, pwd, secret, sig, token, key,
 // cred. Of those that lie across the end of a block only the first bytes count.
 uint64_t stems_of(const ByteBlock& block) {
@@ -139,7 +144,9 @@ bool names_secret(std::string_view line, size_t offset, const ByteBlock& block,
   for (; marks != 0; marks &= marks - 1) {
     const auto bit = static_cast<size_t>(std::countr_zero(marks));
     if (opens_url(line, offset + bit)) {
-      if (line.find('@', offset) != std::string_view::npos) return true;
+      if (url_line(line, offset + bit).find('@') != std::string_view::npos) {
+        return true;
+      }
     } else if (stem_before(bit, stems, names, quotes, carry.stem) &&
                is_secret_name(name_before(line, offset + bit))) {
       return true;
