@@ -139,10 +139,11 @@ TEST_CASE("starts and ends of processes") {
   CHECK(failed.exit_code == 126);
 
   const Attached attached =
-      round_trip(Attached{1, 2, 3, 4, 0x80000001, kBinary});
+      round_trip(Attached{1, 2, 3, 8, 4, 0x80000001, kBinary});
   CHECK(attached.rank == 1);
   CHECK(attached.size == 2);
   CHECK(attached.local_rank == 3);
+  CHECK(attached.local_size == 8);
   CHECK(attached.pid == 4);
   CHECK(attached.parent_id == 0x80000001);
   CHECK(attached.program == kBinary);
