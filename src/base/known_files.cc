@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "worker/known_files.h"
+#include "base/known_files.h"
 
 #include <sys/stat.h>
 

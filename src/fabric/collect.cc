@@ -7,10 +7,12 @@
 
 namespace muster {
 
-PodFabric collect_fabric(const std::string& sysroot) {
+namespace {
+
+PodFabric collect(const std::string& sysroot, KnownFiles& known) {
   const std::string root = sysroot == "/" ? "" : sysroot;
   PodFabric pod;
-  collect_software(root, pod);
+  collect_software(root, known, pod);
   collect_netdevs(root, pod);
   collect_hcas(root, pod);
   collect_gpus(root, pod);
@@ -24,8 +26,15 @@ PodFabric collect_fabric(const std::string& sysroot) {
   return pod;
 }
 
-std::string collect_fabric_json(const std::string& sysroot) {
-  return write_facts({collect_fabric(sysroot)});
+}  // namespace
+
+PodFabric collect_fabric(const std::string& sysroot) {
+  KnownFiles nothing;
+  return collect(sysroot, nothing);
+}
+
+std::string collect_fabric_json(const std::string& sysroot, KnownFiles& known) {
+  return write_facts({collect(sysroot, known)});
 }
 
 }  // namespace muster

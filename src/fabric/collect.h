@@ -8,6 +8,7 @@
 
 #include <string>
 
+#include "base/known_files.h"
 #include "fabric/facts.h"
 
 namespace muster {
@@ -17,7 +18,10 @@ inline constexpr int kProbeDeadlineMs = 3000;
 // `sysroot` stands before every absolute path; "" is the running system, and
 // only there libraries are asked.
 PodFabric collect_fabric(const std::string& sysroot);
-// The same as a facts file (docs/facts-schema.md).
-std::string collect_fabric_json(const std::string& sysroot);
+// The same as a facts file (docs/facts-schema.md). `known` may spare listing
+// directories of libraries, and takes up what was seen there.
+std::string collect_fabric_json(const std::string& sysroot, KnownFiles& known);
+// Fills `known` ahead of that.
+void learn_libraries(const std::string& sysroot, KnownFiles& known);
 
 }  // namespace muster

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/known_files.h"
 #include "fabric/facts.h"
 
 namespace muster {
@@ -18,7 +19,8 @@ std::optional<InterfaceAddresses> live_addresses();
 
 void collect_netdevs(const std::string& root, PodFabric& pod);
 void collect_gpus(const std::string& root, PodFabric& pod);
-void collect_software(const std::string& root, PodFabric& pod);
+void collect_software(const std::string& root, KnownFiles& known,
+                      PodFabric& pod);
 // Where NCCL may be in this image: the name alone, for the loader, then files.
 std::vector<std::string> nccl_libraries();
 // Opens every adapter, makes PD, CQ, MR, QP and an address handle per GID, in

@@ -8,8 +8,10 @@
 
 #include <algorithm>
 
+#include "base/library_names.h"
 #include "base/spawn.h"
 #include "base/text.h"
+#include "fabric/collect.h"
 #include "fabric/collect_parts.h"
 #include "fabric/nccl_version.h"
 #include "fabric/sys_files.h"
@@ -62,11 +64,16 @@ std::vector<std::string> directories(const std::string& root,
 }
 
 // From "libnccl.so.2.21.5" or the wheel's "nvidia_nccl_cu12-2.21.5.dist-info".
-std::string version_in(const std::string& directory) {
-  for (const std::string& path : expand(directory + "/libnccl.so.2.*")) {
-    const std::string version = path.substr(path.rfind(".so.") + 4);
-    if (parse_nccl_version(version)) return version;
+std::string version_in(const std::string& directory,
+                       const std::vector<std::string>& names) {
+  constexpr std::string_view kPrefix = "libnccl.so.2.";
+  for (const std::string& name : names) {
+    const std::string version = name.substr(std::min(name.size(), size_t{11}));
+    if (name.starts_with(kPrefix) && parse_nccl_version(version)) {
+      return version;
+    }
   }
+  if (!directory.ends_with("/nvidia/nccl/lib")) return "";
   for (const std::string& path :
        expand(directory + "/../../../nvidia_nccl_cu*.dist-info")) {
     const std::string name = path.substr(path.rfind('/') + 1);
@@ -89,14 +96,19 @@ std::string network_by_place(const std::string& path) {
   return "";
 }
 
-void collect_libraries(const std::string& root, PodFabric& pod) {
+void collect_libraries(const std::string& root, KnownFiles& files,
+                       PodFabric& pod) {
   pod.plugins.emplace();
   for (const std::string& directory : directories(root, pod)) {
-    if (pod.nccl_version.empty()) pod.nccl_version = version_in(directory);
-    for (const std::string& path : expand(directory + "/libnccl-net*.so")) {
+    const auto names = library_names(directory, files);
+    if (pod.nccl_version.empty()) {
+      pod.nccl_version = version_in(directory, names);
+    }
+    for (const std::string& name : names) {
+      if (!name.starts_with("libnccl-net") || !name.ends_with(".so")) continue;
       FabricPlugin plugin;
-      plugin.name = path.substr(path.rfind('/') + 1);
-      plugin.network = network_by_place(path);
+      plugin.name = name;
+      plugin.network = network_by_place(directory + "/" + name);
       const bool known =
           std::any_of(pod.plugins->begin(), pod.plugins->end(),
                       [&](auto& other) { return other.name == plugin.name; });
@@ -199,10 +211,19 @@ std::vector<std::string> nccl_libraries() {
   return out;
 }
 
-void collect_software(const std::string& root, PodFabric& pod) {
+void learn_libraries(const std::string& sysroot, KnownFiles& known) {
+  PodFabric pod;
+  collect_environment(sysroot, pod);
+  for (const std::string& directory : directories(sysroot, pod)) {
+    (void)library_names(directory, known);
+  }
+}
+
+void collect_software(const std::string& root, KnownFiles& known,
+                      PodFabric& pod) {
   collect_environment(root, pod);
   collect_conf(root, pod);
-  collect_libraries(root, pod);
+  collect_libraries(root, known, pod);
   pod.environment.erase("LD_LIBRARY_PATH");
   collect_limits(root, pod);
   collect_machine(root, pod);

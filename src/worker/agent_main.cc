@@ -10,9 +10,9 @@
 #include <string>
 #include <utility>
 
+#include "base/known_files.h"
 #include "base/loop.h"
 #include "worker/agent_session.h"
-#include "worker/known_files.h"
 
 namespace muster {
 

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "base/known_files.h"
 #include "base/loop.h"
 #include "base/reaper.h"
 #include "base/runtime_dir.h"
@@ -32,7 +33,6 @@
 #include "worker/agent_reach.h"
 #include "worker/agent_stacks.h"
 #include "worker/agent_stopper.h"
-#include "worker/known_files.h"
 
 namespace muster {
 

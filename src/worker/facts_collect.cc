@@ -109,9 +109,9 @@ NodeFacts collect_all_facts(const std::string& root, const std::string& mpirun,
   const auto directories =
       library_directories(root, environment_value(facts, "LD_LIBRARY_PATH"));
   facts.nccl_version = nccl_version(directories, known);
-  facts.cuda_runtime = cuda_runtime_version(directories);
+  facts.cuda_runtime = cuda_runtime_version(directories, known);
   facts.mpi = ask_mpi(environment_value(facts, "PATH"), mpirun, known);
-  facts.fabric = collect_fabric_json(root);
+  facts.fabric = collect_fabric_json(root, known);
   facts.serves_pmix = AgentPmixHost::is_built_in();
   return facts;
 }
@@ -122,8 +122,10 @@ KnownFiles learn_image(const std::string& root) {
     return std::string(found != nullptr ? found : "");
   };
   KnownFiles known;
-  (void)nccl_version(library_directories(root, value("LD_LIBRARY_PATH")),
-                     known);
+  const auto directories = library_directories(root, value("LD_LIBRARY_PATH"));
+  (void)nccl_version(directories, known);
+  (void)cuda_runtime_version(directories, known);
+  learn_libraries(root, known);
   (void)ask_mpi(value("PATH"), "", known);
   return known;
 }

@@ -8,8 +8,8 @@
 
 #include <string>
 
+#include "base/known_files.h"
 #include "job/node_facts.h"
-#include "worker/known_files.h"
 
 namespace muster {
 

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "base/fd.h"
+#include "base/library_names.h"
 #include "base/text.h"
 
 namespace muster {
@@ -41,14 +42,15 @@ std::string version_behind(std::string_view name, std::string_view prefix,
 
 // The version in a file name, of the file itself or of what it links to.
 std::string version_of_file(const std::string& directory,
-                            const std::string& prefix) {
-  for (const std::string& path : expand(directory + "/" + prefix + "*")) {
-    const std::string name = std::filesystem::path(path).filename().string();
+                            const std::string& prefix, KnownFiles& known) {
+  for (const std::string& name : library_names(directory, known)) {
+    if (!name.starts_with(prefix)) continue;
     if (auto version = version_behind(name, prefix, 2); !version.empty()) {
       return version;
     }
     std::error_code ignored;
-    const auto real = std::filesystem::canonical(path, ignored);
+    const auto real =
+        std::filesystem::canonical(directory + "/" + name, ignored);
     if (auto version = version_behind(real.filename().string(), prefix, 2);
         !version.empty()) {
       return version;
@@ -71,6 +73,7 @@ bool any_in(const std::string& directory,
 // …/site-packages/nvidia_nccl_cu12-2.21.5.dist-info.
 std::string version_of_wheel(const std::string& directory,
                              const std::string& wheel) {
+  if (directory.find("/nvidia/") == std::string::npos) return "";
   for (const std::string& path :
        expand(directory + "/../../../" + wheel + "*-*.dist-info")) {
     const std::string name = std::filesystem::path(path).stem().string();
@@ -151,7 +154,7 @@ std::string nccl_version(const std::vector<std::string>& directories,
   static const std::vector<std::string> kNames = {"libnccl.so.2", "libnccl.so"};
   for (const std::string& directory : directories) {
     if (!any_in(directory, kNames)) continue;
-    if (auto v = version_of_file(directory, "libnccl.so."); !v.empty()) {
+    if (auto v = version_of_file(directory, "libnccl.so.", known); !v.empty()) {
       return v;
     }
     if (auto v = version_of_wheel(directory, "nvidia_nccl_cu"); !v.empty()) {
@@ -168,13 +171,14 @@ std::string nccl_version(const std::vector<std::string>& directories,
   return "";
 }
 
-std::string cuda_runtime_version(const std::vector<std::string>& directories) {
+std::string cuda_runtime_version(const std::vector<std::string>& directories,
+                                 KnownFiles& known) {
   static const std::vector<std::string> kNames = {
       "libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0",
       "libcudart.so.10.2", "libcudart.so"};
   for (const std::string& directory : directories) {
     if (!any_in(directory, kNames)) continue;
-    std::string version = version_of_file(directory, "libcudart.so.");
+    std::string version = version_of_file(directory, "libcudart.so.", known);
     if (version.empty()) {
       version = version_of_wheel(directory, "nvidia_cuda_runtime_cu");
     }

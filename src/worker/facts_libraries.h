@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "worker/known_files.h"
+#include "base/known_files.h"
 
 namespace muster {
 
@@ -17,10 +17,11 @@ namespace muster {
 std::vector<std::string> library_directories(
     const std::string& root, const std::string& ld_library_path);
 
-// "2.21.5"; `known` may spare the look inside, and takes up what it finds.
+// "2.21.5"; `known` may spare the search, and takes up what it finds.
 std::string nccl_version(const std::vector<std::string>& directories,
                          KnownFiles& known);
 // "12.4"
-std::string cuda_runtime_version(const std::vector<std::string>& directories);
+std::string cuda_runtime_version(const std::vector<std::string>& directories,
+                                 KnownFiles& known);
 
 }  // namespace muster

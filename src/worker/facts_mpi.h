@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/known_files.h"
 #include "job/node_facts.h"
-#include "worker/known_files.h"
 
 namespace muster {
 

@@ -209,7 +209,7 @@ TEST_CASE("NCCL and CUDA versions from names, wheels and the library") {
   tree.write("/etc/ld.so.conf.d/cuda.conf", "/usr/local/cuda-12/lib64\n");
   tree.write("/usr/local/cuda-12/lib64/libcudart.so.12.4.127", "");
   tree.write("/usr/local/cuda-12/lib64/libcudart.so.12", "");
-  CHECK(cuda_runtime_version(directories()) == "12.4");
+  CHECK(cuda_runtime_version(directories(), nothing) == "12.4");
 }
 
 TEST_CASE("a library without a version in it is no version") {
