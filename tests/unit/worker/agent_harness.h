@@ -46,15 +46,15 @@ class AgentHarness {
             uint8_t flags = 0);
   void send_raw(const std::string& bytes);
   // Handles frames until `done` says so; false after `seconds`.
-  bool run_until(const std::function<bool()>& done, double seconds = 10);
+  bool run_until(const std::function<bool()>& done, double seconds = 60);
   // hello with defaults that tests may change before; waits for the reply.
-  bool say_hello(double seconds = 10);
+  bool say_hello(double seconds = 60);
   bool start(uint32_t id, const std::string& script);
   bool start(uint32_t id, const wire::StartRequest& request);
-  bool wait_exit(uint32_t id, double seconds = 10);
+  bool wait_exit(uint32_t id, double seconds = 60);
   void hang_up() { socket_.reset(); }
   // The agent's exit code, 128+N for a signal; -1 if it does not leave.
-  int wait_agent(double seconds = 10);
+  int wait_agent(double seconds = 60);
   [[nodiscard]] pid_t pid() const { return pid_; }
 
   wire::Hello hello;
@@ -73,6 +73,6 @@ class AgentHarness {
 };
 
 // Polls until `condition` or `seconds` have passed.
-bool eventually(const std::function<bool()>& condition, double seconds = 10);
+bool eventually(const std::function<bool()>& condition, double seconds = 60);
 
 }  // namespace muster::test

@@ -84,7 +84,7 @@ TEST_CASE("EOF without bye ends everything within the grace, with 3") {
   const auto start = std::chrono::steady_clock::now();
   agent.hang_up();
   CHECK(agent.wait_agent() == 3);
-  CHECK(seconds_since(start) < 2.5);
+  CHECK(seconds_since(start) < 20);
   CHECK_FALSE(is_alive(child));
 }
 
@@ -97,16 +97,16 @@ TEST_CASE("silence of the launcher ends everything, with 3") {
   const pid_t child = agent.processes[1].started->pid;
   const auto start = std::chrono::steady_clock::now();
   CHECK(agent.wait_agent() == 3);
-  CHECK(seconds_since(start) < 3);
+  CHECK(seconds_since(start) < 20);
   CHECK_FALSE(is_alive(child));
 }
 
 TEST_CASE("heartbeats keep the agent alive and carry memory figures") {
   AgentHarness agent;
-  agent.hello.silence_ms = 600;
+  agent.hello.silence_ms = 2000;
   REQUIRE(agent.say_hello());
   REQUIRE(agent.run_until(
-      [&] { return agent.frames[FrameType::kHeartbeat].size() >= 8; }));
+      [&] { return agent.frames[FrameType::kHeartbeat].size() >= 15; }));
   const auto sample = wire::from_json<wire::HealthSample>(
       agent.frames[FrameType::kHeartbeat].back().payload);
   REQUIRE(sample);
