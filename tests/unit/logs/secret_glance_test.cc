@@ -50,7 +50,9 @@ TEST_CASE("nothing that would be masked escapes the glance") {
   REQUIRE(masker);
   int masked = 0;
   int passed = 0;
-  for (int i = 0; i < 200'000; ++i) {
+  std::string text;  // of several lines, as a frame brings them
+  bool hidden_in_text = false;
+  for (int i = 0; i < 40'000; ++i) {
     std::string line(random() % 70, 'x');
     for (size_t count = random() % 6; count > 0; --count) {
       line += kPieces[random() % std::size(kPieces)];
@@ -60,12 +62,19 @@ TEST_CASE("nothing that would be masked escapes the glance") {
     const bool hidden = masker->mask(clean, state);
     CAPTURE(line);
     if (hidden) REQUIRE(masker->needs_look(line, MaskState{}));
+    text += line + '\n';
+    hidden_in_text |= hidden;
+    if (i % 7 == 0) {
+      if (hidden_in_text) REQUIRE(may_hold_secret(text));
+      text.clear();
+      hidden_in_text = false;
+    }
     masked += hidden;
     passed += !masker->needs_look(line, MaskState{});
   }
-  CHECK(masked > 20'000);
+  CHECK(masked > 4'000);
 #ifdef __SSE2__
-  CHECK(passed > 5'000);
+  CHECK(passed > 1'000);
 #endif
 }
 
@@ -87,6 +96,8 @@ TEST_CASE("a secret's name and value on both sides of a block's end") {
     CHECK(may_hold_secret(blank + "x --password hunter2hunter2"));
     CHECK(may_hold_secret(blank + "\"token\": \"0123456789abc\""));
     CHECK(may_hold_secret(blank + "s3://me:secret99@host"));
+    CHECK(may_hold_secret(blank + "Authorization: Bearer +a0b1c2d3e4f5g6h7"));
+    CHECK(may_hold_secret(blank + "a\nhf_0123456789abcdefghijklmnopqrstuv\nb"));
   }
 }
 
