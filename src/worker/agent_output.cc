@@ -20,6 +20,11 @@ constexpr Milliseconds kIdleFlush{1000};
 // Reads per turn of the loop: enough for throughput, few enough for fairness.
 constexpr int kReadsPerTurn = 4;
 constexpr int64_t kDefaultPipeSize = 64 * 1024;
+// A turn that brought so much, a block of stdio, was in the middle of more to
+// come; one that brought half a pipe need not wait to bring much.
+constexpr size_t kBusy = 4096;
+constexpr size_t kPlenty = 32 * 1024;
+constexpr Milliseconds kGather{1};
 }  // namespace
 
 OutputStream::OutputStream(Loop& loop, SendFrame send, uint32_t id,
@@ -31,7 +36,8 @@ OutputStream::OutputStream(Loop& loop, SendFrame send, uint32_t id,
       pipe_(std::move(pipe)),
       credit_(credit),
       ended_(std::move(ended)),
-      idle_(loop) {
+      idle_(loop),
+      gather_(loop) {
   set_nonblocking(pipe_.get());
   watch_.emplace(loop, pipe_.get());
   read_or_wait();
@@ -75,6 +81,7 @@ void OutputStream::read_or_wait() {
 
 void OutputStream::read_some() {
   std::array<char, LineSplitter::kMaxPiece> bytes;
+  size_t taken = 0;
   for (int turn = 0; turn < kReadsPerTurn && may_read(); ++turn) {
     const size_t wanted = lines_.space();
     const ssize_t n = ::read(pipe_.get(), bytes.data(), wanted);
@@ -82,6 +89,7 @@ void OutputStream::read_some() {
     if (n < 0 && errno == EAGAIN) break;
     if (n <= 0) return end();
     if (free_bytes_ > 0) free_bytes_ -= n;
+    taken += static_cast<size_t>(n);
     lines_.add({bytes.data(), static_cast<size_t>(n)},
                [this](std::string_view piece, bool partial) {
                  emit(piece, partial ? wire::kPartial : 0);
@@ -92,6 +100,9 @@ void OutputStream::read_some() {
     idle_.cancel();
   } else {
     idle_.start(kIdleFlush, [this] { emit_partial(); });
+  }
+  if (taken >= kBusy && taken < kPlenty) {
+    gather_.start(kGather, [this] { read_or_wait(); });
   }
   read_or_wait();
 }
@@ -104,13 +115,14 @@ void OutputStream::emit(std::string_view bytes, uint8_t flags) {
 
 void OutputStream::emit_partial() {
   // Without credit the tail waits for the credit that add_credit() brings.
-  if (!may_read() || lines_.empty()) return;
+  if ((credit_ <= 0 && free_bytes_ <= 0) || lines_.empty()) return;
   emit(lines_.take_rest(), wire::kPartial);
   read_or_wait();
 }
 
 void OutputStream::end() {
   idle_.cancel();
+  gather_.cancel();
   const std::string rest = lines_.take_rest();
   emit(rest,
        static_cast<uint8_t>(wire::kEnd | (rest.empty() ? 0 : wire::kPartial)));

@@ -7,6 +7,10 @@
 // (32 KiB): a line is never cut because of credit. Once the process has exited
 // what its pipe still holds is sent without credit, so that an exit is never
 // held up by a slow reader; that is bounded by the size of the pipe.
+//
+// A rank that prints without a pause is read once a millisecond: what its pipe
+// gathers meanwhile costs one wake-up of agent, network and launcher, not one
+// for each 4 KiB that its stdio flushes. A few lines now and then never wait.
 // Owns the descriptor. Loop thread.
 #pragma once
 
@@ -38,7 +42,9 @@ class OutputStream {
   [[nodiscard]] uint64_t bytes_lost() const { return bytes_lost_; }
 
  private:
-  [[nodiscard]] bool may_read() const { return credit_ > 0 || free_bytes_ > 0; }
+  [[nodiscard]] bool may_read() const {
+    return free_bytes_ > 0 || (credit_ > 0 && !gather_.pending());
+  }
   void read_some();
   void read_or_wait();
   void emit(std::string_view bytes, uint8_t flags);
@@ -56,6 +62,7 @@ class OutputStream {
   LineSplitter lines_;
   std::function<void()> ended_;
   Timer idle_;
+  Timer gather_;
   std::optional<FdWatch> watch_;
 };
 
