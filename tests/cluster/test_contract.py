@@ -119,6 +119,7 @@ def test_port_that_is_taken():
     """Two workers on one host network: the second says what is wrong."""
     with cluster("port") as c:
         job = apply(c, workers=1)
+        check(job.wait_ready(60), "the worker is not ready")
         second = job.workers[0].exec(["muster", "worker"], timeout=20)
         equal(second.returncode, 100, "exit code", second.stderr)
         contains(second.stderr, "2222", "stderr")
