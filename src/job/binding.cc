@@ -74,6 +74,17 @@ NodeBinding bind_node(const BindRequest& request, const BindNode& node) {
     binding.gpus = choose_gpus(request.gpus, node, binding, rank);
     out.ranks.push_back(std::move(binding));
   }
+  const bool bound =
+      std::any_of(out.ranks.begin(), out.ranks.end(),
+                  [](const RankBinding& rank) { return !rank.cpus.empty(); });
+  if (request.gpus == GpuBind::kClosest && !node.gpus.empty() &&
+      node.ranks > 0 && !bound) {
+    out.findings.push_back({Severity::kWarning, "closest_to_nothing",
+                            "--gpu-bind closest changes nothing on " +
+                                node.host +
+                                ": its ranks are not bound to CPUs by muster",
+                            "", "add --bind-to core, numa or gpu"});
+  }
   if (request.gpus == GpuBind::kSingle && !node.gpus.empty() &&
       node.ranks > static_cast<int>(node.gpus.size())) {
     out.findings.push_back({Severity::kWarning, "gpu_shared",

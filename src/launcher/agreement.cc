@@ -260,9 +260,7 @@ void bind_ranks(const AgreementInput& in, const BindRequest& asked,
   }
   out.binding = bind_job(owner.request, out.plan, facts, seen);
   out.binding.by_mpi = owner.mpi_binds;
-  for (const NodeBinding& node : out.binding.bound) {
-    take_findings(out, node.findings);
-  }
+  take_findings(out, binding_findings(out.binding));
 }
 
 std::string hostfile_text(const AgreementInput& in, const Agreement& out) {

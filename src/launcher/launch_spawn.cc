@@ -80,6 +80,7 @@ void Launch::spawn() {
             mpirun ? " through mpirun" : "", mpirun ? "mpirun" : "native",
             agreement_.bootstrap_reason);
   if (options_.display_map) {
+    if (mpirun) log::info("as planned; mpirun itself has the last word:");
     for (const auto& line : map_lines(agreement_.plan, agreement_.binding)) {
       log::info("{}", line);
     }

@@ -2,6 +2,7 @@
 #include "launcher/rank_binding.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "base/text.h"
@@ -93,6 +94,28 @@ JobBinding bind_job(const BindRequest& request, const Plan& plan,
 Environment binding_variables(const JobBinding& job, const PlannedRank& rank) {
   return binding_environment(job.nodes[static_cast<size_t>(rank.node)],
                              job.of(rank));
+}
+
+std::vector<Finding> binding_findings(const JobBinding& job) {
+  std::vector<Finding> out;
+  std::map<std::string, int> more;  // by code
+  for (const NodeBinding& node : job.bound) {
+    for (const Finding& finding : node.findings) {
+      const auto [count, first] = more.try_emplace(finding.code, 0);
+      if (first) {
+        out.push_back(finding);
+      } else {
+        ++count->second;
+      }
+    }
+  }
+  for (Finding& finding : out) {
+    const int others = more[finding.code];
+    if (others > 0) {
+      finding.text += " (and likewise on " + std::to_string(others) + " more)";
+    }
+  }
+  return out;
 }
 
 std::vector<std::string> map_lines(const Plan& plan, const JobBinding& job) {

@@ -120,6 +120,19 @@ TEST_CASE("a variable of the user's binds, too") {
   CHECK(value(bed.plan(agreement).local_rank_env[1][0], "MUSTER_CPUS") == "-");
 }
 
+TEST_CASE("a hundred pods with a quota are one sentence") {
+  MpirunBed bed;
+  bed.options.bind_to = "core";
+  for (NodeSpec& node : bed.input.nodes) node.facts.cpu_quota = 1;
+  std::string said;
+  for (const Finding& finding : bed.agreed().findings) {
+    if (finding.code == "not_bound") said += finding.text + "\n";
+  }
+  CHECK(said ==
+        "ranks on w-0 are not bound to CPUs: a CPU quota limits the pod, not a "
+        "set of CPUs (and likewise on 1 more)\n");
+}
+
 TEST_CASE("each family is told in its own words to leave ranks unbound") {
   for (const auto& [family, name, wanted] :
        std::vector<std::tuple<const char*, const char*, const char*>>{
