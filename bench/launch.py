@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a launch costs, from the command to its end: `true`, an MPI hello and a
 PMIx client that fences, on every worker, by muster natively, by muster with the
-image's mpirun, and by mpirun and Hydra over OpenSSH.
+image's mpirun, by mpirun and Hydra over OpenSSH, and by srun where Slurm is.
 
     bench/launch.py [--shapes 4x1,16x1,8x8] [--count 5] [--ways native] [--save]
                     [--what true,hello,fence]
@@ -36,6 +36,7 @@ ROOT = os.path.dirname(HERE)
 sys.path.insert(0, os.path.join(ROOT, "tests"))
 sys.dont_write_bytecode = True
 
+import slurm_pods  # noqa: E402
 from podnet import Cluster  # noqa: E402
 
 PREFIX = os.environ.get("MUSTER_PREFIX", os.path.join(ROOT, "build", "prefix"))
@@ -86,37 +87,43 @@ def fence_ms(text, ranks):
 
 
 def ways(nodes, slots, programs):
-    """name -> (needs muster in the pods, words before the program, hello,
+    """name -> (what must be in the pods, words before the program, hello,
     whether it serves PMIx)."""
     ranks = str(nodes * slots)
     muster = ["muster", "launch", "--slots-per-node", str(slots), "-n", ranks]
     mpirun = ["mpirun.openmpi", "-np", ranks, "--oversubscribe"]
+    srun = ["srun", "-N", str(nodes), "-n", ranks]
     ours, hydra = [programs[0]], ["env", "SKIP_FINALIZE=1", programs[1]]
     return {
-        "muster native": (True, [*muster, "--bootstrap", "pmix", "--"], ours,
+        "muster native": ("muster", [*muster, "--bootstrap", "pmix", "--"], ours,
                           True),
-        "muster native, MPICH": (True, [*muster, "--bootstrap", "pmix", "--"],
+        "muster native, MPICH": ("muster", [*muster, "--bootstrap", "pmix", "--"],
                                  hydra, False),
-        "muster mpirun": (True, [*muster, "--bootstrap", "mpirun", "--"],
+        "muster mpirun": ("muster", [*muster, "--bootstrap", "mpirun", "--"],
                           ours, True),
-        "OpenSSH mpirun": (False, mpirun, ours, True),
+        "OpenSSH mpirun": ("sshd", mpirun, ours, True),
         "OpenSSH mpirun, curve25519": (
-            False, [*mpirun, "--mca", "plm_rsh_args", CURVE], ours, True),
-        "OpenSSH Hydra": (False, [
+            "sshd", [*mpirun, "--mca", "plm_rsh_args", CURVE], ours, True),
+        "OpenSSH Hydra": ("sshd", [
             "mpiexec.hydra", "-launcher", "ssh", "-iface", "eth0", "-f",
             "/tmp/hosts", "-ppn", str(slots), "-n", ranks], hydra, False),
+        "srun": ("slurm", [*srun, "--mpi=pmix"], ours, False),
+        "srun, MPICH": ("slurm", [*srun, "--mpi=pmi2"], hydra, False),
     }
 
 
-def start_job(cluster, nodes, slots, muster, programs):
-    """All workers ready, the launcher idle."""
-    options = {"prefix": PREFIX} if muster else {}
+def start_job(cluster, nodes, slots, kind, programs):
+    """All workers ready, the launcher idle, Slurm up if it is wanted."""
+    options = {"prefix": PREFIX} if kind == "muster" else {}
     job = cluster.apply(MANIFEST, workers=nodes,
                         launcher_command=["sleep", "infinity"],
                         binds=[(programs, programs, True)], **options)
     job.wait_ready(120)
     job.launcher.exec(["sh", "-c", "awk '{print $1 \":%d\"}' "
                        "/etc/mpi/hostfile > /tmp/hosts" % slots], check=True)
+    job.bench_env = dict(PLAIN)
+    if kind == "slurm":
+        job.bench_env.update(slurm_pods.start(job, programs, slots))
     return job
 
 
@@ -141,7 +148,7 @@ def peak_megabytes(job, command):
             "stderr=subprocess.DEVNULL); "
             "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)")
     done = job.launcher.exec(["/usr/bin/python3", "-c", look, *command],
-                             timeout=LIMIT, env=PLAIN)
+                             timeout=LIMIT, env=job.bench_env)
     return int(done.stdout.split()[-1]) / 1024
 
 
@@ -151,7 +158,7 @@ def one_launch(job, command, stamps, fences=0):
     before = cpu_by_pod(job)
     began = time.time()
     try:
-        done = job.launcher.exec(command, timeout=LIMIT, env=PLAIN)
+        done = job.launcher.exec(command, timeout=LIMIT, env=job.bench_env)
     except subprocess.TimeoutExpired:
         return None
     wall = time.time() - began
@@ -192,17 +199,18 @@ def program_of(what, hello, fence, ranks):
 def measure(nodes, slots, count, programs, directory, options):
     """{way: {"true"|"hello"|"fence": [result]}}; the first round warms."""
     all_ways = {name: way for name, way in ways(nodes, slots, programs).items()
-                if any(part in name for part in options.ways.split(","))}
+                if any(part in name for part in options.ways.split(","))
+                and (way[0] != "slurm" or slurm_pods.is_installed())}
     kinds = options.what.split(",")
     taken = {name: {what: [] for what in kinds} for name in all_ways}
     failed = set()
     with contextlib.ExitStack() as stack:
         jobs = {}
-        for muster in {way[0] for way in all_ways.values()}:
+        for kind in sorted({way[0] for way in all_ways.values()}):
             pods = stack.enter_context(Cluster(name=f"bench-{nodes}"))
-            jobs[muster] = start_job(pods, nodes, slots, muster, directory)
+            jobs[kind] = start_job(pods, nodes, slots, kind, directory)
         for turn in range(count + 1):
-            for name, (muster, words, hello, pmix) in all_ways.items():
+            for name, (kind, words, hello, pmix) in all_ways.items():
                 for what in kinds:
                     if (name, what) in failed:
                         continue
@@ -210,7 +218,7 @@ def measure(nodes, slots, count, programs, directory, options):
                         continue
                     program, stamps, fences = program_of(
                         what, hello, programs[2], nodes * slots)
-                    result = one_launch(jobs[muster], [*words, *program],
+                    result = one_launch(jobs[kind], [*words, *program],
                                         stamps, fences)
                     if result is None:
                         failed.add((name, what))
@@ -218,10 +226,10 @@ def measure(nodes, slots, count, programs, directory, options):
                     elif turn > 0:
                         taken[name][what].append(result)
         if options.memory:
-            for name, (muster, words, _, _) in all_ways.items():
-                if muster and taken[name][kinds[0]]:
+            for name, (kind, words, _, _) in all_ways.items():
+                if kind == "muster" and taken[name][kinds[0]]:
                     taken[name][kinds[0]][0]["peak_mb"] = peak_megabytes(
-                        jobs[muster], [*words, "true"])
+                        jobs[kind], [*words, "true"])
     return taken
 
 
