@@ -311,8 +311,16 @@ std::string write_hostfile(const std::vector<HostEntry>& hosts,
 }
 
 bool is_ip_address(std::string_view text) {
-  const std::string zoneless(text.substr(0, text.find('%')));
   if (text.find('\0') != std::string_view::npos) return false;
+  // The zone of a link-local address names an interface (RFC 4007, 11).
+  const size_t percent = std::min(text.find('%'), text.size());
+  const std::string_view zone = text.substr(percent);
+  if (zone == "%" ||
+      (!zone.empty() &&
+       !std::all_of(zone.begin() + 1, zone.end(), is_name_character))) {
+    return false;
+  }
+  const std::string zoneless(text.substr(0, percent));
   in6_addr address{};
   return inet_pton(AF_INET, std::string(text).c_str(), &address) == 1 ||
          inet_pton(AF_INET6, zoneless.c_str(), &address) == 1;

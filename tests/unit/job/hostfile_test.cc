@@ -63,6 +63,13 @@ TEST_CASE("one host in every dialect") {
   }
 }
 
+TEST_CASE("the zone of an address is the name of an interface") {
+  CHECK(is_ip_address("fe80::1%eth0.100"));
+  CHECK_FALSE(is_ip_address("fe80::1%"));
+  CHECK_FALSE(is_ip_address("a::%&]:4,s.svco"));  // could not be written again
+  CHECK_FALSE(parse_hostfile("a::%&]:4,s.svco", "F"));
+}
+
 TEST_CASE("files keep order and line numbers") {
   const auto hosts = hosts_of("# head\r\n\r\nb:2\r\n  \r\na slots=3\nc");
   REQUIRE(hosts.size() == 3);
