@@ -265,7 +265,7 @@ class Runner:
         argv = ["gcovr", "-j", "2", "--root", ROOT, "--filter", "src/",
                 "--print-summary", "--gcov-ignore-parse-errors",
                 "--html-details", "build/coverage/report.html",
-                os.path.join("build", "coverage")]
+                os.path.join("build", "coverage", "src")]
         step = run(argv, 25 * MINUTE, None, "gcovr", show=False)
         m = re.search(r"^lines: ([\d.]+)% \((.*)\)", step.output, re.M)
         if not m:
