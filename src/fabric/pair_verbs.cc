@@ -147,12 +147,15 @@ Status measure(RcQueue& queue, bool bandwidth, RailResult& result,
   return {};
 }
 
-// Opens both ends with this path MTU and moves data. `small_passed` tells a
-// size problem from a dead way.
+// What has worked so far: tells a dead way from packets that do not fit, and
+// those from packets that are lost under load.
+enum class Passed { kNothing, kSmall, kLarge };
+
+// Opens both ends with this path MTU and moves data.
 Status try_rail(int fd, const RailPair& pair, int mtu_limit, bool bandwidth,
-                RailResult& result, bool& small_passed, int& mtu,
+                RailResult& result, Passed& passed, int& mtu,
                 Deadline deadline) {
-  small_passed = false;
+  passed = Passed::kNothing;
   deadline = std::min(deadline, deadline_in(kRailMs));
   RcQueue queue;
   if (Status s = queue.open(pair.mine); !s) return s;
@@ -169,8 +172,9 @@ Status try_rail(int fd, const RailPair& pair, int mtu_limit, bool bandwidth,
   }
   if (Status s = queue.connect(peer->address, mtu); !s) return s;
   if (Status s = there_and_back(queue, kSmall, deadline); !s) return s;
-  small_passed = true;
+  passed = Passed::kSmall;
   if (Status s = there_and_back(queue, kLarge, deadline); !s) return s;
+  passed = Passed::kLarge;
   return measure(queue, bandwidth, result, deadline);
 }
 
@@ -188,27 +192,14 @@ void blame_address(const RailPair& pair, RailResult& result) {
                 "answer: give its interface an IP address";
 }
 
-RailResult test_rail(int fd, const RailPair& pair, bool bandwidth,
-                     Deadline deadline) {
-  RailResult result;
-  result.rail = pair.mine.hca;
-  result.peer_rail = pair.theirs.hca;
-  result.across = pair.across;
-  result.port_gbps = std::min(pair.mine.rate_gbps, pair.theirs.rate_gbps);
-  bool small = false;
-  int mtu = 0;
-  const Status first =
-      try_rail(fd, pair, 4096, bandwidth, result, small, mtu, deadline);
-  if (first) return result;
-  result.code = first.error().code;
-  result.text = pair.name() + ": " + first.error().text();
-  if (!small && result.code == "rdma_unreachable") blame_address(pair, result);
-  if (!small || result.code != "rdma_unreachable") return result;
-  // Small transfers pass: does a smaller packet?
+// Small transfers pass: does a smaller packet? Then the way's MTU is to blame.
+void blame_mtu(int fd, const RailPair& pair, int mtu, RailResult& result,
+               Deadline deadline) {
   for (int less = mtu / 2; less >= 256; less /= 2) {
     RailResult again;
+    Passed passed{};
     int used = 0;
-    if (!try_rail(fd, pair, less, false, again, small, used, deadline)) {
+    if (!try_rail(fd, pair, less, false, again, passed, used, deadline)) {
       continue;
     }
     result.code = "rdma_mtu";
@@ -218,7 +209,39 @@ RailResult test_rail(int fd, const RailPair& pair, bool bandwidth,
                   std::to_string(less) +
                   " pass: raise the MTU of the network between the adapters, "
                   "or lower that of their interfaces";
-    break;
+    return;
+  }
+}
+
+RailResult test_rail(int fd, const RailPair& pair, bool bandwidth,
+                     Deadline deadline) {
+  RailResult result;
+  result.rail = pair.mine.hca;
+  result.peer_rail = pair.theirs.hca;
+  result.across = pair.across;
+  result.port_gbps = std::min(pair.mine.rate_gbps, pair.theirs.rate_gbps);
+  Passed passed{};
+  int mtu = 0;
+  const Status first =
+      try_rail(fd, pair, 4096, bandwidth, result, passed, mtu, deadline);
+  if (first) return result;
+  result.code = first.error().code;
+  result.text = pair.name() + ": " + first.error().text();
+  if (result.code != "rdma_unreachable") return result;
+  switch (passed) {
+    case Passed::kNothing:
+      blame_address(pair, result);
+      break;
+    case Passed::kSmall:
+      blame_mtu(fd, pair, mtu, result, deadline);
+      break;
+    case Passed::kLarge:
+      result.code = "rdma_lossy";
+      result.text = pair.name() +
+                    ": single transfers pass, packets of every size, and many "
+                    "in a row do not: they are lost under load; look at flow "
+                    "control (PFC, ECN) and drops of the switch ports";
+      break;
   }
   return result;
 }

@@ -22,7 +22,7 @@ struct RailResult {
   std::string peer_rail;
   bool across = false;
   // "": it works. "rdma_open", "rdma_gid", "rdma_unreachable", "rdma_mtu",
-  // "rdma_data".
+  // "rdma_lossy" (under load), "rdma_data".
   std::string code;
   std::string text;        // of a failure, one sentence
   double latency_us = -1;  // median of an 8-byte write with its answer

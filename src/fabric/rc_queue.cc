@@ -4,14 +4,20 @@
 #ifdef MUSTER_HAS_VERBS
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <random>
+#include <thread>
 
 namespace muster {
 
 namespace {
 
 constexpr int kInFlight = 16;
+// Spinning measures latency; what takes longer than any working network is
+// waited for without burning the pod's CPU limit.
+constexpr std::chrono::milliseconds kSpin{2};
+constexpr std::chrono::microseconds kNap{200};
 
 tl::unexpected<Error> step_failed(const std::string& code, const char* step,
                                   const RailEnd& end, int number) {
@@ -158,12 +164,12 @@ Status RcQueue::connect(const RcAddress& peer, int mtu) {
           IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
   // RoCE asks the network for the peer's MAC address here.
   if (wrong == ETIMEDOUT || wrong == EHOSTUNREACH || wrong == ENETUNREACH) {
-    return fail({"rdma_unreachable",
-                 "RDMA gets no answer",
-                 "nobody has the peer's address: " +
-                     std::string(std::strerror(wrong)),
-                 end_.hca,
-                 {}});
+    return fail(
+        {"rdma_unreachable",
+         "RDMA gets no answer",
+         "nobody has the peer's address: " + std::string(std::strerror(wrong)),
+         end_.hca,
+         {}});
   }
   if (wrong != 0) {
     return step_failed("rdma_gid", "the way to the peer's address (RTR)", end_,
@@ -201,10 +207,16 @@ Status RcQueue::post(bool write, size_t size) {
 
 Status RcQueue::poll(int& done, Deadline deadline) {
   ibv_wc completion{};
+  const auto start = std::chrono::steady_clock::now();
   for (;;) {
     const int count = ::ibv_poll_cq(cq_, 1, &completion);
     if (count < 0) return step_failed("rdma_open", "polling", end_, errno);
-    if (count == 0 && left_ms(deadline) > 0) continue;
+    if (count == 0 && left_ms(deadline) > 0) {
+      if (std::chrono::steady_clock::now() - start > kSpin) {
+        std::this_thread::sleep_for(kNap);
+      }
+      continue;
+    }
     if (count == 0) {
       return fail({"rdma_unreachable",
                    "RDMA gets no answer",
