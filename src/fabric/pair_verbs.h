@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The verbs part of a pair test: one RC queue pair per rail. The driver writes
 // into the peer's memory and reads it back (so that data goes both ways, and
-// is compared), first 8 bytes, then a megabyte; then it measures. The peer
+// is compared), first 8 bytes, then 64 KiB; then it measures. The peer
 // only opens its side, its CPU takes no part.
 // Refuses: more than 64 MiB in flight. libibverbs is opened at run time;
 // without it there are no rails. Blocks, with deadlines.
