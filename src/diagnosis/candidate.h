@@ -40,7 +40,8 @@ const NodeEvidence* find_node(const Evidence& evidence, int node,
 const RankEvidence* find_rank(const Evidence& evidence, int rank);
 // The counter of memory kills rose while the job ran.
 bool oom_counter_rose(const NodeEvidence& node);
-// The last sample was within 10 % of the limit.
+// The last sample was within 10 % of the limit, or memory was filling so fast
+// that the limit was reached when the node went away.
 bool was_near_limit(const NodeEvidence& node);
 
 struct LineScan {

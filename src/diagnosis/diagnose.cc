@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "diagnosis/candidate.h"
+#include "diagnosis/strain.h"
 #include "diagnosis/text_template.h"
 #include "diagnosis/who.h"
 
@@ -319,6 +320,9 @@ class Judge {
                           : std::string_view(name) == "shm_state" ? about_shm
                                                                   : true;
       if (wanted && verdict_.failed()) add_evidence(values_[name]);
+    }
+    for (const StrainKind kind : winner_->rule->shows) {
+      add_evidence(strain_text(evidence_.nodes, kind));
     }
   }
 

@@ -87,6 +87,26 @@ void visit(Visitor& visitor, Is<MemorySample> auto& sample) {
 }
 
 template <class Visitor>
+void visit(Visitor& visitor, Is<StrainShares> auto& shares) {
+  visitor.field("throttled", shares.throttled);
+  visitor.field("cpu_stall", shares.cpu_stall);
+  visitor.field("memory_stall", shares.memory_stall);
+  visitor.field("io_stall", shares.io_stall);
+}
+
+template <class Visitor>
+void visit(Visitor& visitor, Is<NodeStrain> auto& strain) {
+  const auto each = [](auto& inner, auto& shares) { visit(inner, shares); };
+  visitor.object("job", strain.job, each);
+  visitor.object("recent", strain.recent, each);
+  visitor.field("recent_ms", strain.recent_ms);
+  visitor.field("rdma_gbps", strain.rdma_gbps);
+  visitor.field("rdma_port_gbps", strain.rdma_port_gbps);
+  visitor.field("network_gbps", strain.network_gbps);
+  visitor.field("grown", strain.grown);
+}
+
+template <class Visitor>
 void visit(Visitor& visitor, Is<DiskEvidence> auto& disk) {
   visitor.field("path", disk.path);
   visitor.field("size", disk.size);
@@ -129,6 +149,7 @@ void visit(Visitor& visitor, Is<NodeEvidence> auto& node) {
   visitor.field("told_to_leave", node.told_to_leave);
   visitor.field("oom_kills_at_start", node.oom_kills_at_start);
   visitor.objects("memory", node.memory, visit_leaf);
+  visitor.object("strain", node.strain, visit_leaf);
   visitor.objects("disks", node.disks, visit_leaf);
   visitor.field("driver_events", node.driver_events);
 }

@@ -68,6 +68,27 @@ struct MemorySample {
   int64_t oom_kills = -1;  // the counter's value, not a difference
 };
 
+// What held a node back and what it sent, from its counters: over the whole job
+// and in the seconds before its last heartbeat. Shares of that time, 0 to 1.
+struct StrainShares {
+  double throttled = -1;     // periods in which the CPU limit held it back
+  double cpu_stall = -1;     // all tasks waited (PSI, full): for a CPU,
+  double memory_stall = -1;  // for memory,
+  double io_stall = -1;      // for storage
+};
+
+struct NodeStrain {
+  StrainShares job;
+  StrainShares recent;
+  int64_t recent_ms = -1;  // how long "recent" is
+  // The busiest stretch between two heartbeats, in the busier direction.
+  double rdma_gbps = -1;
+  double rdma_port_gbps = -1;  // what its active ports could
+  double network_gbps = -1;    // over the interfaces, TCP
+  // Counters of loss that grew: "mlx5_0/1 packet_seq_err +12".
+  std::vector<std::string> grown;
+};
+
 struct DiskEvidence {
   std::string path;  // /dev/shm, /tmp, …
   int64_t size = -1;
@@ -84,6 +105,7 @@ struct NodeEvidence {
   bool told_to_leave = false;        // SIGTERM from outside the container
   int64_t oom_kills_at_start = -1;   // baseline of the counter
   std::vector<MemorySample> memory;  // oldest first; a handful is enough
+  NodeStrain strain;
   std::vector<DiskEvidence> disks;
   std::vector<std::string> driver_events;  // "Xid 79 on GPU 3", ECC, NIC down
 };

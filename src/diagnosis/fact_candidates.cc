@@ -229,15 +229,28 @@ class FactReader {
     if (code == "ssh_banner" || code == "ssh_closed") values["mesh"] = "yes";
   }
 
+  // Of several ranks, which one took the memory is not known: -1.
+  [[nodiscard]] int only_rank_on(const NodeEvidence& node) const {
+    int found = -1;
+    for (const RankEvidence& rank : evidence_.ranks) {
+      if (rank.node != node.node) continue;
+      if (found >= 0) return -1;
+      found = rank.rank;
+    }
+    return found;
+  }
+
   void read_lost(const NodeEvidence& node) {
     std::string line = node.error.text();
     if (line.empty()) line = "the connection to " + node.host + " ended";
     if (oom_counter_rose(node)) {
       add_for(node, "host_oom_kill", Confidence::kProven,
-              line + "; the kernel's oom_kill counter had risen");
+              line + "; the kernel's oom_kill counter had risen")
+          ->rank = only_rank_on(node);
     } else if (was_near_limit(node)) {
       add_for(node, "host_oom_kill", Confidence::kLikely,
-              line + ", at its memory limit");
+              line + ", at its memory limit")
+          ->rank = only_rank_on(node);
     } else {
       Candidate* const candidate =
           add_for(node, "daemon_lost", Confidence::kProven, line);

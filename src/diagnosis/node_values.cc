@@ -86,6 +86,29 @@ void disk_values(const NodeEvidence& node, Captures& values) {
   }
 }
 
+// A rank may take what is left between two samples: the last one was past three
+// quarters, and at its pace the limit was reached when the node went away, at
+// once. A silence that began much earlier says nothing.
+bool was_filling(const NodeEvidence& node) {
+  constexpr int64_t kAtOnceNs = 1'000'000'000;
+  constexpr int64_t kSlackNs = 100'000'000;
+  if (node.memory.size() < 2 || node.lost_ns <= 0) return false;
+  const MemorySample& last = node.memory.back();
+  const MemorySample& before = node.memory[node.memory.size() - 2];
+  const int64_t grown_ns = last.time_ns - before.time_ns;
+  const int64_t gone_ns = node.lost_ns - last.time_ns;
+  if (last.bytes < last.limit / 4 * 3 || before.bytes < 0 ||
+      last.bytes <= before.bytes || grown_ns <= 0 || gone_ns < 0 ||
+      gone_ns > kAtOnceNs) {
+    return false;
+  }
+  const double pace = static_cast<double>(last.bytes - before.bytes) /
+                      static_cast<double>(grown_ns);
+  return static_cast<double>(last.bytes) +
+             pace * static_cast<double>(gone_ns + kSlackNs) >=
+         static_cast<double>(last.limit);
+}
+
 }  // namespace
 
 bool oom_counter_rose(const NodeEvidence& node) {
@@ -99,7 +122,8 @@ bool oom_counter_rose(const NodeEvidence& node) {
 bool was_near_limit(const NodeEvidence& node) {
   if (node.memory.empty()) return false;
   const MemorySample& last = node.memory.back();
-  return last.limit > 0 && last.bytes >= last.limit / 10 * 9;
+  if (last.limit <= 0) return false;
+  return last.bytes >= last.limit / 10 * 9 || was_filling(node);
 }
 
 Captures node_values(const NodeEvidence* node) {

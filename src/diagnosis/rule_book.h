@@ -25,6 +25,8 @@ enum class CauseRole {
   kConsequence,  // somebody else failed first: a lost peer
 };
 
+enum class StrainKind;  // strain.h
+
 struct Rule {
   std::string code;                  // public word: docs/failures.md
   std::vector<std::string> aliases;  // codes of Errors and Findings it covers
@@ -33,6 +35,7 @@ struct Rule {
   int priority = 50;       // 1-99: which class of one rank says the most
   std::string exit_class;  // name of an ExitClass; empty: the rank's own code
   std::string title;       // "a rank ran out of GPU memory"
+  std::vector<StrainKind> shows;  // strain of the nodes that may explain it
   // Templates (text_template.h):
   std::string headline;
   std::string cause;

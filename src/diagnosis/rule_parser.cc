@@ -7,11 +7,23 @@
 #include <optional>
 
 #include "base/text.h"
+#include "diagnosis/strain.h"
 #include "job/exit_codes.h"
 
 namespace muster {
 
 namespace {
+
+struct StrainWord {
+  std::string_view word;
+  StrainKind kind;
+};
+
+constexpr std::array<StrainWord, 4> kStrainWords = {
+    StrainWord{"network", StrainKind::kNetwork},
+    {"cpu", StrainKind::kCpu},
+    {"memory", StrainKind::kMemory},
+    {"storage", StrainKind::kStorage}};
 
 struct RoleWord {
   std::string_view word;
@@ -167,6 +179,7 @@ class RulesReader {
       rule.priority = static_cast<int>(*number);
       return {};
     }
+    if (key_ == "shows") return apply_shows(rule);
     if (key_ == "exit") {
       if (!exit_class_named(value_)) {
         return wrong("'" + value_ + "' is no exit class");
@@ -189,6 +202,20 @@ class RulesReader {
     return wrong(
         "a role is control, cause, generic, weak or consequence, not '" +
         value_ + "'");
+  }
+
+  Status apply_shows(Rule& rule) {
+    for (const auto word : split_words(value_)) {
+      const auto known = std::find_if(
+          kStrainWords.begin(), kStrainWords.end(),
+          [word](const auto& entry) { return entry.word == word; });
+      if (known == kStrainWords.end()) {
+        return wrong("shows lists network, cpu, memory or storage, not '" +
+                     std::string(word) + "'");
+      }
+      rule.shows.push_back(known->kind);
+    }
+    return {};
   }
 
   std::string* text_field(Rule& rule) const {

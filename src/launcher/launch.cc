@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "launcher/bundle.h"
 #include "launcher/incarnation.h"
+#include "launcher/launch_evidence.h"
 #include "launcher/launch_status.h"
 #include "launcher/log_choice.h"
 
@@ -21,7 +22,6 @@ namespace {
 
 constexpr Milliseconds kLastWords{5'000};
 constexpr Milliseconds kStatusInterval{2'000};
-constexpr size_t kMemorySamples = 8;
 // Of the logs that --bundle keeps: 128 MiB a stream.
 constexpr LogRotation kBundleRotation{64 << 20, 1};
 
@@ -113,13 +113,12 @@ void Launch::on_frame(uint16_t node, wire::Frame frame) {
     const auto sample = wire::from_json<wire::HealthSample>(frame.payload);
     if (!sample) return;
     auto& samples = memory_[node];
-    // The first one is the baseline and stays.
-    if (samples.size() >= kMemorySamples) samples.erase(samples.begin() + 1);
-    samples.push_back({realtime_ns(), sample->memory_bytes,
-                       sample->memory_limit, sample->memory_peak,
-                       sample->oom_kills});
+    keep_sample(samples,
+                {realtime_ns(), sample->memory_bytes, sample->memory_limit,
+                 sample->memory_peak, sample->oom_kills});
     if (const auto used = wire::pod_counters_from_json(frame.payload)) {
       counters_[node] = *used;
+      strain_[node].add(realtime_ns(), *used);
     }
     return;
   }

@@ -31,6 +31,7 @@
 #include "launcher/report.h"
 #include "launcher/status.h"
 #include "launcher/stdin_pump.h"
+#include "launcher/strain_history.h"
 #include "launcher/trainer_progress.h"
 
 namespace muster {
@@ -103,6 +104,7 @@ class Launch {
   std::unique_ptr<NcclAlarm> nccl_;
   std::map<uint16_t, std::vector<MemorySample>> memory_;
   std::map<uint16_t, wire::PodCounters> counters_;  // of the last heartbeat
+  std::map<uint16_t, StrainHistory> strain_;
   std::map<uint16_t, Error> lost_;
   std::map<uint16_t, int64_t> lost_ns_;
   std::vector<Laggard> laggards_;

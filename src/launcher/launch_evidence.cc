@@ -8,16 +8,21 @@ namespace muster {
 
 namespace {
 
+constexpr size_t kMemorySamples = 8;
 constexpr size_t kLines = 12;
 constexpr size_t kToolLines = 64;
 
 RankOutcome outcome_of(RankState state) {
   switch (state) {
     case RankState::kStarting:
-    case RankState::kRunning: return RankOutcome::kRunning;
-    case RankState::kExited: return RankOutcome::kExited;
-    case RankState::kNotStarted: return RankOutcome::kRefused;
-    case RankState::kLost: return RankOutcome::kLost;
+    case RankState::kRunning:
+      return RankOutcome::kRunning;
+    case RankState::kExited:
+      return RankOutcome::kExited;
+    case RankState::kNotStarted:
+      return RankOutcome::kRefused;
+    case RankState::kLost:
+      return RankOutcome::kLost;
   }
   return RankOutcome::kUnknown;
 }
@@ -41,8 +46,11 @@ RankEvidence describe(const RankRecord& record, const RankOutput& output,
   rank.max_rss_kib = record.exit.max_rss_kib;
   rank.world_size = record.world_size;
   if (record.state == RankState::kNotStarted) {
-    rank.refusal = Error{record.refusal.code, "cannot be started",
-                         record.refusal.text, record.host, {}};
+    rank.refusal = Error{record.refusal.code,
+                         "cannot be started",
+                         record.refusal.text,
+                         record.host,
+                         {}};
     rank.refusal_exit_code = record.refusal.exit_code;
   }
   rank.lines = output.last_lines(record.key, kLines);
@@ -72,6 +80,17 @@ std::vector<RankEvidence> rank_evidence(const JobRun& run,
   return out;
 }
 
+void keep_sample(std::vector<MemorySample>& samples, MemorySample sample) {
+  if (samples.size() >= kMemorySamples) {
+    const bool fullest = std::all_of(samples.begin(), samples.end(),
+                                     [&samples](const MemorySample& other) {
+                                       return other.bytes <= samples[1].bytes;
+                                     });
+    samples.erase(samples.begin() + (fullest ? 2 : 1));
+  }
+  samples.push_back(sample);
+}
+
 std::vector<NodeEvidence> node_evidence(const Fleet& fleet,
                                         const NodeKnowledge& known) {
   std::vector<NodeEvidence> out;
@@ -96,6 +115,10 @@ std::vector<NodeEvidence> node_evidence(const Fleet& fleet,
         memory != known.memory.end()) {
       entry.memory = memory->second;
       entry.oom_kills_at_start = memory->second.front().oom_kills;
+    }
+    if (const auto strain = known.strain.find(node);
+        strain != known.strain.end()) {
+      entry.strain = strain->second.strain();
     }
     out.push_back(std::move(entry));
   }

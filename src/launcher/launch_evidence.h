@@ -10,6 +10,7 @@
 #include "launcher/fleet.h"
 #include "launcher/job_run.h"
 #include "launcher/rank_output.h"
+#include "launcher/strain_history.h"
 
 namespace muster {
 
@@ -19,11 +20,16 @@ std::vector<RankEvidence> rank_evidence(const JobRun& run,
                                         const RankOutput& output,
                                         int planned_ranks);
 
+// Adds a sample and drops another if there are many: never the first, which is
+// the baseline, and not the fullest, which a summary tells.
+void keep_sample(std::vector<MemorySample>& samples, MemorySample sample);
+
 struct NodeKnowledge {
   std::map<uint16_t, std::vector<MemorySample>> memory;
   std::map<uint16_t, Error> lost;
   std::map<uint16_t, int64_t> lost_ns;
   std::vector<Laggard> laggards;
+  std::map<uint16_t, StrainHistory> strain;
 };
 std::vector<NodeEvidence> node_evidence(const Fleet& fleet,
                                         const NodeKnowledge& known);

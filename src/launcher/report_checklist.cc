@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/text.h"
+#include "diagnosis/strain.h"
 
 namespace muster {
 
@@ -63,8 +64,8 @@ std::optional<Memory> fullest(const LaunchReport& report) {
   for (const NodeEvidence& node : report.evidence.nodes) {
     for (const MemorySample& sample : node.memory) {
       if (sample.limit <= 0) continue;
-      const Memory one{node.host, std::max(sample.bytes, sample.peak),
-                       sample.limit,
+      // Not the kernel's peak, which counts page cache.
+      const Memory one{node.host, sample.bytes, sample.limit,
                        node.oom_kills_at_start >= 0 &&
                            sample.oom_kills > node.oom_kills_at_start};
       const auto share = [](const Memory& m) {
@@ -138,8 +139,17 @@ std::vector<std::string> success_lines(const LaunchReport& report,
                     kNearLimit * static_cast<double>(memory->limit)) {
     lines.push_back("memory is short: " + text_of(*memory));
   }
+  for (const StrainKind kind : {StrainKind::kCpu, StrainKind::kMemory,
+                                StrainKind::kStorage, StrainKind::kNetwork}) {
+    std::string held = strain_text(report.evidence.nodes, kind);
+    if (!held.empty()) lines.push_back(std::move(held));
+  }
   for (const Finding& finding : report.evidence.findings) {
     if (finding.code == "hang") lines.push_back("once: " + finding.text);
+  }
+  if (std::string rate = network_rate_text(report.evidence.nodes);
+      !rate.empty()) {
+    lines.push_back(std::move(rate));
   }
   if (lines.size() > limit) lines.resize(limit);
   return lines;

@@ -11,12 +11,18 @@ namespace {
 template <class Visitor>
 void visit(Visitor& visitor, Is<PodCounters> auto& counters) {
   visitor.field("cpu_us", counters.cpu_us);
+  visitor.field("cpu_periods", counters.cpu_periods);
+  visitor.field("cpu_throttled", counters.cpu_throttled);
+  visitor.field("cpu_stall_us", counters.cpu_stall_us);
   visitor.field("memory_stall_us", counters.memory_stall_us);
+  visitor.field("io_stall_us", counters.io_stall_us);
   visitor.field("network_received", counters.network_received);
   visitor.field("network_sent", counters.network_sent);
   visitor.field("rdma_received", counters.rdma_received);
   visitor.field("rdma_sent", counters.rdma_sent);
   visitor.field("rdma_errors", counters.rdma_errors);
+  visitor.field("rdma_port_gbps", counters.rdma_port_gbps);
+  visitor.field("grown", counters.grown);
 }
 
 }  // namespace

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a pod has used so far, told with each heartbeat: CPU, time stalled for
-// want of memory, bytes of its network interfaces and RDMA ports. Counters,
-// since the pod or the node started; -1: not known there.
+// What a pod has used so far, told with each heartbeat: CPU and how often its
+// limit held it back, time stalled for want of CPU, memory or storage, bytes of
+// its network interfaces and RDMA ports. Counters, since the pod or the node
+// started; -1: not known there.
 // The fields lie beside those of HealthSample in one JSON object, so that an
 // older peer reads what it knows. Pure.
 #pragma once
@@ -9,6 +10,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "wire/messages.h"
 
@@ -16,12 +18,20 @@ namespace muster::wire {
 
 struct PodCounters {
   int64_t cpu_us = -1;
-  int64_t memory_stall_us = -1;  // PSI: all tasks waited for memory
+  int64_t cpu_periods = -1;      // of the CPU limit …
+  int64_t cpu_throttled = -1;    // … and those in which it held the pod back
+  int64_t cpu_stall_us = -1;     // PSI: all tasks waited for a CPU,
+  int64_t memory_stall_us = -1;  // for memory,
+  int64_t io_stall_us = -1;      // for storage
   int64_t network_received = -1;
   int64_t network_sent = -1;
   int64_t rdma_received = -1;
   int64_t rdma_sent = -1;
-  int64_t rdma_errors = -1;  // of ports and of retransmission
+  int64_t rdma_errors = -1;    // of ports and of retransmission
+  double rdma_port_gbps = -1;  // rates of the active ports, added up
+  // Counters of loss that grew since the job's agent started, as
+  // "mlx5_0/1 packet_seq_err +12".
+  std::vector<std::string> grown;
 };
 
 std::string heartbeat_payload(const HealthSample& health,

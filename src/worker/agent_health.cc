@@ -12,7 +12,7 @@
 namespace muster {
 
 HealthSampler::HealthSampler(std::string root)
-    : root_(std::move(root)), place_(find_cgroup(root_)) {}
+    : root_(std::move(root)), place_(find_cgroup(root_)), errors_(root_) {}
 
 wire::HealthSample HealthSampler::sample() const {
   wire::HealthSample out;
@@ -31,8 +31,18 @@ wire::HealthSample HealthSampler::sample() const {
   return out;
 }
 
-wire::PodCounters HealthSampler::counters() const {
-  return read_pod_counters(root_, place_);
+wire::PodCounters HealthSampler::counters() {
+  wire::PodCounters out = read_pod_counters(root_, place_);
+  out.grown = errors_.at(std::chrono::steady_clock::now());
+  return out;
+}
+
+int64_t HealthSampler::memory_charge() const {
+  return read_cgroup_charge(place_);
+}
+
+int64_t HealthSampler::memory_usage() const {
+  return read_cgroup_memory(place_).usage;
 }
 
 int64_t HealthSampler::oom_kills() const {

@@ -10,6 +10,7 @@
 #include "wire/messages.h"
 #include "wire/pod_counters.h"
 #include "worker/facts_cgroup.h"
+#include "worker/grown_errors.h"
 
 namespace muster {
 
@@ -19,13 +20,17 @@ class HealthSampler {
   explicit HealthSampler(std::string root);
 
   [[nodiscard]] wire::HealthSample sample() const;
-  [[nodiscard]] wire::PodCounters counters() const;
+  wire::PodCounters counters();
+  // Bytes with and without page cache; -1 if unknown.
+  [[nodiscard]] int64_t memory_charge() const;
+  [[nodiscard]] int64_t memory_usage() const;
   // The cgroup's oom_kill counter; -1 if unknown.
   [[nodiscard]] int64_t oom_kills() const;
 
  private:
   std::string root_;
   CgroupPlace place_;
+  GrownErrors errors_;
 };
 
 }  // namespace muster

@@ -60,6 +60,7 @@ AgentSession::AgentSession(Loop& loop, AgentOptions options)
         channel_.send(type, flags, id, payload);
       }),
       health_(options_.root),
+      memory_watch_(loop, health_, [this] { heartbeat(); }),
       reaper_(loop),
       lock_(loop),
       pmi_(loop, send_),
@@ -175,6 +176,7 @@ void AgentSession::claimed(Result<int> evicted) {
                     " agent(s) of an earlier launcher of this job");
   }
   heartbeat();
+  memory_watch_.start();
   watch_silence();
   for (const wire::Frame& frame : std::exchange(early_, {})) serve(frame);
 }
@@ -306,8 +308,10 @@ void AgentSession::handle_bye(const wire::Frame& frame) {
 
 void AgentSession::heartbeat() {
   processes_.sample_mpi();
+  const wire::HealthSample sample = health_.sample();
+  memory_watch_.told(sample);
   send_(wire::FrameType::kHeartbeat, 0, 0,
-        wire::heartbeat_payload(health_.sample(), health_.counters()));
+        wire::heartbeat_payload(sample, health_.counters()));
   heartbeat_timer_.start(Milliseconds(std::max(hello_.heartbeat_ms, 50)),
                          [this] { heartbeat(); });
 }
@@ -335,6 +339,7 @@ void AgentSession::leave(int exit_code) {
   phase_ = Phase::kLeaving;
   exit_code_ = exit_code;
   heartbeat_timer_.cancel();
+  memory_watch_.stop();
   silence_timer_.cancel();
   channel_.finish(kFlushDeadline, [this] { loop_.stop(); });
 }

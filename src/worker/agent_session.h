@@ -33,6 +33,7 @@
 #include "worker/agent_reach.h"
 #include "worker/agent_stacks.h"
 #include "worker/agent_stopper.h"
+#include "worker/memory_watch.h"
 
 namespace muster {
 
@@ -91,6 +92,7 @@ class AgentSession {
   std::vector<wire::Frame> early_;  // came while claiming the pod
   SendFrame send_;
   HealthSampler health_;
+  MemoryWatch memory_watch_;
   Reaper reaper_;
   AgentLock lock_;
   AgentPmi pmi_;

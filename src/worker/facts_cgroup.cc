@@ -129,6 +129,13 @@ CgroupPlace find_cgroup(const std::string& root) {
   return place;
 }
 
+int64_t read_cgroup_charge(const CgroupPlace& place) {
+  return read_integer(place.memory + (place.version == 2
+                                          ? "/memory.current"
+                                          : "/memory.usage_in_bytes"))
+      .value_or(-1);
+}
+
 CgroupMemory read_cgroup_memory(const CgroupPlace& place) {
   CgroupMemory out;
   if (place.memory.empty()) return out;
@@ -143,12 +150,16 @@ CgroupMemory read_cgroup_memory(const CgroupPlace& place) {
     if (!limit || *limit >= kNoLimitFrom) return;
     out.limit = out.limit < 0 ? *limit : std::min(out.limit, *limit);
   });
+  out.usage = read_cgroup_charge(place);
+  const int64_t droppable =
+      read_key(at("memory.stat"), v2 ? "inactive_file" : "total_inactive_file");
+  if (out.usage >= 0 && droppable > 0) {
+    out.usage = std::max<int64_t>(out.usage - droppable, 0);
+  }
   if (v2) {
-    out.usage = read_integer(at("memory.current")).value_or(-1);
     out.peak = read_integer(at("memory.peak")).value_or(-1);
     out.oom_kills = read_key(at("memory.events"), "oom_kill");
   } else {
-    out.usage = read_integer(at("memory.usage_in_bytes")).value_or(-1);
     out.peak = read_integer(at("memory.max_usage_in_bytes")).value_or(-1);
     out.oom_kills = read_key(at("memory.oom_control"), "oom_kill");
   }

@@ -21,13 +21,18 @@ struct CgroupPlace {
 CgroupPlace find_cgroup(const std::string& root);
 
 struct CgroupMemory {
-  int64_t limit = -1;      // bytes; -1: none or unknown
-  int64_t usage = -1;      // bytes, with page cache
+  int64_t limit = -1;  // bytes; -1: none or unknown
+  // Bytes, without the page cache that the kernel would rather drop than kill
+  // for (what kubelet calls the working set): a pod that has read a large
+  // file is not near its limit.
+  int64_t usage = -1;
   int64_t peak = -1;       // bytes
   int64_t oom_kills = -1;  // processes the kernel killed in this group
 };
 
 CgroupMemory read_cgroup_memory(const CgroupPlace& place);
+// Bytes with page cache: one small file, so that it can be looked at often.
+int64_t read_cgroup_charge(const CgroupPlace& place);
 // CFS quota in CPUs; -1: none.
 double read_cpu_quota(const CgroupPlace& place);
 

@@ -2,6 +2,7 @@
 #include "worker/read_counters.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <initializer_list>
 #include <optional>
@@ -27,27 +28,29 @@ void add(int64_t& sum, std::optional<int64_t> value) {
   if (value && *value >= 0) sum = std::max<int64_t>(sum, 0) + *value;
 }
 
-// cpu.stat of v2 has microseconds, cpuacct of v1 nanoseconds.
-int64_t cpu_us(const CgroupPlace& place) {
+// cpu.stat of v2 has microseconds, cpuacct of v1 nanoseconds; both tell of the
+// CPU limit's periods.
+void read_cpu(const CgroupPlace& place, wire::PodCounters& out) {
   if (place.version != 2) {
     const auto used = read_number(place.cpu + "/cpuacct.usage");
-    return used ? *used / 1000 : -1;
+    if (used) out.cpu_us = *used / 1000;
   }
   const auto text = read_file(place.cpu + "/cpu.stat", kSmall);
-  if (!text) return -1;
+  if (!text) return;
   for (const auto line : split(*text, '\n')) {
     const auto words = split_words(line);
-    if (words.size() == 2 && words[0] == "usage_usec") {
-      return parse_integer(words[1]).value_or(-1);
-    }
+    if (words.size() != 2) continue;
+    const int64_t value = parse_integer(words[1]).value_or(-1);
+    if (words[0] == "usage_usec") out.cpu_us = value;
+    if (words[0] == "nr_periods") out.cpu_periods = value;
+    if (words[0] == "nr_throttled") out.cpu_throttled = value;
   }
-  return -1;
 }
 
 // "full avg10=0.00 avg60=0.00 avg300=0.00 total=1234"
-int64_t memory_stall_us(const CgroupPlace& place) {
+int64_t stall_us(const std::string& path) {
   constexpr std::string_view kTotal = "total=";
-  const auto text = read_file(place.memory + "/memory.pressure", kSmall);
+  const auto text = read_file(path, kSmall);
   if (!text) return -1;
   for (const auto line : split(*text, '\n')) {
     const auto words = split_words(line);
@@ -72,8 +75,20 @@ void read_interfaces(const std::string& root, wire::PodCounters& out) {
   }
 }
 
+// "400 Gb/sec (4X NDR)", of ports that are "4: ACTIVE".
+void read_rate(const std::string& port, wire::PodCounters& out) {
+  const auto state = read_file(port + "/state", kSmall);
+  const auto rate = read_file(port + "/rate", kSmall);
+  if (!state || !rate || state->find("ACTIVE") == std::string::npos) return;
+  const double number = std::strtod(rate->c_str(), nullptr);
+  if (number > 0 && number < 1e6) {
+    out.rdma_port_gbps = std::max(out.rdma_port_gbps, 0.0) + number;
+  }
+}
+
 // port_*_data count words of four bytes; EFA has no such and counts bytes.
 void read_port(const std::string& port, wire::PodCounters& out) {
+  read_rate(port, out);
   const auto words = [&port](const char* name) -> std::optional<int64_t> {
     const auto count = read_number(port + "/counters/" + name);
     return count ? std::optional(*count * 4) : std::nullopt;
@@ -106,8 +121,12 @@ void each_entry(const std::string& directory, Visit visit) {
 wire::PodCounters read_pod_counters(const std::string& root,
                                     const CgroupPlace& place) {
   wire::PodCounters out;
-  if (!place.cpu.empty()) out.cpu_us = cpu_us(place);
-  if (place.version == 2) out.memory_stall_us = memory_stall_us(place);
+  if (!place.cpu.empty()) read_cpu(place, out);
+  if (place.version == 2) {
+    out.cpu_stall_us = stall_us(place.cpu + "/cpu.pressure");
+    out.memory_stall_us = stall_us(place.memory + "/memory.pressure");
+    out.io_stall_us = stall_us(place.memory + "/io.pressure");
+  }
   read_interfaces(root, out);
   each_entry(root + "/sys/class/infiniband", [&](const std::string& device) {
     each_entry(device + "/ports",

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads what the pod has used: cgroup v1 and v2 CPU time, v2 memory pressure,
-// bytes of the network interfaces but loopback, bytes and errors of the RDMA
-// ports (EFA's and others'). A counter that is absent stays -1. `root` is put
-// before every absolute path. Never fails.
+// Reads what the pod has used: cgroup v1 and v2 CPU time and throttling, v2
+// pressure (PSI) of CPU, memory and storage, bytes of the network interfaces
+// but loopback, bytes and errors of the RDMA ports (EFA's and others'). A
+// counter that is absent stays -1. `root` is put before every absolute path.
+// Never fails.
 #pragma once
 
 #include <string>

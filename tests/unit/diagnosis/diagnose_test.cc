@@ -142,8 +142,8 @@ TEST_CASE("mpirun's own exit code is no second rank's") {
 }
 
 TEST_CASE("a rank that left without a word is the peer that others miss") {
-  Evidence evidence = job({exited(0, 15, 900), exited(1, 15, 900),
-                           exited(2, 7 << 8, 500)});
+  Evidence evidence =
+      job({exited(0, 15, 900), exited(1, 15, 900), exited(2, 7 << 8, 500)});
   evidence.ranks[0].stopped_by_us = evidence.ranks[1].stopped_by_us = true;
   evidence.job.tool_ended = true;
   evidence.job.tool_status = SIGSEGV;  // mpirun, on its own way out
@@ -255,6 +255,24 @@ TEST_CASE("a lost worker at its memory limit is a likely memory kill") {
     CHECK(verdict.confidence == Confidence::kLikely);
     CHECK(verdict.exit_code == 204);
     CHECK(verdict.retryable);
+  }
+  SECTION("filling so fast that the limit came before the next sample") {
+    lost.oom_kills_at_start = 0;
+    lost.memory = {{100 * kMs, 20 * kGib, 32 * kGib, -1, 0},
+                   {300 * kMs, 26 * kGib, 32 * kGib, -1, 0}};
+    const Verdict verdict = diagnose(evidence);
+    CHECK(verdict.code == "host_oom_kill");
+    CHECK(verdict.confidence == Confidence::kLikely);
+    lost.lost_ns = 12'000 * kMs;  // it fell silent long before
+    CHECK(diagnose(evidence).code == "daemon_lost");
+  }
+  SECTION("the only rank of a pod is the one that took the memory") {
+    lost.memory = {{1, 31 * kGib, 32 * kGib, 31 * kGib, 0}};
+    evidence.ranks[0].node = lost.node;
+    CHECK(diagnose(evidence).first_rank == 0);
+    evidence.ranks.push_back(evidence.ranks[0]);
+    evidence.ranks[1].rank = 1;
+    CHECK(diagnose(evidence).first_rank == -1);
   }
   SECTION("a counter that rose: proven") {
     lost.memory = {{1, 31 * kGib, 32 * kGib, 31 * kGib, 1}};

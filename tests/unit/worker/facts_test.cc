@@ -40,6 +40,10 @@ TEST_CASE("cgroup v2 in a namespace") {
   tree.write("/sys/fs/cgroup/cpu.max", "250000 100000\n");
   const CgroupPlace place = find_cgroup(tree.root());
   CHECK(place.version == 2);
+  tree.write("/sys/fs/cgroup/memory.stat", "anon 300\ninactive_file 400\n");
+  CHECK(read_cgroup_charge(place) == 1000);
+  CHECK(read_cgroup_memory(place).usage == 600);
+  tree.write("/sys/fs/cgroup/memory.stat", "anon 300\n");
   const CgroupMemory memory = read_cgroup_memory(place);
   CHECK(memory.limit == 34359738368);
   CHECK(memory.usage == 1000);

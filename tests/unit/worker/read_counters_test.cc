@@ -5,6 +5,7 @@
 
 #include "catch.h"
 #include "file_tree.h"
+#include "worker/grown_errors.h"
 
 namespace muster {
 namespace {
@@ -27,9 +28,16 @@ TEST_CASE("CPU time and memory pressure of cgroup v2") {
   tree.write("/sys/fs/cgroup/memory.pressure",
              "some avg10=12.50 avg60=3.10 avg300=0.70 total=5123456\n"
              "full avg10=9.00 avg60=2.00 avg300=0.50 total=4012345\n");
+  tree.write("/sys/fs/cgroup/io.pressure",
+             "some avg10=0.00 avg60=0.00 avg300=0.00 total=99\n"
+             "full avg10=0.00 avg60=0.00 avg300=0.00 total=77\n");
   const auto used = read_pod_counters(tree.root(), find_cgroup(tree.root()));
   CHECK(used.cpu_us == 81234567);
   CHECK(used.memory_stall_us == 4012345);
+  CHECK(used.cpu_periods == 12);
+  CHECK(used.cpu_throttled == 3);
+  CHECK(used.cpu_stall_us == -1);
+  CHECK(used.io_stall_us == 77);
   CHECK(used.network_received == -1);
   CHECK(used.rdma_sent == -1);
 }
@@ -51,8 +59,11 @@ TEST_CASE("CPU time of cgroup v1") {
              "1 0 0:26 / /sys/fs/cgroup/cpu,cpuacct ro - cgroup cgroup "
              "rw,cpu,cpuacct\n");
   tree.write("/sys/fs/cgroup/cpu,cpuacct/cpuacct.usage", "7654321000\n");
+  tree.write("/sys/fs/cgroup/cpu,cpuacct/cpu.stat",
+             "nr_periods 50\nnr_throttled 40\nthrottled_time 123456789\n");
   const auto used = read_pod_counters(tree.root(), find_cgroup(tree.root()));
   CHECK(used.cpu_us == 7654321);
+  CHECK(used.cpu_throttled == 40);
   CHECK(used.memory_stall_us == -1);
 }
 
@@ -107,6 +118,39 @@ TEST_CASE("a heartbeat carries both, and an older peer reads its part") {
   const auto of_old = wire::pod_counters_from_json(wire::to_json(health));
   REQUIRE(of_old);
   CHECK(of_old->cpu_us == -1);
+}
+
+TEST_CASE("rates of the active RDMA ports are added up") {
+  Tree tree;
+  const auto port = [&tree](const char* hca, const char* state,
+                            const char* rate) {
+    const std::string path =
+        std::string("/sys/class/infiniband/") + hca + "/ports/1/";
+    tree.write(path + "state", state);
+    tree.write(path + "rate", rate);
+  };
+  port("mlx5_0", "4: ACTIVE\n", "400 Gb/sec (4X NDR)\n");
+  port("mlx5_1", "4: ACTIVE\n", "2.5 Gb/sec (1X SDR)\n");
+  port("mlx5_2", "1: DOWN\n", "10 Gb/sec (4X SDR)\n");
+  port("mlx5_3", "4: ACTIVE\n", "garbage\n");
+  const auto used = read_pod_counters(tree.root(), find_cgroup(tree.root()));
+  CHECK(used.rdma_port_gbps == Approx(402.5));
+}
+
+TEST_CASE("counters of loss that grew are named, at most every five seconds") {
+  Tree tree;
+  const std::string port = "/sys/class/infiniband/mlx5_0/ports/1/";
+  tree.write(port + "hw_counters/packet_seq_err", "5\n");
+  tree.write(port + "hw_counters/rp_cnp_handled", "5\n");
+  GrownErrors errors(tree.root());
+  const GrownErrors::Time start{};
+  CHECK(errors.at(start).empty());
+  tree.write(port + "hw_counters/packet_seq_err", "17\n");
+  tree.write(port + "hw_counters/rp_cnp_handled", "99\n");  // congestion
+  CHECK(errors.at(start + std::chrono::seconds(4)).empty());
+  const std::vector<std::string> wanted = {"mlx5_0/1 packet_seq_err +12"};
+  CHECK(errors.at(start + std::chrono::seconds(5)) == wanted);
+  CHECK(errors.at(start + std::chrono::seconds(6)) == wanted);
 }
 
 }  // namespace

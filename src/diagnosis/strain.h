@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// What held the nodes of a job back, in sentences: for a verdict that it may
+// explain (a watchdog that waited in vain, a lost RDMA connection) and for the
+// summary of a success. Says nothing below the thresholds in strain.cc: a job
+// is always held back a little. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "diagnosis/evidence.h"
+
+namespace muster {
+
+enum class StrainKind { kNetwork, kCpu, kMemory, kStorage };
+
+// "the CPU limit held back worker-3 in 62 % of its periods, worker-5 in 40 %";
+// "" where nothing is worth it. The worst nodes first, at most three.
+std::string strain_text(const std::vector<NodeEvidence>& nodes,
+                        StrainKind kind);
+
+// "worker-2 was busiest on the network: 180 Gb/s by RDMA, 45 % of its ports'
+// 400 Gb/s"; "" where nothing is known.
+std::string network_rate_text(const std::vector<NodeEvidence>& nodes);
+
+}  // namespace muster

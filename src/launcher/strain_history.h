@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// StrainHistory: the counters that one node tells with its heartbeats, made
+// into what the diagnosis asks: shares of the whole job and of the last
+// seconds, and the busiest stretch on the network. Keeps a handful of samples.
+// A counter that goes backwards (a pod that was replaced) says nothing. Pure.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "diagnosis/evidence.h"
+#include "wire/pod_counters.h"
+
+namespace muster {
+
+class StrainHistory {
+ public:
+  void add(int64_t time_ns, const wire::PodCounters& counters);
+  [[nodiscard]] NodeStrain strain() const;
+
+ private:
+  struct Sample {
+    int64_t time_ns = 0;
+    wire::PodCounters counters;
+  };
+  void note_rates(const Sample& from, const Sample& to);
+
+  std::vector<Sample> samples_;  // the first one and the latest
+  double rdma_gbps_ = -1;
+  double network_gbps_ = -1;
+};
+
+}  // namespace muster

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counters of heartbeats made into shares and rates; which samples are kept.
+#include "launcher/strain_history.h"
+
+#include "catch.h"
+#include "launcher/launch_evidence.h"
+
+using namespace muster;
+
+namespace {
+
+constexpr int64_t kSecond = 1'000'000'000;
+
+wire::PodCounters counters(int64_t periods, int64_t throttled,
+                           int64_t io_stall_us, int64_t rdma_sent) {
+  wire::PodCounters out;
+  out.cpu_periods = periods;
+  out.cpu_throttled = throttled;
+  out.io_stall_us = io_stall_us;
+  out.rdma_sent = rdma_sent;
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("shares are of the job and of its last seconds") {
+  StrainHistory history;
+  CHECK(history.strain().job.throttled == -1);
+  // 40 calm seconds, then 20 choked ones, in beats of 2 s.
+  for (int beat = 0; beat <= 30; ++beat) {
+    const int choked = std::max(0, beat - 20);
+    history.add(beat * 2 * kSecond,
+                counters(beat * 20, choked * 18, choked * 1'000'000, 0));
+  }
+  const NodeStrain strain = history.strain();
+  CHECK(strain.job.throttled == Approx(0.3));
+  CHECK(strain.recent.throttled == Approx(0.9));
+  CHECK(strain.recent_ms == 12'000);
+  CHECK(strain.recent.io_stall == Approx(0.5));
+  CHECK(strain.job.memory_stall == -1);
+}
+
+TEST_CASE("the busiest stretch counts, and beats in one go do not") {
+  StrainHistory history;
+  history.add(0, counters(0, 0, 0, 0));
+  history.add(2 * kSecond, counters(0, 0, 0, 50'000'000'000));
+  history.add(2 * kSecond + 1, counters(0, 0, 0, 60'000'000'000));
+  history.add(4 * kSecond, counters(0, 0, 0, 60'000'000'000));
+  CHECK(history.strain().rdma_gbps == Approx(200));
+  CHECK(history.strain().network_gbps == -1);
+}
+
+TEST_CASE("a replaced pod's counters start again and say nothing") {
+  StrainHistory history;
+  history.add(0, counters(1000, 900, 0, 1 << 30));
+  history.add(2 * kSecond, counters(3, 1, 0, 5));
+  CHECK(history.strain().job.throttled == -1);
+  CHECK(history.strain().rdma_gbps == -1);
+}
+
+TEST_CASE("of many memory samples the first, the fullest and the last stay") {
+  std::vector<MemorySample> samples;
+  for (int64_t i = 0; i < 50; ++i) {
+    keep_sample(samples, {i, i == 20 ? 1000 : i, 2000, -1, 0});
+  }
+  CHECK(samples.size() == 8);
+  CHECK(samples.front().time_ns == 0);
+  CHECK(samples.back().time_ns == 49);
+  CHECK(samples[1].bytes == 1000);
+}
