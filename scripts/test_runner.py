@@ -182,13 +182,16 @@ class Runner:
             self.script(name, [*PYTHON, path, *more], limit, env)
 
     def machine(self):
-        """Real verbs in an emulated machine: only with --long or by name,
-        since emulation on a loaded machine takes as long as it likes."""
-        if not self.options.long and "vm" not in self.options.names:
+        """Emulated machines with another kernel: real verbs, cgroup v2. Only
+        with --long or by name: docs/test-results.md says why."""
+        if not self.options.long and not self.options.names:
             return
-        if self.wants("vm") and self.builds.need("release"):
-            self.script("vm", [*PYTHON, "tests/vm/test_vm.py"], 8 * MINUTE,
-                        {"MUSTER_PREFIX": PREFIXES["release"]})
+        for path in sorted(glob.glob(
+                os.path.join(ROOT, "tests", "vm", "test_*.py"))):
+            name = os.path.basename(path).removesuffix(".py")
+            if self.wants(name, "vm") and self.builds.need("release"):
+                self.script("vm_" + name, [*PYTHON, path], 12 * MINUTE,
+                            {"MUSTER_PREFIX": PREFIXES["release"]})
 
     def newer_root(self):
         """Builds what tests of newer MPIs run on, once, outside of their time
