@@ -83,8 +83,9 @@ def a_killed_launcher(bed):
     os.kill(find(bed.job.launcher, "muster launch"), signal.SIGKILL)
     run.process.wait(20)
     nothing_left(bed.job, bed.job.workers)
-    # Nobody is left to clean up there; in a cluster the container is gone.
-    bed.job.launcher.exec(["sh", "-c", "rm -rf /tmp/muster-run-*"])
+    # Nobody is left to clean up there; in a cluster the container is gone. A
+    # mpirun that a busy machine holds up is killed before it has cleaned up.
+    bed.job.launcher.exec(["sh", "-c", "rm -rf /tmp/muster-run-* /tmp/ompi.*"])
 
 
 def a_rank_that_aborts(bed):
