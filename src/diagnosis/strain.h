@@ -14,12 +14,13 @@ namespace muster {
 
 enum class StrainKind { kNetwork, kCpu, kMemory, kStorage };
 
-// "the CPU limit held back worker-3 in 62 % of its periods, worker-5 in 40 %";
+// "held back by the CPU limit, share of the time: worker-3 62 %, worker-5 40
+// %";
 // "" where nothing is worth it. The worst nodes first, at most three.
 std::string strain_text(const std::vector<NodeEvidence>& nodes,
                         StrainKind kind);
 
-// "worker-2 was busiest on the network: 180 Gb/s by RDMA, 45 % of its ports'
+// "busiest on the network: worker-2, 180 Gb/s by RDMA, 45 % of its ports'
 // 400 Gb/s"; "" where nothing is known.
 std::string network_rate_text(const std::vector<NodeEvidence>& nodes);
 
