@@ -14,9 +14,8 @@ namespace muster {
 
 enum class StrainKind { kNetwork, kCpu, kMemory, kStorage };
 
-// "held back by the CPU limit, share of the time: worker-3 62 %, worker-5 40
-// %";
-// "" where nothing is worth it. The worst nodes first, at most three.
+// "held back by the CPU limit, share of the time: worker-3 62 %"; "" where
+// nothing is worth it. The worst nodes first, at most three.
 std::string strain_text(const std::vector<NodeEvidence>& nodes,
                         StrainKind kind);
 

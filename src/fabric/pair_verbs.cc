@@ -98,9 +98,9 @@ double seconds(Deadline from) {
 
 // Far more than the adapter's own retries take, for one attempt at a rail.
 constexpr int kRailMs = 10'000;
-constexpr size_t kSmall = 8;
-constexpr size_t kMedium = 64 << 10;  // full packets of every MTU
-constexpr size_t kLarge = 1 << 20;    // what measures a rate
+constexpr size_t kSmallBytes = 8;
+constexpr size_t kMediumBytes = 64 << 10;  // full packets of every MTU
+constexpr size_t kLargeBytes = 1 << 20;    // what measures a rate
 
 // Writes a pattern, wipes our copy, reads it back.
 Status there_and_back(RcQueue& queue, size_t size, Deadline deadline) {
@@ -126,7 +126,7 @@ Status measure(RcQueue& queue, bool bandwidth, RailResult& result,
   std::vector<double> times;
   for (int i = 0; i < 100; ++i) {
     const Deadline start = deadline_in(0);
-    if (Status s = queue.transfer(true, kSmall, 1, deadline); !s) return s;
+    if (Status s = queue.transfer(true, kSmallBytes, 1, deadline); !s) return s;
     times.push_back(seconds(start) * 1e6);
   }
   std::sort(times.begin(), times.end());
@@ -137,10 +137,10 @@ Status measure(RcQueue& queue, bool bandwidth, RailResult& result,
     int64_t bytes = 0;
     const int batch = bandwidth ? 16 : 1;
     do {
-      if (Status s = queue.transfer(write, kLarge, batch, deadline); !s) {
+      if (Status s = queue.transfer(write, kLargeBytes, batch, deadline); !s) {
         return s;
       }
-      bytes += batch * static_cast<int64_t>(kLarge);
+      bytes += batch * static_cast<int64_t>(kLargeBytes);
     } while (bandwidth && seconds(start) < 0.5);
     const double rate = static_cast<double>(bytes) * 8e-9 / seconds(start);
     (write ? result.to_gbps : result.from_gbps) = rate;
@@ -172,9 +172,9 @@ Status try_rail(int fd, const RailPair& pair, int mtu_limit, bool bandwidth,
         {peer->code, "the peer's side does not open", peer->text, {}, {}});
   }
   if (Status s = queue.connect(peer->address, mtu); !s) return s;
-  if (Status s = there_and_back(queue, kSmall, deadline); !s) return s;
+  if (Status s = there_and_back(queue, kSmallBytes, deadline); !s) return s;
   passed = Passed::kSmall;
-  if (Status s = there_and_back(queue, kMedium, deadline); !s) return s;
+  if (Status s = there_and_back(queue, kMediumBytes, deadline); !s) return s;
   passed = Passed::kMedium;
   return result == nullptr ? Status{}
                            : measure(queue, bandwidth, *result, deadline);
