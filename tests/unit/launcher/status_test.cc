@@ -13,7 +13,13 @@ JobStatus sample() {
   WorkerStatus known;
   known.host = "w-0";
   known.state = "ready";
-  known.used = {1'500'000, 250'000, 1000, 2000, 3000, 4000, 5};
+  known.used.cpu_us = 1'500'000;
+  known.used.memory_stall_us = 250'000;
+  known.used.network_received = 1000;
+  known.used.network_sent = 2000;
+  known.used.rdma_received = 3000;
+  known.used.rdma_sent = 4000;
+  known.used.rdma_errors = 5;
   WorkerStatus unknown;
   unknown.host = "w-1";
   unknown.state = "connecting";
