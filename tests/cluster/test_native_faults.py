@@ -86,7 +86,7 @@ def test_signals_reach_every_rank():
         job = apply(c, workers=PODS)
         run = Launch(job, ["muster", "launch", *BOUNDS, *NATIVE, "--",
                            program("signals")])
-        run.until("ready", 90, count=PODS)
+        run.until("] ready", 90, count=PODS)
         muster = find(job.launcher, "muster launch")
         for name in ("USR1", "USR2", "TERM"):
             sent = time.time()
