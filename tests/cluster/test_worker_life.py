@@ -55,7 +55,7 @@ def test_worker_whose_launcher_is_gone():
             run = Launch(job, ["muster", "launch", "-n", "2", "--bootstrap",
                                "pmix", "--", "sh", "-c",
                                "echo up; exec sleep 300"])
-            run.until("up", 30, count=2)
+            run.until("] up", 30, count=2)
             for pid, line in job.launcher.processes().items():
                 if line.startswith("muster launch"):
                     os.kill(pid, signal.SIGKILL)
@@ -80,7 +80,7 @@ def test_new_launcher_evicts_its_dead_predecessor():
         run = Launch(job, ["muster", "launch", "-n", "2", "--bootstrap",
                            "pmix", "--", "sh", "-c",
                            "trap '' TERM; echo up; sleep 300 & wait"])
-        run.until("up", 30, count=2)
+        run.until("] up", 30, count=2)
         # Frozen, not dead: the workers cannot know yet.
         for pid, line in job.launcher.processes().items():
             if line.startswith("muster launch"):
@@ -98,7 +98,7 @@ def test_terminated_worker_ends_its_ranks():
         run = Launch(job, ["muster", "launch", "--grace", "2s", "-n", "2",
                            "--bootstrap", "pmix", "--", "sh", "-c",
                            "echo up; sleep 300"])
-        run.until("up", 30, count=2)
+        run.until("] up", 30, count=2)
         began = time.monotonic()
         job.workers[1].terminate(20)
         run.wait(40)
