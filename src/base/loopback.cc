@@ -6,7 +6,9 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdint>
 
 namespace muster {
 
@@ -35,9 +37,17 @@ sockaddr_in6 loopback6(int port) {
 
 // The error of a connection that is being made, 0 once it is there.
 int settle(int socket, std::chrono::milliseconds limit) {
+  using std::chrono::steady_clock;
+  const auto end = steady_clock::now() + limit;
   pollfd waiting{socket, POLLOUT, 0};
-  if (::poll(&waiting, 1, static_cast<int>(limit.count())) != 1) {
-    return ETIMEDOUT;
+  for (;;) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+        end - steady_clock::now());
+    const int64_t wait = std::max<int64_t>(left.count(), 0);
+    const int ready = ::poll(&waiting, 1, static_cast<int>(wait));
+    if (ready == 1) break;
+    if (ready == 0) return ETIMEDOUT;
+    if (errno != EINTR) return errno;
   }
   int error = 0;
   socklen_t size = sizeof error;
