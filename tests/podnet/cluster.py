@@ -81,8 +81,8 @@ class Cluster:
             cleanup.remove(self.id)
             raise PodnetError(f"podnet's kubelet did not start: {detail or e}") from None
 
-    def _connect(self, alive=lambda: True):
-        self._kubelet = rpc.connect_when_there(f"{self.state}/kubelet.sock", alive=alive)
+    def _connect(self, alive=lambda: True, timeout=90):
+        self._kubelet = rpc.connect_when_there(f"{self.state}/kubelet.sock", timeout, alive)
         self.dns = Dns(rpc.Client(f"{self.state}/dns.sock"), self.namespace)
 
     @classmethod
@@ -94,7 +94,7 @@ class Cluster:
             raise PodnetError(f"{len(found)} clusters are called {cluster_id!r}")
         c = cls(found[0].rsplit(".", 1)[0], namespace=namespace, detached=True)
         c.id, c.state = found[0], f"{RUN}/{found[0]}"
-        c._connect()
+        c._connect(timeout=10)     # it runs, or it is dead
         return c
 
     def down(self):

@@ -214,7 +214,7 @@ class Kubelet:
         self.dns_process = subprocess.Popen(
             ["/usr/bin/python3", "-m", "podnet.dns_server", state, *self.network.dns_addresses()],
             stdin=subprocess.PIPE, cwd="/", env=dict(os.environ))
-        self._dns = rpc.connect_when_there(f"{state}/dns.sock", alive=lambda: self.dns_process.poll() is None)
+        self._dns = rpc.connect_when_there(f"{state}/dns.sock", timeout=60, alive=lambda: self.dns_process.poll() is None)
         if ipv == "dual-dead6":
             self.dns("nowhere")
         self.stop = asyncio.Event()

@@ -50,7 +50,7 @@ class Client:
             del self._local.file
 
 
-def connect_when_there(path, timeout=90.0, alive=lambda: True):
+def connect_when_there(path, timeout=10.0, alive=lambda: True):
     end = time.monotonic() + timeout
     while True:
         client = Client(path)
