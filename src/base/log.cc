@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+// fmt and spdlog as headers, here alone: two shared libraries less to load for
+// every process, and with them the C++ runtime's (docs/design.md, "Build").
+#define FMT_HEADER_ONLY
+#undef SPDLOG_COMPILED_LIB
+#undef SPDLOG_SHARED_LIB
 #include "base/log.h"
 
+#include <fmt/format.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
@@ -48,6 +54,10 @@ void redirect(std::function<void(std::string)> sink) {
 }
 
 bool enabled(Level level) { return level >= state().options.level; }
+
+void write(Level level, fmt::string_view format, fmt::format_args values) {
+  if (enabled(level)) write(level, fmt::vformat(format, values));
+}
 
 void write(Level level, std::string_view text) {
   if (!enabled(level)) return;

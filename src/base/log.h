@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // muster's own messages to stderr: text for people, JSON lines for machines.
-// spdlog does the writing; only log.cc includes it. Rank output never goes
-// through here. Thread-safe.
+// spdlog does the writing and fmt the formatting; both are compiled into log.cc
+// and nowhere else. Rank output never goes through here. Thread-safe.
 #pragma once
 
 #include <fmt/core.h>
@@ -26,25 +26,25 @@ void configure(const Options& options);
 // process whose loop must not wait for a slow reader of its stderr.
 void redirect(std::function<void(std::string line)> sink);
 void write(Level level, std::string_view text);
+// The same with fmt's placeholders; formats nothing that is not printed.
+void write(Level level, fmt::string_view format, fmt::format_args values);
 bool enabled(Level level);
 
 template <class... Args>
 void debug(fmt::format_string<Args...> format, Args&&... args) {
-  if (enabled(Level::kDebug)) {
-    write(Level::kDebug, fmt::format(format, std::forward<Args>(args)...));
-  }
+  write(Level::kDebug, format, fmt::make_format_args(args...));
 }
 template <class... Args>
 void info(fmt::format_string<Args...> format, Args&&... args) {
-  write(Level::kInfo, fmt::format(format, std::forward<Args>(args)...));
+  write(Level::kInfo, format, fmt::make_format_args(args...));
 }
 template <class... Args>
 void warn(fmt::format_string<Args...> format, Args&&... args) {
-  write(Level::kWarn, fmt::format(format, std::forward<Args>(args)...));
+  write(Level::kWarn, format, fmt::make_format_args(args...));
 }
 template <class... Args>
 void error(fmt::format_string<Args...> format, Args&&... args) {
-  write(Level::kError, fmt::format(format, std::forward<Args>(args)...));
+  write(Level::kError, format, fmt::make_format_args(args...));
 }
 
 }  // namespace muster::log
