@@ -9,8 +9,13 @@ namespace muster {
 
 namespace {
 
-// Changes with the file; "" if there is none.
-std::string state_of(const std::string& path) {
+bool is_plain(std::string_view text) {
+  return text.find_first_of("\t\n") == std::string_view::npos;
+}
+
+}  // namespace
+
+std::string file_state(const std::string& path) {
   struct stat file {};
   if (::stat(path.c_str(), &file) != 0) return "";
   return std::to_string(file.st_dev) + ":" + std::to_string(file.st_ino) + ":" +
@@ -18,12 +23,6 @@ std::string state_of(const std::string& path) {
          std::to_string(file.st_mtim.tv_sec) + "." +
          std::to_string(file.st_mtim.tv_nsec);
 }
-
-bool is_plain(std::string_view text) {
-  return text.find_first_of("\t\n") == std::string_view::npos;
-}
-
-}  // namespace
 
 KnownFiles KnownFiles::parse(std::string_view text) {
   KnownFiles out;
@@ -46,14 +45,14 @@ std::string KnownFiles::text() const {
 
 std::optional<std::string> KnownFiles::find(const std::string& path) const {
   const auto entry = entries_.find(path);
-  if (entry == entries_.end() || entry->second.state != state_of(path)) {
+  if (entry == entries_.end() || entry->second.state != file_state(path)) {
     return std::nullopt;
   }
   return entry->second.answer;
 }
 
 void KnownFiles::remember(const std::string& path, const std::string& answer) {
-  const std::string state = state_of(path);
+  const std::string state = file_state(path);
   if (state.empty() || !is_plain(path) || !is_plain(answer)) return;
   entries_[path] = {state, answer};
 }

@@ -15,6 +15,10 @@ namespace muster {
 
 inline constexpr const char* kKnownFilesVariable = "MUSTER_KNOWN_FILES";
 
+// Device, inode, size and time of change: another text when the file is another
+// one or was written to. "" if there is none.
+std::string file_state(const std::string& path);
+
 class KnownFiles {
  public:
   // What text() made; anything else is an empty one.

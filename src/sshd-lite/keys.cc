@@ -10,6 +10,7 @@
 #include <cerrno>
 
 #include "base/fd.h"
+#include "base/known_files.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "job/pod_view.h"
@@ -28,16 +29,6 @@ constexpr const char* kMountHint =
 
 bool exists(const std::string& path) {
   return ::access(path.c_str(), F_OK) == 0;
-}
-
-// Device, inode, size and time of a file: a Secret swap changes the inode.
-std::string stamp_of(const std::string& path) {
-  struct stat info {};
-  if (::stat(path.c_str(), &info) != 0) return "-";
-  return std::to_string(info.st_dev) + ":" + std::to_string(info.st_ino) + ":" +
-         std::to_string(info.st_size) + ":" +
-         std::to_string(info.st_mtim.tv_sec) + "." +
-         std::to_string(info.st_mtim.tv_nsec);
 }
 
 // Part of the image, and for everybody to read: whoever can pull the image has
@@ -168,9 +159,9 @@ Result<KeyStore> KeyStore::open(KeyFiles files) {
 }
 
 std::vector<std::string> KeyStore::stamps() const {
-  std::vector<std::string> out{stamp_of(files_.private_key)};
+  std::vector<std::string> out{file_state(files_.private_key)};
   for (const std::string& file : files_.authorized) {
-    out.push_back(stamp_of(file));
+    out.push_back(file_state(file));
   }
   return out;
 }
