@@ -207,7 +207,8 @@ void choose_backend(const AgreementInput& in, Agreement& out) {
   input.uses_sessions = in.uses_sessions;
   BootstrapChoice choice = choose_bootstrap(input);
   if (in.options->once) {
-    choice = {Bootstrap::kMpirun, "--once: the command starts ranks by itself"};
+    choice = {Bootstrap::kMpirun,
+              "the command, run once, starts ranks by itself"};
   }
   out.bootstrap = choice.bootstrap;
   out.bootstrap_reason = std::move(choice.reason);

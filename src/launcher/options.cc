@@ -52,6 +52,14 @@ const char* const kFooter =
     "Exit codes: the first failing rank's own; 128+N killed by signal N; "
     "100-109\npermanent, 200-209 worth a retry: muster explain CODE.";
 
+// Commands that build an mpirun line themselves: a copy of them in every rank
+// would start as many jobs. As a script they run once, and their mpirun is
+// ours.
+bool builds_mpirun_lines(const std::string& program) {
+  const std::string name = program.substr(program.rfind('/') + 1);
+  return name == "deepspeed" || name == "horovodrun";
+}
+
 }  // namespace
 
 bool is_mpirun_name(const std::string& program) {
@@ -89,7 +97,10 @@ ParsedOptions parse_launch_options(const std::vector<std::string>& args) {
     parsed.exit_code = kUsageExit;
     return parsed;
   }
-  o.is_line = !o.once && !o.command.empty() && is_mpirun_name(o.command[0]);
+  if (!o.command.empty()) {
+    o.once = o.once || builds_mpirun_lines(o.command[0]);
+    o.is_line = !o.once && is_mpirun_name(o.command[0]);
+  }
   if (auto checked = read_options(raw, o); !checked) {
     std::fprintf(stderr, "muster launch: %s\n", checked.error().text().c_str());
     parsed.exit_code = kUsageExit;

@@ -68,6 +68,19 @@ std::optional<AllowedCommand> agent_command(const ExecPolicy& policy,
   return out;
 }
 
+// What DeepSpeed and horovodrun ask a worker over ssh before they call mpirun:
+// whether it answers, and its addresses. No word of it is the asker's own.
+std::optional<AllowedCommand> launcher_question(std::string_view command) {
+  auto words = split_words(command);
+  const auto is = [&words](std::initializer_list<std::string_view> line) {
+    return std::equal(words.begin(), words.end(), line.begin(), line.end());
+  };
+  if (!is({"true"}) && !is({"hostname"}) && !is({"hostname", "-I"})) {
+    return std::nullopt;
+  }
+  return AllowedCommand{{words.begin(), words.end()}, CommandKind::kProbe, {}};
+}
+
 tl::unexpected<Error> refuse_command(const ExecPolicy& policy,
                                      std::string_view command) {
   const std::string shown = ", not \"" + printable(command, 80) + "\"";
@@ -116,6 +129,7 @@ Result<AllowedCommand> decide_exec(const ExecPolicy& policy,
     return AllowedCommand{
         {"/bin/sh", "-c", std::string(command)}, CommandKind::kAny, {}};
   }
+  if (auto question = launcher_question(command)) return *question;
   if (policy.allow_mpi_daemons) {
     if (auto daemon = parse_mpi_daemon_line(command)) {
       return AllowedCommand{std::move(daemon->argv), CommandKind::kDaemon,

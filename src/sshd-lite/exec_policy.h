@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decides what a remote command line may start in this pod. By default that is
-// one thing: our own agent, whatever directory the line names it in, so that a
-// launcher of another image can ask for it. Two options widen it: the daemons
-// of MPI launchers that have no muster, and any command (through /bin/sh -c).
+// our own agent, whatever directory the line names it in, so that a launcher of
+// another image can ask for it, and three questions that frameworks ask before
+// they call mpirun: `true`, `hostname`, `hostname -I`. Two options widen it:
+// the daemons of MPI launchers that have no muster, and any command (through
+// /bin/sh -c).
 // Refuses: everything else. Hygiene, not containment: whoever holds the job key
 // can run code through the agent; see docs/security.md. Pure.
 #pragma once
@@ -23,8 +25,8 @@ struct ExecPolicy {
 };
 
 // "agent" (a job's: swept after, counted as the job), "probe" (`muster-agent
-// version` proves exec, `doctor` examines the pod: no job), "daemon" (of an MPI
-// launcher), "any".
+// version` proves exec, `doctor` examines the pod, a framework's question: no
+// job), "daemon" (of an MPI launcher), "any".
 enum class CommandKind { kAgent, kProbe, kDaemon, kAny };
 std::string_view command_kind_name(CommandKind kind);
 

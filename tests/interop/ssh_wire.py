@@ -36,7 +36,7 @@ class Gone(Exception):
 
 
 class Wire:
-    def __init__(self, port, source=None, timeout=5.0):
+    def __init__(self, port, source=None, timeout=30.0):
         address = (source, 0) if source else None
         self.socket = socket.create_connection(("127.0.0.1", port), timeout, address)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -222,10 +222,10 @@ def policy(tally, args, keys):
     orted = 'PATH=/nonexistent/bin:$PATH ; export PATH ;   orted --version'
     with bed.Worker(args.muster, keys) as worker:
         for line in ("sh", "id; id", "/bin/sh -c id", "muster-agent agent; id", orted, "scp -t /tmp", "internal-sftp",
-                     "hydra_pmi_proxy --version"):
+                     "hydra_pmi_proxy --version", "hostname x", "true; id"):
             done = ssh(worker, line)
             tally.check(done.returncode == 255 and b"refused" in done.stderr, f"by default \"{line}\" is refused", done)
-        tally.check(len(worker.audit("refused")) == 8 and not worker.audit("start"), "each refusal is on record")
+        tally.check(len(worker.audit("refused")) == 10 and not worker.audit("start"), "each refusal is on record")
         done = ssh(worker, "muster-agent version")
         tally.check(done.returncode == 0 and done.stdout.startswith(b"muster-agent"), "the agent is not", done)
     with bed.Worker(args.muster, keys, "--allow-mpi-daemons") as worker:

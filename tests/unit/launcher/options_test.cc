@@ -264,6 +264,10 @@ TEST_CASE("an mpirun line is told from a program") {
   CHECK(parse({"--", "/usr/bin/mpiexec.hydra", "x"}).o.is_line);
   CHECK_FALSE(parse({"--", "./mpirun.sh"}).o.is_line);
   CHECK_FALSE(parse({"--once", "--", "mpirun", "x"}).o.is_line);
+  // What builds its own mpirun line is not started in each rank.
+  CHECK(parse({"--", "horovodrun", "-np", "4", "x"}).o.once);
+  CHECK(parse({"--", "/usr/bin/deepspeed", "x.py"}).o.once);
+  CHECK_FALSE(parse({"--", "python", "deepspeed"}).o.once);
   CHECK(is_mpirun_name("/opt/x/orterun"));
   CHECK_FALSE(is_mpirun_name("mpirunner"));
   CHECK_FALSE(is_mpirun_name(""));

@@ -46,6 +46,22 @@ TEST_CASE("version is a probe, not a job") {
   CHECK(allowed->kind == CommandKind::kProbe);
 }
 
+TEST_CASE("what DeepSpeed and horovodrun ask first is answered") {
+  const auto [line, argv] = GENERATE(
+      table<std::string, Words>({{"true", {"true"}},
+                                 {"hostname", {"hostname"}},
+                                 {" hostname  -I ", {"hostname", "-I"}}}));
+  const auto allowed = decide_exec(kStrict, line);
+  REQUIRE(allowed);
+  CHECK(allowed->argv == argv);
+  CHECK(allowed->kind == CommandKind::kProbe);
+  for (const char* more : {"true; id", "true id", "hostname x", "hostname -F x",
+                           "hostname -I x", "/tmp/hostname", "hostname\n-I;"}) {
+    INFO(more);
+    CHECK_FALSE(decide_exec(kStrict, more));
+  }
+}
+
 TEST_CASE("everything else is refused") {
   const std::string command = GENERATE(
       "", " ", "sh", "muster-agent", "agent", "muster-agent rank -- sh",
