@@ -3,21 +3,18 @@
 
 #include "base/html_page.h"
 #include "base/text.h"
+#include "job/findings_table.h"
 
 namespace muster {
 
 namespace {
 
-std::string findings_table(const JobCheckReport& report) {
-  if (report.findings.empty()) return "<p>Nothing was found.</p>";
-  std::string out =
-      "<table><tr><th>what</th><th>seen</th><th>what to do</th></tr>";
-  for (const Finding& finding : report.findings) {
-    out += "<tr><td>" + html_text(finding.text) + "</td><td>" +
-           html_text(finding.evidence) + "</td><td>" +
-           html_text(finding.remedy) + "</td></tr>";
+// The worst finding where it stops a job; notes are in the table.
+std::string headline(const JobCheckReport& report) {
+  if (report.exit_class == 0 || report.findings.empty()) {
+    return "The network between the pods is well";
   }
-  return out + "</table>";
+  return report.findings[0].text;
 }
 
 HeatMap empty_map(const JobCheck& check, std::string what, std::string unit,
@@ -76,12 +73,13 @@ std::string check_page(const JobCheck& check, const JobCheckReport& report,
   std::string body =
       std::string("<header><span class=\"badge") + (good ? " ok" : "") +
       "\">exit code " + std::to_string(report.exit_class) + "</span><h1>" +
-      html_text(report.findings.empty() ? "The network between the pods is well"
-                                        : report.findings[0].text) +
-      "</h1><p class=\"soft\">" + std::to_string(check.pods.size()) +
-      " pods, " + std::to_string(check.pairs.size()) + " pairs, " +
+      html_text(headline(report)) + "</h1><p class=\"soft\">" +
+      std::to_string(check.pods.size()) + " pods, " +
+      std::to_string(check.pairs.size()) + " pairs, " +
       human_duration_ms(static_cast<int64_t>(seconds * 1000)) +
-      "</p></header><h2>Found</h2>" + findings_table(report) +
+      "</p></header><h2>Found</h2>" +
+      (report.findings.empty() ? "<p>Nothing was found.</p>"
+                               : findings_table(report.findings)) +
       failed_pairs(check);
   const std::string rates = heat_map_html(rate_map(check));
   if (!rates.empty()) body += "<h2>Bandwidth</h2>" + rates;

@@ -197,8 +197,9 @@ std::string rank_grid(const LaunchReport& report) {
   }
   std::string out = "<div class=\"grid\">";
   for (const auto& [where, squares] : rows) {
-    out += "<div><span>" + html_text(where.second) + "</span><span>" + squares +
-           "</span></div>";
+    const std::string name = html_text(where.second);
+    out += "<div><span title=\"" + name + "\">" + name + "</span><span>" +
+           squares + "</span></div>";
   }
   return out + "</div>";
 }

@@ -8,7 +8,9 @@
 #include "base/json_text.h"
 #include "base/text.h"
 #include "job/exit_codes.h"
+#include "job/findings_table.h"
 #include "launcher/report_charts.h"
+#include "launcher/report_topology.h"
 
 namespace muster {
 
@@ -16,8 +18,6 @@ namespace {
 
 constexpr size_t kMostExcerpts = 8;
 constexpr size_t kMostLines = 40;
-constexpr size_t kMostNamed = 16;  // ranks named in one row
-
 constexpr size_t kManyWorkers = 16;  // from here on their table is folded
 
 std::string timestamp(int64_t ns) {
@@ -96,13 +96,8 @@ std::string exits_table(const std::vector<RankEvidence>& ranks) {
   }
   std::string out = "<table><tr><th>end</th><th>ranks</th><th>which</th></tr>";
   for (const auto& [end, members] : groups) {
-    std::string which;
-    for (size_t i = 0; i < std::min(members.size(), kMostNamed); ++i) {
-      which += (i > 0 ? ", " : "") + std::to_string(members[i]);
-    }
-    if (members.size() > kMostNamed) which += ", …";
     out += "<tr>" + cell(end) + cell(std::to_string(members.size())) +
-           cell(which) + "</tr>";
+           cell(ranks_text(members)) + "</tr>";
   }
   return out + "</table>";
 }
@@ -174,14 +169,7 @@ std::string settings_section(const LaunchReport& report) {
 std::string findings_section(const LaunchReport& report) {
   const auto& findings = report.evidence.findings;
   if (findings.empty()) return "";
-  std::string out =
-      "<h2>Findings before the start</h2><table><tr><th>what</th>"
-      "<th>seen</th><th>what to do</th></tr>";
-  for (const Finding& finding : findings) {
-    out += "<tr>" + cell(finding.text) + cell(finding.evidence) +
-           cell(finding.remedy) + "</tr>";
-  }
-  return out + "</table>";
+  return "<h2>Findings before the start</h2>" + findings_table(findings);
 }
 
 // The first to fail, then those that failed by themselves, then lost ones.
@@ -236,7 +224,11 @@ std::string log_section(const LaunchReport& report) {
 }  // namespace
 
 std::string report_html(const LaunchReport& report) {
-  const std::string command = join(report.evidence.job.argv, " ");
+  std::vector<std::string> words;  // as one would type them
+  for (const std::string& word : report.evidence.job.argv) {
+    words.push_back(shell_quote(word));
+  }
+  const std::string command = join(words, " ");
   const std::string footer =
       "<footer><p><code>" + html_text(command) + "</code><br>" +
       timestamp(report.started_ns) + " to " + timestamp(report.ended_ns) +

@@ -27,6 +27,10 @@ std::string ranks_on(const std::vector<RankEvidence>& ranks, int node) {
   for (const RankEvidence& rank : ranks) {
     if (rank.node == node && rank.rank >= 0) numbers.push_back(rank.rank);
   }
+  return ranks_text(std::move(numbers));
+}
+
+std::string ranks_text(std::vector<int> numbers) {
   std::sort(numbers.begin(), numbers.end());
   std::vector<std::string> ranges;
   for (size_t i = 0; i < numbers.size();) {

@@ -11,7 +11,10 @@
 
 namespace muster {
 
-// "0-7", "0, 2, 4"; "" without a rank there.
+// "0-7", "0, 2, 4"; the first eight ranges. "" for none.
+std::string ranks_text(std::vector<int> numbers);
+
+// Those of a worker.
 std::string ranks_on(const std::vector<RankEvidence>& ranks, int node);
 
 // "8 GPUs, 64 CPUs, 512 GiB, openmpi 4.1.4, eth0 10.1.2.3"; what is not known

@@ -2,6 +2,7 @@
 #include "launcher/report_html.h"
 
 #include "catch.h"
+#include "job/findings_table.h"
 #include "launcher/report_charts.h"
 #include "launcher/report_topology.h"
 
@@ -49,7 +50,7 @@ TEST_CASE("a page holds one square and one tick for each rank") {
   const std::string page = report_html(report(16));
   CHECK(count(page, "<i class=\"ok\" title=") == 16);
   CHECK(count(page, "<line class=\"ok\"") == 16);
-  CHECK(count(page, "<span>pi-worker-") == 2);
+  CHECK(count(page, "<span title=\"pi-worker-") == 2);
   CHECK(page.find("class=\"badge ok\"") != std::string::npos);
   CHECK(page.find(">connect</text>") != std::string::npos);
 }
@@ -140,6 +141,34 @@ TEST_CASE("a heat map has a square for each pair and tells the worst") {
   CHECK(heat_map_html(map).empty());
   map.values.pop_back();
   CHECK(heat_map_html(map).empty());
+}
+
+TEST_CASE("ranks that ended alike are ranges") {
+  CHECK(report_html(report(16)).find("<td>0-15</td>") != std::string::npos);
+  CHECK(ranks_text({7, 3, 1, 2}) == "1-3, 7");
+  CHECK(ranks_text({}).empty());
+  std::vector<int> every_other;
+  for (int i = 0; i < 40; i += 2) every_other.push_back(i);
+  CHECK(ranks_text(every_other) == "0, 2, 4, 6, 8, 10, 12, 14, …");
+}
+
+TEST_CASE("the command is as one would type it") {
+  LaunchReport launch = report(1);
+  launch.evidence.job.argv = {"sh", "-c", "echo $RANK"};
+  CHECK(report_html(launch).find("<code>sh -c &#39;echo $RANK&#39;</code>") !=
+        std::string::npos);
+}
+
+TEST_CASE("what was seen has a column where something was") {
+  Finding bare{Severity::kWarning, "rdma_none", "no <RDMA>", "", "move it"};
+  CHECK(findings_table({}).empty());
+  CHECK(findings_table({bare}).find("seen") == std::string::npos);
+  CHECK(findings_table({bare}).find("no &lt;RDMA&gt;") != std::string::npos);
+  Finding full = bare;
+  full.evidence = "ibv_devinfo";
+  const std::string table = findings_table({bare, full});
+  CHECK(count(table, "<th>seen</th>") == 1);
+  CHECK(count(table, "<td></td>") == 1);
 }
 
 TEST_CASE("an empty report is a page too") {
