@@ -90,20 +90,24 @@ TABLES = {"launch": launch_table, "sshd": sshd_table, "logs": logs_table,
           "readiness": readiness_table, "memory": memory_table}
 
 
+def load_line(result, name):
+    """Load averages tell of what ran before, too: the pods of the part itself
+    are most of the second."""
+    loads = result.get("loads", {}).get(name)
+    return f"Load {loads[0]} before, {loads[1]} after.\n\n" if loads else ""
+
+
 def markdown(result, picture):
     machine = result["machine"]
     out = (f"# Benchmarks of {result['date']}\n\n{result['muster']}, commit "
            f"{result['commit'] or 'unknown'}"
            f"{', quick run' if result['quick'] else ''}. {machine['cpu']}, "
            f"{machine['cores']} cores, {machine['memory_gib']} GiB, Linux "
-           f"{machine['kernel']}, {machine['system']}. Load "
-           f"{machine['load_at_start']} at the start, "
-           f"{machine['load_at_end']} at the end: {machine['state']}"
-           f"{'; trust ratios, not seconds' if machine['state'] != 'idle' else ''}"
-           ".\n\n")
+           f"{machine['kernel']}, {machine['system']}.\n\n")
     for name, table in TABLES.items():
         if name in result:
-            out += f"## {name}\n\n{table(result[name])}\n"
+            out += (f"## {name}\n\n{load_line(result, name)}"
+                    f"{table(result[name])}\n")
     if picture and "runs" in result.get("launch", {}):
         out += f"![launch times]({picture})\n"
     return out
