@@ -103,6 +103,8 @@ FabricHca read_hca(const std::string& root, const std::string& name) {
   hca.name = name;
   hca.driver = link_name(device + "/driver");
   hca.firmware = read_sys(path + "/fw_ver").text;
+  const std::string node_type = read_sys(path + "/node_type").text;
+  if (node_type.find("RNIC") != std::string::npos) hca.iwarp = true;
   hca.pci = link_name(device);
   hca.pci_path = device_path(device);
   if (const auto numa = read_sys_number(device + "/numa_node")) {

@@ -93,6 +93,25 @@ void drop_front_end(const PodFabric& pod, std::vector<PortView>& ports) {
        });
 }
 
+// Storage and management beside the fabric: below half of the median, or just
+// half of what most ports have (two of 200 beside eight of 400 Gb/s).
+void drop_slow(const PodFabric& pod, std::vector<PortView>& ports) {
+  const double half = median_rate(ports) / 2;
+  const auto with = [&](auto test) {
+    return std::count_if(ports.begin(), ports.end(), [&](auto& view) {
+      return view.chosen && test(view.port->rate_gbps);
+    });
+  };
+  const auto all = with([](double) { return true; });
+  const auto fast = with([&](double rate) { return rate > half; });
+  const bool clear = fast * 2 > all && fast > 1;
+  drop(pod, ports, "slow", "it has at most half of the others' rate",
+       [&](const PortView& view) {
+         const double rate = view.port->rate_gbps;
+         return rate > 0 && (rate < half || (clear && rate <= half));
+       });
+}
+
 }  // namespace
 
 void choose_ports(const PodFabric& pod, LinkKind kind,
@@ -114,11 +133,11 @@ void choose_ports(const PodFabric& pod, LinkKind kind,
        [&](const PortView& view) {
          return view.port->gids && !global_gid(pod, *view.port);
        });
-  const double half = median_rate(ports) / 2;
-  drop(pod, ports, "slow", "its rate is below half of the others'",
-       [&](const PortView& view) {
-         return view.port->rate_gbps > 0 && view.port->rate_gbps < half;
-       });
+  // Again while it helps: management first, then storage.
+  for (int left = 0; left != chosen_count(ports);) {
+    left = chosen_count(ports);
+    drop_slow(pod, ports);
+  }
   if (std::any_of(ports.begin(), ports.end(), [&](auto& view) {
         return view.chosen && near_some_gpu(pod, *view.hca);
       })) {

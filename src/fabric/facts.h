@@ -47,6 +47,7 @@ struct FabricHca {
   std::string gpu_path;  // nearest GPU: "PIX", "PXB", "PHB", "SYS", …
   Known vf;
   Known bond;            // two ports joined by LAG
+  Known iwarp;           // node type RNIC
   Known device;          // its /dev/infiniband/uverbsN is in the pod
   Known usable;          // every step of the verbs probe worked
   std::string fails_at;  // first failing step: open pd cq mr qp ah

@@ -43,6 +43,7 @@ void visit(Visitor& v, Is<FabricHca> auto& hca) {
   v.field("gpu_path", hca.gpu_path);
   v.field("vf", hca.vf);
   v.field("bond", hca.bond);
+  v.field("iwarp", hca.iwarp);
   v.field("device", hca.device);
   v.field("usable", hca.usable);
   v.field("fails_at", hca.fails_at);

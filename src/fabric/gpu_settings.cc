@@ -156,13 +156,6 @@ void check_gdr(FabricJob& job, FabricPodState& pod) {
                 "GPUDirect RDMA",
             "NVIDIA/nccl#1676", "use NCCL 2.23 or later"});
   }
-  if (yes(facts.acs) && !yes(facts.virtual_machine)) {
-    report(job, &pod,
-           {Severity::kWarning, "acs_on",
-            "PCIe ACS sends GPU-adapter traffic through the root complex: "
-            "GPUDirect RDMA is slow or hangs",
-            "NVIDIA/nccl#928", "disable ACS on the node's PCIe switches"});
-  }
   if (!flat_topology(facts, pod.ports) || effective(facts, "NCCL_TOPO_FILE")) {
     return;
   }

@@ -38,6 +38,7 @@ struct FabricPodState {
   bool unknown = false;              // nobody looked for adapters
   bool tcp_by_user = false;          // the user's own variables rule RDMA out
   std::string absent;                // why there is no RDMA; empty: there is
+  bool on_loopback = false;          // the peers' address is on lo
   std::string list_reason;  // why NCCL_IB_HCA is needed; empty: it is not
   PodPlan plan;
 
@@ -73,13 +74,16 @@ void choose_transport(FabricJob& job);   // transport.cc
 void explain_absence(FabricJob& job);    // absent.cc
 void choose_gids(FabricJob& job);        // gid_settings.cc: may drop ports
 void agree_rails(FabricJob& job);        // rails.cc: may drop ports
+void set_direct_links(FabricJob& job);   // direct_links.cc
 void set_site_values(FabricJob& job);    // site_settings.cc
 void set_vendor_values(FabricJob& job);  // vendor_settings.cc
 void set_profile(FabricJob& job);        // profile_settings.cc
 void set_transport(FabricJob& job);      // transport_settings.cc
 void set_gids(FabricJob& job);           // gid_settings.cc
 void set_sockets(FabricJob& job);        // socket_settings.cc
+void check_interfaces(FabricJob& job);   // interface_checks.cc
 void set_gpu(FabricJob& job);            // gpu_settings.cc
+void check_gpus(FabricJob& job);         // gpu_checks.cc
 void set_mpi(FabricJob& job);            // mpi_settings.cc
 void check_agreement(FabricJob& job);    // agreement.cc
 void lint_users_values(FabricJob& job);  // lint.cc

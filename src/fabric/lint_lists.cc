@@ -74,6 +74,14 @@ void lint_matches(FabricJob& job, FabricPodState& pod, const std::string& name,
   const bool any = std::any_of(names.begin(), names.end(), [&](auto& known) {
     return admits(list, known);
   });
+  if (!any && name == "NCCL_SOCKET_IFNAME" && pod.version) {
+    report(job, &pod,
+           {Severity::kError, "lint_matches_nothing",
+            name + "=" + value + " matches none of " + join(names, ", ") +
+                ": NCCL stops with \"no socket interface found\"",
+            "", "correct the name, or remove it"});
+    return;
+  }
   if (!any) {
     warn(job, pod, "lint_matches_nothing",
          name + "=" + value + " matches none of " + join(names, ", "),

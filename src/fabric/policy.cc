@@ -28,7 +28,11 @@ FabricPodState start(const PodFabric& facts, const FabricRequest& request) {
       request.nccl_version.empty() ? facts.nccl_version : request.nccl_version);
   state.platform = platform_of(facts);
   state.primary = primary_interface(facts);
-  state.ports = view_ports(facts);
+  if (state.primary.name == "lo") {
+    state.on_loopback = true;
+    state.primary = {};
+  }
+  state.ports = view_ports(facts, state.version);
   state.plan.name = facts.name;
   return state;
 }
@@ -183,13 +187,16 @@ FabricPlan plan_fabric(const std::vector<PodFabric>& pods,
   explain_absence(job);
   choose_gids(job);
   agree_rails(job);
+  set_direct_links(job);
   set_site_values(job);
   set_profile(job);
   set_vendor_values(job);
   set_transport(job);
   set_gids(job);
   set_sockets(job);
+  check_interfaces(job);
   set_gpu(job);
+  check_gpus(job);
   set_mpi(job);
   check_agreement(job);
   lint_users_values(job);

@@ -15,9 +15,31 @@ bool contains(const std::vector<std::string>& list, const std::string& item) {
   return std::find(list.begin(), list.end(), item) != list.end();
 }
 
+// As sysfs ("4: ACTIVE"), ibv_devinfo ("PORT_ACTIVE (4)"), ibstat ("Active")
+// and people ("up") write it.
 bool is_active(const FabricPort& port) {
-  return port.state.empty() ||
-         to_lower(port.state).find("active") != std::string::npos;
+  if (port.state.empty()) return true;
+  const std::string state = to_lower(port.state);
+  if (state.find("inactive") != std::string::npos) return false;
+  for (const char* word : {"up", "linkup", "link_up", "4", "5"}) {
+    if (state == word) return true;
+  }
+  return state.find("active") != std::string::npos;
+}
+
+// Why NCCL cannot work with an adapter that it takes; "" if it can.
+std::string beyond_nccl(const FabricHca& hca, LinkKind kind,
+                        const std::optional<NcclVersion>& version) {
+  const std::string driver = to_lower(hca.driver);
+  for (const char* only : {"cxgb", "iw_cxgb", "siw", "i40iw"}) {
+    if (driver.starts_with(only)) return "iWARP, which NCCL cannot use";
+  }
+  if (yes(hca.iwarp)) return "in iWARP mode, which NCCL cannot use";
+  if (kind == LinkKind::kRoce && driver.starts_with("irdma") && version &&
+      *version < kLinkLayer) {
+    return "it has a LID, and NCCL before 2.12.7 takes it for InfiniBand";
+  }
+  return "";
 }
 
 // Every entry that has an address is of another namespace.
@@ -47,7 +69,8 @@ std::string probe_failure(const FabricHca& hca) {
   return text;
 }
 
-void judge(const PodFabric& pod, PortView& view) {
+void judge(const PodFabric& pod, const std::optional<NcclVersion>& version,
+           PortView& view) {
   const FabricHca& hca = *view.hca;
   const FabricPort& port = *view.port;
   const auto say = [&](const char* role, std::string reason) {
@@ -68,6 +91,9 @@ void judge(const PodFabric& pod, PortView& view) {
     say("unusable", probe_failure(hca));
   } else if (view.kind == LinkKind::kRoce && all_gids_foreign(pod, port)) {
     say("foreign", "every GID belongs to another network namespace");
+  } else if (const auto why = beyond_nccl(hca, view.kind, version);
+             !why.empty()) {
+    say("not for NCCL", why);
   } else if (contains(pod.dead_hcas, hca.name)) {
     say("unreachable", "it did not reach its peers");
   } else {
@@ -125,7 +151,8 @@ LinkKind link_kind(const FabricHca& hca, const FabricPort& port) {
   return LinkKind::kUnknown;
 }
 
-std::vector<PortView> view_ports(const PodFabric& pod) {
+std::vector<PortView> view_ports(const PodFabric& pod,
+                                 const std::optional<NcclVersion>& version) {
   std::vector<PortView> out;
   if (!pod.hcas) return out;
   for (const FabricHca& hca : *pod.hcas) {
@@ -134,7 +161,7 @@ std::vector<PortView> view_ports(const PodFabric& pod) {
       view.hca = &hca;
       view.port = &port;
       view.kind = link_kind(hca, port);
-      judge(pod, view);
+      judge(pod, version, view);
       out.push_back(std::move(view));
     }
   }

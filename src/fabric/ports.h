@@ -4,11 +4,13 @@
 // those for moving training data, without the node's front end. Pure.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "fabric/facts.h"
+#include "fabric/nccl_version.h"
 
 namespace muster {
 
@@ -31,7 +33,9 @@ struct PortView {
 };
 
 LinkKind link_kind(const FabricHca& hca, const FabricPort& port);
-std::vector<PortView> view_ports(const PodFabric& pod);
+// `version`: of NCCL, where it is known.
+std::vector<PortView> view_ports(
+    const PodFabric& pod, const std::optional<NcclVersion>& version = {});
 
 // Chooses among the usable ports of `kind`: takes all, then drops the front
 // end of RoCE machines (facts of the pod's interfaces, GIDs, rates, GPUs)

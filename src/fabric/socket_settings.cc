@@ -46,6 +46,7 @@ void set_sockets(FabricJob& job) {
     pod.plan.interface_reason = pod.primary.reason;
     const auto own = nccl_interfaces(*pod.facts, pod.assumed_version());
     if (effective(*pod.facts, "NCCL_SOCKET_IFNAME")) continue;  // linted
+    if (pod.on_loopback) continue;  // check_interfaces() says so
     if (pod.primary.name.empty()) {
       report_unknown(job, pod, own);
       continue;

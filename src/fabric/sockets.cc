@@ -77,7 +77,10 @@ NetdevClass netdev_class(const FabricNetdev& netdev) {
   if (netdev.addresses.empty()) return NetdevClass::kNoAddress;
   if (loopback_only) return NetdevClass::kLoopback;
   if (link_local_only) return NetdevClass::kLinkLocal;
-  return is_bridge(netdev) ? NetdevClass::kBridge : NetdevClass::kUsable;
+  // An OVS or Linux bridge, or a container's veth, with the default route is
+  // how the pod reaches the others.
+  const bool decoy = is_bridge(netdev) && !yes(netdev.default_route);
+  return decoy ? NetdevClass::kBridge : NetdevClass::kUsable;
 }
 
 std::string_view netdev_class_name(NetdevClass kind) {

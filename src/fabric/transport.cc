@@ -9,6 +9,7 @@
 #include "fabric/effective.h"
 #include "fabric/gids.h"
 #include "fabric/job_state.h"
+#include "fabric/name_list.h"
 #include "fabric/plugins.h"
 
 namespace muster {
@@ -51,8 +52,11 @@ bool can_roce(const PodFabric& pod, const PortView& view) {
 std::set<FabricTransport> offers_of(const FabricPodState& state) {
   std::set<FabricTransport> out;
   const PodFabric& pod = *state.facts;
-  // An image whose plugins nobody listed may well have the right one.
-  const bool ofi = !pod.plugins || find_plugin(pod, PluginKind::kOfi);
+  // An image whose plugins nobody listed may well have the right one; so may
+  // one with a libnccl-net.so of which nobody said more.
+  const auto loaded = loaded_plugin(pod);
+  const bool ofi = !pod.plugins || find_plugin(pod, PluginKind::kOfi) ||
+                   (loaded && loaded->kind == PluginKind::kUnknown);
   for (const PortView& view : state.ports) {
     if (!view.usable) continue;
     if (view.kind == LinkKind::kInfiniBand)
@@ -73,7 +77,22 @@ std::set<FabricTransport> offers_of(const FabricPodState& state) {
   return out;
 }
 
-bool rules_rdma_out(const PodFabric& pod) {
+// NCCL's own code finds no adapter with the user's list.
+bool list_matches_nothing(const FabricPodState& state) {
+  const auto users = effective(*state.facts, "NCCL_IB_HCA");
+  if (!users) return false;
+  const NameList list = parse_name_list(users->value);
+  bool any = false;
+  for (const PortView& view : state.ports) {
+    if (!view.nccl_sees) continue;
+    if (admits(list, view.hca->name, view.port->number)) return false;
+    any = true;
+  }
+  return any;
+}
+
+bool rules_rdma_out(const FabricPodState& state) {
+  const PodFabric& pod = *state.facts;
   const auto net = effective(pod, "NCCL_NET");
   if (net) return to_lower(net->value) == "socket";
   const auto plugin = loaded_plugin(pod);
@@ -81,7 +100,7 @@ bool rules_rdma_out(const PodFabric& pod) {
     return switched_on(pod, "NCCL_IBEXT_DISABLE");
   }
   if (plugin && plugin->kind != PluginKind::kFastSocket) return false;
-  return switched_on(pod, "NCCL_IB_DISABLE");
+  return switched_on(pod, "NCCL_IB_DISABLE") || list_matches_nothing(state);
 }
 
 bool only_unknown_ports(const FabricPodState& state) {
@@ -151,7 +170,7 @@ void choose_transport(FabricJob& job) {
     const bool unseen = !pod.facts->hcas && !no(pod.facts->uverbs) &&
                         !pod.facts->pci_hcas && pod.offers.empty();
     pod.unknown = unseen || only_unknown_ports(pod);
-    pod.tcp_by_user = rules_rdma_out(*pod.facts);
+    pod.tcp_by_user = rules_rdma_out(pod);
     any_unknown = any_unknown || pod.unknown;
     any_none =
         any_none || pod.tcp_by_user || (pod.offers.empty() && !pod.unknown);

@@ -35,7 +35,10 @@ void set_tcp(FabricJob& job, FabricPodState& pod) {
                 "stop with an error",
             pod.absent, "remove NCCL_NET, or give the pod its adapters"});
   }
-  if (pod.tcp_by_user) return;
+  const bool all_by_user =
+      std::all_of(job.pods.begin(), job.pods.end(),
+                  [](auto& other) { return other.tcp_by_user; });
+  if (all_by_user) return;
   FabricSetting setting{"NCCL",
                         "NCCL_NET",
                         "Socket",
@@ -104,11 +107,13 @@ void choose_plugin(FabricJob& job, FabricPodState& pod) {
                           job.transport == FabricTransport::kSlingshot;
   if (ofi_fabric) {
     const auto ofi = find_plugin(*pod.facts, PluginKind::kOfi);
-    if (!pod.facts->plugins) {
+    if (!pod.facts->plugins || (!ofi && loaded)) {
       report(job, &pod,
              {Severity::kInfo, "plugin_unknown",
-              "the facts do not say whether the image has the aws-ofi-nccl "
-              "plugin; without it NCCL uses TCP silently",
+              !loaded ? "the facts do not say whether the image has the "
+                        "aws-ofi-nccl plugin; without it NCCL uses TCP silently"
+                      : "the facts do not say whether " + loaded->plugin->name +
+                            " is aws-ofi-nccl; if not, NCCL uses TCP silently",
               "", "profile rdma makes that an error"});
     }
     if (!ofi || ofi->by_default) return;

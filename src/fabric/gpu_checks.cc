@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// What stands between GPUs, and between GPUs and adapters, on the node: PCIe
+// ACS, a translating IOMMU, slices of one GPU. Nothing that a variable of a
+// job repairs, so this only reports. Sources: NCCL guide, troubleshooting,
+// "GPU Direct"; NVIDIA/nccl#257, #928, #1716, #2079. Pure.
+#include <algorithm>
+#include <set>
+
+#include "fabric/job_state.h"
+
+namespace muster {
+
+namespace {
+
+bool uses_verbs(const FabricJob& job) {
+  return (job.transport == FabricTransport::kInfiniBand ||
+          job.transport == FabricTransport::kRoce) &&
+         job.profile != Profile::kRl;
+}
+
+// Grace shares its page tables with the GPU: there the IOMMU is in use by
+// design.
+bool grace(const FabricGpu& gpu) {
+  for (const char* word : {"GH200", "GB200", "GB300", "GB10"}) {
+    if (gpu.name.find(word) != std::string::npos) return true;
+  }
+  return false;
+}
+
+// Peer to peer over PCIe: between GPUs without NVLink, or GPU and adapter.
+bool uses_pcie_peers(const FabricJob& job, const PodFabric& facts) {
+  if (!facts.gpus || facts.gpus->empty()) return false;
+  const bool bare = std::any_of(facts.gpus->begin(), facts.gpus->end(),
+                                [](auto& gpu) { return !yes(gpu.nvlink); });
+  return uses_verbs(job) || (facts.gpus->size() > 1 && bare);
+}
+
+void check_redirection(FabricJob& job, const FabricPodState& pod) {
+  const PodFabric& facts = *pod.facts;
+  if (yes(facts.virtual_machine) || !uses_pcie_peers(job, facts)) return;
+  if (yes(facts.acs)) {
+    report(job, &pod,
+           {Severity::kWarning, "acs_on",
+            uses_verbs(job)
+                ? "PCIe ACS sends GPU-adapter traffic through the root "
+                  "complex: GPUDirect RDMA is slow or hangs"
+                : "PCIe ACS sends traffic between GPUs through the root "
+                  "complex: peer to peer is slow or hangs",
+            "NVIDIA/nccl#928, #2079",
+            "disable ACS on the node's PCIe switches and root ports"});
+  }
+  if (yes(facts.iommu) &&
+      std::none_of(facts.gpus->begin(), facts.gpus->end(), grace)) {
+    report(job, &pod,
+           {Severity::kWarning, "iommu_on",
+            "the IOMMU translates, which sends peer-to-peer traffic of GPUs "
+            "through the CPU: it is slow, or hangs",
+            "NVIDIA/nccl#257; NCCL guide, troubleshooting",
+            "boot the node with iommu=pt, or with intel_iommu=off or "
+            "amd_iommu=off"});
+  }
+}
+
+// Slices of one GPU in one pod are one device to NCCL.
+void check_slices(FabricJob& job, const FabricPodState& pod) {
+  if (!pod.facts->gpus) return;
+  size_t slices = 0;
+  bool same = false;
+  std::set<std::string> places;
+  for (const FabricGpu& gpu : *pod.facts->gpus) {
+    if (!yes(gpu.mig)) continue;
+    ++slices;
+    same = gpu.pci.empty() || !places.insert(gpu.pci).second || same;
+  }
+  if (slices < 2 || !same) return;
+  report(job, &pod,
+         {Severity::kWarning, "mig_slices",
+          "the pod has " + std::to_string(slices) +
+              " MIG slices: NCCL takes two slices of one GPU for the same "
+              "device and stops (\"Duplicate GPU detected\")",
+          "NVIDIA/nccl#1716",
+          "give the pod whole GPUs, or one slice per pod; newer NCCL has "
+          "NCCL_MULTI_RANK_GPU_ENABLE=1 as an experiment"});
+}
+
+}  // namespace
+
+void check_gpus(FabricJob& job) {
+  for (const FabricPodState& pod : job.pods) {
+    check_redirection(job, pod);
+    check_slices(job, pod);
+  }
+}
+
+}  // namespace muster

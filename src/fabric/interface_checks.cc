@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Networks of a pod that mislead TCP whatever NCCL_SOCKET_IFNAME says: the
+// peers' address on lo, where NCCL finds 127.0.0.1 first (NVIDIA/nccl#1053),
+// and two interfaces in one subnet, of which the kernel's routes choose one
+// (NVIDIA/nccl#1580). Only reports. Pure.
+#include <algorithm>
+#include <map>
+
+#include "base/text.h"
+#include "fabric/effective.h"
+#include "fabric/job_state.h"
+
+namespace muster {
+
+namespace {
+
+void check_loopback(FabricJob& job, const FabricPodState& pod) {
+  if (!pod.on_loopback || job.pods.size() < 2) return;
+  report(job, &pod,
+         {pod.version ? Severity::kError : Severity::kWarning,
+          "address_on_loopback",
+          "the address that the peers use, " +
+              bare_address(pod.facts->peer_address) +
+              ", is on lo: NCCL takes the first address there, 127.0.0.1, and "
+              "its processes on other nodes wait for it",
+          "NVIDIA/nccl#1053",
+          "give the address to an interface of its own, for example one of "
+          "type dummy, and name that in NCCL_SOCKET_IFNAME"});
+}
+
+bool is_rail(const FabricPodState& pod, const std::string& netdev) {
+  return std::any_of(pod.ports.begin(), pod.ports.end(), [&](auto& view) {
+    return !netdev.empty() && view.port->netdev == netdev;
+  });
+}
+
+// "10.0.0.0/24" -> the interfaces in it; rails of RDMA are apart by design.
+std::map<std::string, std::vector<std::string>> by_network(
+    const FabricPodState& pod) {
+  std::map<std::string, std::vector<std::string>> out;
+  if (!pod.facts->netdevs) return out;
+  for (const FabricNetdev& netdev : *pod.facts->netdevs) {
+    if (netdev_class(netdev) != NetdevClass::kUsable) continue;
+    if (is_rail(pod, netdev.name) || netdev.kind == "ipoib") continue;
+    for (const std::string& address : netdev.addresses) {
+      const std::string network = network_of(address);
+      if (network.empty() || network.ends_with("/32")) continue;
+      auto& names = out[network];
+      if (names.empty() || names.back() != netdev.name) {
+        names.push_back(netdev.name);
+      }
+    }
+  }
+  return out;
+}
+
+void check_subnets(FabricJob& job, const FabricPodState& pod) {
+  for (const auto& [network, names] : by_network(pod)) {
+    if (names.size() < 2) continue;
+    const bool on_tcp = job.transport == FabricTransport::kTcp;
+    report(job, &pod,
+           {on_tcp ? Severity::kWarning : Severity::kInfo, "same_subnet",
+            join(names, " and ") + " are both in " + network +
+                ": connections leave by the one that the routing table has "
+                "first, whichever NCCL chose",
+            "NVIDIA/nccl#1580",
+            "give every interface a subnet of its own, or routes with "
+            "different metrics"});
+  }
+}
+
+}  // namespace
+
+void check_interfaces(FabricJob& job) {
+  for (const FabricPodState& pod : job.pods) {
+    check_loopback(job, pod);
+    check_subnets(job, pod);
+  }
+}
+
+}  // namespace muster
