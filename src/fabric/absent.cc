@@ -159,10 +159,13 @@ void explain_absence(FabricJob& job) {
   }
   for (FabricPodState& pod : job.pods) {
     if (!pod.unknown) continue;
+    const std::string missing =
+        pod.ports.empty() ? "which RDMA adapters there are"
+                          : "whether " + pod.ports.front().name() +
+                                " is InfiniBand or Ethernet (link_layer)";
     report(job, &pod,
            {required ? Severity::kError : Severity::kWarning, "fabric_unknown",
-            "the facts do not say which RDMA adapters there are; nothing is "
-            "decided for it",
+            "the facts do not say " + missing + "; nothing is decided for it",
             "", "run muster fabric show in the pod"});
   }
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Collects the facts of the pod that this process is in, or of a machine
 // recorded as a directory. What cannot be read stays unknown; nothing here
-// fails or waits longer than kProbeDeadlineMs for a library probe.
+// fails, and a library probe is given up when it stands still
+// (forked_probe.h).
 // Probes of foreign libraries run in a forked child: call from a process
 // without threads that hold locks.
 #pragma once
@@ -12,8 +13,6 @@
 #include "fabric/facts.h"
 
 namespace muster {
-
-inline constexpr int kProbeDeadlineMs = 3000;
 
 // `sysroot` stands before every absolute path; "" is the running system, and
 // only there libraries are asked.

@@ -95,8 +95,7 @@ void take_lines(const std::string& text, PodFabric& pod) {
 void probe_cuda_aware(PodFabric& pod) {
   // One child each: a library that dies takes only its own answer with it.
   for (const auto ask : {ask_mpi, ask_ucx, ask_libfabric}) {
-    take_lines(forked_probe(kProbeDeadlineMs, [ask](int out) { ask(out); }),
-               pod);
+    take_lines(run_probe({}, [ask](int out) { ask(out); }).text, pod);
   }
 }
 

@@ -5,11 +5,14 @@
 #include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/text.h"
 #include "fabric/facts_expand.h"
 #include "fabric/facts_fields.h"
+#include "fabric/facts_forms.h"
 #include "fabric/facts_json.h"
+#include "fabric/nccl_version.h"
 
 namespace muster {
 
@@ -165,13 +168,19 @@ class FactsIn {
           key.starts_with("_") || report_.notes.size() >= 20) {
         continue;
       }
-      const auto meant = nearest(key, asked_);
       report_.notes.push_back(path_ + "." + key + " is not a known field" +
-                              (meant ? "; did you mean " + *meant + "?" : ""));
+                              hint(key));
     }
   }
 
  private:
+  [[nodiscard]] std::string hint(const std::string& key) const {
+    std::string meant = field_meant_by(key);
+    if (std::find(asked_.begin(), asked_.end(), meant) == asked_.end()) {
+      meant = nearest(key, asked_).value_or("");
+    }
+    return meant.empty() ? "" : "; did you mean " + meant + "?";
+  }
   static bool scalar(const Json& json) {
     return json.is_string() || json.is_number() || json.is_boolean();
   }
@@ -182,11 +191,14 @@ class FactsIn {
     if (!json.is_string()) return std::nullopt;
     return leading_number(json.get_ref<const std::string&>());
   }
+  // "64M", "64 MiB", "8192 kB": as df, ulimit and manifests have it.
   static double unit_of(std::string_view word) {
-    if (word.find("gi") != word.npos) return 1024.0 * 1024 * 1024;
-    if (word.find("mi") != word.npos) return 1024.0 * 1024;
-    if (word.find("ki") != word.npos) return 1024.0;
-    return 1;
+    const size_t at = word.find_first_not_of("0123456789. ");
+    if (at == word.npos) return 1;
+    const size_t power = std::string_view("bkmgt").find(word[at]);
+    return power == std::string_view::npos
+               ? 1
+               : std::pow(1024.0, static_cast<double>(power));
   }
   const Json* find(const char* name) {
     asked_.emplace_back(name);
@@ -288,31 +300,6 @@ bool too_deep(std::string_view text) {
 
 }  // namespace
 
-Result<FabricGid> parse_gid_line(std::string_view line) {
-  FabricGid gid;
-  for (const auto word : split_words(line)) {
-    const auto number = parse_integer(word);
-    if (word == "v1" || word == "v2" || word == "ib") {
-      gid.type = word;
-    } else if (word == "unreadable" || word == "foreign") {
-      gid.readable = false;
-    } else if (word == "unusable") {
-      gid.usable = false;
-    } else if (number && gid.index < 0 && gid.gid.empty() && *number >= 0 &&
-               *number < 65536) {
-      gid.index = static_cast<int>(*number);
-    } else if (gid.gid.empty() && word.find_first_of(":.") != word.npos) {
-      gid.gid = word;
-    } else if (gid.netdev.empty()) {
-      gid.netdev = word;
-    } else {
-      return invalid(
-          "", "\"" + std::string(line.substr(0, 60)) + "\" has words too many");
-    }
-  }
-  return gid;
-}
-
 Result<FactsFile> read_facts(std::string_view text, const std::string& where) {
   if (text.size() > kMaxText) return invalid(where, "more than 16 MiB");
   if (too_deep(text)) return invalid(where, "nested more than 32 deep");
@@ -320,6 +307,9 @@ Result<FactsFile> read_facts(std::string_view text, const std::string& where) {
   if (json.is_discarded()) return invalid(where, "this is not JSON");
   const bool wrapped = json.is_object() && json.contains("pods");
   Json pods = std::move(wrapped ? json["pods"] : json);
+  if (Status status = settle_forms(pods); !status) {
+    return invalid(where, status.error().text());
+  }
   if (pods.is_object()) {
     Json one = std::move(pods);
     pods = Json::array();
@@ -333,6 +323,7 @@ Result<FactsFile> read_facts(std::string_view text, const std::string& where) {
   }
   FactsFile out;
   Report report;
+  std::set<std::string> names;
   for (size_t i = 0; i < pods.size(); ++i) {
     FactsIn reader(pods[i], "pods[" + std::to_string(i) + "]", report);
     visit(reader, out.pods.emplace_back());
@@ -340,6 +331,14 @@ Result<FactsFile> read_facts(std::string_view text, const std::string& where) {
     if (!report.mistake.empty()) return invalid(where, report.mistake);
     PodFabric& pod = out.pods.back();
     if (pod.name.empty()) pod.name = "pod-" + std::to_string(i);
+    if (!pod.nccl_version.empty() && !parse_nccl_version(pod.nccl_version)) {
+      report.notes.push_back("pods[" + std::to_string(i) + "].nccl_version: " +
+                             "\"" + pod.nccl_version.substr(0, 40) +
+                             "\" is no version; taken as unknown");
+    }
+    if (!names.insert(pod.name).second) {
+      report.notes.push_back("two pods are called " + pod.name);
+    }
   }
   out.notes = std::move(report.notes);
   return out;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Questions to libraries that may crash or hang: asked in a forked child that
-// writes lines, read until a deadline; then the child is killed and reaped.
-// Every line that was complete by then counts. Blocks the caller.
+// writes lines; then the child is killed and reaped. Every line that was
+// complete by then counts, and how the child ended is told apart: it
+// finished, it died, or it was given up. Blocks the caller.
 #pragma once
 
 #include <functional>
@@ -9,10 +10,33 @@
 
 namespace muster {
 
-// `child` writes to its descriptor and returns; "" if there was no child.
+// A child is given up when it neither wrote nor used a processor for
+// `silence_ms`, or after `total_ms`: a slow machine gets its time, a library
+// that waits for ever does not.
+struct ProbePatience {
+  int silence_ms = 3000;
+  int total_ms = 20'000;
+};
+
+struct ForkedResult {
+  enum class End { kFinished, kDied, kGivenUp };
+  std::string text;  // complete lines
+  End end = End::kDied;
+  int signal = 0;     // that it died of; 0: it exited by itself
+  int waited_ms = 0;  // until it was given up
+};
+
+// `child` writes to its descriptor and returns; died with no text if there
+// was no child.
+ForkedResult run_probe(const ProbePatience& patience,
+                       const std::function<void(int)>& child);
+// The same with one deadline, whatever the child does; only the text.
 std::string forked_probe(int deadline_ms,
                          const std::function<void(int)>& child);
 // One line; for the child.
 void probe_says(int fd, const std::string& line);
+// How a child that began and did not finish ended: "died here (signal 11)",
+// "did not answer within 3 s".
+std::string probe_failure_text(const ForkedResult& result);
 
 }  // namespace muster

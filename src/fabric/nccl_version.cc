@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fabric/nccl_version.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 
 namespace muster {
@@ -11,8 +13,8 @@ std::string NcclVersion::text() const {
 }
 
 std::optional<NcclVersion> parse_nccl_version(std::string_view text) {
-  text = trim(text);
-  if (text.starts_with('v')) text.remove_prefix(1);
+  // "v2.27.3-1", "NCCL version 2.21.5+cuda12.4", as logs and tags have it.
+  text.remove_prefix(std::min(text.size(), text.find_first_of("0123456789")));
   text = text.substr(0, text.find_first_not_of("0123456789."));
   const auto parts = split(text, '.');
   NcclVersion version;

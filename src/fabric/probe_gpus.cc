@@ -195,18 +195,18 @@ std::vector<std::string> take_lines(const std::string& text, PodFabric& pod) {
 }  // namespace
 
 void probe_gpus(const GpuLibraries& libraries, PodFabric& pod) {
-  const std::string nvml = forked_probe(
-      kProbeDeadlineMs, [&](int out) { ask_nvml(libraries.nvml, out); });
-  const auto seen = take_lines(nvml, pod);
+  const auto nvml =
+      run_probe({}, [&](int out) { ask_nvml(libraries.nvml, out); });
+  const auto seen = take_lines(nvml.text, pod);
   if (!seen.empty()) {
     std::erase_if(*pod.gpus, [&](const FabricGpu& gpu) {
       return gpu.vendor == "nvidia" &&
              std::find(seen.begin(), seen.end(), gpu.pci) == seen.end();
     });
   }
-  take_lines(forked_probe(kProbeDeadlineMs,
-                     [&](int out) { ask_cuda(libraries.cuda, out); }),
-        pod);
+  const auto cuda =
+      run_probe({}, [&](int out) { ask_cuda(libraries.cuda, out); });
+  take_lines(cuda.text, pod);
 }
 
 }  // namespace muster

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The verbs probe. libibverbs is opened at run time in a forked child, which
 // writes one line per result and may crash or hang without harm. A step that
-// was begun and not ended is what it died of.
-// Lines: "begin HCA", "fail HCA STEP ERRNO", "mtu HCA PORT BYTES", "gid HCA
-// PORT INDEX 0|1", "ok HCA".
+// was begun and not ended is what it died of, or where it was given up.
+// Lines: "begin HCA STEP", "fail HCA STEP ERRNO", "mtu HCA PORT BYTES", "gid
+// HCA PORT INDEX 0|1", "ok HCA".
 
 #include <cerrno>
 #include <cstring>
@@ -60,14 +60,21 @@ void ask_ports(const VerbsLibrary& verbs, ibv_context* context,
 // The name of the first failing step; empty if all work. errno says why.
 std::string try_steps(const VerbsLibrary& verbs, ibv_device* device,
                       const FabricHca& hca, int out) {
+  const auto begin = [&](const char* step) {
+    probe_says(out, "begin " + hca.name + " " + step);
+  };
+  begin("open");
   ibv_context* context = verbs.open_device(device);
   if (context == nullptr) return "open";
   ask_ports(verbs, context, hca, out);
+  begin("pd");
   ibv_pd* pd = verbs.alloc_pd(context);
   if (pd == nullptr) return "pd";
+  begin("cq");
   ibv_cq* cq = verbs.create_cq(context, 16, nullptr, nullptr, 0);
   if (cq == nullptr) return "cq";
   static char page[4096];
+  begin("mr");
   if (verbs.reg_mr(pd, page, sizeof page,
                    IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE) ==
       nullptr) {
@@ -78,11 +85,13 @@ std::string try_steps(const VerbsLibrary& verbs, ibv_device* device,
   wanted.send_cq = wanted.recv_cq = cq;
   wanted.cap = {16, 16, 1, 1, 0};
   wanted.qp_type = IBV_QPT_RC;
+  begin("qp");
   ibv_qp* qp = verbs.create_qp(pd, &wanted);
   if (qp == nullptr) return "qp";
   ibv_qp_attr init{};
   init.qp_state = IBV_QPS_INIT;
   init.port_num = 1;
+  begin("init");
   const int wrong = verbs.modify_qp(
       qp, &init,
       IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
@@ -90,6 +99,7 @@ std::string try_steps(const VerbsLibrary& verbs, ibv_device* device,
     errno = wrong;
     return "init";
   }
+  begin("ah");
   try_gids(verbs, context, pd, hca, out);
   return "";
 }
@@ -103,7 +113,6 @@ void child(const PodFabric& pod, int out) {
     const std::string name = verbs.get_device_name(devices[i]);
     for (const FabricHca& hca : *pod.hcas) {
       if (hca.name != name || no(hca.device)) continue;
-      probe_says(out, "begin " + name);
       errno = 0;
       const std::string failed = try_steps(verbs, devices[i], hca, out);
       const int error = errno;
@@ -142,12 +151,14 @@ void set_mtu(FabricHca& hca, int64_t number, int64_t bytes) {
   }
 }
 
-void apply(PodFabric& pod, std::string_view line) {
+// `unfinished`: what is true of a step that no later line ends.
+void apply(PodFabric& pod, std::string_view line,
+           const std::string& unfinished) {
   const auto words = split_words(line);
   FabricHca* hca = words.size() < 2 ? nullptr : find_hca(pod, words[1]);
   if (hca == nullptr) return;
-  if (words[0] == "begin") {
-    hca->error = "the probe died here";
+  if (words[0] == "begin" && words.size() == 3) {
+    hca->error = "the probe " + unfinished + ": " + std::string(words[2]);
   } else if (words[0] == "ok") {
     hca->error.clear();
     hca->usable = true;
@@ -171,9 +182,11 @@ void apply(PodFabric& pod, std::string_view line) {
 
 void probe_verbs(PodFabric& pod) {
   if (!yes(pod.uverbs) || !pod.hcas || pod.hcas->empty()) return;
-  const std::string text =
-      forked_probe(kProbeDeadlineMs, [&](int out) { child(pod, out); });
-  for (const auto line : split(text, '\n')) apply(pod, line);
+  const ForkedResult result = run_probe({}, [&](int out) { child(pod, out); });
+  const std::string unfinished = probe_failure_text(result);
+  for (const auto line : split(result.text, '\n')) {
+    apply(pod, line, unfinished);
+  }
 }
 
 }  // namespace muster

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// The other ways in which people write facts, brought into the form of
+// docs/facts-schema.md: lists as objects by name ("hcas": {"mlx5_0": {…}}),
+// "gpus": 8, "NAME=VALUE" lines, rates in Mb/s. What is in that form already,
+// and what nobody could mean, is left alone. Pure.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace muster {
+
+// `pods`: the value of "pods", or a pod, or a list of pods.
+Status settle_forms(nlohmann::json& pods);
+// The field that people mean by `key`; "" if none comes to mind.
+std::string field_meant_by(std::string_view key);
+
+}  // namespace muster
