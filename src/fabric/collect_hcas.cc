@@ -46,6 +46,19 @@ std::optional<FabricGid> read_gid(const std::string& port, int index) {
   return gid;
 }
 
+// The partition keys by index, without the empty end of the table.
+std::vector<std::string> read_pkeys(const std::string& directory) {
+  constexpr int kMostPkeys = 16;
+  std::vector<std::string> out;
+  for (int i = 0; i < kMostPkeys; ++i) {
+    const SysText key = read_sys(directory + "/pkeys/" + std::to_string(i));
+    if (key.text.empty()) break;
+    out.push_back(key.text);
+  }
+  while (!out.empty() && out.back() == "0x0000") out.pop_back();
+  return out;
+}
+
 FabricPort read_port(const std::string& directory, int number) {
   FabricPort port;
   port.number = number;
@@ -59,6 +72,7 @@ FabricPort read_port(const std::string& directory, int number) {
       port.rate_gbps = static_cast<double>(*gbps);
     }
   }
+  if (port.link_layer == "InfiniBand") port.pkeys = read_pkeys(directory);
   if (!list_sys(directory + "/gids")) return port;
   port.gids.emplace();
   const auto entries = list_sys(directory + "/gids");

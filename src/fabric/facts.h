@@ -79,6 +79,9 @@ struct FabricGpu {
   int64_t memory_used_bytes = -1;
   int utilization = -1;     // percent, when it was asked
   int64_t ecc_errors = -1;  // uncorrected, since the driver was loaded
+  std::vector<std::string> slowdown;  // "thermal", "power brake", "hardware"
+  Known remap_pending;                // rows of memory wait for a reset
+  Known remap_failed;
   Known mig;
   Known nvlink;
   Known gdr;     // CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED

@@ -77,6 +77,9 @@ void visit(Visitor& v, Is<FabricGpu> auto& gpu) {
   v.bytes("memory_used_bytes", gpu.memory_used_bytes);
   v.field("utilization", gpu.utilization);
   v.field("ecc_errors", gpu.ecc_errors);
+  v.field("slowdown", gpu.slowdown);
+  v.field("remap_pending", gpu.remap_pending);
+  v.field("remap_failed", gpu.remap_failed);
   v.field("mig", gpu.mig);
   v.field("nvlink", gpu.nvlink);
   v.field("gdr", gpu.gdr);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
@@ -113,7 +115,8 @@ void settle_rate(Json& holder, const char* name, char unit) {
   const size_t at = text.find_first_not_of(' ', end);
   if (end == 0 || at == text.npos || text[at] == unit) return;
   const double scale = text[at] == 'g' ? 1000 : text[at] == 'm' ? 0.001 : 1;
-  holder[name] = std::strtod(text.c_str(), nullptr) * scale;
+  const double value = std::strtod(text.c_str(), nullptr) * scale;
+  if (std::isfinite(value)) holder[name] = value;
 }
 
 // {"3": "v2 10.0.0.1"} -> ["3 v2 10.0.0.1"]; a text of several lines.
@@ -132,8 +135,13 @@ void settle_gids(Json& port) {
       out.push_back(item.is_string() ? Json(key + " " + item.get<std::string>())
                                      : std::move(item));
     }
+  } else if (gids.is_array()) {
+    out = std::move(gids);
   } else {
     return;
+  }
+  for (Json& item : out) {
+    if (item.is_string()) item = without_gid_frame(item.get<std::string>());
   }
   gids = std::move(out);
 }
@@ -201,6 +209,17 @@ Status settle_forms(Json& pods) {
     if (Status status = settle_pod(pod); !status) return status;
   }
   return {};
+}
+
+std::string without_gid_frame(std::string_view line) {
+  const std::string lower = to_lower(line);
+  const size_t at = lower.find("gid[");
+  const size_t end = at == lower.npos ? at : lower.find(']', at);
+  if (end == lower.npos) return std::string(line);
+  const size_t colon = end + 1 < line.size() && line[end + 1] == ':' ? 1 : 0;
+  return std::string(line.substr(0, at)) +
+         std::string(trim(line.substr(at + 4, end - at - 4))) + " " +
+         std::string(line.substr(end + 1 + colon));
 }
 
 std::string field_meant_by(std::string_view key) {

@@ -15,6 +15,8 @@ namespace muster {
 
 // `pods`: the value of "pods", or a pod, or a list of pods.
 Status settle_forms(nlohmann::json& pods);
+// "GID[  3]: ADDRESS" of ibv_devinfo -> "3 ADDRESS": its brackets are no range.
+std::string without_gid_frame(std::string_view line);
 // The field that people mean by `key`; "" if none comes to mind.
 std::string field_meant_by(std::string_view key);
 

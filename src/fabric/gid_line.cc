@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "fabric/facts_forms.h"
 #include "fabric/facts_json.h"
 
 namespace muster {
@@ -15,20 +16,6 @@ bool is_number(std::string_view word) {
   return !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
     return c >= '0' && c <= '9';
   });
-}
-
-// Commas and the frame of "GID[  3]:" become spaces.
-std::string plain(std::string_view line) {
-  std::string out(line);
-  std::replace(out.begin(), out.end(), ',', ' ');
-  const std::string lower = to_lower(out);
-  const size_t at = lower.find("gid[");
-  const size_t end = lower.find(']', at == lower.npos ? 0 : at);
-  if (at == lower.npos || end == lower.npos) return out;
-  out.replace(at, 4, "    ");
-  out[end] = ' ';
-  if (end + 1 < out.size() && out[end + 1] == ':') out[end + 1] = ' ';
-  return out;
 }
 
 std::string type_of(const std::string& word) {
@@ -81,7 +68,8 @@ std::vector<std::string_view> without_device(
 
 Result<FabricGid> parse_gid_line(std::string_view line) {
   FabricGid gid;
-  const std::string text = plain(line);
+  std::string text = without_gid_frame(line);
+  std::replace(text.begin(), text.end(), ',', ' ');
   for (const auto word : without_device(split_words(text))) {
     if (take(std::string(word), gid)) continue;
     return fail({.code = "facts_invalid",

@@ -138,7 +138,11 @@ void check_gdr(FabricJob& job, FabricPodState& pod) {
       facts.gpus->empty()) {
     return;
   }
-  if (no(facts.peermem) && no(facts.dmabuf)) {
+  const bool no_dmabuf =
+      no(facts.dmabuf) ||
+      (!facts.dmabuf && std::all_of(facts.gpus->begin(), facts.gpus->end(),
+                                    [](auto& gpu) { return no(gpu.dmabuf); }));
+  if (no(facts.peermem) && no_dmabuf) {
     report(job, &pod,
            {Severity::kWarning, "gdr_missing",
             "GPUDirect RDMA does not work: neither nvidia_peermem nor DMA-BUF "

@@ -42,6 +42,10 @@ struct FabricPodState {
   std::string list_reason;  // why NCCL_IB_HCA is needed; empty: it is not
   PodPlan plan;
 
+  // No GPU and no NCCL in the pod: only MPI uses its network.
+  [[nodiscard]] bool mpi_only() const {
+    return facts->gpus && facts->gpus->empty() && !version;
+  }
   // The version to reason with: what is known, else the newest.
   [[nodiscard]] NcclVersion assumed_version() const {
     return version.value_or(NcclVersion{2, 30, 7});
@@ -80,10 +84,12 @@ void set_vendor_values(FabricJob& job);  // vendor_settings.cc
 void set_profile(FabricJob& job);        // profile_settings.cc
 void set_transport(FabricJob& job);      // transport_settings.cc
 void set_gids(FabricJob& job);           // gid_settings.cc
+void set_pkeys(FabricJob& job);          // pkey_settings.cc
 void set_sockets(FabricJob& job);        // socket_settings.cc
 void check_interfaces(FabricJob& job);   // interface_checks.cc
 void set_gpu(FabricJob& job);            // gpu_settings.cc
 void check_gpus(FabricJob& job);         // gpu_checks.cc
+void check_gpu_health(FabricJob& job);   // gpu_health.cc
 void set_mpi(FabricJob& job);            // mpi_settings.cc
 void check_agreement(FabricJob& job);    // agreement.cc
 void lint_users_values(FabricJob& job);  // lint.cc

@@ -193,10 +193,12 @@ FabricPlan plan_fabric(const std::vector<PodFabric>& pods,
   set_vendor_values(job);
   set_transport(job);
   set_gids(job);
+  set_pkeys(job);
   set_sockets(job);
   check_interfaces(job);
   set_gpu(job);
   check_gpus(job);
+  check_gpu_health(job);
   set_mpi(job);
   check_agreement(job);
   lint_users_values(job);

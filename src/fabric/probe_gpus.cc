@@ -50,6 +50,32 @@ std::string pci_of(const char* text) {
   return out;
 }
 
+// nvmlClocksThrottleReason…: only those that tell of trouble, not the power
+// cap or idling.
+constexpr std::array kSlowdowns = {
+    std::pair{0x08ULL, "hardware"}, std::pair{0x20ULL, "thermal"},
+    std::pair{0x40ULL, "thermal"}, std::pair{0x80ULL, "power brake"}};
+
+template <class Tell>
+void ask_health(void* nvml, void* device, Tell tell) {
+  unsigned long long reasons = 0;
+  if (ask(nvml, "nvmlDeviceGetCurrentClocksThrottleReasons", device,
+          &reasons)) {
+    for (const auto& [bit, word] : kSlowdowns) {
+      if ((reasons & bit) != 0) tell("slowdown", word);
+    }
+  }
+  unsigned corrected = 0;
+  unsigned uncorrected = 0;
+  unsigned pending = 0;
+  unsigned failed = 0;
+  if (ask(nvml, "nvmlDeviceGetRemappedRows", device, &corrected, &uncorrected,
+          &pending, &failed)) {
+    tell("remap_pending", pending != 0 ? "1" : "0");
+    tell("remap_failed", failed != 0 ? "1" : "0");
+  }
+}
+
 void ask_device(void* nvml, void* device, int out) {
   NvmlPci pci{};
   if (!ask(nvml, "nvmlDeviceGetPciInfo_v3", device, &pci)) return;
@@ -85,6 +111,7 @@ void ask_device(void* nvml, void* device, int out) {
   if (ask(nvml, "nvmlDeviceGetTotalEccErrors", device, 1, 0, &errors)) {
     tell("ecc", std::to_string(errors));
   }
+  ask_health(nvml, device, tell);
   for (unsigned link = 0; link < kNvLinks; ++link) {
     int active = 0;
     if (!ask(nvml, "nvmlDeviceGetNvLinkState", device, link, &active)) continue;
@@ -159,6 +186,11 @@ FabricGpu& gpu_at(PodFabric& pod, std::string_view pci) {
 
 void take(FabricGpu& gpu, std::string_view field, std::string_view value) {
   if (field == "name") gpu.name = value;
+  if (field == "slowdown" &&
+      std::find(gpu.slowdown.begin(), gpu.slowdown.end(), value) ==
+          gpu.slowdown.end()) {
+    gpu.slowdown.emplace_back(value);
+  }
   const auto number = parse_integer(value);
   if (!number) return;
   const bool flag = *number != 0;
@@ -168,6 +200,8 @@ void take(FabricGpu& gpu, std::string_view field, std::string_view value) {
   if (field == "mig") gpu.mig = flag;
   if (field == "capability") gpu.compute_capability = static_cast<int>(*number);
   if (field == "ecc") gpu.ecc_errors = *number;
+  if (field == "remap_pending") gpu.remap_pending = flag;
+  if (field == "remap_failed") gpu.remap_failed = flag;
   if (field == "nvlink") gpu.nvlink = flag;
   if (field == "gdr") gpu.gdr = flag;
   if (field == "dmabuf") gpu.dmabuf = flag;

@@ -59,7 +59,11 @@ std::string amount(int64_t bytes) {
 }
 
 void show_gpu(std::string& out, const FabricGpu& gpu) {
-  if (gpu.memory_bytes < 0 && gpu.ecc_errors < 1 && !yes(gpu.mig)) return;
+  const bool quiet =
+      gpu.slowdown.empty() && !yes(gpu.remap_pending) && !yes(gpu.remap_failed);
+  if (gpu.memory_bytes < 0 && gpu.ecc_errors < 1 && !yes(gpu.mig) && quiet) {
+    return;
+  }
   out += "    " + gpu.pci;
   if (gpu.memory_bytes > 0) {
     out += "  memory " + amount(std::max<int64_t>(gpu.memory_used_bytes, 0)) +
@@ -74,6 +78,11 @@ void show_gpu(std::string& out, const FabricGpu& gpu) {
   if (gpu.ecc_errors > 0) {
     out += "  " + std::to_string(gpu.ecc_errors) + " uncorrected ECC errors";
   }
+  if (!gpu.slowdown.empty()) {
+    out += "  clocks held down (" + join(gpu.slowdown, ", ") + ")";
+  }
+  if (yes(gpu.remap_pending)) out += "  needs a reset (rows to remap)";
+  if (yes(gpu.remap_failed)) out += "  row remapping failed";
   out += "\n";
 }
 

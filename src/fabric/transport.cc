@@ -56,7 +56,8 @@ std::set<FabricTransport> offers_of(const FabricPodState& state) {
   // one with a libnccl-net.so of which nobody said more.
   const auto loaded = loaded_plugin(pod);
   const bool ofi = !pod.plugins || find_plugin(pod, PluginKind::kOfi) ||
-                   (loaded && loaded->kind == PluginKind::kUnknown);
+                   (loaded && loaded->kind == PluginKind::kUnknown) ||
+                   state.mpi_only();
   for (const PortView& view : state.ports) {
     if (!view.usable) continue;
     if (view.kind == LinkKind::kInfiniBand)

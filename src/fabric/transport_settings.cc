@@ -106,6 +106,7 @@ void choose_plugin(FabricJob& job, FabricPodState& pod) {
   const bool ofi_fabric = job.transport == FabricTransport::kEfa ||
                           job.transport == FabricTransport::kSlingshot;
   if (ofi_fabric) {
+    if (pod.mpi_only()) return;  // MPI has libfabric of its own
     const auto ofi = find_plugin(*pod.facts, PluginKind::kOfi);
     if (!pod.facts->plugins || (!ofi && loaded)) {
       report(job, &pod,

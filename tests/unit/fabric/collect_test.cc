@@ -93,6 +93,24 @@ TEST_CASE("an adapter is read from sysfs") {
   CHECK(port.gids->front().type == "v2");
 }
 
+TEST_CASE("partition keys and iWARP are read from sysfs") {
+  const Root root;
+  const std::string hca = "/sys/class/infiniband/mlx5_0";
+  root.file(hca + "/node_type", "1: CA\n");
+  root.file(hca + "/ports/1/link_layer", "InfiniBand\n");
+  root.file(hca + "/ports/1/pkeys/0", "0x7fff\n");
+  root.file(hca + "/ports/1/pkeys/1", "0x800b\n");
+  root.file(hca + "/ports/1/pkeys/2", "0x0000\n");
+  root.file("/sys/class/infiniband/siw0/node_type", "4: RNIC\n");
+  const PodFabric pod = collect_fabric(root.path());
+  REQUIRE(pod.hcas);
+  REQUIRE(pod.hcas->size() == 2);
+  CHECK(pod.hcas->at(0).ports.at(0).pkeys ==
+        std::vector<std::string>{"0x7fff", "0x800b"});
+  CHECK_FALSE(pod.hcas->at(0).iwarp);
+  CHECK(yes(pod.hcas->at(1).iwarp));
+}
+
 TEST_CASE("interfaces get their addresses from the kernel's tables") {
   const Root root;
   root.file("/sys/class/net/eth0/flags", "0x1003\n");

@@ -118,7 +118,29 @@ TEST_CASE("facts survive being written and read again") {
 
 namespace {
 
-// All ways to forget one field somewhere in the facts.
+// Of long lists the two ends: what is tried here grows with their square, and
+// the whole machines are planned in the tests above.
+void shorten(Json& part) {
+  if (part.is_array() && part.size() > 4) {
+    part.erase(part.begin() + 2, part.end() - 2);
+  }
+  if (!part.is_structured()) return;
+  for (Json& item : part) shorten(item);
+}
+
+// The fields of a value, without what is in them: {"gid":1,"index":1}.
+Json shape(const Json& part) {
+  if (!part.is_structured()) return 1;
+  Json out = part.is_array() ? Json::array() : Json::object();
+  for (const auto& item : part.items()) {
+    if (part.is_object()) out[item.key()] = shape(item.value());
+    if (part.is_array()) out.push_back(shape(item.value()));
+  }
+  return out;
+}
+
+// All ways to forget one field somewhere in the facts. Of list entries with
+// the same fields one loses them: the others stand in the same place.
 void forget_each(const Json& whole, Json& part,
                  const std::function<void(const Json&)>& with) {
   if (part.is_object()) {
@@ -132,7 +154,12 @@ void forget_each(const Json& whole, Json& part,
       forget_each(whole, part[key], with);
     }
   } else if (part.is_array()) {
-    for (Json& item : part) forget_each(whole, item, with);
+    std::set<std::string> seen;
+    for (Json& item : part) {
+      if (seen.insert(shape(item).dump()).second) {
+        forget_each(whole, item, with);
+      }
+    }
   }
 }
 
@@ -161,19 +188,20 @@ void check_whole(const FabricPlan& plan, const Json& mutant) {
 }  // namespace
 
 TEST_CASE("whatever is forgotten, a plan stays whole") {
+  int tried = 0;
   for (Machine& machine : machines()) {
     Json json = Json::parse(write_facts(machine.pods));
-    if (json["pods"].size() > 2) {
-      json["pods"].erase(2);
-      machine.pods.erase(machine.pods.begin() + 2);
-    }
-    if (json.dump().size() > 8'000) continue;  // the small ones suffice
+    shorten(json["pods"]);
+    machine.pods = read_facts(json.dump(), "short").value().pods;
     INFO(machine.name);
+    std::set<std::string> seen;
     for (size_t i = 0; i < machine.pods.size(); ++i) {
+      if (!seen.insert(shape(json["pods"][i]).dump()).second) continue;
       // Only the pod that changes is read again: reading is what takes long.
       std::vector<PodFabric> pods = machine.pods;
       Json pod = json["pods"][i];
       forget_each(pod, pod, [&](const Json& mutant) {
+        ++tried;
         const auto facts = read_facts(mutant.dump(), "mutant");
         if (!facts) return;
         pods[i] = facts->pods[0];
@@ -183,6 +211,7 @@ TEST_CASE("whatever is forgotten, a plan stays whole") {
       });
     }
   }
+  CHECK(tried > 1000);
 }
 
 TEST_CASE("the order of pods does not change what they are told") {

@@ -104,6 +104,17 @@ TEST_CASE("GIDs as show_gids and ibv_devinfo print them") {
   CHECK(pod.hcas->at(1).ports.at(0).gids->at(1).index == 5);
 }
 
+TEST_CASE("a frame around an index is no range of names") {
+  const auto facts = read_facts(
+      R"({"hcas":[{"name":"bnxt_re[0-1]","gids":
+          ["GID[  1]: fe80::1, RoCE v2", "GID[3]: 10.0.0.[1-2], RoCE v2"]}]})",
+      "f");
+  REQUIRE(facts);
+  const auto& gids = facts->pods[0].hcas->at(1).ports.at(0).gids;
+  CHECK(gids->at(1).index == 3);
+  CHECK(gids->at(1).gid == "10.0.0.2");
+}
+
 TEST_CASE("states of a port in every tool's words") {
   const auto transport_with = [](const std::string& state) {
     const PodFabric pod = pod_of(R"({"hcas":[{"name":"a","link_layer":"IB",

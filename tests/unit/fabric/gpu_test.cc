@@ -14,6 +14,7 @@
 #include "fabric/nccl_rank.h"
 #include "fabric/nccl_rate.h"
 #include "fabric/nccl_report.h"
+#include "fabric/policy.h"
 
 using namespace muster;
 
@@ -103,6 +104,9 @@ TEST_CASE("what NVML and the CUDA driver answer becomes facts") {
   CHECK(gpu.memory_used_bytes == 1LL << 30);
   CHECK(gpu.utilization == 7);
   CHECK(gpu.ecc_errors == 2);
+  CHECK(gpu.slowdown == std::vector<std::string>{"thermal"});
+  CHECK(yes(gpu.remap_pending));
+  CHECK(no(gpu.remap_failed));
   CHECK(yes(gpu.nvlink));
   CHECK(yes(gpu.gdr));
   CHECK(no(gpu.dmabuf));
@@ -111,6 +115,35 @@ TEST_CASE("what NVML and the CUDA driver answer becomes facts") {
   REQUIRE(again);
   CHECK(again->notes.empty());
   CHECK(again->pods[0].gpus->front().memory_bytes == gpu.memory_bytes);
+}
+
+TEST_CASE("a hot GPU and one with faulty memory are named") {
+  const auto codes_of = [](const FabricGpu& gpu) {
+    PodFabric pod;
+    pod.hcas.emplace();
+    pod.gpus = {{}, gpu};
+    std::string out;
+    for (const Finding& finding : plan_fabric({pod}, {}).findings) {
+      if (finding.code.starts_with("gpu_")) {
+        out += finding.code + ": " + finding.text + "\n";
+      }
+    }
+    return out;
+  };
+  FabricGpu gpu;
+  gpu.pci = "0000:2b:00.0";
+  CHECK(codes_of(gpu).empty());
+  gpu.slowdown = {"thermal", "power brake"};
+  const std::string hot = codes_of(gpu);
+  CHECK(hot.find("gpu_slowdown: GPU 1 (0000:2b:00.0)") == 0);
+  CHECK(hot.find("thermal, power brake") != std::string::npos);
+  gpu.slowdown.clear();
+  gpu.ecc_errors = 2;
+  CHECK(codes_of(gpu).find("2 uncorrected memory errors") != std::string::npos);
+  gpu.remap_pending = true;
+  CHECK(codes_of(gpu).find("reset would replace") != std::string::npos);
+  gpu.remap_failed = true;
+  CHECK(codes_of(gpu).find("could not replace") != std::string::npos);
 }
 
 TEST_CASE("a driver library that is missing or dies leaves facts unknown") {
