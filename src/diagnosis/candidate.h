@@ -2,7 +2,8 @@
 // Candidate: one thing that was seen and may be why the job failed, with what
 // is needed to rank it against others. Made from lines (line_candidates.cc) and
 // from facts (fact_candidates.cc); one of them becomes the verdict
-// (first_cause.cc). Points into the evidence and the rule book. Pure.
+// (first_cause.cc, cause_owner.cc). Points into the evidence and the rule book.
+// Pure.
 #pragma once
 
 #include <cstdint>
@@ -53,6 +54,10 @@ struct LineScan {
 LineScan scan_lines(const Evidence& evidence, const RuleBook& rules);
 std::vector<Candidate> fact_candidates(const Evidence& evidence,
                                        const RuleBook& rules);
+
+// In a bare log: fills rank and host of `winner` from what else was told.
+void name_owner(const std::vector<Candidate>& candidates, bool one_writer,
+                Candidate& winner);
 
 // The first cause, if any, and in `others` what else each rank shows.
 std::optional<Candidate> first_cause(const Evidence& evidence,

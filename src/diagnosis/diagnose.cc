@@ -170,6 +170,7 @@ class Judge {
     const JobEvidence& job = evidence_.job;
     values_ = node_values(find_node(evidence_, winner_->node, winner_->host));
     for (const auto& [name, value] : facts_) values_[name] = value;
+    if (!job.bare_log) values_["all_seen"] = "yes";
     if (!job.progress.empty()) values_["progress"] = job.progress;
     const std::string batch = batch_of(job.argv);
     if (!batch.empty()) values_["batch"] = batch;

@@ -20,7 +20,8 @@ namespace muster {
 struct LineEvidence {
   int64_t time_ns = 0;
   bool stderr_stream = false;
-  std::string text;  // without its newline
+  std::string text;       // without its newline
+  std::string host = {};  // of a bare log, where the line itself tells it
 };
 
 enum class RankOutcome {

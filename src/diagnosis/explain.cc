@@ -122,7 +122,8 @@ int explain_stream(int input, const LogRequest& request,
   }
   const Verdict verdict = diagnose(log.take(), rules);
   if (request.json) {
-    std::cout << verdict_json(verdict) << '\n';
+    // Under the same name as in report.json.
+    std::cout << "{\"verdict\":" << verdict_json(verdict) << "}\n";
   } else {
     std::cout << verdict_text(verdict);
   }

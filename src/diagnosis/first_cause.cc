@@ -21,11 +21,15 @@ constexpr int64_t kExitArrivesNs = 1'000'000'000;
 int same_line_order(const Candidate& candidate) {
   switch (candidate.rule->role) {
     case CauseRole::kWeak:
-      return candidate.death ? 4 : 0;
+      return candidate.death ? 5 : 0;
     case CauseRole::kConsequence:
       return 1;
+    case CauseRole::kGeneric:
+      // "ProcessExitedException: … SIGKILL" is a death, not an exception.
+      if (candidate.death) return 2;
+      [[fallthrough]];
     default:
-      return candidate.maybe ? 3 : 2;
+      return candidate.maybe ? 4 : 3;
   }
 }
 
@@ -59,8 +63,11 @@ const Candidate* reduce(const std::vector<const Candidate*>& own) {
   }
   if (best != nullptr) return best;
   const auto key = [](const Candidate& candidate) {
-    return std::make_tuple(vagueness(candidate), candidate.order,
-                           same_line_order(candidate), -weight(candidate));
+    const int vague = vagueness(candidate);
+    // Of several ways to tell one end, the one that names it best.
+    return std::make_tuple(vague, vague == 2 ? -weight(candidate) : 0,
+                           candidate.order, same_line_order(candidate),
+                           -weight(candidate));
   };
   for (const Candidate* candidate : own) {
     if (best == nullptr || key(*candidate) < key(*best)) best = candidate;
@@ -138,28 +145,21 @@ void drop_after_stop(int64_t stop_ns, std::vector<Candidate>& candidates) {
   });
 }
 
+// "Something failed" is an answer only where there is no other.
+void drop_unknown(std::vector<Candidate>& candidates) {
+  const auto says_nothing = [](const Candidate& candidate) {
+    return candidate.rule->code == "unknown";
+  };
+  if (std::all_of(candidates.begin(), candidates.end(), says_nothing)) return;
+  std::erase_if(candidates, says_nothing);
+}
+
 // A log without rank tags is one writer's: what a launcher relays about rank 3
 // and the lines before it belong together.
 bool has_tagged_lines(const Evidence& evidence) {
   return std::any_of(
       evidence.ranks.begin(), evidence.ranks.end(),
       [](const RankEvidence& rank) { return !rank.lines.empty(); });
-}
-
-// Whose it was: a rank that shows the same, else the first that a launcher
-// names.
-void name_rank(const std::vector<Candidate>& candidates, Candidate& winner) {
-  for (const bool same : {true, false}) {
-    for (const Candidate& candidate : candidates) {
-      if (candidate.rank < 0 ||
-          !(same ? candidate.rule == winner.rule : candidate.death)) {
-        continue;
-      }
-      winner.rank = candidate.rank;
-      if (winner.host.empty()) winner.host = candidate.host;
-      return;
-    }
-  }
 }
 
 // In a log, an untagged "terminate called" after a tagged error is its tail.
@@ -179,6 +179,7 @@ std::optional<Candidate> first_cause(const Evidence& evidence,
                                      std::vector<Candidate> candidates,
                                      std::vector<Candidate>& others) {
   drop_after_stop(evidence.job.stop_ns, candidates);
+  drop_unknown(candidates);
   const bool one_writer = evidence.job.bare_log && !has_tagged_lines(evidence);
   std::vector<Candidate> reduced;
   std::vector<bool> done(candidates.size(), false);
@@ -211,9 +212,7 @@ std::optional<Candidate> first_cause(const Evidence& evidence,
   Candidate winner = *best;
   reduced.erase(best);
   others = std::move(reduced);
-  if (winner.rank < 0 && evidence.job.bare_log) {
-    name_rank(candidates, winner);
-  }
+  if (evidence.job.bare_log) name_owner(candidates, one_writer, winner);
   return winner;
 }
 

@@ -58,6 +58,7 @@ Candidate make_candidate(const Evidence& evidence, const Owner& owner,
   if (candidate.host.empty() && host != candidate.values.end()) {
     candidate.host = host->second;
   }
+  if (candidate.host.empty()) candidate.host = line.host;
   candidate.values.erase("rank");
   candidate.values.erase("host");
   return candidate;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "diagnosis/line_host.h"
 #include "logs/line_origin.h"
 
 namespace muster {
@@ -70,6 +71,7 @@ void LogEvidence::add(std::string_view raw) {
   if (bar != std::string_view::npos) raw.remove_prefix(bar + 1);
   ParsedLine parsed = parse_line(without_escapes(raw.substr(0, 4 * kMaxLine)));
   if (trim(parsed.message).empty()) return;
+  if (failures_.is_later_failure(parsed.message)) return;
   const int rank =
       writers_.size() < kMaxWriters || writers_.contains(parsed.rank)
           ? parsed.rank
@@ -77,7 +79,9 @@ void LogEvidence::add(std::string_view raw) {
   Writer& writer = writers_[rank];
   if (writer.host.empty()) writer.host = parsed.host;
   LineEvidence line{line_ * kStepNs, parsed.stream == "stderr",
-                    without_torn_tags(parsed.message.substr(0, kMaxLine))};
+                    without_torn_tags(parsed.message.substr(0, kMaxLine)),
+                    parsed.host};
+  if (line.host.empty()) line.host = host_in_line(line.text);
   const LineMeaning meaning = rules_.read(line.text);
   const bool known = !meaning.matches.empty() || meaning.progress ||
                      meaning.success || !meaning.facts.empty() ||

@@ -13,6 +13,7 @@
 
 #include "diagnosis/evidence.h"
 #include "diagnosis/rule_book.h"
+#include "diagnosis/torch_failures.h"
 
 namespace muster {
 
@@ -35,6 +36,7 @@ class LogEvidence {
   };
 
   const RuleBook& rules_;
+  TorchFailures failures_;
   int64_t line_ = 0;
   std::map<int, Writer> writers_;  // by rank; -1: nobody's
 };

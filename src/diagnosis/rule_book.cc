@@ -57,6 +57,16 @@ Captures captures_of(const RE2& expression, std::string_view line) {
   return captures;
 }
 
+// Where the first match begins.
+size_t start_of(const RE2& expression, std::string_view line) {
+  re2::StringPiece found;
+  const re2::StringPiece text(line.data(), line.size());
+  if (!expression.Match(text, 0, text.size(), RE2::UNANCHORED, &found, 1)) {
+    return line.size();
+  }
+  return static_cast<size_t>(found.data() - text.data());
+}
+
 Result<std::vector<RuleBook::Source>> read_directory(
     const std::string& directory) {
   DIR* const open = ::opendir(directory.c_str());
@@ -102,6 +112,18 @@ struct RuleBook::Compiled {
       // A user's patterns were compiled before; the unit test compiles ours.
       if (!compile()) std::abort();
     });
+  }
+
+  // Where a line turns from what happened to what might have been the reason.
+  [[nodiscard]] size_t told_until(std::string_view line,
+                                  const std::vector<int>& hits) const {
+    size_t end = line.size();
+    for (const int hit : hits) {
+      const Pattern& pattern = patterns[static_cast<size_t>(hit)];
+      if (pattern.text.use != PatternUse::kCut) continue;
+      end = std::min(end, start_of(*pattern.expression, line));
+    }
+    return end;
   }
 
   std::vector<Rule> rules;
@@ -151,7 +173,8 @@ Result<RuleBook> RuleBook::parse(const std::vector<Source>& sources) {
   return book;
 }
 
-Result<RuleBook> RuleBook::Compiled::parse_texts(const std::vector<Source>& sources) {
+Result<RuleBook> RuleBook::Compiled::parse_texts(
+    const std::vector<Source>& sources) {
   RuleSet parsed;
   for (const Source& source : sources) {
     if (Status status = parse_rules(parsed, source.text, source.name);
@@ -220,11 +243,15 @@ LineMeaning RuleBook::read(std::string_view line) const {
     return meaning;
   }
   std::sort(hits.begin(), hits.end());
+  const size_t end = compiled_->told_until(line, hits);
+  if (end < line.size()) return read(line.substr(0, end));
   for (const int hit : hits) {
     const Pattern& pattern = compiled_->patterns[static_cast<size_t>(hit)];
     switch (pattern.text.use) {
       case PatternUse::kIgnore:
         meaning.ignored = true;
+        break;
+      case PatternUse::kCut:
         break;
       case PatternUse::kProgress:
         meaning.progress = true;

@@ -42,12 +42,13 @@ struct PatternWord {
   PatternUse use;
   PatternKind kind;
 };
-constexpr std::array<PatternWord, 8> kPatternKeys = {{
+constexpr std::array<PatternWord, 9> kPatternKeys = {{
     {"match", PatternUse::kClass, PatternKind::kMatch},
     {"maybe", PatternUse::kClass, PatternKind::kMaybe},
     {"proven", PatternUse::kClass, PatternKind::kProven},
     {"death", PatternUse::kClass, PatternKind::kDeath},
     {"ignore", PatternUse::kIgnore, PatternKind::kMatch},
+    {"cut", PatternUse::kCut, PatternKind::kMatch},
     {"progress", PatternUse::kProgress, PatternKind::kMatch},
     {"success", PatternUse::kSuccess, PatternKind::kMatch},
     {"fact", PatternUse::kFact, PatternKind::kMatch},

@@ -17,7 +17,7 @@ namespace muster {
 
 constexpr size_t kMaxRulesText = 1 << 20;
 
-enum class PatternUse { kClass, kIgnore, kProgress, kSuccess, kFact };
+enum class PatternUse { kClass, kIgnore, kCut, kProgress, kSuccess, kFact };
 
 struct PatternText {
   PatternUse use = PatternUse::kClass;

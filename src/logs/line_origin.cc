@@ -2,6 +2,7 @@
 // Hand-written scanners: they run on every line of every log that is read.
 #include "logs/line_origin.h"
 
+#include <algorithm>
 #include <cctype>
 #include <ctime>
 #include <optional>
@@ -13,7 +14,7 @@ namespace muster {
 
 namespace {
 
-constexpr int kMaxPrefixes = 4;
+constexpr int kMaxPrefixes = 5;
 constexpr size_t kMaxRecord = 64 << 10;
 
 bool digit(char c) { return c >= '0' && c <= '9'; }
@@ -151,6 +152,62 @@ bool take_pod_prefix(std::string_view& text, ParsedLine& line) {
   return true;
 }
 
+// "(RayTrainWorker pid=4711, ip=10.0.0.3) " of Ray, "(EngineCore_0 pid=12) ".
+bool take_ray_prefix(std::string_view& text) {
+  if (!text.starts_with('(')) return false;
+  const size_t end = text.find(") ");
+  const size_t pid = text.find(" pid=");
+  if (end == std::string_view::npos || pid > end || end > 200) return false;
+  text.remove_prefix(end + 2);
+  return true;
+}
+
+bool all_of(std::string_view text, bool (*fits)(char)) {
+  for (const char c : text) {
+    if (!fits(c)) return false;
+  }
+  return !text.empty();
+}
+
+// "10.0.0.7: " and "job-worker-3: " of pdsh. Other words before a colon say
+// too often something else.
+bool take_pdsh_prefix(std::string_view& text, ParsedLine& line) {
+  const size_t end = text.find(": ");
+  if (end == std::string_view::npos || end > 253) return false;
+  const std::string_view name = text.substr(0, end);
+  const bool address =
+      all_of(name, [](char c) { return digit(c) || c == '.'; }) &&
+      std::count(name.begin(), name.end(), '.') == 3;
+  const size_t dash = name.rfind('-');
+  const bool worker = dash != std::string_view::npos &&
+                      all_of(name.substr(dash + 1), digit) &&
+                      name.substr(0, dash).ends_with("worker") &&
+                      name.find(' ') == std::string_view::npos;
+  if (!address && !worker) return false;
+  line.host = name;
+  text.remove_prefix(end + 2);
+  return true;
+}
+
+// "Fri Sep 25 16:52:53 2020[0]<stderr>:" of horovodrun and mpirun
+// --timestamp-output: the tag follows at once.
+bool take_ctime(std::string_view& text) {
+  constexpr std::string_view kShape = "aaa aaa dd dd:dd:dd dddd";
+  if (text.size() <= kShape.size()) return false;
+  for (size_t i = 0; i < kShape.size(); ++i) {
+    const char c = text[i];
+    const bool fits = kShape[i] == 'a'
+                          ? std::isalpha(static_cast<unsigned char>(c)) != 0
+                      : kShape[i] == 'd' ? digit(c) || (c == ' ' && i == 8)
+                                         : c == kShape[i];
+    if (!fits) return false;
+  }
+  const char next = text[kShape.size()];
+  if (next != '[' && next != '<') return false;
+  text.remove_prefix(kShape.size());
+  return true;
+}
+
 // A time, and for a raw container log "stdout F " behind it.
 bool take_time(std::string_view& text, ParsedLine& line) {
   if (text.empty() || !digit(text.front())) return false;
@@ -274,7 +331,9 @@ ParsedLine parse_line(std::string_view text) {
   for (int i = 0; i < kMaxPrefixes; ++i) {
     if (take_record(text, line)) return line;
     const bool taken = take_pod_prefix(text, line) || take_time(text, line) ||
+                       take_ctime(text) || take_ray_prefix(text) ||
                        take_named_tag(text, line) || take_torchrun_tag(text) ||
+                       take_pdsh_prefix(text, line) ||
                        (line.rank < 0 && (take_numbered_tag(text, line) ||
                                           take_srun_label(text, line)));
     if (!taken) break;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whose line is it? Takes off what launchers put in front of a rank's line
-// (mpirun, Hydra, srun, torch, horovodrun, kubectl, CRI, muster's own text and
+// (mpirun, Hydra, srun, torch, horovodrun, Ray, pdsh, kubectl, CRI, muster's own text and
 // JSON records) and tells rank, host, stream, time and level from it.
 // Refuses nothing: a line without such a prefix is all message. Pure.
 #pragma once
@@ -26,7 +26,7 @@ struct ParsedLine {
   std::string message;  // what the program wrote
 };
 
-// At most four prefixes around each other are taken off.
+// At most five prefixes around each other are taken off.
 ParsedLine parse_line(std::string_view line);
 
 // "2026-01-31T12:34:56.123456789Z", with or without fraction, Z or +01:00, a

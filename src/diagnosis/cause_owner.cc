@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whose failure it was, where the line that tells the cause does not say so:
+// launchers and error stacks name rank and host on other lines.
+#include <cstdlib>
+
+#include "diagnosis/candidate.h"
+
+namespace muster {
+
+namespace {
+
+// An error stack of MPI names its rank in its first line. Times of a bare log
+// are line numbers, 10 ms each.
+constexpr int64_t kSameStackNs = 120'000'000;
+
+using Fits = bool (*)(const Candidate& candidate, const Candidate& winner);
+
+bool same_class(const Candidate& candidate, const Candidate& winner) {
+  return candidate.rule == winner.rule;
+}
+
+bool same_stack(const Candidate& candidate, const Candidate& winner) {
+  return candidate.rule->role == CauseRole::kGeneric &&
+         std::llabs(candidate.time_ns - winner.time_ns) <= kSameStackNs;
+}
+
+bool told_death(const Candidate& candidate, const Candidate& /*winner*/) {
+  return candidate.death;
+}
+
+const Candidate* first(const std::vector<Candidate>& candidates,
+                       const Candidate& winner, Fits fits, bool with_rank) {
+  for (const Candidate& candidate : candidates) {
+    const bool tells = with_rank ? candidate.rank >= 0
+                                 : !candidate.host.empty() &&
+                                       (winner.rank < 0 || candidate.rank < 0 ||
+                                        candidate.rank == winner.rank);
+    if (tells && fits(candidate, winner)) return &candidate;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+void name_owner(const std::vector<Candidate>& candidates, bool one_writer,
+                Candidate& winner) {
+  const auto fill = [&](bool with_rank) {
+    for (const Fits fits : {same_class, same_stack, told_death}) {
+      if (fits == same_stack && !one_writer) continue;
+      const Candidate* const found = first(candidates, winner, fits, with_rank);
+      if (found == nullptr) continue;
+      if (with_rank) winner.rank = found->rank;
+      if (winner.host.empty()) winner.host = found->host;
+      return;
+    }
+  };
+  if (winner.rank < 0) fill(true);
+  if (winner.host.empty()) fill(false);
+}
+
+}  // namespace muster

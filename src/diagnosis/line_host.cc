@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "diagnosis/line_host.h"
+
+#include <cctype>
+
+namespace muster {
+
+namespace {
+
+constexpr size_t kLongestName = 253;
+
+bool in_name(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' ||
+         c == '.' || c == '_';
+}
+
+// Digits from `at` on; 0: none.
+size_t digits(std::string_view text, size_t at) {
+  size_t end = at;
+  while (end < text.size() && text[end] >= '0' && text[end] <= '9') ++end;
+  return end - at;
+}
+
+// Not "12:03:44" and not "file.cc:12:".
+bool names_host(std::string_view name) {
+  bool letter = false;
+  for (const char c : name) {
+    letter |= std::isalpha(static_cast<unsigned char>(c)) != 0;
+  }
+  for (const std::string_view source :
+       {".cc", ".cpp", ".cu", ".h", ".hpp", ".c", ".py", ".go", ".rs"}) {
+    if (name.ends_with(source)) return false;
+  }
+  return letter && name.size() <= kLongestName;
+}
+
+}  // namespace
+
+std::string_view host_in_line(std::string_view line) {
+  const bool bracket = line.starts_with('[');
+  const size_t start = bracket ? 1 : 0;
+  size_t end = start;
+  while (end < line.size() && in_name(line[end])) ++end;
+  if (end == start || end >= line.size() || line[end] != ':') return {};
+  const std::string_view name = line.substr(start, end - start);
+  if (!names_host(name)) return {};
+  size_t at = end + 1;
+  size_t numbers = 0;
+  for (size_t length = digits(line, at); length > 0;
+       length = digits(line, at)) {
+    ++numbers;
+    at += length;
+    if (at >= line.size() || line[at] != ':') break;
+    ++at;
+  }
+  if (at >= line.size()) return {};
+  const bool closed = bracket && line[at] == ']' && numbers >= 1;
+  const bool nccl = !bracket && line[at] == ' ' && numbers == 2 &&
+                    line.substr(at).starts_with(" [");
+  return closed || nccl ? name : std::string_view();
+}
+
+}  // namespace muster
