@@ -50,7 +50,10 @@ void name_owner(const std::vector<Candidate>& candidates, bool one_writer,
       const Candidate* const found = first(candidates, winner, fits, with_rank);
       if (found == nullptr) continue;
       if (with_rank) winner.rank = found->rank;
-      if (winner.host.empty()) winner.host = found->host;
+      // Rank and host of one statement belong together.
+      if (winner.host.empty() || (with_rank && !found->host.empty())) {
+        winner.host = found->host;
+      }
       return;
     }
   };

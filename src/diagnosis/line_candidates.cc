@@ -64,6 +64,29 @@ Candidate make_candidate(const Evidence& evidence, const Owner& owner,
   return candidate;
 }
 
+// "ChildFailedError", "CalledProcessError: … exit status 1": an exception that
+// relays the end of another process is no news beside that end.
+bool drop_exception_about_end(std::vector<LineMatch>& matches) {
+  const bool relayed = std::any_of(
+      matches.begin(), matches.end(),
+      [](const LineMatch& match) { return match.kind == PatternKind::kDeath; });
+  if (!relayed) return false;
+  return std::erase_if(matches, [](const LineMatch& match) {
+           return match.rule->code == "python_exception";
+         }) > 0;
+}
+
+// The "Traceback" above such an exception.
+void drop_traceback(std::vector<Candidate>& found) {
+  auto last = found.rbegin();
+  while (last != found.rend() && last->death) ++last;
+  if (last == found.rend() || !last->maybe ||
+      last->rule->code != "python_exception") {
+    return;
+  }
+  found.erase(std::next(last).base());
+}
+
 class Scanner {
  public:
   Scanner(const Evidence& evidence, const RuleBook& rules)
@@ -95,6 +118,7 @@ class Scanner {
         continue;
       }
       last_failure = order;
+      if (drop_exception_about_end(meaning.matches)) drop_traceback(found);
       for (LineMatch& match : meaning.matches) {
         Candidate candidate =
             make_candidate(evidence_, owner, line, order, std::move(match));

@@ -50,6 +50,10 @@ std::string_view host_in_line(std::string_view line) {
        length = digits(line, at)) {
     ++numbers;
     at += length;
+    if (at < line.size() && line[at] == ' ' &&
+        line.substr(at).starts_with(" :")) {
+      ++at;  // "[node-3:4711 :0:4711]"
+    }
     if (at >= line.size() || line[at] != ':') break;
     ++at;
   }

@@ -191,7 +191,7 @@ bool take_pdsh_prefix(std::string_view& text, ParsedLine& line) {
 
 // "Fri Sep 25 16:52:53 2020[0]<stderr>:" of horovodrun and mpirun
 // --timestamp-output: the tag follows at once.
-bool take_ctime(std::string_view& text) {
+bool take_ctime(std::string_view& text, ParsedLine& line) {
   constexpr std::string_view kShape = "aaa aaa dd dd:dd:dd dddd";
   if (text.size() <= kShape.size()) return false;
   for (size_t i = 0; i < kShape.size(); ++i) {
@@ -205,6 +205,7 @@ bool take_ctime(std::string_view& text) {
   const char next = text[kShape.size()];
   if (next != '[' && next != '<') return false;
   text.remove_prefix(kShape.size());
+  take_stream(text, line);
   return true;
 }
 
@@ -331,7 +332,7 @@ ParsedLine parse_line(std::string_view text) {
   for (int i = 0; i < kMaxPrefixes; ++i) {
     if (take_record(text, line)) return line;
     const bool taken = take_pod_prefix(text, line) || take_time(text, line) ||
-                       take_ctime(text) || take_ray_prefix(text) ||
+                       take_ctime(text, line) || take_ray_prefix(text) ||
                        take_named_tag(text, line) || take_torchrun_tag(text) ||
                        take_pdsh_prefix(text, line) ||
                        (line.rank < 0 && (take_numbered_tag(text, line) ||
