@@ -261,7 +261,10 @@ bool take_record(std::string_view text, ParsedLine& line) {
 // mark inside its message; it stays there.
 void read_inner_rank(std::string_view text, ParsedLine& line) {
   const std::string_view head = text.substr(0, 160);
-  if (head.find("ProcessGroup") == std::string_view::npos) return;
+  if (head.find("ProcessGroup") == std::string_view::npos &&
+      head.find("Watchdog caught") == std::string_view::npos) {
+    return;
+  }
   for (const std::string_view mark : {"[Rank ", " Rank "}) {
     const size_t at = head.find(mark);
     if (at == std::string_view::npos) continue;
