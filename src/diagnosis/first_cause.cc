@@ -50,6 +50,31 @@ int vagueness(const Candidate& candidate) {
   return candidate.maybe && !candidate.fact ? 1 : 0;
 }
 
+// Classes that tell that a call failed, but not why, and within how many
+// nanoseconds their message goes on; lines of a bare log are 10 ms apart.
+int64_t message_ns(const Candidate& candidate) {
+  if (candidate.rule->code == "nccl_error") return 30'000'000;
+  if (candidate.rule->code == "mpi_error") return 120'000'000;
+  return candidate.rule->code == "abort_sigabrt" ? 20'000'000 : 0;
+}
+
+// What the rest of the same message tells of why.
+const Candidate* reason_behind(const Candidate& bare,
+                               const std::vector<const Candidate*>& own) {
+  for (const Candidate* candidate : own) {
+    const bool victim = candidate->rule->role == CauseRole::kWeak ||
+                        candidate->rule->role == CauseRole::kConsequence;
+    if (victim && !candidate->maybe && !candidate->death &&
+        candidate->rule != bare.rule && candidate->time_ns > bare.time_ns &&
+        candidate->time_ns - bare.time_ns <= message_ns(bare) &&
+        (bare.rule->code != "abort_sigabrt" ||
+         candidate->line.starts_with("what():"))) {
+      return candidate;
+    }
+  }
+  return &bare;
+}
+
 // The candidate that says most about one rank's end. A cause beats what is
 // merely true; among the rest the earliest line wins, because what a program
 // says later is about what it said before.
@@ -72,7 +97,7 @@ const Candidate* reduce(const std::vector<const Candidate*>& own) {
   for (const Candidate* candidate : own) {
     if (best == nullptr || key(*candidate) < key(*best)) best = candidate;
   }
-  return best;
+  return best == nullptr ? best : reason_behind(*best, own);
 }
 
 // A wait status names a rank that ended by itself without saying why.

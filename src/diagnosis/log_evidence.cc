@@ -58,6 +58,22 @@ std::string without_torn_tags(std::string text) {
   return text;
 }
 
+// What somebody wrote behind a progress bar that had no newline:
+// "29%|## | 9/32 [3:28, 1.3s/it]Terminated". Empty: nothing.
+std::string_view behind_bar(std::string_view text) {
+  const size_t bar = text.find("%|");
+  const size_t open = text.find(" [", bar);
+  const size_t close = text.find(']', open);
+  if (bar == std::string_view::npos || open == std::string_view::npos ||
+      close == std::string_view::npos) {
+    return {};
+  }
+  const std::string_view rest = trim(text.substr(close + 1));
+  return rest.size() < 4 || rest.find("%|") != std::string_view::npos
+             ? std::string_view()
+             : rest;
+}
+
 bool is_python_frame(std::string_view text) {
   return trim(text).starts_with("File \"");
 }
@@ -82,6 +98,15 @@ void LogEvidence::add(std::string_view raw) {
                     without_torn_tags(parsed.message.substr(0, kMaxLine)),
                     parsed.host};
   if (line.host.empty()) line.host = host_in_line(line.text);
+  const std::string rest(behind_bar(line.text));
+  keep(writer, std::move(line));
+  if (!rest.empty()) {
+    keep(writer, {line_ * kStepNs + 1, parsed.stream == "stderr", rest,
+                  std::string(host_in_line(rest))});
+  }
+}
+
+void LogEvidence::keep(Writer& writer, LineEvidence line) {
   const LineMeaning meaning = rules_.read(line.text);
   const bool known = !meaning.matches.empty() || meaning.progress ||
                      meaning.success || !meaning.facts.empty() ||

@@ -35,6 +35,8 @@ class LogEvidence {
     std::deque<LineEvidence> last;
   };
 
+  void keep(Writer& writer, LineEvidence line);
+
   const RuleBook& rules_;
   TorchFailures failures_;
   int64_t line_ = 0;

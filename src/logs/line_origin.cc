@@ -153,11 +153,17 @@ bool take_pod_prefix(std::string_view& text, ParsedLine& line) {
 }
 
 // "(RayTrainWorker pid=4711, ip=10.0.0.3) " of Ray, "(EngineCore_0 pid=12) ".
-bool take_ray_prefix(std::string_view& text) {
+// vLLM also tells "(VllmWorker rank=3 pid=12) ".
+bool take_ray_prefix(std::string_view& text, ParsedLine& line) {
   if (!text.starts_with('(')) return false;
   const size_t end = text.find(") ");
   const size_t pid = text.find(" pid=");
   if (end == std::string_view::npos || pid > end || end > 200) return false;
+  const size_t rank = text.find(" rank=");
+  if (rank < pid) {
+    std::string_view rest = text.substr(rank + 6);
+    if (const auto number = take_number(rest)) line.rank = *number;
+  }
   text.remove_prefix(end + 2);
   return true;
 }
@@ -261,10 +267,7 @@ bool take_record(std::string_view text, ParsedLine& line) {
 // mark inside its message; it stays there.
 void read_inner_rank(std::string_view text, ParsedLine& line) {
   const std::string_view head = text.substr(0, 160);
-  if (head.find("ProcessGroup") == std::string_view::npos &&
-      head.find("Watchdog caught") == std::string_view::npos) {
-    return;
-  }
+  if (head.find("ProcessGroup") == std::string_view::npos) return;
   for (const std::string_view mark : {"[Rank ", " Rank "}) {
     const size_t at = head.find(mark);
     if (at == std::string_view::npos) continue;
@@ -335,7 +338,7 @@ ParsedLine parse_line(std::string_view text) {
   for (int i = 0; i < kMaxPrefixes; ++i) {
     if (take_record(text, line)) return line;
     const bool taken = take_pod_prefix(text, line) || take_time(text, line) ||
-                       take_ctime(text, line) || take_ray_prefix(text) ||
+                       take_ctime(text, line) || take_ray_prefix(text, line) ||
                        take_named_tag(text, line) || take_torchrun_tag(text) ||
                        take_pdsh_prefix(text, line) ||
                        (line.rank < 0 && (take_numbered_tag(text, line) ||

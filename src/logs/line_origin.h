@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whose line is it? Takes off what launchers put in front of a rank's line
-// (mpirun, Hydra, srun, torch, horovodrun, Ray, pdsh, kubectl, CRI, muster's own text and
-// JSON records) and tells rank, host, stream, time and level from it.
+// (mpirun, Hydra, srun, torch, horovodrun, Ray, vLLM, pdsh, kubectl, CRI,
+// muster's own text and JSON records) and tells rank, host, stream, time and
+// level from it.
 // Refuses nothing: a line without such a prefix is all message. Pure.
 #pragma once
 

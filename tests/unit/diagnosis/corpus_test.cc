@@ -22,6 +22,7 @@ struct Expected {
   int rank = -1;
   int exit_code = -1;
   std::string confidence;
+  std::string host;  // empty: not asked
 };
 
 std::vector<Expected> read_expected(const std::string& directory) {
@@ -35,8 +36,12 @@ std::vector<Expected> read_expected(const std::string& directory) {
     Expected expected{std::string(fields[0]), std::string(fields[1])};
     expected.rank = static_cast<int>(parse_integer(fields[2]).value_or(-1));
     if (fields.size() >= 5) {
-      expected.exit_code = static_cast<int>(*parse_integer(fields[3]));
-      expected.confidence = fields[4];
+      if (const auto exit_code = parse_integer(fields[3])) {
+        expected.exit_code = static_cast<int>(*exit_code);
+        expected.confidence = fields[4];
+      } else if (fields[3] != "-") {
+        expected.host = fields[3];
+      }
     }
     all.push_back(expected);
   }
@@ -73,6 +78,7 @@ void check_folder(const std::string& name) {
     if (verdict.code == expected.code) ++scores[expected.code].right;
     CHECK(verdict.code == expected.code);
     if (expected.rank >= 0) CHECK(verdict.first_rank == expected.rank);
+    if (!expected.host.empty()) CHECK(verdict.host == expected.host);
     if (expected.exit_code >= 0) {
       CHECK(verdict.exit_code == expected.exit_code);
       CHECK(to_text(verdict.confidence) == expected.confidence);
@@ -101,6 +107,10 @@ TEST_CASE("evidence of real processes gets the right verdict") {
 
 TEST_CASE("logs written after public reports get the right verdict") {
   check_folder("written");
+}
+
+TEST_CASE("excerpts of public reports get the right verdict") {
+  check_folder("public");
 }
 
 TEST_CASE("logs written without a look at the rules get the right verdict") {

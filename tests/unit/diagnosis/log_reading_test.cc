@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a bare log tells on other lines than the one that names the cause.
+#include "catch.h"
+#include "diagnosis/line_host.h"
+#include "diagnosis/log_evidence.h"
+#include "diagnosis/torch_failures.h"
+#include "diagnosis/verdict.h"
+
+using namespace muster;
+
+namespace {
+
+Verdict of_log(std::string_view text) {
+  return diagnose(evidence_from_log(text, RuleBook::built_in()));
+}
+
+}  // namespace
+
+TEST_CASE("programs name their host at the start of a line") {
+  CHECK(host_in_line("[node-3:4711] *** Process received signal") == "node-3");
+  CHECK(host_in_line("[node-3:4711:0:4711] Caught signal 11") == "node-3");
+  CHECK(host_in_line("[node-3:4711 :0:4711] Caught signal 11") == "node-3");
+  CHECK(host_in_line("pi-worker-0:12:34 [0] NCCL INFO x") == "pi-worker-0");
+  CHECK(host_in_line("pi-worker-0:12:34 [0").empty() == false);
+  for (const char* const none :
+       {"12:03:36 [W socket.cpp:334] The server", "[12:03:36] text", "a: b",
+        "train.py:52:1 [x", "[ProcessGroupNCCL.cpp:616] [Rank 1]", "", "[",
+        "host:12 text", "[host:12", "[host] x"}) {
+    INFO(none);
+    CHECK(host_in_line(none).empty());
+  }
+}
+
+TEST_CASE("what failed later in torchrun's list is no first cause") {
+  const Verdict verdict = of_log(
+      "Failures:\n[1]:\n  time      : 2026-01-01_00:00:00\n"
+      "  host      : node-b\n  rank      : 5 (local_rank: 1)\n"
+      "  exitcode  : -15 (pid: 12)\n"
+      "  traceback : Signal 15 (SIGTERM) received by PID 12\n"
+      "Root Cause (first observed failure):\n[0]:\n"
+      "  host      : node-a\n  rank      : 2 (local_rank: 2)\n"
+      "  exitcode  : -11 (pid: 11)\n"
+      "  traceback : Signal 11 (SIGSEGV) received by PID 11\n");
+  CHECK(verdict.code == "segfault");
+  CHECK(verdict.first_rank == 2);
+  CHECK(verdict.host == "node-a");
+  TorchFailures failures;
+  CHECK_FALSE(failures.is_later_failure("rank      : 5 (local_rank: 1)"));
+}
+
+TEST_CASE("an error stack names its rank, a launcher the host") {
+  Verdict verdict = of_log(
+      "Abort(1094543) on node 3 (rank 3 in comm 0): Fatal error in "
+      "PMPI_Init_thread: Other MPI error, error stack:\n"
+      "MPIR_Init_thread(639)......:\n"
+      "MPIDI_NM_mpi_init_hook(689): OFI addrinfo() failed (ofi_init.h:689)\n");
+  CHECK(verdict.code == "transport_unavailable");
+  CHECK(verdict.first_rank == 3);
+  verdict = of_log(
+      "=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\n"
+      "=   PID 4774 RUNNING AT node-7\n=   EXIT CODE: 139\n");
+  CHECK(verdict.code == "segfault");
+  CHECK(verdict.host == "node-7");
+  // Rank and host of one statement belong together.
+  verdict = of_log(
+      "[node-9:1:0:1] Caught signal 11 (Segmentation fault: x)\n"
+      "prterun noticed that process rank 8 with PID 2 on node node-7 exited on "
+      "signal 11 (Segmentation fault).\n");
+  CHECK(verdict.first_rank == 8);
+  CHECK(verdict.host == "node-7");
+}
+
+TEST_CASE("guesses behind a fact in one line do not count") {
+  Verdict verdict = of_log(
+      "A worker died or was killed while executing a task. There are some "
+      "potential root causes. (1) The process is killed by SIGKILL by OOM "
+      "killer due to high memory usage.\n");
+  CHECK(verdict.code == "exit_nonzero_silent");
+  verdict = of_log(
+      "RuntimeError: CUDA error: device-side assert triggered CUDA kernel "
+      "errors might be asynchronously reported at some other API call\n");
+  CHECK(verdict.code == "cuda_illegal_access");
+}
+
+TEST_CASE("errors that no rule knows are no success") {
+  Verdict verdict = of_log("solver: FATAL: the mesh has no cells\n");
+  CHECK(verdict.code == "unknown");
+  CHECK(verdict.confidence == Confidence::kPossible);
+  // … but they are, if the program went on.
+  verdict = of_log("ERROR: cache is cold, fetching\nepoch 3 loss 0.25\n");
+  CHECK(verdict.code == "no_failure");
+  CHECK(verdict.headline == "Nothing in this log ended the job badly");
+}
+
+TEST_CASE("the rest of a message tells why a call failed") {
+  CHECK(of_log("Fatal error in PMPI_Waitall: Other MPI error, error stack:\n"
+               "PMPI_Waitall(339)..: MPI_Waitall(count=26) failed\n"
+               "MPIDI_OFI_handle_cq_error(1062): OFI poll failed (ofi_events.c"
+               ":1064:x:Input/output error - UNDELIVERABLE)\n")
+            .code == "ib_retry_exceeded");
+  CHECK(of_log("ncclInternalError: Internal check failed.\nLast error:\n"
+               "Net : Connection closed by remote peer node-3<50260>\n")
+            .code == "nccl_remote_peer_exit");
+  CHECK(of_log("ncclInternalError: Internal check failed.\n").code ==
+        "nccl_error");
+}
+
+TEST_CASE("words glued to a progress bar count") {
+  const Verdict verdict = of_log(
+      "Epoch 1:  29%|## | 9412/32393 [3:28:17<8:28:33,  1.33s/it, loss=3.2]\n"
+      "Epoch 1:  29%|## | 9413/32393 [3:28:18<8:28:33,  1.33s/it, loss=3.2]"
+      "Terminated \n");
+  CHECK(verdict.code == "terminated_external");
+}
+
+TEST_CASE("an exception about another process' end is that end") {
+  const Verdict verdict = of_log(
+      "Traceback (most recent call last):\n"
+      "  File \"spawn.py\", line 146, in join\n"
+      "torch.multiprocessing.spawn.ProcessExitedException: process 0 "
+      "terminated with signal SIGKILL\n");
+  CHECK(verdict.code == "sigkill_unexplained");
+}
