@@ -298,13 +298,28 @@ bool too_deep(std::string_view text) {
   return false;
 }
 
+Result<Json> parse_json(std::string_view text, const std::string& where) {
+  try {
+    return Json::parse(text.begin(), text.end());
+  } catch (const Json::parse_error& error) {
+    const size_t at = std::min(error.byte, text.size());
+    const std::string_view before = text.substr(0, at);
+    const auto line = std::count(before.begin(), before.end(), '\n') + 1;
+    const size_t start = before.rfind('\n');
+    const size_t column = start == before.npos ? at : at - start - 1;
+    return invalid(where, "this is not JSON: line " + std::to_string(line) +
+                              ", character " + std::to_string(column));
+  }
+}
+
 }  // namespace
 
 Result<FactsFile> read_facts(std::string_view text, const std::string& where) {
   if (text.size() > kMaxText) return invalid(where, "more than 16 MiB");
   if (too_deep(text)) return invalid(where, "nested more than 32 deep");
-  Json json = Json::parse(text, nullptr, false);
-  if (json.is_discarded()) return invalid(where, "this is not JSON");
+  auto parsed = parse_json(text, where);
+  if (!parsed) return fail(parsed.error());
+  Json json = std::move(*parsed);
   const bool wrapped = json.is_object() && json.contains("pods");
   Json pods = std::move(wrapped ? json["pods"] : json);
   if (Status status = settle_forms(pods); !status) {

@@ -135,7 +135,8 @@ LinkKind link_kind(const FabricHca& hca, const FabricPort& port) {
     return LinkKind::kEfa;
   }
   if (layer.starts_with("inf") || layer == "ib") return LinkKind::kInfiniBand;
-  if (layer.starts_with("eth") || layer == "roce") return LinkKind::kRoce;
+  if (layer.starts_with("eth") || layer.starts_with("roce"))
+    return LinkKind::kRoce;
   for (const char* ethernet :
        {"irdma", "bnxt_re", "erdma", "ionic", "rxe", "mana", "qedr"}) {
     if (driver.starts_with(ethernet)) return LinkKind::kRoce;

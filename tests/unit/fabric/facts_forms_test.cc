@@ -133,6 +133,12 @@ TEST_CASE("states of a port in every tool's words") {
   }
 }
 
+TEST_CASE("what is no JSON is said with its place") {
+  const auto comma = read_facts("{\"pods\": [\n  {\"name\": \"w0\"},\n]}", "f");
+  REQUIRE_FALSE(comma);
+  CHECK(comma.error().text().find("line 3") != std::string::npos);
+}
+
 TEST_CASE("what cannot be meant is said, with the likely name") {
   CHECK(notes_of(R"({"env":{"A":"b"}})").find("did you mean environment?") !=
         std::string::npos);
