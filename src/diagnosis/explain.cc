@@ -14,6 +14,7 @@
 #include "diagnosis/log_evidence.h"
 #include "diagnosis/rule_book.h"
 #include "diagnosis/verdict.h"
+#include "job/exit_codes.h"
 #include "logs/line_reader.h"
 
 namespace muster {
@@ -70,6 +71,31 @@ void print_entry(const Rule& rule) {
     if (prose == "REMEDY") continue;  // the finding brings its own
     std::cout << "\n  fix " << ++number << ": " << prose << '\n';
   }
+}
+
+// `muster explain 203`: the exit code of a launch, and which failures end so.
+void print_exit_code(int code, const RuleBook& rules) {
+  const auto own = exit_class_by_code(code);
+  if (!own) {
+    const bool signal = code > 128 && code <= 128 + 64;
+    std::cout << "exit code " << code << ": of the program that failed first"
+              << (signal ? ", " + describe_wait_status(code - 128) : "")
+              << "\n";
+    return;
+  }
+  const std::string_view name = exit_class_name(*own);
+  std::cout << "exit code " << code << ", " << name << ": "
+            << exit_class_meaning(*own) << '\n';
+  if (is_retryable(*own)) {
+    std::cout << "\n  worth another attempt as it is\n";
+  } else if (code >= 100 && code <= 109) {
+    std::cout << "\n  the same job with the same settings fails again\n";
+  }
+  for (const Rule& rule : rules.rules()) {
+    if (rule.exit_class != name) continue;
+    std::cout << "\n  " << rule.code << ": " << rule.title;
+  }
+  std::cout << "\n";
 }
 
 struct LogRequest {
@@ -141,6 +167,11 @@ int explain_main(const std::vector<std::string>& args) {
   if (args.size() > 1) return usage_error("usage is muster explain [CODE]");
   if (const Rule* rule = rules.find(args[0])) {
     print_entry(*rule);
+    return 0;
+  }
+  const auto number = parse_integer(args[0]);
+  if (number && *number >= 0 && *number <= 255) {
+    print_exit_code(static_cast<int>(*number), rules);
     return 0;
   }
   std::vector<std::string> known;

@@ -2,6 +2,9 @@
 // The manual: every code is documented, every documented code exists.
 #include "diagnosis/explain.h"
 
+#include <iostream>
+#include <sstream>
+
 #include "base/fd.h"
 #include "base/text.h"
 #include "catch.h"
@@ -23,6 +26,24 @@ TEST_CASE("docs/failures.md and the rules tell the same") {
     INFO(line);
     CHECK(rules.find(line.substr(4)) != nullptr);
   }
+}
+
+TEST_CASE("an exit code is explained by its number") {
+  const auto said = [](const std::string& code) {
+    std::ostringstream out;
+    std::streambuf* const before = std::cout.rdbuf(out.rdbuf());
+    const int status = explain_main({code});
+    std::cout.rdbuf(before);
+    return status == 0 ? out.str() : "refused";
+  };
+  CHECK(said("200").starts_with("exit code 200, workers_not_ready: not every"));
+  CHECK(said("200").find("worth another attempt") != std::string::npos);
+  CHECK(said("200").find("\n  ssh_unreachable: ") != std::string::npos);
+  CHECK(said("100").find("fails again") != std::string::npos);
+  CHECK(said("139").find("killed by signal 11") != std::string::npos);
+  CHECK(said("7") == "exit code 7: of the program that failed first\n");
+  CHECK(said("256") == "refused");
+  CHECK(said("-1") == "refused");
 }
 
 TEST_CASE("the manual commands know wrong command lines") {
