@@ -18,7 +18,7 @@ import sys
 import time
 
 from test_builds import MINUTE, PREFIXES, SANITIZED, Builds
-from test_steps import ROOT, Tally, run
+from test_steps import ROOT, Child, Tally, run
 
 PYTHON = ["/usr/bin/python3", "-B"]
 # Where pods of a coverage run leave their counters: a directory per user id.
@@ -30,6 +30,7 @@ class Runner:
         self.options = options
         self.tally = Tally()
         self.builds = Builds(self.tally)
+        self.newer = None  # the child that makes the Debian 13 root
 
     def wants(self, *names):
         """Whether a step that goes by these names was asked for."""
@@ -193,11 +194,16 @@ class Runner:
                 self.script("vm_" + name, [*PYTHON, path], 12 * MINUTE,
                             {"MUSTER_PREFIX": PREFIXES["release"]})
 
+    def begin_newer_root(self):
+        """It is mostly downloads, so the first build need not wait for it."""
+        if self.newer is None:
+            self.newer = Child(["tests/podnet/trixie_root"], None, "trixie")
+
     def newer_root(self):
         """Builds what tests of newer MPIs run on, once, outside of their time
         limits. Where it cannot be had those tests are told to skip."""
-        step = run(["tests/podnet/trixie_root"], 12 * MINUTE, None, "trixie",
-                   show=False)
+        self.begin_newer_root()
+        step = self.newer.finish(12 * MINUTE, show=False)
         if step.ok:
             return {}
         lines = step.output.strip().splitlines() or ["it took too long"]
@@ -298,6 +304,8 @@ class Runner:
         unit = not self.options.names or any(
             "unit" in name for name in self.options.names)
         if not self.options.names and not self.options.quick:
+            if not no_pods_because():
+                self.begin_newer_root()
             # Tests on pods mostly wait; the longest build fills the gaps.
             if self.builds.need("release"):
                 self.builds.begin(SANITIZED)
@@ -354,6 +362,8 @@ def main(argv):
         tally.fail("interrupted")
     finally:
         runner.builds.stop()
+        if runner.newer is not None:
+            runner.newer.stop()
     if not (tally.passed or tally.failed or tally.skips):
         print(f"no test is called {' or '.join(options.names)}")
         tally.fail("selection")
