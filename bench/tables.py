@@ -53,13 +53,13 @@ def sshd_table(result):
 def logs_table(result):
     if text := failed(result):
         return text
-    out = head(f"{result['ranks']} ranks, {result['lines']} lines of 100 bytes",
+    out = head(f"{result['pods']} ranks, {result['lines']} lines of 100 bytes",
                "to /dev/null, million lines/s", "to a file",
                "CPU µs per line", "damaged or lost lines")
     for name, one in result["results"].items():
         out += row(name, f"{statistics.median(one['null']) / 1e6:.2f}",
                    f"{statistics.median(one['file']) / 1e6:.2f}",
-                   f"{statistics.median(one['cpu']):.2f}",
+                   f"{statistics.median(one['cpu_us']):.2f}",
                    one["damaged"] + max(one["lost"], 0))
     return out
 
