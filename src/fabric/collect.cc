@@ -9,7 +9,15 @@ namespace muster {
 
 namespace {
 
-PodFabric collect(const std::string& sysroot, KnownFiles& known) {
+using std::chrono::milliseconds;
+
+// For a person who waits for nothing else, and for an agent, whose launcher
+// wants what is known by then: it gives up all of it after 8 s.
+constexpr milliseconds kAloneMs{20'000};
+constexpr milliseconds kInJobMs{6000};
+
+PodFabric collect(const std::string& sysroot, milliseconds probes,
+                  KnownFiles& known) {
   const std::string root = sysroot == "/" ? "" : sysroot;
   PodFabric pod;
   collect_software(root, known, pod);
@@ -17,10 +25,11 @@ PodFabric collect(const std::string& sysroot, KnownFiles& known) {
   collect_hcas(root, pod);
   collect_gpus(root, pod);
   if (root.empty()) {
-    probe_verbs(pod);
+    const ProbeEnd end = std::chrono::steady_clock::now() + probes;
+    probe_verbs(end, pod);
     if (sys_exists("/dev/nvidiactl")) {
-      probe_gpus({}, pod);
-      probe_cuda_aware(pod);
+      probe_gpus({}, end, pod);
+      probe_cuda_aware(end, pod);
     }
   }
   return pod;
@@ -30,11 +39,11 @@ PodFabric collect(const std::string& sysroot, KnownFiles& known) {
 
 PodFabric collect_fabric(const std::string& sysroot) {
   KnownFiles nothing;
-  return collect(sysroot, nothing);
+  return collect(sysroot, kAloneMs, nothing);
 }
 
 std::string collect_fabric_json(const std::string& sysroot, KnownFiles& known) {
-  return write_facts({collect(sysroot, known)});
+  return write_facts({collect(sysroot, kInJobMs, known)});
 }
 
 }  // namespace muster

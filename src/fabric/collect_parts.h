@@ -2,6 +2,7 @@
 // The collector's parts, one file each. Internal to collect.cc and the tests.
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <optional>
 #include <string>
@@ -23,9 +24,11 @@ void collect_software(const std::string& root, KnownFiles& known,
                       PodFabric& pod);
 // Where NCCL may be in this image: the name alone, for the loader, then files.
 std::vector<std::string> nccl_libraries();
+// By when all probes of one collection have to be over.
+using ProbeEnd = std::chrono::steady_clock::time_point;
 // Opens every adapter, makes PD, CQ, MR, QP and an address handle per GID, in
 // a forked child with a deadline. The running system only.
-void probe_verbs(PodFabric& pod);
+void probe_verbs(ProbeEnd end, PodFabric& pod);
 // What the driver's libraries say of the GPUs, each in a forked child with a
 // deadline; what cannot be asked stays as it is. NVML's list is the pod's: of
 // the node's other GPUs, which the kernel's files show too, nothing is kept.
@@ -33,9 +36,9 @@ struct GpuLibraries {
   std::string nvml = "libnvidia-ml.so.1";
   std::string cuda = "libcuda.so.1";
 };
-void probe_gpus(const GpuLibraries& libraries, PodFabric& pod);
+void probe_gpus(const GpuLibraries& libraries, ProbeEnd end, PodFabric& pod);
 // Versions of the image's UCX and libfabric, and whether MPI and UCX were built
 // for GPU memory, asked from themselves. Only where there are GPUs: it costs.
-void probe_cuda_aware(PodFabric& pod);
+void probe_cuda_aware(ProbeEnd end, PodFabric& pod);
 
 }  // namespace muster

@@ -92,10 +92,12 @@ void take_lines(const std::string& text, PodFabric& pod) {
 
 }  // namespace
 
-void probe_cuda_aware(PodFabric& pod) {
+void probe_cuda_aware(ProbeEnd end, PodFabric& pod) {
   // One child each: a library that dies takes only its own answer with it.
   for (const auto ask : {ask_mpi, ask_ucx, ask_libfabric}) {
-    take_lines(run_probe({}, [ask](int out) { ask(out); }).text, pod);
+    const auto answer =
+        probe_in_child(patience_until(end), [ask](int out) { ask(out); });
+    take_lines(answer.text, pod);
   }
 }
 

@@ -93,8 +93,16 @@ void silence() {
 
 }  // namespace
 
-ForkedResult run_probe(const ProbePatience& patience,
-                       const std::function<void(int)>& child) {
+ProbePatience patience_until(Clock::time_point end) {
+  ProbePatience out;
+  const auto left =
+      std::chrono::duration_cast<milliseconds>(end - Clock::now()).count();
+  out.total_ms = static_cast<int>(std::clamp<int64_t>(left, 0, out.total_ms));
+  return out;
+}
+
+ForkedResult probe_in_child(const ProbePatience& patience,
+                            const std::function<void(int)>& child) {
   ForkedResult out;
   auto pipe = make_pipe();
   if (!pipe) return out;
@@ -123,7 +131,7 @@ ForkedResult run_probe(const ProbePatience& patience,
 
 std::string forked_probe(int deadline_ms,
                          const std::function<void(int)>& child) {
-  return run_probe({deadline_ms, deadline_ms}, child).text;
+  return probe_in_child({deadline_ms, deadline_ms}, child).text;
 }
 
 void probe_says(int fd, const std::string& line) {

@@ -5,6 +5,7 @@
 // finished, it died, or it was given up. Blocks the caller.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <string>
 
@@ -18,6 +19,10 @@ struct ProbePatience {
   int total_ms = 20'000;
 };
 
+// For several probes that together have to be over by `end`; nothing is waited
+// for once it has passed.
+ProbePatience patience_until(std::chrono::steady_clock::time_point end);
+
 struct ForkedResult {
   enum class End { kFinished, kDied, kGivenUp };
   std::string text;  // complete lines
@@ -28,8 +33,8 @@ struct ForkedResult {
 
 // `child` writes to its descriptor and returns; died with no text if there
 // was no child.
-ForkedResult run_probe(const ProbePatience& patience,
-                       const std::function<void(int)>& child);
+ForkedResult probe_in_child(const ProbePatience& patience,
+                            const std::function<void(int)>& child);
 // The same with one deadline, whatever the child does; only the text.
 std::string forked_probe(int deadline_ms,
                          const std::function<void(int)>& child);

@@ -3,28 +3,27 @@
 // a partition (keys without the highest bit) do not reach each other, so where
 // index 0 is limited and another is full, that index is needed. UCX looks for
 // a full key by itself. Pure.
+#include <charconv>
+#include <cstdint>
 #include <optional>
+#include <string_view>
 
-#include "base/text.h"
 #include "fabric/job_state.h"
 
 namespace muster {
 
 namespace {
 
-constexpr int64_t kFullMember = 0x8000;
+constexpr uint16_t kFullMember = 0x8000;
 
-std::optional<int64_t> key_of(const std::string& text) {
-  int64_t out = 0;
+std::optional<uint16_t> key_of(const std::string& text) {
   std::string_view digits = text;
   if (digits.starts_with("0x")) digits.remove_prefix(2);
-  if (digits.empty() || digits.size() > 4) return std::nullopt;
-  for (const char c : to_lower(digits)) {
-    const size_t digit = std::string_view("0123456789abcdef").find(c);
-    if (digit == std::string_view::npos) return std::nullopt;
-    out = out * 16 + static_cast<int64_t>(digit);
-  }
-  return out;
+  uint16_t key = 0;
+  const char* end = digits.data() + digits.size();
+  const auto parsed = std::from_chars(digits.data(), end, key, 16);
+  if (parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
+  return key;
 }
 
 bool is_full(const std::string& text) {

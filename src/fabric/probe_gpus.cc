@@ -186,9 +186,8 @@ FabricGpu& gpu_at(PodFabric& pod, std::string_view pci) {
 
 void take(FabricGpu& gpu, std::string_view field, std::string_view value) {
   if (field == "name") gpu.name = value;
-  if (field == "slowdown" &&
-      std::find(gpu.slowdown.begin(), gpu.slowdown.end(), value) ==
-          gpu.slowdown.end()) {
+  if (field == "slowdown" && std::find(gpu.slowdown.begin(), gpu.slowdown.end(),
+                                       value) == gpu.slowdown.end()) {
     gpu.slowdown.emplace_back(value);
   }
   const auto number = parse_integer(value);
@@ -228,9 +227,9 @@ std::vector<std::string> take_lines(const std::string& text, PodFabric& pod) {
 
 }  // namespace
 
-void probe_gpus(const GpuLibraries& libraries, PodFabric& pod) {
-  const auto nvml =
-      run_probe({}, [&](int out) { ask_nvml(libraries.nvml, out); });
+void probe_gpus(const GpuLibraries& libraries, ProbeEnd end, PodFabric& pod) {
+  const auto nvml = probe_in_child(
+      patience_until(end), [&](int out) { ask_nvml(libraries.nvml, out); });
   const auto seen = take_lines(nvml.text, pod);
   if (!seen.empty()) {
     std::erase_if(*pod.gpus, [&](const FabricGpu& gpu) {
@@ -238,8 +237,8 @@ void probe_gpus(const GpuLibraries& libraries, PodFabric& pod) {
              std::find(seen.begin(), seen.end(), gpu.pci) == seen.end();
     });
   }
-  const auto cuda =
-      run_probe({}, [&](int out) { ask_cuda(libraries.cuda, out); });
+  const auto cuda = probe_in_child(
+      patience_until(end), [&](int out) { ask_cuda(libraries.cuda, out); });
   take_lines(cuda.text, pod);
 }
 

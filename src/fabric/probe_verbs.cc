@@ -180,9 +180,10 @@ void apply(PodFabric& pod, std::string_view line,
 
 }  // namespace
 
-void probe_verbs(PodFabric& pod) {
+void probe_verbs(ProbeEnd end, PodFabric& pod) {
   if (!yes(pod.uverbs) || !pod.hcas || pod.hcas->empty()) return;
-  const ForkedResult result = run_probe({}, [&](int out) { child(pod, out); });
+  const ForkedResult result =
+      probe_in_child(patience_until(end), [&](int out) { child(pod, out); });
   const std::string unfinished = probe_failure_text(result);
   for (const auto line : split(result.text, '\n')) {
     apply(pod, line, unfinished);

@@ -30,7 +30,7 @@ int64_t cpu_ms() {
 }  // namespace
 
 TEST_CASE("a probe that finishes gives its whole lines") {
-  const auto result = run_probe({}, [](int out) {
+  const auto result = probe_in_child({}, [](int out) {
     probe_says(out, "one");
     probe_says(out, "two");
     static_cast<void>(::write(out, "half", 4));
@@ -40,7 +40,7 @@ TEST_CASE("a probe that finishes gives its whole lines") {
 }
 
 TEST_CASE("a probe that dies is told from one that does not answer") {
-  const auto dead = run_probe({}, [](int out) {
+  const auto dead = probe_in_child({}, [](int out) {
     probe_says(out, "begin");
     ::signal(SIGSEGV, SIG_DFL);
     ::raise(SIGSEGV);
@@ -49,11 +49,11 @@ TEST_CASE("a probe that dies is told from one that does not answer") {
   CHECK(dead.signal == SIGSEGV);
   CHECK(probe_failure_text(dead) == "died here (signal 11)");
 
-  const auto gone = run_probe({}, [](int) { ::_exit(3); });
+  const auto gone = probe_in_child({}, [](int) { ::_exit(3); });
   CHECK(gone.end == End::kDied);
   CHECK(probe_failure_text(gone) == "died here");
 
-  const auto still = run_probe({400, 10'000}, [](int out) {
+  const auto still = probe_in_child({400, 10'000}, [](int out) {
     probe_says(out, "begin");
     sleep_ms(100'000);
   });
@@ -63,14 +63,14 @@ TEST_CASE("a probe that dies is told from one that does not answer") {
 }
 
 TEST_CASE("a slow probe gets its time while it writes or works") {
-  const auto writes = run_probe({1500, 100'000}, [](int out) {
+  const auto writes = probe_in_child({1500, 100'000}, [](int out) {
     for (int i = 0; i < 4; ++i) {
       sleep_ms(500);
       probe_says(out, "step");
     }
   });
   CHECK(writes.end == End::kFinished);
-  const auto works = run_probe({1000, 100'000}, [](int out) {
+  const auto works = probe_in_child({1000, 100'000}, [](int out) {
     while (cpu_ms() < 1300) {
     }
     probe_says(out, "done");
@@ -80,11 +80,11 @@ TEST_CASE("a slow probe gets its time while it writes or works") {
 }
 
 TEST_CASE("a probe that works for ever is given up, and one that hides too") {
-  const auto spins = run_probe({300, 900}, [](int) {
+  const auto spins = probe_in_child({300, 900}, [](int) {
     for (;;) static_cast<void>(cpu_ms());
   });
   CHECK(spins.end == End::kGivenUp);
-  const auto hides = run_probe({}, [](int out) {
+  const auto hides = probe_in_child({}, [](int out) {
     probe_says(out, "said");
     ::close(out);
     sleep_ms(100'000);

@@ -84,6 +84,10 @@ bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
+ProbeEnd soon() {
+  return std::chrono::steady_clock::now() + std::chrono::seconds(20);
+}
+
 }  // namespace
 
 TEST_CASE("what NVML and the CUDA driver answer becomes facts") {
@@ -92,7 +96,7 @@ TEST_CASE("what NVML and the CUDA driver answer becomes facts") {
   pod.gpus->push_back({});  // the node's other GPU, not the pod's
   pod.gpus->back().vendor = "nvidia";
   pod.gpus->back().pci = "0000:2b:00.0";
-  probe_gpus({MUSTER_FAKE_GPU, MUSTER_FAKE_GPU}, pod);
+  probe_gpus({MUSTER_FAKE_GPU, MUSTER_FAKE_GPU}, soon(), pod);
   CHECK(pod.gpu_driver == "550.54.15");
   CHECK(pod.cuda_version == "12.4");
   REQUIRE(pod.gpus->size() == 1);
@@ -148,19 +152,27 @@ TEST_CASE("a hot GPU and one with faulty memory are named") {
 
 TEST_CASE("a driver library that is missing or dies leaves facts unknown") {
   PodFabric pod;
-  probe_gpus({"libno-such-nvml.so", "libno-such-cuda.so"}, pod);
+  probe_gpus({"libno-such-nvml.so", "libno-such-cuda.so"}, soon(), pod);
   CHECK_FALSE(pod.gpus);
   CHECK(pod.cuda_version.empty());
   ::setenv("FAKE_GPU", "die", 1);
-  probe_gpus({MUSTER_FAKE_GPU, "libno-such-cuda.so"}, pod);
+  probe_gpus({MUSTER_FAKE_GPU, "libno-such-cuda.so"}, soon(), pod);
   ::unsetenv("FAKE_GPU");
   CHECK_FALSE(pod.gpus);
+}
+
+TEST_CASE("probes whose time is over ask nothing more") {
+  PodFabric pod;
+  probe_gpus({MUSTER_FAKE_GPU, MUSTER_FAKE_GPU},
+             std::chrono::steady_clock::now() - std::chrono::seconds(1), pod);
+  CHECK(pod.gpu_driver.empty());
+  CHECK(pod.cuda_version.empty());
 }
 
 TEST_CASE("a driver library that hangs is left at the deadline") {
   PodFabric pod;
   ::setenv("FAKE_GPU", "hang", 1);
-  probe_gpus({MUSTER_FAKE_GPU, MUSTER_FAKE_GPU}, pod);
+  probe_gpus({MUSTER_FAKE_GPU, MUSTER_FAKE_GPU}, soon(), pod);
   ::unsetenv("FAKE_GPU");
   CHECK(pod.gpu_driver.empty());
   CHECK(pod.cuda_version == "12.4");  // the other one was asked all the same
