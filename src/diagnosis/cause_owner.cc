@@ -9,9 +9,8 @@ namespace muster {
 
 namespace {
 
-// An error stack of MPI names its rank in its first line. Times of a bare log
-// are line numbers, 10 ms each.
-constexpr int64_t kSameStackNs = 120'000'000;
+// An error stack of MPI names its rank in its first line.
+constexpr int64_t kSameStackNs = 12 * kLogLineNs;
 
 using Fits = bool (*)(const Candidate& candidate, const Candidate& winner);
 

@@ -17,6 +17,9 @@
 
 namespace muster {
 
+// Lines of a bare log have no times: each counts as so much later.
+inline constexpr int64_t kLogLineNs = 10'000'000;
+
 struct LineEvidence {
   int64_t time_ns = 0;
   bool stderr_stream = false;

@@ -50,15 +50,8 @@ int vagueness(const Candidate& candidate) {
   return candidate.maybe && !candidate.fact ? 1 : 0;
 }
 
-// Classes that tell that a call failed, but not why, and within how many
-// nanoseconds their message goes on; lines of a bare log are 10 ms apart.
-int64_t message_ns(const Candidate& candidate) {
-  if (candidate.rule->code == "nccl_error") return 30'000'000;
-  if (candidate.rule->code == "mpi_error") return 120'000'000;
-  return candidate.rule->code == "abort_sigabrt" ? 20'000'000 : 0;
-}
-
-// What the rest of the same message tells of why.
+// What the rest of the same message tells of why, where the class only tells
+// that a call failed. After an abort only "what():" is of that message.
 const Candidate* reason_behind(const Candidate& bare,
                                const std::vector<const Candidate*>& own) {
   for (const Candidate* candidate : own) {
@@ -66,7 +59,8 @@ const Candidate* reason_behind(const Candidate& bare,
                         candidate->rule->role == CauseRole::kConsequence;
     if (victim && !candidate->maybe && !candidate->death &&
         candidate->rule != bare.rule && candidate->time_ns > bare.time_ns &&
-        candidate->time_ns - bare.time_ns <= message_ns(bare) &&
+        candidate->time_ns - bare.time_ns <=
+            bare.rule->message_lines * kLogLineNs &&
         (bare.rule->code != "abort_sigabrt" ||
          candidate->line.starts_with("what():"))) {
       return candidate;

@@ -16,7 +16,6 @@ constexpr size_t kMaxLine = 4096;
 constexpr size_t kMaxTold = 400;  // per writer; half first, half last
 constexpr size_t kMaxLast = 12;
 constexpr size_t kMaxWriters = 4096;
-constexpr int64_t kStepNs = 10'000'000;
 
 // A line that people read has no terminal colours.
 std::string without_escapes(std::string_view text) {
@@ -94,14 +93,14 @@ void LogEvidence::add(std::string_view raw) {
           : -1;
   Writer& writer = writers_[rank];
   if (writer.host.empty()) writer.host = parsed.host;
-  LineEvidence line{line_ * kStepNs, parsed.stream == "stderr",
+  LineEvidence line{line_ * kLogLineNs, parsed.stream == "stderr",
                     without_torn_tags(parsed.message.substr(0, kMaxLine)),
                     parsed.host};
   if (line.host.empty()) line.host = host_in_line(line.text);
   const std::string rest(behind_bar(line.text));
   keep(writer, std::move(line));
   if (!rest.empty()) {
-    keep(writer, {line_ * kStepNs + 1, parsed.stream == "stderr", rest,
+    keep(writer, {line_ * kLogLineNs + 1, parsed.stream == "stderr", rest,
                   std::string(host_in_line(rest))});
   }
 }

@@ -32,6 +32,7 @@ struct Rule {
   std::vector<std::string> aliases;  // codes of Errors and Findings it covers
   std::string phase;
   CauseRole role = CauseRole::kCause;
+  int message_lines = 0;   // 0-99: how far on its message may say why
   int priority = 50;       // 1-99: which class of one rank says the most
   std::string exit_class;  // name of an ExitClass; empty: the rank's own code
   std::string title;       // "a rank ran out of GPU memory"

@@ -172,14 +172,8 @@ class RulesReader {
       return {};
     }
     if (key_ == "role") return apply_role(rule);
-    if (key_ == "priority") {
-      const auto number = parse_integer(value_);
-      if (!number || *number < 1 || *number > 99) {
-        return wrong("a priority is a number from 1 to 99");
-      }
-      rule.priority = static_cast<int>(*number);
-      return {};
-    }
+    if (key_ == "priority") return apply_number(rule.priority);
+    if (key_ == "message") return apply_number(rule.message_lines);
     if (key_ == "shows") return apply_shows(rule);
     if (key_ == "exit") {
       if (!exit_class_named(value_)) {
@@ -191,6 +185,15 @@ class RulesReader {
     std::string* const field = text_field(rule);
     if (field == nullptr) return wrong("unknown key '" + key_ + "'");
     *field = value_;
+    return {};
+  }
+
+  Status apply_number(int& field) {
+    const auto number = parse_integer(value_);
+    if (!number || *number < 1 || *number > 99) {
+      return wrong("a " + key_ + " is a number from 1 to 99");
+    }
+    field = static_cast<int>(*number);
     return {};
   }
 
