@@ -23,8 +23,8 @@ struct SecretToken {
   size_t most;   // 0: no limit
 };
 
-// Lengths as the providers document or issue them; a few are lower bounds
-// because newer tokens are longer.
+// Lengths of tokens as they are seen; those of GitHub and GitLab were compared
+// with what these document. Lower bounds where newer tokens are longer.
 inline constexpr std::array<SecretToken, 67> kSecretTokens = {{
     {"AKIA", TokenAlphabet::kUpperDigits, 16, 16},  // AWS access key ids
     {"ASIA", TokenAlphabet::kUpperDigits, 16, 16},
