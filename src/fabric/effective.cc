@@ -12,7 +12,7 @@ std::optional<EffectiveValue> effective(const PodFabric& pod,
   const auto look = [&](const auto& map,
                         const char* origin) -> std::optional<EffectiveValue> {
     const auto found = map.find(name);
-    if (found == map.end()) return std::nullopt;
+    if (found == map.end() || trim(found->second).empty()) return std::nullopt;
     return EffectiveValue{found->second, origin};
   };
   if (auto value = look(pod.environment, "environment")) return value;

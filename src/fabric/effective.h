@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The value a variable really has in a pod, and where it comes from: the
-// environment wins over ~/.nccl.conf, which wins over /etc/nccl.conf. Pure.
+// environment wins over ~/.nccl.conf, which wins over /etc/nccl.conf. NCCL, UCX
+// and Open MPI take an empty value for unset. Pure.
 #pragma once
 
 #include <optional>

@@ -51,6 +51,16 @@ const FabricGid* at_index(const FabricPort& port, int index) {
   return nullptr;
 }
 
+// The table has entries, each with its interface, and none at 0 and 1, where
+// the adapter's own interface has its two.
+bool foreign_below(const FabricPort& port) {
+  return !port.gids->empty() &&
+         std::all_of(
+             port.gids->begin(), port.gids->end(), [](const FabricGid& gid) {
+               return gid.index > 1 && !gid.netdev.empty() && !gid.type.empty();
+             });
+}
+
 // Whether NCCL's scan moves from `now` to `next`.
 bool scan_moves(const FabricGid* now, const FabricGid& next, bool ipv6,
                 const std::string& cidr) {
@@ -141,6 +151,8 @@ GidScan nccl_gid(const NcclVersion& version, const FabricPort& port, bool ipv6,
   GidScan scan;
   scan.gid = at_index(port, 0);
   if (version < kGidScan || !port.gids) return scan;
+  // As show_gids prints it in a pod: what is missing below is not ours.
+  if (foreign_below(port)) scan.aborts = version < kGidScanSafe;
   for (const FabricGid& next : *port.gids) {
     if (no(next.readable)) {
       if (version < kGidScanSafe) scan.aborts = true;

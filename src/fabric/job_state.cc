@@ -48,6 +48,7 @@ void propose(FabricJob& job, FabricPodState& pod, FabricSetting setting) {
   const auto same_name = [&](const auto& other) {
     return other.name == setting.name;
   };
+  if (setting.library == "NCCL" && pod.mpi_only()) return;
   auto& settings = pod.plan.settings;
   auto& kept = pod.plan.kept;
   if (std::any_of(settings.begin(), settings.end(), same_name)) return;

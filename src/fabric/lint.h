@@ -1,13 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks of the user's name lists, apart because their grammar is NCCL's own
-// and full of traps. Internal to the policy. Pure.
+// The checks of the user's own variables, by what they look at; lint.cc calls
+// them. Values are never changed. Internal to the policy. Pure.
 #pragma once
 
 #include <string>
 
+#include "fabric/effective.h"
 #include "fabric/job_state.h"
 
 namespace muster {
+
+inline void lint_warn(FabricJob& job, const FabricPodState& pod,
+                      const char* code, std::string text, std::string remedy) {
+  report(job, &pod,
+         {Severity::kWarning, code, std::move(text), "", std::move(remedy)});
+}
+
+// Names, versions, ranges and words: what NCCL reads at all.
+void lint_value(FabricJob& job, FabricPodState& pod, const std::string& name,
+                const EffectiveValue& users);
+// Settings that do not fit the job's network.
+void lint_network(FabricJob& job, FabricPodState& pod, const std::string& name,
+                  const EffectiveValue& users);
+// UCX, Open MPI, libfabric and Intel MPI.
+void lint_mpi(FabricJob& job, FabricPodState& pod);
 
 // NCCL_IB_HCA and NCCL_SOCKET_IFNAME; other names are ignored.
 void lint_lists(FabricJob& job, FabricPodState& pod, const std::string& name,

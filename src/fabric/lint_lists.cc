@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// lint_lists(): NCCL_IB_HCA and NCCL_SOCKET_IFNAME. Their grammar is NCCL's
+// own and full of traps: names are prefixes, ^ and = count only in front. Pure.
 #include <algorithm>
 #include <set>
 
@@ -9,12 +11,6 @@
 namespace muster {
 
 namespace {
-
-void warn(FabricJob& job, const FabricPodState& pod, const char* code,
-          std::string text, std::string remedy) {
-  report(job, &pod,
-         {Severity::kWarning, code, std::move(text), "", std::move(remedy)});
-}
 
 std::vector<std::string> known_names(const FabricPodState& pod, bool adapters) {
   std::vector<std::string> names;
@@ -32,16 +28,17 @@ void lint_grammar(FabricJob& job, FabricPodState& pod, const std::string& name,
   std::set<std::string> seen;
   for (const auto& entry : list.entries) {
     if (entry.name.find_first_of("^=") != std::string::npos) {
-      warn(job, pod, "lint_list_sign",
-           name + "=" + value +
-               ": ^ and = count at the start of the whole value only; \"" +
-               entry.name + "\" matches nothing",
-           "write ^ or = once, in front");
+      lint_warn(job, pod, "lint_list_sign",
+                name + "=" + value +
+                    ": ^ and = count at the start of the whole value only; \"" +
+                    entry.name + "\" matches nothing",
+                "write ^ or = once, in front");
     }
     const std::string text = entry.name + ":" + std::to_string(entry.port);
     if (!seen.insert(text).second) {
-      warn(job, pod, "lint_duplicate", name + " names " + entry.name + " twice",
-           "another adapter was likely meant");
+      lint_warn(job, pod, "lint_duplicate",
+                name + " names " + entry.name + " twice",
+                "another adapter was likely meant");
     }
   }
 }
@@ -60,10 +57,10 @@ void lint_prefixes(FabricJob& job, FabricPodState& pod, const std::string& name,
       }
     }
     if (!itself || more.empty()) continue;
-    warn(job, pod, "lint_prefix",
-         name + ": " + entry.name + " also matches " + join(more, ", ") +
-             ", because names match by their beginning",
-         "put = in front of the whole value");
+    lint_warn(job, pod, "lint_prefix",
+              name + ": " + entry.name + " also matches " + join(more, ", ") +
+                  ", because names match by their beginning",
+              "put = in front of the whole value");
   }
 }
 
@@ -83,9 +80,9 @@ void lint_matches(FabricJob& job, FabricPodState& pod, const std::string& name,
     return;
   }
   if (!any) {
-    warn(job, pod, "lint_matches_nothing",
-         name + "=" + value + " matches none of " + join(names, ", "),
-         "correct the names, or remove it");
+    lint_warn(job, pod, "lint_matches_nothing",
+              name + "=" + value + " matches none of " + join(names, ", "),
+              "correct the names, or remove it");
     return;
   }
   if (list.exclude) return;
@@ -94,9 +91,9 @@ void lint_matches(FabricJob& job, FabricPodState& pod, const std::string& name,
         names.begin(), names.end(),
         [&](auto& known) { return entry_matches(entry, list.exact, known); });
     if (found || entry.name.find_first_of("^=") != std::string::npos) continue;
-    warn(job, pod, "lint_missing_name",
-         name + ": there is no " + entry.name + " in this pod",
-         "device names differ between nodes: give each pod its own list");
+    lint_warn(job, pod, "lint_missing_name",
+              name + ": there is no " + entry.name + " in this pod",
+              "device names differ between nodes: give each pod its own list");
   }
 }
 
@@ -105,10 +102,10 @@ void lint_ports(FabricJob& job, FabricPodState& pod, const NameList& list) {
     if (view.usable || !admits(list, view.hca->name, view.port->number)) {
       continue;
     }
-    warn(job, pod, "lint_unusable_port",
-         "NCCL_IB_HCA names " + view.name() +
-             ", which is not usable: " + view.reason,
-         "leave it out");
+    lint_warn(job, pod, "lint_unusable_port",
+              "NCCL_IB_HCA names " + view.name() +
+                  ", which is not usable: " + view.reason,
+              "leave it out");
   }
 }
 
@@ -118,20 +115,32 @@ void lint_interfaces(FabricJob& job, FabricPodState& pod,
       std::any_of(list.entries.begin(), list.entries.end(),
                   [](auto& entry) { return entry.name.starts_with("lo"); });
   if (list.exclude && !keeps_lo_out) {
-    warn(job, pod, "lint_readmits_lo",
-         "NCCL_SOCKET_IFNAME=" + value +
-             " replaces NCCL's own exclusions: lo and docker are allowed again",
-         "NCCL_SOCKET_IFNAME=^lo,docker or the name of the interface");
+    lint_warn(
+        job, pod, "lint_readmits_lo",
+        "NCCL_SOCKET_IFNAME=" + value +
+            " replaces NCCL's own exclusions: lo and docker are allowed again",
+        "NCCL_SOCKET_IFNAME=^lo,docker or the name of the interface");
   }
   const auto taken = nccl_interfaces(*pod.facts, pod.assumed_version(), value);
-  if (taken.empty() || pod.primary.name.empty()) return;
+  if (taken.empty()) return;
+  if (std::all_of(taken.begin(), taken.end(),
+                  [](auto& name) { return name == "lo"; })) {
+    if (job.pods.size() < 2) return;  // one pod may talk to itself over lo
+    report(job, &pod,
+           {Severity::kError, "lint_loopback",
+            "NCCL_SOCKET_IFNAME=" + value +
+                " chooses lo, over which no other pod is reached",
+            "NVIDIA/nccl#286", "remove it"});
+    return;
+  }
+  if (pod.primary.name.empty()) return;
   if (std::find(taken.begin(), taken.end(), pod.primary.name) != taken.end()) {
     return;
   }
-  warn(job, pod, "lint_other_interface",
-       "NCCL_SOCKET_IFNAME=" + value + " chooses " + taken.front() +
-           ", and the peers use " + pod.primary.name,
-       "NCCL_SOCKET_IFNAME==" + pod.primary.name);
+  lint_warn(job, pod, "lint_other_interface",
+            "NCCL_SOCKET_IFNAME=" + value + " chooses " + taken.front() +
+                ", and the peers use " + pod.primary.name,
+            "NCCL_SOCKET_IFNAME==" + pod.primary.name);
 }
 
 }  // namespace
@@ -148,9 +157,9 @@ void lint_lists(FabricJob& job, FabricPodState& pod, const std::string& name,
   if (!adapters) lint_interfaces(job, pod, value, list);
   if (adapters && !list.exclude) lint_ports(job, pod, list);
   if (list.entries.size() > 32) {
-    warn(job, pod, "lint_long_list",
-         name + " has more than 32 entries: NCCL keeps 32",
-         "shorten it, for example by a common prefix");
+    lint_warn(job, pod, "lint_long_list",
+              name + " has more than 32 entries: NCCL keeps 32",
+              "shorten it, for example by a common prefix");
   }
 }
 

@@ -110,14 +110,27 @@ void set_tcp(FabricJob& job, FabricPodState& pod) {
   }
 }
 
+// UCX and libfabric try the addresses of all interfaces too, where the image
+// has them.
 void set_interface(FabricJob& job, FabricPodState& pod) {
-  const bool ours = is_family(pod, "openmpi") || pod.facts->mpi.family.empty();
-  if (!ours || !has_decoys(pod)) return;
+  if (!has_decoys(pod)) return;
+  const std::string& name = pod.primary.name;
   const std::string reason =
-      "Open MPI offers the addresses of all interfaces to its peers";
-  const char* source = "Open MPI documentation, btl_tcp_if_include";
-  set(job, pod, "Open MPI", "OMPI_MCA_btl_tcp_if_include", pod.primary.name,
-      reason, source);
+      " offers the addresses of all interfaces to its peers";
+  const bool ours = is_family(pod, "openmpi") || pod.facts->mpi.family.empty();
+  if (ours) {
+    set(job, pod, "Open MPI", "OMPI_MCA_btl_tcp_if_include", name,
+        "Open MPI" + reason, "Open MPI documentation, btl_tcp_if_include");
+  }
+  const bool mpich = is_family(pod, "mpich") || is_family(pod, "mvapich");
+  if (mpich || !pod.facts->ucx.version.empty()) {
+    set(job, pod, "UCX", "UCX_NET_DEVICES", name, "UCX" + reason,
+        "openucx/ucx#9383; UCX FAQ, UCX_NET_DEVICES");
+  }
+  if (mpich || is_family(pod, "intel")) {
+    set(job, pod, "libfabric", "FI_TCP_IFACE", name, "libfabric" + reason,
+        "fi_tcp(7)");
+  }
 }
 
 // What to write on an mpirun line that muster does not start.

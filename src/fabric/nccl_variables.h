@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// NCCL's environment variables as data: since which version, which values.
-// Source: NCCL guide (env.rst) and NCCL_PARAM definitions. Pure.
+// NCCL's environment variables as data: in which versions, which values.
+// Source: NCCL guide (env.rst), and what each tag from 2.3.5 to 2.30.7 reads.
+// Pure.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +19,14 @@ struct NcclVariable {
   int64_t low = 0;
   int64_t high = -1;       // high < low: any text
   bool debugging = false;  // the guide: not for production
+  NcclVersion gone{};      // the first version that does not read it
+  const char* instead = nullptr;
 };
 
 const NcclVariable* find_nccl_variable(std::string_view name);
 std::vector<std::string> nccl_variable_names();
+// Begins with NCCL_ and is read by somebody else: images (NCCL_VERSION),
+// PyTorch, network plugins, tests.
+bool is_others_variable(std::string_view name);
 
 }  // namespace muster

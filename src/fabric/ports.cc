@@ -102,6 +102,22 @@ void judge(const PodFabric& pod, const std::optional<NcclVersion>& version,
   }
 }
 
+// Machines with EFA have no InfiniBand network: such ports are those of the
+// NVLink switches (aws/sagemaker-hyperpod-cli#282).
+void leave_out_bridges(std::vector<PortView>& ports) {
+  if (std::none_of(ports.begin(), ports.end(),
+                   [](auto& view) { return view.kind == LinkKind::kEfa; })) {
+    return;
+  }
+  for (PortView& view : ports) {
+    if (view.kind != LinkKind::kInfiniBand) continue;
+    view.usable = false;
+    view.role = "NVLink switch";
+    view.reason =
+        "beside EFA an InfiniBand port belongs to the NVLink switches";
+  }
+}
+
 }  // namespace
 
 std::string_view link_kind_name(LinkKind kind) {
@@ -166,6 +182,7 @@ std::vector<PortView> view_ports(const PodFabric& pod,
       out.push_back(std::move(view));
     }
   }
+  leave_out_bridges(out);
   return out;
 }
 
