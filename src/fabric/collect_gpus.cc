@@ -29,6 +29,21 @@ void locate(const std::string& root, FabricGpu& gpu) {
   }
 }
 
+// NVSwitches up to Hopper are PCI bridges of NVIDIA; their /dev entry is
+// seldom in a pod.
+bool any_nvswitch(const std::string& root) {
+  const std::string bus = root + "/sys/bus/pci/devices";
+  const auto names = list_sys(bus);
+  for (const std::string& name : names.value_or(std::vector<std::string>{})) {
+    const std::string device = bus + "/" + name;
+    if (read_sys(device + "/class").text.starts_with("0x0680") &&
+        read_sys(device + "/vendor").text.starts_with("0x10de")) {
+      return true;
+    }
+  }
+  return false;
+}
+
 void collect_nvidia(const std::string& root, PodFabric& pod) {
   const std::string base = root + "/proc/driver/nvidia";
   const auto names = list_sys(base + "/gpus");
@@ -53,7 +68,7 @@ void collect_nvidia(const std::string& root, PodFabric& pod) {
   }
   if (names && !names->empty()) {
     const std::string dev = root + "/dev/";
-    pod.nvswitch = sys_exists(dev + "nvidia-nvswitchctl");
+    pod.nvswitch = sys_exists(dev + "nvidia-nvswitchctl") || any_nvswitch(root);
     pod.imex_channel = !list_sys(dev + "nvidia-caps-imex-channels")
                             .value_or(std::vector<std::string>{})
                             .empty();

@@ -84,8 +84,13 @@ struct FabricGpu {
   Known remap_failed;
   Known mig;
   Known nvlink;
-  Known gdr;     // CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED
-  Known dmabuf;  // CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED
+  Known gdr;                   // CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED
+  Known dmabuf;                // CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED
+  Known multicast;             // CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED: NVLS
+  std::string fabric_state;    // of NVLink: "completed", "in progress", …
+  int fabric_status = -1;      // 0: without error
+  std::string fabric_cluster;  // the NVLink domain, 32 hexadecimal digits
+  int fabric_clique = -1;
   std::map<std::string, std::string> nics;  // HCA -> "PIX"
 };
 

@@ -84,6 +84,11 @@ void visit(Visitor& v, Is<FabricGpu> auto& gpu) {
   v.field("nvlink", gpu.nvlink);
   v.field("gdr", gpu.gdr);
   v.field("dmabuf", gpu.dmabuf);
+  v.field("multicast", gpu.multicast);
+  v.field("fabric_state", gpu.fabric_state);
+  v.field("fabric_status", gpu.fabric_status);
+  v.field("fabric_cluster", gpu.fabric_cluster);
+  v.field("fabric_clique", gpu.fabric_clique);
   v.field("nics", gpu.nics);
 }
 

@@ -199,6 +199,7 @@ FabricPlan plan_fabric(const std::vector<PodFabric>& pods,
   set_gpu(job);
   check_gpus(job);
   check_gpu_health(job);
+  check_gpu_fabric(job);
   set_mpi(job);
   check_agreement(job);
   lint_users_values(job);

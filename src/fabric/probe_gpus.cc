@@ -41,6 +41,12 @@ struct NvmlMemory {
 struct NvmlUtilization {
   unsigned gpu, memory;
 };
+struct NvmlFabric {
+  unsigned char cluster[16];
+  int status;
+  unsigned clique;
+  unsigned char state;
+};
 
 // "00000000:1A:00.0" -> "0000:1a:00.0".
 std::string pci_of(const char* text) {
@@ -74,6 +80,28 @@ void ask_health(void* nvml, void* device, Tell tell) {
     tell("remap_pending", pending != 0 ? "1" : "0");
     tell("remap_failed", failed != 0 ? "1" : "0");
   }
+}
+
+constexpr std::array kFabricStates = {"not supported", "not started",
+                                      "in progress", "completed"};
+
+template <class Tell>
+void ask_fabric(void* nvml, void* device, Tell tell) {
+  NvmlFabric fabric{};
+  if (!ask(nvml, "nvmlDeviceGetGpuFabricInfo", device, &fabric)) return;
+  if (fabric.state < kFabricStates.size()) {
+    tell("fabric_state", kFabricStates[fabric.state]);
+  }
+  if (fabric.state != kFabricStates.size() - 1) return;  // nothing else counts
+  tell("fabric_status", std::to_string(fabric.status));
+  std::string cluster;
+  for (const unsigned char byte : fabric.cluster) {
+    for (const int digit : {byte >> 4, byte & 15}) {
+      cluster += "0123456789abcdef"[digit];
+    }
+  }
+  tell("fabric_cluster", cluster);
+  tell("fabric_clique", std::to_string(fabric.clique));
 }
 
 void ask_device(void* nvml, void* device, int out) {
@@ -112,6 +140,7 @@ void ask_device(void* nvml, void* device, int out) {
     tell("ecc", std::to_string(errors));
   }
   ask_health(nvml, device, tell);
+  ask_fabric(nvml, device, tell);
   for (unsigned link = 0; link < kNvLinks; ++link) {
     int active = 0;
     if (!ask(nvml, "nvmlDeviceGetNvLinkState", device, link, &active)) continue;
@@ -141,9 +170,11 @@ void ask_nvml(const std::string& path, int out) {
   }
 }
 
-// CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED, …_DMA_BUF_SUPPORTED.
+// CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED, …_DMA_BUF_SUPPORTED,
+// …_MULTICAST_SUPPORTED. A driver that does not know one refuses.
 constexpr int kGpuDirect = 116;
 constexpr int kDmaBuf = 124;
+constexpr int kMulticast = 132;
 
 void ask_cuda(const std::string& path, int out) {
   void* cuda = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -164,7 +195,8 @@ void ask_cuda(const std::string& path, int out) {
       continue;
     }
     for (const auto& [field, number] :
-         {std::pair("gdr", kGpuDirect), std::pair("dmabuf", kDmaBuf)}) {
+         {std::pair("gdr", kGpuDirect), std::pair("dmabuf", kDmaBuf),
+          std::pair("multicast", kMulticast)}) {
       int value = 0;
       if (!ask(cuda, "cuDeviceGetAttribute", &value, number, device)) continue;
       probe_says(out, "gpu " + pci_of(id.data()) + " " + field +
@@ -186,6 +218,8 @@ FabricGpu& gpu_at(PodFabric& pod, std::string_view pci) {
 
 void take(FabricGpu& gpu, std::string_view field, std::string_view value) {
   if (field == "name") gpu.name = value;
+  if (field == "fabric_state") gpu.fabric_state = value;
+  if (field == "fabric_cluster") gpu.fabric_cluster = value;
   if (field == "slowdown" && std::find(gpu.slowdown.begin(), gpu.slowdown.end(),
                                        value) == gpu.slowdown.end()) {
     gpu.slowdown.emplace_back(value);
@@ -204,6 +238,9 @@ void take(FabricGpu& gpu, std::string_view field, std::string_view value) {
   if (field == "nvlink") gpu.nvlink = flag;
   if (field == "gdr") gpu.gdr = flag;
   if (field == "dmabuf") gpu.dmabuf = flag;
+  if (field == "multicast") gpu.multicast = flag;
+  if (field == "fabric_status") gpu.fabric_status = static_cast<int>(*number);
+  if (field == "fabric_clique") gpu.fabric_clique = static_cast<int>(*number);
 }
 
 // The PCI addresses that the lines told of.

@@ -114,11 +114,58 @@ TEST_CASE("what NVML and the CUDA driver answer becomes facts") {
   CHECK(yes(gpu.nvlink));
   CHECK(yes(gpu.gdr));
   CHECK(no(gpu.dmabuf));
+  CHECK(yes(gpu.multicast));
+  CHECK(gpu.fabric_state == "completed");
+  CHECK(gpu.fabric_status == 0);
+  CHECK(gpu.fabric_cluster == "a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5");
+  CHECK(gpu.fabric_clique == 4026);
   CHECK_FALSE(gpu.mig);  // it does not say: unknown
   const auto again = read_facts(write_facts({pod}), "facts");
   REQUIRE(again);
   CHECK(again->notes.empty());
   CHECK(again->pods[0].gpus->front().memory_bytes == gpu.memory_bytes);
+  CHECK(again->pods[0].gpus->front().fabric_clique == 4026);
+}
+
+TEST_CASE("an NVLink fabric that is not up, and two of them, are named") {
+  const auto codes_of = [](const std::vector<PodFabric>& pods) {
+    std::string out;
+    for (const Finding& finding : plan_fabric(pods, {}).findings) {
+      if (finding.code.find("nvlink") != std::string::npos ||
+          finding.code == "gpu_fabric") {
+        out += finding.code + " ";
+      }
+    }
+    return out;
+  };
+  PodFabric pod;
+  pod.name = "a";
+  pod.gpus.emplace(4);
+  for (FabricGpu& gpu : *pod.gpus) gpu.fabric_state = "Completed";
+  CHECK(codes_of({pod}).empty());
+  pod.gpus->back().fabric_state = "In Progress";
+  CHECK(codes_of({pod}) == "gpu_fabric ");
+  pod.gpus->back().fabric_state = "not supported";  // no NVSwitch: as it is
+  CHECK(codes_of({pod}).empty());
+  pod.gpus->back().fabric_state = "completed";
+  pod.gpus->back().fabric_status = 999;
+  CHECK(codes_of({pod}) == "gpu_fabric ");
+  pod.gpus->back().fabric_status = 0;
+  for (FabricGpu& gpu : *pod.gpus) {
+    gpu.fabric_cluster = "a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5";
+    gpu.fabric_clique = 1;
+  }
+  PodFabric other = pod;
+  other.name = "b";
+  CHECK(codes_of({pod, other}).empty());
+  for (FabricGpu& gpu : *other.gpus) gpu.fabric_clique = 2;
+  CHECK(codes_of({pod, other}) == "nvlink_domains ");
+  for (PodFabric* each : {&pod, &other}) {  // one machine each: no domain
+    for (FabricGpu& gpu : *each->gpus) {
+      gpu.fabric_cluster = std::string(32, '0');
+    }
+  }
+  CHECK(codes_of({pod, other}).empty());
 }
 
 TEST_CASE("a hot GPU and one with faulty memory are named") {
