@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// The checks of users' variables, one line each: on which network, with which
+// NCCL, what must be said of a value; and what must not.
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "base/text.h"
+#include "catch.h"
+#include "fabric/facts_json.h"
+#include "fabric/nccl_variables.h"
+#include "fabric/policy.h"
+
+using namespace muster;
+
+namespace {
+
+constexpr const char* kIb = R"("hcas": [{"name": "mlx5_[0-1]",
+  "state": "ACTIVE", "link_layer": "InfiniBand", "rate_gbps": 400}])";
+constexpr const char* kRoce = R"("hcas": [{"name": "mlx5_0",
+  "state": "ACTIVE", "link_layer": "Ethernet", "gids": ["v1 fe80::1",
+  "v2 fe80::1", "v1 10.1.0.1", "v2 10.1.0.1"]}])";
+constexpr const char* kEfa = R"("vendor": "Amazon EC2", "plugins":
+  [{"name": "libnccl-net.so", "network": "AWS Libfabric"}], "hcas":
+  [{"name": "rdmap0s0", "driver": "efa", "state": "ACTIVE"}])";
+constexpr const char* kTcp = R"("hcas": [])";
+
+// The codes that were found because of the variable, in alphabetical order.
+std::string codes(const char* network, const std::string& version,
+                  const std::string& variable, const std::string& more = "") {
+  const auto findings = [&](const std::string& variables) {
+    const std::string text =
+        R"([{"name": "w[0-1]", "nccl_version": ")" + version + "\", " +
+        network + more + R"(, "environment": [)" + variables +
+        R"(], "netdevs": [{"name": "lo", "addresses": ["127.0.0.1/8"]},
+            {"name": "eth0", "addresses": ["10.0.0.[1-2]/24"],
+             "default_route": true}]}])";
+    const auto facts = read_facts(text, "test");
+    if (!facts) FAIL(facts.error().text());
+    std::set<std::string> out;
+    for (auto& finding : plan_fabric(facts->pods, {}).findings) {
+      if (finding.code != "lint_debugging") out.insert(finding.code);
+    }
+    return out;
+  };
+  const auto before = findings("");
+  std::vector<std::string> added;
+  for (auto& code : findings('"' + variable + '"')) {
+    if (!before.contains(code)) added.push_back(code);
+  }
+  return join(added, " ");
+}
+
+}  // namespace
+
+TEST_CASE("names that NCCL does not read") {
+  CHECK(codes(kIb, "2.21.5", "NCCL_IB_CUDA_SUPPORT=1") == "lint_obsolete");
+  CHECK(codes(kIb, "2.21.5", "NCCL_TREE_THRESHOLD=0") == "lint_obsolete");
+  CHECK(codes(kIb, "2.20.5", "NCCL_IB_FIFO_TC=1") == "lint_no_effect");
+  CHECK(codes(kIb, "2.26.2", "NCCL_CTA_POLICY=1") == "lint_no_effect");
+  CHECK(codes(kIb, "2.21.5", "NCCL_SOCKER_IFNAME=x") == "lint_unknown_name");
+  for (const char* others :
+       {"NCCL_VERSION=2.21.5-1", "NCCL_ASYNC_ERROR_HANDLING=1",
+        "NCCL_FASTRAK_IFNAME=eth1", "NCCL_HOME=/usr", "NCCL_SHARP_DISABLE=1",
+        "NCCL_TESTS_DEVICE=0", "NCCL_DEBUG="}) {
+    CHECK(codes(kIb, "2.21.5", others).empty());
+  }
+}
+
+TEST_CASE("values that NCCL reads otherwise than they look") {
+  CHECK(codes(kIb, "2.26.2", "NCCL_IB_DISABLE=true") == "lint_range");
+  CHECK(codes(kIb, "2.26.2", "NCCL_IB_TIMEOUT=0x16").empty());
+  CHECK(codes(kIb, "2.26.2", "NCCL_IB_TIMEOUT=60") == "lint_range");
+  CHECK(codes(kIb, "2.26.2", "NCCL_IB_SL=-1").empty());
+  CHECK(codes(kIb, "2.26.2", "NCCL_PROTO=^LL128").empty());
+  CHECK(codes(kIb, "2.26.2", "NCCL_PROTO=LL12") == "lint_word");
+  CHECK(
+      codes(kIb, "2.26.2", "NCCL_ALGO=allreduce:tree;broadcast:ring").empty());
+  CHECK(codes(kIb, "2.26.2", "NCCL_ALGO=Tree") == "lint_algorithm");
+  CHECK(codes(kIb, "2.21.5", "NCCL_ALGO=Tree").empty());
+  CHECK(codes(kIb, "2.26.2", "NCCL_ALGO=Tree,Ring").empty());
+  CHECK(codes(kTcp, "2.26.2", "NCCL_SOCKET_FAMILY=ipv6") == "lint_word");
+  CHECK(codes(kTcp, "2.26.2", "NCCL_SOCKET_FAMILY=AF_INET6") ==
+        "lint_socket_family");
+  CHECK(codes(kTcp, "2.26.2",
+              R"(NCCL_SOCKET_NTHREADS=8", "NCCL_NSOCKS_PERTHREAD=16)") ==
+        "lint_range");
+}
+
+TEST_CASE("values that do not fit the network") {
+  CHECK(codes(kIb, "2.26.2", "NCCL_IB_GID_INDEX=3") == "lint_no_effect");
+  CHECK(codes(kEfa, "2.26.2", "NCCL_IB_HCA=rdmap") == "lint_no_effect");
+  CHECK(codes(kTcp, "2.26.2", "NCCL_IB_TC=106") == "lint_no_effect");
+  CHECK(codes(kRoce, "2.26.2", "NCCL_IB_GID_INDEX=3").empty());
+  CHECK(codes(kRoce, "2.26.2", "NCCL_IB_GID_INDEX=1") == "lint_gid_index");
+  CHECK(codes(kRoce, "2.26.2", "NCCL_IB_ADDR_RANGE=10.1.0.0/16").empty());
+  CHECK(codes(kRoce, "2.26.2", "NCCL_IB_ADDR_RANGE=10.2.0.0/16") ==
+        "lint_gid_range");
+  CHECK(codes(kRoce, "2.26.2", "NCCL_IB_ADDR_FAMILY=AF_INET6") ==
+        "lint_gid_range");
+  CHECK(codes(kTcp, "2.26.2", "NCCL_SOCKET_IFNAME=lo") == "lint_loopback");
+  CHECK(codes(kTcp, "2.26.2", "NCCL_SOCKET_IFNAME=").empty());
+}
+
+TEST_CASE("networks and plugins that are not there") {
+  const std::string none = R"(, "plugins": [])";
+  CHECK(codes(kIb, "2.26.2", "NCCL_NET=gIB", none) == "lint_net_name");
+  CHECK(codes(kIb, "2.26.2", "NCCL_NET=IB", none).empty());
+  CHECK(codes(kEfa, "2.26.2", "NCCL_NET=IB") == "lint_net_name");
+  CHECK(codes(kEfa, "2.26.2", "NCCL_NET=OFI").empty());
+  CHECK(codes(kIb, "2.26.2", "NCCL_NET_PLUGIN=ofi", none) ==
+        "lint_plugin_missing");
+  CHECK(codes(kIb, "2.26.2", "NCCL_NET_PLUGIN=none", none).empty());
+}
+
+TEST_CASE("variables of MPI, UCX and libfabric") {
+  const std::string v5 =
+      R"(, "mpi": {"family": "openmpi", "version": "5.0.3"})";
+  const std::string ucx = R"(, "ucx": {"version": "1.22.0"})";
+  CHECK(codes(kIb, "2.26.2", "OMPI_MCA_btl=openib,self", v5) == "lint_openib");
+  CHECK(codes(kIb, "2.26.2", "OMPI_MCA_btl=^openib", v5).empty());
+  CHECK(codes(kTcp, "2.26.2", "OMPI_MCA_btl=tcp") == "lint_btl_self");
+  CHECK(codes(kTcp, "2.26.2", "OMPI_MCA_btl_tcp_if_include=ens3") ==
+        "lint_missing_name");
+  CHECK(
+      codes(kTcp, "2.26.2", "OMPI_MCA_btl_tcp_if_include=10.0.0.0/24").empty());
+  CHECK(codes(kTcp, "2.26.2", "OMPI_MCA_btl_tcp_if_exclude=docker0") ==
+        "lint_readmits_lo");
+  CHECK(codes(kTcp, "2.26.2", R"(OMPI_MCA_btl_tcp_if_exclude=lo",
+              "OMPI_MCA_btl_tcp_if_include=eth0)") == "lint_if_both");
+  CHECK(codes(kIb, "2.26.2", "UCX_NET_DEVICES=mlx5_0") == "lint_ucx_devices");
+  CHECK(codes(kIb, "2.26.2", "UCX_NET_DEVICES=mlx5_0", ucx).empty());
+  CHECK(codes(kIb, "2.26.2", "UCX_NET_DEVICES=mlx5_7:1") == "lint_ucx_devices");
+  CHECK(codes(kTcp, "2.26.2", "UCX_TLS=rc,self,sm") == "lint_ucx_tls");
+  CHECK(codes(kTcp, "2.26.2", "UCX_TLS=^ib").empty());
+  CHECK(codes(kEfa, "2.26.2", "FI_PROVIDER=tcp") == "lint_fi_provider");
+  CHECK(codes(kEfa, "2.26.2", "FI_PROVIDER=efa").empty());
+  CHECK(codes(kEfa, "2.26.2", "FI_PROVIDER=^tcp").empty());
+  CHECK(codes(kTcp, "2.26.2", "I_MPI_FABRICS=shm:dapl") ==
+        "lint_intel_fabrics");
+}
+
+TEST_CASE("NCCL's variables are listed once, in order") {
+  const auto names = nccl_variable_names();
+  CHECK(names.size() > 200);
+  CHECK(std::is_sorted(names.begin(), names.end()));
+  CHECK(std::adjacent_find(names.begin(), names.end()) == names.end());
+  for (const std::string& name : names) {
+    INFO(name);
+    const NcclVariable* known = find_nccl_variable(name);
+    REQUIRE(known != nullptr);
+    CHECK(known->name == name);
+    const bool gone = known->gone > NcclVersion{};
+    CHECK((!gone || known->gone > known->since));
+    if (known->instead != nullptr) {
+      const NcclVariable* instead = find_nccl_variable(known->instead);
+      REQUIRE(instead != nullptr);
+      CHECK(instead->gone == NcclVersion{});
+    }
+  }
+}
