@@ -51,7 +51,27 @@ bool every_port(const FabricPodState& state, Test test) {
          std::all_of(state.ports.begin(), state.ports.end(), test);
 }
 
-Cause cause_of_no_hca(const PodFabric& pod) {
+// GPUDirect-TCPX and TCPXO: no RDMA, but network cards for the GPUs, each with
+// a network of its own, and a plugin that alone can use them.
+bool wants_tcpx(const FabricPodState& state) {
+  const PodFabric& pod = *state.facts;
+  if (state.platform != Platform::kGcp || !pod.plugins || !pod.netdevs) {
+    return false;
+  }
+  return std::count_if(pod.netdevs->begin(), pod.netdevs->end(), [](auto& dev) {
+           return netdev_class(dev) == NetdevClass::kUsable;
+         }) >= 5;
+}
+
+Cause cause_of_no_hca(const FabricPodState& state) {
+  const PodFabric& pod = *state.facts;
+  if (wants_tcpx(state)) {
+    return {"plugin_missing",
+            "this machine's GPUs are served by GPUDirect-TCPX or TCPXO, whose "
+            "plugin is not in the image",
+            "mount the vendor's plugin and start its daemon beside the worker "
+            "(GoogleCloudPlatform/container-engine-accelerators)"};
+  }
   const bool on_bus = pod.pci_hcas && !pod.pci_hcas->empty();
   if (on_bus && module_missing(pod)) {
     return {"rdma_module_missing",
@@ -105,7 +125,9 @@ Cause cause_of_ports(const FabricPodState& state) {
             "capability IPC_LOCK"};
   }
   if (std::any_of(state.ports.begin(), state.ports.end(),
-                  failed_with("EACCES", "ermission denied"))) {
+                  failed_with("EACCES", "ermission denied")) ||
+      std::any_of(state.ports.begin(), state.ports.end(),
+                  failed_with("EPERM", "not permitted"))) {
     return {"rdma_not_given", "the devices cannot be opened (" + seen + ")",
             kResourceYaml};
   }
@@ -147,7 +169,7 @@ void explain_absence(FabricJob& job) {
   for (FabricPodState& pod : job.pods) {
     if (!pod.offers.empty() || pod.unknown || wanted_tcp) continue;
     const Cause cause =
-        pod.ports.empty() ? cause_of_no_hca(*pod.facts) : cause_of_ports(pod);
+        pod.ports.empty() ? cause_of_no_hca(pod) : cause_of_ports(pod);
     pod.absent = cause.text;
     std::string text =
         "RDMA network not detected. Performance may be degraded. Cause: " +

@@ -22,12 +22,19 @@ tl::unexpected<Error> invalid(std::string_view text, std::string why) {
                .hint = "write ranges as name[0-7] or name[0,3-5]"});
 }
 
+// "1" with the zeros in front that "[01-16]" asks for.
+std::string padded(int64_t number, size_t width) {
+  std::string out = std::to_string(number);
+  return out.size() < width ? std::string(width - out.size(), '0') + out : out;
+}
+
 Result<std::vector<std::string>> numbers_in(std::string_view text,
                                             std::string_view list) {
   std::vector<std::string> out;
   for (const auto part : split(list, ',')) {
     const size_t dash = part.find('-');
-    const auto first = parse_integer(part.substr(0, dash));
+    const auto begin = part.substr(0, dash);
+    const auto first = parse_integer(begin);
     const auto last = dash == std::string_view::npos
                           ? first
                           : parse_integer(part.substr(dash + 1));
@@ -37,16 +44,34 @@ Result<std::vector<std::string>> numbers_in(std::string_view text,
     if (static_cast<uint64_t>(*last - *first) >= kMaxEntries - out.size()) {
       return invalid(text, "more than 4096 entries");
     }
-    for (int64_t i = *first; i <= *last; ++i) out.push_back(std::to_string(i));
+    const size_t width = begin.starts_with('0') ? begin.size() : 0;
+    for (int64_t i = *first; i <= *last; ++i) out.push_back(padded(i, width));
   }
   return out;
 }
 
-// Puts the i-th text in the place of every bracketed text of the same size.
+// The text with the i-th number in the place of every bracket that lists
+// `count` of them; other brackets stay.
+std::string picked(std::string_view text, size_t index, size_t count) {
+  std::string out;
+  while (!text.empty()) {
+    const size_t open = text.find('[');
+    const size_t close = text.find(']', open == text.npos ? 0 : open);
+    if (open == text.npos || close == text.npos) break;
+    const auto inside = text.substr(open + 1, close - open - 1);
+    const auto numbers = numbers_in(text, inside);
+    out += text.substr(0, open);
+    out += numbers && numbers->size() == count
+               ? (*numbers)[index]
+               : "[" + std::string(inside) + "]";
+    text.remove_prefix(close + 1);
+  }
+  return out + std::string(text);
+}
+
 void pick(Json& json, size_t index, size_t count) {
   if (json.is_string()) {
-    const auto texts = expand_brackets(json.get_ref<const std::string&>());
-    if (texts && texts->size() == count) json = (*texts)[index];
+    json = picked(json.get_ref<const std::string&>(), index, count);
   } else if (json.is_structured()) {
     for (Json& item : json) pick(item, index, count);
   }
@@ -107,9 +132,8 @@ Result<std::vector<std::string>> expand_brackets(std::string_view text) {
       numbers_in(text, text.substr(open + 1, close - open - 1));
   if (!numbers) return fail(numbers.error());
   std::vector<std::string> out;
-  for (const std::string& number : *numbers) {
-    out.push_back(std::string(text.substr(0, open)) + number +
-                  std::string(text.substr(close + 1)));
+  for (size_t i = 0; i < numbers->size(); ++i) {
+    out.push_back(picked(text, i, numbers->size()));
   }
   return out;
 }

@@ -44,6 +44,19 @@ void report(FabricJob& job, const FabricPodState* pod, Finding finding) {
   job.findings.push_back(std::move(seen));
 }
 
+namespace {
+
+// Another spelling of the same interfaces: hsn and hsn0,hsn1.
+bool same_meaning(const FabricPodState& pod, const FabricSetting& setting,
+                  const EffectiveValue& users) {
+  if (setting.name != "NCCL_SOCKET_IFNAME") return false;
+  const auto version = pod.assumed_version();
+  return nccl_interfaces(*pod.facts, version, users.value) ==
+         nccl_interfaces(*pod.facts, version, setting.value);
+}
+
+}  // namespace
+
 void propose(FabricJob& job, FabricPodState& pod, FabricSetting setting) {
   const auto same_name = [&](const auto& other) {
     return other.name == setting.name;
@@ -58,7 +71,7 @@ void propose(FabricJob& job, FabricPodState& pod, FabricSetting setting) {
     settings.push_back(std::move(setting));
     return;
   }
-  if (users->value != setting.value) {
+  if (users->value != setting.value && !same_meaning(pod, setting, *users)) {
     report(job, &pod,
            {Severity::kWarning, "user_value_kept",
             setting.name + "=" + users->value + " (" + users->origin +

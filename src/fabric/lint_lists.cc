@@ -137,10 +137,21 @@ void lint_interfaces(FabricJob& job, FabricPodState& pod,
   if (std::find(taken.begin(), taken.end(), pod.primary.name) != taken.end()) {
     return;
   }
-  lint_warn(job, pod, "lint_other_interface",
-            "NCCL_SOCKET_IFNAME=" + value + " chooses " + taken.front() +
-                ", and the peers use " + pod.primary.name,
-            "NCCL_SOCKET_IFNAME==" + pod.primary.name);
+  // The peers' address is certain; that of the default route is a guess, and
+  // the user may well know better. Slingshot's are its vendor's choice.
+  const bool certain = !pod.facts->peer_address.empty();
+  const FabricNetdev* netdev = find_netdev(*pod.facts, taken.front());
+  const bool usable =
+      netdev != nullptr && netdev_class(*netdev) == NetdevClass::kUsable;
+  if (job.transport == FabricTransport::kSlingshot && usable) return;
+  report(
+      job, &pod,
+      {certain || !usable ? Severity::kWarning : Severity::kInfo,
+       "lint_other_interface",
+       "NCCL_SOCKET_IFNAME=" + value + " chooses " + taken.front() + ", and " +
+           (certain ? "the peers use " : "the pods' network seems to be ") +
+           pod.primary.name,
+       pod.primary.reason, "NCCL_SOCKET_IFNAME==" + pod.primary.name});
 }
 
 }  // namespace

@@ -77,13 +77,16 @@ void judge(const PodFabric& pod, const std::optional<NcclVersion>& version,
     view.role = role;
     view.reason = std::move(reason);
   };
-  const bool openable = hca.fails_at != "open" && !no(hca.device);
+  // Slingshot has devices of its own.
+  const bool no_device = no(hca.device) || (!hca.device && no(pod.uverbs) &&
+                                            view.kind != LinkKind::kSlingshot);
+  const bool openable = hca.fails_at != "open" && !no_device;
   const bool active = is_active(port);
   view.nccl_sees =
       openable && active &&
       (view.kind == LinkKind::kInfiniBand || view.kind == LinkKind::kRoce ||
        view.kind == LinkKind::kUnknown);
-  if (no(hca.device)) {
+  if (no_device) {
     say("not given", "its /dev/infiniband device is not in the pod");
   } else if (!active) {
     say("down", "port state is " + port.state);

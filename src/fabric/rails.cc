@@ -194,11 +194,34 @@ void cut_to_limit(FabricJob& job, FabricPodState& pod) {
           "", "name the right ones in NCCL_IB_HCA"});
 }
 
+// The plugin joins rails by number, and no variable of it takes a list.
+void compare_counts(FabricJob& job) {
+  std::map<size_t, std::vector<std::string>> by_count;
+  for (FabricPodState& pod : job.pods) {
+    by_count[chosen(pod).size()].push_back(pod.plan.name);
+  }
+  if (by_count.size() < 2) return;
+  std::vector<std::string> parts;
+  for (const auto& [count, pods] : by_count) {
+    parts.push_back(std::to_string(count) + " in " + pods.front() +
+                    (pods.size() > 1 ? " and others" : ""));
+  }
+  report(job, nullptr,
+         {Severity::kWarning, "rails_differ",
+          "the pods have different numbers of adapters (" + join(parts, ", ") +
+              "): the plugin stops, or the pods with more wait for the others",
+          "aws/aws-ofi-nccl#1055",
+          "ask for the same number in all pods (vpc.amazonaws.com/efa)"});
+}
+
 void decide_list(FabricPodState& pod) {
   size_t seen = 0;
   std::vector<std::string> extra;
+  const auto users = effective(*pod.facts, "NCCL_IB_HCA");
+  const NameList list = parse_name_list(users ? users->value : "");
   for (const PortView& view : pod.ports) {
     if (!view.nccl_sees) continue;
+    if (!admits(list, view.hca->name, view.port->number)) continue;
     ++seen;
     if (!view.chosen) extra.push_back(view.name() + " (" + view.role + ")");
   }
@@ -213,6 +236,11 @@ void decide_list(FabricPodState& pod) {
 }  // namespace
 
 void agree_rails(FabricJob& job) {
+  if (job.transport == FabricTransport::kEfa ||
+      job.transport == FabricTransport::kSlingshot) {
+    compare_counts(job);
+    return;
+  }
   if (job.transport != FabricTransport::kInfiniBand &&
       job.transport != FabricTransport::kRoce) {
     return;

@@ -23,6 +23,11 @@ void report_unknown(FabricJob& job, const FabricPodState& pod,
           "NCCL_SOCKET_IFNAME"});
 }
 
+bool has_setting(const FabricPodState& pod, const char* name) {
+  return std::any_of(pod.plan.settings.begin(), pod.plan.settings.end(),
+                     [&](auto& setting) { return setting.name == name; });
+}
+
 std::string reason_for(const FabricPodState& pod, const std::string& first) {
   const FabricNetdev* netdev = find_netdev(*pod.facts, first);
   if (netdev == nullptr || first == pod.primary.name) {
@@ -47,6 +52,7 @@ void set_sockets(FabricJob& job) {
     const auto own = nccl_interfaces(*pod.facts, pod.assumed_version());
     if (effective(*pod.facts, "NCCL_SOCKET_IFNAME")) continue;  // linted
     if (pod.on_loopback) continue;  // check_interfaces() says so
+    if (has_setting(pod, "NCCL_SOCKET_IFNAME")) continue;  // the vendor's
     if (pod.primary.name.empty()) {
       report_unknown(job, pod, own);
       continue;

@@ -24,6 +24,14 @@ bool offers_rdma_anywhere(const FabricJob& job) {
                      [](auto& pod) { return !pod.offers.empty(); });
 }
 
+// A plugin for TCP in every image, and nothing but TCP: it may stay.
+bool all_fast_sockets(const FabricJob& job) {
+  return std::all_of(job.pods.begin(), job.pods.end(), [](auto& pod) {
+    const auto loaded = loaded_plugin(*pod.facts);
+    return loaded && loaded->kind == PluginKind::kFastSocket;
+  });
+}
+
 void set_tcp(FabricJob& job, FabricPodState& pod) {
   const auto users = effective(*pod.facts, "NCCL_NET");
   if (users && to_lower(users->value) != "socket" && pod.offers.empty() &&
@@ -38,7 +46,7 @@ void set_tcp(FabricJob& job, FabricPodState& pod) {
   const bool all_by_user =
       std::all_of(job.pods.begin(), job.pods.end(),
                   [](auto& other) { return other.tcp_by_user; });
-  if (all_by_user) return;
+  if (all_by_user || all_fast_sockets(job)) return;
   FabricSetting setting{"NCCL",
                         "NCCL_NET",
                         "Socket",

@@ -77,6 +77,10 @@ TEST_CASE("brackets stand for several entries") {
   CHECK(expand_brackets("m[0,2-3]x").value() ==
         std::vector<std::string>{"m0x", "m2x", "m3x"});
   CHECK(expand_brackets("plain").value() == std::vector<std::string>{"plain"});
+  CHECK(expand_brackets("n[09-10]").value() ==
+        std::vector<std::string>{"n09", "n10"});
+  CHECK(expand_brackets("fe80::[1-2] eth[3-4] [0-7]").value() ==
+        std::vector<std::string>{"fe80::1 eth3 [0-7]", "fe80::2 eth4 [0-7]"});
   CHECK(!expand_brackets("m[3-1]"));
   CHECK(!expand_brackets("m[0-99999999]"));
   CHECK(!expand_brackets("m[a]"));
