@@ -135,6 +135,14 @@ Cause cause_of_ports(const FabricPodState& state) {
                   of_kind(LinkKind::kEfa)) ||
       std::any_of(state.ports.begin(), state.ports.end(),
                   of_kind(LinkKind::kSlingshot))) {
+    const auto old = find_plugin(*state.facts, PluginKind::kOfi);
+    if (old && state.version && is_too_old(*old, *state.version)) {
+      return {"plugin_too_old",
+              "NCCL " + state.version->text() + " does not load aws-ofi-nccl " +
+                  old->plugin->version + ": its interface is too old",
+              "put a newer aws-ofi-nccl into the image: without it NCCL falls "
+              "back to TCP silently"};
+    }
     return {"plugin_missing",
             "NCCL cannot use these adapters without the aws-ofi-nccl plugin, "
             "which is not in the image",

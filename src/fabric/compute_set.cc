@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// choose_ports(): the front end of a RoCE machine is left out. InfiniBand,
-// EFA and Slingshot ports are all taken: their node-level choice is NCCL's or
-// the plugin's, and it is right where every port is on the fabric. Pure.
+// choose_ports(): the front end of a RoCE machine is left out, and InfiniBand
+// of another subnet. Otherwise InfiniBand, EFA and Slingshot ports are all
+// taken: their node-level choice is NCCL's or the plugin's, and it is right
+// where every port is on the fabric. Pure.
 #include <algorithm>
+#include <map>
+#include <string>
 
 #include "fabric/gids.h"
 #include "fabric/pci_distance.h"
@@ -80,6 +83,41 @@ void drop(const PodFabric& pod, std::vector<PortView>& ports, const char* role,
   ports = std::move(kept);
 }
 
+// "fe80:0000:0000:0000" of an InfiniBand port; "" if unknown.
+std::string subnet_prefix(const FabricPort& port) {
+  if (!port.gids || port.gids->empty()) return "";
+  const std::string& gid = port.gids->front().gid;
+  std::string_view rest = gid;
+  int groups = 0;
+  for (size_t i = 0; i < rest.size(); ++i) {
+    if (rest[i] == ':' && ++groups == 4) return gid.substr(0, i);
+  }
+  return gid.substr(0, gid.find("::"));
+}
+
+// InfiniBand of storage beside that of the GPUs: a subnet that a few ports
+// are in, while more than half are in one. Rails that are a subnet each stay.
+void drop_other_subnet(const PodFabric& pod, std::vector<PortView>& ports) {
+  std::map<std::string, int> count;
+  int known = 0;
+  for (const PortView& view : ports) {
+    const std::string prefix = subnet_prefix(*view.port);
+    if (!view.chosen || prefix.empty()) continue;
+    ++count[prefix];
+    ++known;
+  }
+  for (const auto& most : count) {
+    if (most.second * 2 <= known || most.second == known) continue;
+    const std::string& kept = most.first;
+    drop(pod, ports, "other subnet",
+         "it is in another InfiniBand subnet than most ports",
+         [&](const PortView& view) {
+           const std::string prefix = subnet_prefix(*view.port);
+           return !prefix.empty() && prefix != kept;
+         });
+  }
+}
+
 void drop_front_end(const PodFabric& pod, std::vector<PortView>& ports) {
   const std::string primary = primary_interface(pod).name;
   drop(pod, ports, "front end",
@@ -127,6 +165,7 @@ void choose_ports(const PodFabric& pod, LinkKind kind,
                     std::string(link_kind_name(kind));
     }
   }
+  if (kind == LinkKind::kInfiniBand) drop_other_subnet(pod, ports);
   if (kind != LinkKind::kRoce) return;
   drop_front_end(pod, ports);
   drop(pod, ports, "no address", "it has no routable RoCE v2 GID",

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/text.h"
 #include "fabric/job_state.h"
 
 namespace muster {
@@ -61,6 +62,31 @@ void check_redirection(FabricJob& job, const FabricPodState& pod) {
   }
 }
 
+// The number behind the last "cuda" of "2.28.3+cuda13.0", or "13.0" itself.
+int64_t cuda_major(const std::string& text) {
+  const size_t mark = text.rfind("cuda");
+  const std::string number = mark == text.npos ? text : text.substr(mark + 4);
+  const auto parts = split(number, '.');
+  return parse_integer(trim(parts[0])).value_or(-1);
+}
+
+// NCCL built for a newer major version of CUDA than the driver takes.
+void check_cuda(FabricJob& job, const FabricPodState& pod) {
+  const std::string& nccl = pod.facts->nccl_version;
+  if (nccl.find("cuda") == std::string::npos) return;
+  const int64_t wanted = cuda_major(nccl);
+  const int64_t taken = cuda_major(pod.facts->cuda_version);
+  if (wanted < 0 || taken < 0 || wanted <= taken) return;
+  report(job, &pod,
+         {Severity::kWarning, "cuda_too_old",
+          "NCCL is built for CUDA " + std::to_string(wanted) +
+              ", and the node's driver takes CUDA " + pod.facts->cuda_version +
+              ": \"CUDA driver version is insufficient\"",
+          "nvidia-smi, NCCL's version text",
+          "update the driver, use an image for CUDA " + std::to_string(taken) +
+              ", or put cuda-compat into the image"});
+}
+
 // Slices of one GPU in one pod are one device to NCCL.
 void check_slices(FabricJob& job, const FabricPodState& pod) {
   if (!pod.facts->gpus) return;
@@ -87,6 +113,7 @@ void check_slices(FabricJob& job, const FabricPodState& pod) {
 
 void check_gpus(FabricJob& job) {
   for (const FabricPodState& pod : job.pods) {
+    check_cuda(job, pod);
     check_redirection(job, pod);
     check_slices(job, pod);
   }

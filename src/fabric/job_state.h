@@ -4,6 +4,7 @@
 // only reads what earlier steps wrote.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <set>
 #include <string>
@@ -60,6 +61,11 @@ struct FabricJob {
   FabricTransport transport = FabricTransport::kUnknown;
   std::vector<FabricPodState> pods;
   std::vector<std::string> mpirun_args;
+  // No pod has a GPU or NCCL.
+  [[nodiscard]] bool mpi_only() const {
+    return std::all_of(pods.begin(), pods.end(),
+                       [](auto& pod) { return pod.mpi_only(); });
+  }
   struct Seen {
     Finding finding;
     std::vector<std::string> pods;
@@ -80,10 +86,12 @@ void choose_gids(FabricJob& job);        // gid_settings.cc: may drop ports
 void agree_rails(FabricJob& job);        // rails.cc: may drop ports
 void set_direct_links(FabricJob& job);   // direct_links.cc
 void set_site_values(FabricJob& job);    // site_settings.cc
+void equalise(FabricJob& job);           // equal_settings.cc
 void set_vendor_values(FabricJob& job);  // vendor_settings.cc
 void set_profile(FabricJob& job);        // profile_settings.cc
 void set_transport(FabricJob& job);      // transport_settings.cc
 void set_gids(FabricJob& job);           // gid_settings.cc
+void check_ports(FabricJob& job);        // port_checks.cc
 void set_pkeys(FabricJob& job);          // pkey_settings.cc
 void set_sockets(FabricJob& job);        // socket_settings.cc
 void check_interfaces(FabricJob& job);   // interface_checks.cc

@@ -32,6 +32,7 @@ void lint_users_values(FabricJob& job) {
       if (!users) continue;
       lint_value(job, pod, name, *users);
       lint_network(job, pod, name, *users);
+      lint_costs(job, pod, name, *users);
       lint_debugging(job, pod, name);
       lint_lists(job, pod, name, users->value);
     }

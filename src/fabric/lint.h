@@ -22,6 +22,9 @@ void lint_value(FabricJob& job, FabricPodState& pod, const std::string& name,
 // Settings that do not fit the job's network.
 void lint_network(FabricJob& job, FabricPodState& pod, const std::string& name,
                   const EffectiveValue& users);
+// Settings that work, and what they cost.
+void lint_costs(FabricJob& job, FabricPodState& pod, const std::string& name,
+                const EffectiveValue& users);
 // UCX, Open MPI, libfabric and Intel MPI.
 void lint_mpi(FabricJob& job, FabricPodState& pod);
 

@@ -89,6 +89,27 @@ std::optional<PluginView> find_plugin(const PodFabric& pod, PluginKind kind) {
   return std::nullopt;
 }
 
+bool is_too_old(const PluginView& plugin, const NcclVersion& version) {
+  const int oldest = version >= NcclVersion{2, 26, 0}   ? 6
+                     : version >= NcclVersion{2, 19, 0} ? 5
+                                                        : 0;
+  int64_t newest = 99;  // interface that the plugin has
+  if (plugin.kind == PluginKind::kOfi) {
+    const auto parts = split(plugin.plugin->version, '.');
+    const auto minor =
+        parts.size() > 1 ? parse_integer(parts[1]) : std::nullopt;
+    // aws-ofi-nccl 1.5 has v4 to v6, older ones v4.
+    if (minor && parts[0] == "1" && *minor < 5) newest = 4;
+  } else if (plugin.kind == PluginKind::kIbExt) {
+    const std::string& name = plugin.plugin->network;  // "IBext_v5"
+    const size_t mark = name.rfind("_v");
+    if (mark != name.npos) {
+      newest = parse_integer(name.substr(mark + 2)).value_or(newest);
+    }
+  }
+  return newest < oldest;
+}
+
 std::string network_name(const PluginView& plugin) {
   if (!plugin.plugin->network.empty()) return plugin.plugin->network;
   switch (plugin.kind) {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "fabric/facts.h"
+#include "fabric/nccl_version.h"
 
 namespace muster {
 
@@ -31,6 +32,9 @@ PluginKind plugin_kind(const FabricPlugin& plugin);
 std::optional<PluginView> loaded_plugin(const PodFabric& pod);
 // Any plugin of `kind` in the image, loaded or not.
 std::optional<PluginView> find_plugin(const PodFabric& pod, PluginKind kind);
+// NCCL of this version does not know the interface of the plugin, and goes on
+// without it: it dropped v4 with 2.19 and v5 with 2.26.
+bool is_too_old(const PluginView& plugin, const NcclVersion& version);
 // The value for NCCL_NET that selects it: "AWS Libfabric", "gIB", …; "" if
 // not known.
 std::string network_name(const PluginView& plugin);

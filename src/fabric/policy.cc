@@ -190,9 +190,11 @@ FabricPlan plan_fabric(const std::vector<PodFabric>& pods,
   set_direct_links(job);
   set_site_values(job);
   set_profile(job);
+  equalise(job);
   set_vendor_values(job);
   set_transport(job);
   set_gids(job);
+  check_ports(job);
   set_pkeys(job);
   set_sockets(job);
   check_interfaces(job);

@@ -144,6 +144,27 @@ std::string PortView::name() const {
   return hca->name + ":" + std::to_string(port->number);
 }
 
+namespace {
+
+// The kernel's names, and those of rdma-core's udev rules: rocep… for RoCE,
+// rdmap… for a link that is neither, which only EFA has. "ibp…" tells nothing:
+// some sites call RoCE so.
+LinkKind kind_by_name(const std::string& name) {
+  for (const char* ethernet : {"rocep", "roce", "mlx5_bond", "irdma", "bnxt_re",
+                               "erdma", "ionic", "rxe", "mana", "qedr"}) {
+    if (name.starts_with(ethernet)) return LinkKind::kRoce;
+  }
+  for (const char* efa : {"efa", "rdmap"}) {
+    if (name.starts_with(efa)) return LinkKind::kEfa;
+  }
+  if (name.starts_with("mlx5_ib") || name.starts_with("hfi1")) {
+    return LinkKind::kInfiniBand;
+  }
+  return LinkKind::kUnknown;
+}
+
+}  // namespace
+
 LinkKind link_kind(const FabricHca& hca, const FabricPort& port) {
   const std::string driver = to_lower(hca.driver);
   const std::string layer = to_lower(port.link_layer);
@@ -163,7 +184,10 @@ LinkKind link_kind(const FabricHca& hca, const FabricPort& port) {
   if (driver.starts_with("hfi1") || driver.starts_with("qib")) {
     return LinkKind::kInfiniBand;
   }
-  if (hca.name.starts_with("efa") && driver.empty()) return LinkKind::kEfa;
+  if (driver.empty()) {
+    const LinkKind named = kind_by_name(hca.name);
+    if (named != LinkKind::kUnknown) return named;
+  }
   if (port.gids && std::any_of(port.gids->begin(), port.gids->end(),
                                [](auto& gid) { return gid.type == "v2"; })) {
     return LinkKind::kRoce;

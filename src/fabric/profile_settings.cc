@@ -119,6 +119,13 @@ void report_mixed_profiles(FabricJob& job) {
 
 void set_profile(FabricJob& job) {
   if (!job.request.apps.empty()) report_mixed_profiles(job);
+  if (job.profile == Profile::kRl && job.mpi_only()) {
+    report(job, nullptr,
+           {Severity::kInfo, "rl_no_gpus",
+            "profile rl has nothing to switch off: no pod has a GPU or NCCL",
+            "", "profile tcp keeps MPI off RDMA"});
+    return;
+  }
   if (job.profile == Profile::kRl) set_rl(job);
 }
 

@@ -42,8 +42,9 @@ std::string reason_for(const FabricPodState& pod, const std::string& first) {
 }  // namespace
 
 void set_sockets(FabricJob& job) {
-  if (job.transport == FabricTransport::kTcpx)
+  if (job.transport == FabricTransport::kTcpx && job.profile != Profile::kRl) {
     return;  // its own profile script
+  }
   const bool data_on_tcp =
       job.transport == FabricTransport::kTcp || job.profile == Profile::kRl;
   for (FabricPodState& pod : job.pods) {

@@ -22,8 +22,13 @@ bool starts_with_any(std::string_view name,
 bool is_bridge(const FabricNetdev& netdev) {
   if (netdev.kind == "bridge" || netdev.kind == "tunnel") return true;
   return starts_with_any(
-      netdev.name, {"docker", "cni", "virbr", "veth", "cali", "flannel", "tunl",
-                    "br-", "lxc", "wg", "kube-", "cilium", "vxlan", "ovn-"});
+      netdev.name,
+      {"docker",    "cni",   "virbr",  "veth",    "cali",         "flannel",
+       "tunl",      "br-",   "lxc",    "wg",      "kube-",        "cilium",
+       "vxlan",     "ovn-",  "lxdbr",  "incusbr", "podman",       "nerdctl",
+       "cbr0",      "weave", "antrea", "genev",   "nodelocaldns", "dummy",
+       "tailscale", "zt",    "tun",    "tap",     "sit",          "gre",
+       "ip6tnl",    "vmnet"});
 }
 
 bool is_loopback_address(const std::string& address) {

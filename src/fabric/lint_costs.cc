@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// lint_costs(): variables that do what they say, and take away what the pod
+// has: NVLink, GPUDirect RDMA, SHARP that is not there. Said as a price, never
+// changed; nothing under profile rl, which says its own. Pure.
+#include <algorithm>
+
+#include "base/text.h"
+#include "fabric/lint.h"
+#include "fabric/pci_distance.h"
+#include "fabric/plugins.h"
+
+namespace muster {
+
+namespace {
+
+bool several_gpus(const PodFabric& pod) {
+  return pod.gpus && pod.gpus->size() > 1;
+}
+
+bool any_nvlink(const PodFabric& pod) {
+  return yes(pod.nvswitch) ||
+         (pod.gpus &&
+          std::any_of(pod.gpus->begin(), pod.gpus->end(), [](auto& gpu) {
+            return yes(gpu.nvlink) || gpu.name.find("SXM") != std::string::npos;
+          }));
+}
+
+bool verbs(const FabricJob& job) {
+  return job.transport == FabricTransport::kInfiniBand ||
+         job.transport == FabricTransport::kRoce;
+}
+
+void lint_peers(FabricJob& job, FabricPodState& pod, const std::string& name,
+                const EffectiveValue& users) {
+  const bool off =
+      (name == "NCCL_P2P_DISABLE" && switched_on(*pod.facts, name)) ||
+      (name == "NCCL_P2P_LEVEL" &&
+       (path_rank(users.value) == 0 || trim(users.value) == "0"));
+  if (!off || !several_gpus(*pod.facts) || !any_nvlink(*pod.facts)) return;
+  if (no(pod.facts->p2p_works)) return;  // then it is the remedy
+  lint_warn(job, pod, "lint_p2p_off",
+            name + "=" + users.value +
+                ": GPUs of one pod exchange data through host memory, and "
+                "NVLink stays idle",
+            "remove it; where peer to peer hangs, NCCL_P2P_LEVEL=NVL keeps "
+            "NVLink");
+}
+
+void lint_gpu_direct(FabricJob& job, FabricPodState& pod,
+                     const std::string& name, const EffectiveValue& users) {
+  const bool level = name == "NCCL_NET_GDR_LEVEL" &&
+                     (path_rank(users.value) == 0 || trim(users.value) == "0");
+  const bool dmabuf = name == "NCCL_DMABUF_ENABLE" &&
+                      trim(users.value) == "0" && no(pod.facts->peermem);
+  if ((!level && !dmabuf) || !verbs(job) || !pod.facts->gpus ||
+      pod.facts->gpus->empty()) {
+    return;
+  }
+  lint_warn(job, pod, "lint_gdr_off",
+            name + "=" + users.value +
+                " switches GPUDirect RDMA off: data between pods goes through "
+                "host memory",
+            "remove it, unless it shows where a hang comes from (ACS, IOMMU)");
+}
+
+void lint_sharp(FabricJob& job, FabricPodState& pod, const std::string& name) {
+  if (name != "NCCL_COLLNET_ENABLE" || !switched_on(*pod.facts, name)) return;
+  if (!pod.facts->plugins || loaded_plugin(*pod.facts)) return;
+  lint_warn(job, pod, "lint_no_effect",
+            name +
+                " has no effect: there is no plugin in the image that "
+                "brings SHARP",
+            "use an image with HPC-X, or remove it");
+}
+
+}  // namespace
+
+void lint_costs(FabricJob& job, FabricPodState& pod, const std::string& name,
+                const EffectiveValue& users) {
+  if (job.profile == Profile::kRl) return;
+  lint_peers(job, pod, name, users);
+  lint_gpu_direct(job, pod, name, users);
+  lint_sharp(job, pod, name);
+}
+
+}  // namespace muster

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Adapters that differ where they should be alike: a port that runs slower
+// than the same one elsewhere, InfiniBand ports of another subnet, functions
+// that a virtual machine shows as one card. Sources: NCCL net_ib/init.cc
+// (ncclIbGetPciPath), Mellanox/nccl-rdma-sharp-plugins#145. Pure.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/text.h"
+#include "fabric/job_state.h"
+
+namespace muster {
+
+namespace {
+
+bool verbs(const FabricJob& job) {
+  return job.transport == FabricTransport::kInfiniBand ||
+         job.transport == FabricTransport::kRoce;
+}
+
+std::string gbps(double rate) {
+  return std::to_string(static_cast<int64_t>(rate)) + " Gb/s";
+}
+
+// A collective runs at the rate of its slowest rail.
+void check_rates(FabricJob& job) {
+  std::map<std::string, double> fastest;  // of the ports with one name
+  for (const FabricPodState& pod : job.pods) {
+    for (const PortView& view : pod.ports) {
+      if (!view.chosen) continue;
+      double& rate = fastest[view.name()];
+      rate = std::max(rate, view.port->rate_gbps);
+    }
+  }
+  for (const FabricPodState& pod : job.pods) {
+    for (const PortView& view : pod.ports) {
+      const double rate = view.port->rate_gbps;
+      if (!view.chosen || rate <= 0 || rate >= fastest[view.name()]) continue;
+      report(job, &pod,
+             {Severity::kWarning, "rate_differs",
+              view.name() + " runs at " + gbps(rate) + ", in other pods at " +
+                  gbps(fastest[view.name()]) +
+                  ": every rank waits for the slowest rail",
+              "the ports' rates", "check cable, transceiver and switch port"});
+    }
+  }
+}
+
+// "0000:06" of "0000:06:05.0"; "" if unknown.
+std::string bus_of(const FabricHca& hca) {
+  const size_t colon = hca.pci.rfind(':');
+  return colon == std::string::npos ? "" : hca.pci.substr(0, colon);
+}
+
+// NCCL zeroes device and function to find the ports of one card. Functions of
+// several cards, passed to a virtual machine on one bus, all become one.
+void set_merging(FabricJob& job, FabricPodState& pod) {
+  if (!yes(pod.facts->virtual_machine)) return;
+  std::map<std::string, std::set<std::string>> by_bus;  // -> bus:device
+  for (const PortView& view : pod.ports) {
+    if (!view.chosen || no(view.hca->vf)) continue;
+    const std::string bus = bus_of(*view.hca);
+    if (bus.empty()) return;
+    by_bus[bus].insert(view.hca->pci.substr(0, view.hca->pci.rfind('.')));
+  }
+  const bool collide = std::any_of(by_bus.begin(), by_bus.end(), [](auto& bus) {
+    return bus.second.size() > 1;
+  });
+  if (!collide) return;
+  FabricSetting setting{"NCCL",
+                        "NCCL_IB_MERGE_VFS",
+                        "0",
+                        "the virtual machine has its functions on one bus, and "
+                        "NCCL would take them for ports of one card",
+                        "PCI addresses of the adapters",
+                        FabricConfidence::kLikely,
+                        "Mellanox/nccl-rdma-sharp-plugins#145"};
+  setting.alone = "one card that shares its bandwidth";
+  propose(job, pod, setting);
+}
+
+}  // namespace
+
+void check_ports(FabricJob& job) {
+  check_rates(job);
+  if (!verbs(job) || job.profile == Profile::kRl) return;
+  for (FabricPodState& pod : job.pods) set_merging(job, pod);
+}
+
+}  // namespace muster

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules about whole pods that few recorded machines show: ports that differ,
+// functions on one bus, plugins of another age, prices, equal settings.
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "catch.h"
+#include "fabric/facts_json.h"
+#include "fabric/platform.h"
+#include "fabric/plugins.h"
+#include "fabric/policy.h"
+#include "fabric/ports.h"
+
+using namespace muster;
+
+namespace {
+
+FabricPlan plan(const std::string& text, const char* profile = "") {
+  const auto facts = read_facts(text, "test");
+  if (!facts) FAIL(facts.error().text());
+  CHECK(facts->notes.empty());
+  FabricRequest request;
+  request.profile_word = profile;
+  request.profile = parse_profile(profile).value();
+  return plan_fabric(facts->pods, request);
+}
+
+bool found(const FabricPlan& plan, const std::string& code) {
+  return std::any_of(plan.findings.begin(), plan.findings.end(),
+                     [&](auto& finding) { return finding.code == code; });
+}
+
+std::string value(const FabricPlan& plan, size_t pod, const char* name) {
+  const auto env = plan.pods[pod].env();
+  const auto at = env.find(name);
+  return at == env.end() ? "" : at->second;
+}
+
+}  // namespace
+
+TEST_CASE("a port that is slower than its namesake is named") {
+  const auto with = [](const char* rate) {
+    return plan(std::string(R"([{"name": "a", "hcas": [{"name": "mlx5_[0-1]",
+      "link_layer": "InfiniBand", "rate_gbps": 400}]},
+      {"name": "b", "hcas": [{"name": "mlx5_0", "link_layer": "InfiniBand",
+      "rate_gbps": 400}, {"name": "mlx5_1", "link_layer": "InfiniBand",
+      "rate_gbps": )") +
+                rate + "}]}]");
+  };
+  CHECK(found(with("100"), "rate_differs"));
+  CHECK(!found(with("400"), "rate_differs"));
+}
+
+TEST_CASE("functions on one bus of a virtual machine are not one card") {
+  const auto with = [](const char* vm, const char* second) {
+    return value(
+        plan(std::string(R"([{"name": "a", "virtual_machine": )") + vm +
+             R"(, "hcas": [{"name": "mlx5_0", "vf": true, "pci": "0000:00:05.0",
+             "link_layer": "InfiniBand"}, {"name": "mlx5_1", "vf": true,
+             "link_layer": "InfiniBand", "pci": ")" +
+             second + "\"}]}]"),
+        0, "NCCL_IB_MERGE_VFS");
+  };
+  CHECK(with("true", "0000:00:06.0") == "0");
+  CHECK(with("true", "0001:00:06.0").empty());
+  CHECK(with("true", "0000:00:05.1").empty());  // ports of one card
+  CHECK(with("false", "0000:00:06.0").empty());
+}
+
+TEST_CASE("InfiniBand of another subnet is left out, rails are not") {
+  const auto list = [](const char* last) {
+    return value(
+        plan(std::string(
+                 R"([{"name": "a", "hcas": [{"name": "mlx5_[0-2]", "gids":
+             ["ib fe80:0:0:0:a:b:c:[1-3]"], "link_layer": "InfiniBand"},
+             {"name": "mlx5_3", "link_layer": "InfiniBand", "gids": ["ib )") +
+             last + R"(:0:0:0:a:b:c:9"]}]}])"),
+        0, "NCCL_IB_HCA");
+  };
+  CHECK(list("fec0") == "=mlx5_0,mlx5_1,mlx5_2");
+  CHECK(list("fe80").empty());
+  CHECK(value(plan(R"([{"name": "a", "hcas": [{"name": "mlx5_[0-3]", "gids":
+      ["ib fec[0-3]:0:0:0:a:b:c:d"], "link_layer": "InfiniBand"}]}])"),
+              0, "NCCL_IB_HCA")
+            .empty());
+}
+
+TEST_CASE("plugins whose interface NCCL has dropped") {
+  const auto too_old = [](const char* network, const char* version,
+                          NcclVersion nccl) {
+    const FabricPlugin plugin{"libnccl-net.so", network, version};
+    return is_too_old({&plugin, plugin_kind(plugin), true}, nccl);
+  };
+  CHECK(too_old("AWS Libfabric", "1.4.0", {2, 19, 3}));
+  CHECK(!too_old("AWS Libfabric", "1.4.0", {2, 18, 6}));
+  CHECK(!too_old("AWS Libfabric", "1.5.0", {2, 30, 7}));
+  CHECK(!too_old("AWS Libfabric", "", {2, 30, 7}));
+  CHECK(too_old("IBext_v5", "", {2, 26, 2}));
+  CHECK(!too_old("IBext_v5", "", {2, 25, 1}));
+  CHECK(!too_old("IBext", "", {2, 30, 7}));
+  const FabricPlan efa = plan(
+      R"([{"name": "w[0-1]", "nccl_version": "2.21.5", "plugins": [{"name":
+      "libnccl-net.so", "network": "AWS Libfabric", "version": "1.4.0"}],
+      "hcas": [{"name": "rdmap0s0", "driver": "efa"}]}])");
+  CHECK(efa.transport == "TCP");
+  CHECK(found(efa, "plugin_too_old"));
+}
+
+TEST_CASE("what working settings cost") {
+  const auto with = [](const char* variable, const char* profile = "") {
+    return plan(std::string(R"([{"name": "w[0-1]", "nccl_version": "2.21.5",
+      "plugins": [], "hcas": [{"name": "mlx5_0", "link_layer": "InfiniBand"}],
+      "gpus": [{"name": "H100 SXM", "nvlink": true}, {"nvlink": true}],
+      "environment": [")") +
+                    variable + "\"]}]",
+                profile);
+  };
+  CHECK(found(with("NCCL_P2P_DISABLE=1"), "lint_p2p_off"));
+  CHECK(!found(with("NCCL_P2P_DISABLE=1", "grpo"), "lint_p2p_off"));
+  CHECK(!found(with("NCCL_P2P_DISABLE=0"), "lint_p2p_off"));
+  CHECK(found(with("NCCL_P2P_LEVEL=LOC"), "lint_p2p_off"));
+  CHECK(!found(with("NCCL_P2P_LEVEL=NVL"), "lint_p2p_off"));
+  CHECK(found(with("NCCL_NET_GDR_LEVEL=LOC"), "lint_gdr_off"));
+  CHECK(found(with("NCCL_COLLNET_ENABLE=1"), "lint_no_effect"));
+}
+
+TEST_CASE("profile rl gives all pods the value that some have") {
+  const auto with = [](const char* second) {
+    return plan(std::string(R"([{"name": "trainer", "hcas": [],
+      "environment": ["NCCL_CUMEM_ENABLE=0"]}, {"name": "rollout",
+      "hcas": [], "environment": [)") +
+                    second + "]}]",
+                "ppo");
+  };
+  CHECK(value(with(""), 1, "NCCL_CUMEM_ENABLE") == "0");
+  CHECK(value(with(""), 0, "NCCL_CUMEM_ENABLE").empty());
+  CHECK(!found(with(""), "values_differ"));
+  const FabricPlan other = with("\"NCCL_CUMEM_ENABLE=1\"");
+  CHECK(value(other, 1, "NCCL_CUMEM_ENABLE").empty());
+  CHECK(found(other, "values_differ"));
+}
+
+TEST_CASE("NCCL for a newer CUDA than the driver takes") {
+  const auto with = [](const char* nccl, const char* cuda) {
+    return found(plan(std::string(R"([{"name": "w", "hcas": [],
+      "nccl_version": ")") +
+                      nccl + R"(", "cuda_version": ")" + cuda + "\"}]"),
+                 "cuda_too_old");
+  };
+  CHECK(with("2.28.3+cuda13.0", "12.4"));
+  CHECK(!with("2.28.3+cuda12.9", "12.4"));  // minor versions fit
+  CHECK(!with("2.28.3", "12.4"));
+  CHECK(!with("2.21.5+cuda12.4", "13.0"));
+}
+
+TEST_CASE("clouds and links by their names") {
+  const auto cloud = [](const char* shape) {
+    PodFabric pod;
+    pod.shape = shape;
+    return platform_of(pod);
+  };
+  CHECK(cloud("p5.48xlarge") == Platform::kAws);
+  CHECK(cloud("Standard_ND96isr_H100_v5") == Platform::kAzure);
+  CHECK(cloud("a3-megagpu-8g") == Platform::kGcp);
+  CHECK(cloud("BM.GPU.H100.8") == Platform::kOci);
+  CHECK(cloud("DGX H100") == Platform::kNone);
+  const auto link = [](const char* name) {
+    FabricHca hca;
+    hca.name = name;
+    return link_kind(hca, {});
+  };
+  CHECK(link("rocep24s0f0") == LinkKind::kRoce);
+  CHECK(link("mlx5_bond_0") == LinkKind::kRoce);
+  CHECK(link("rdmap79s0") == LinkKind::kEfa);
+  CHECK(link("mlx5_ib0") == LinkKind::kInfiniBand);
+  CHECK(link("mlx5_0") == LinkKind::kUnknown);
+  CHECK(link("ibp24s0") == LinkKind::kUnknown);
+}
