@@ -16,11 +16,14 @@ using std::chrono::milliseconds;
 constexpr milliseconds kAloneMs{20'000};
 constexpr milliseconds kInJobMs{6000};
 
-PodFabric collect(const std::string& sysroot, milliseconds probes,
-                  KnownFiles& known) {
-  const std::string root = sysroot == "/" ? "" : sysroot;
+std::string without_slash(const std::string& sysroot) {
+  return sysroot == "/" ? "" : sysroot;
+}
+
+PodFabric collect(const std::string& root, const ImageLibraries& libraries,
+                  KnownFiles& known, milliseconds probes) {
   PodFabric pod;
-  collect_software(root, known, pod);
+  collect_software(root, libraries, known, pod);
   collect_netdevs(root, pod);
   collect_hcas(root, pod);
   collect_gpus(root, pod);
@@ -38,12 +41,17 @@ PodFabric collect(const std::string& sysroot, milliseconds probes,
 }  // namespace
 
 PodFabric collect_fabric(const std::string& sysroot) {
+  const std::string root = without_slash(sysroot);
   KnownFiles nothing;
-  return collect(sysroot, kAloneMs, nothing);
+  const auto libraries = find_libraries(root, pod_library_path(root), nothing);
+  return collect(root, libraries, nothing, kAloneMs);
 }
 
-std::string collect_fabric_json(const std::string& sysroot, KnownFiles& known) {
-  return write_facts({collect(sysroot, kInJobMs, known)});
+std::string collect_fabric_json(const std::string& sysroot,
+                                const ImageLibraries& libraries,
+                                KnownFiles& known) {
+  return write_facts(
+      {collect(without_slash(sysroot), libraries, known, kInJobMs)});
 }
 
 }  // namespace muster

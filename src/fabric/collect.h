@@ -11,16 +11,17 @@
 
 #include "base/known_files.h"
 #include "fabric/facts.h"
+#include "fabric/image_libraries.h"
 
 namespace muster {
 
 // `sysroot` stands before every absolute path; "" is the running system, and
 // only there libraries are asked.
 PodFabric collect_fabric(const std::string& sysroot);
-// The same as a facts file (docs/facts-schema.md). `known` may spare listing
-// directories of libraries, and takes up what was seen there.
-std::string collect_fabric_json(const std::string& sysroot, KnownFiles& known);
-// Fills `known` ahead of that.
-void learn_libraries(const std::string& sysroot, KnownFiles& known);
+// The same as a facts file (docs/facts-schema.md), for a caller that knows the
+// image's libraries already.
+std::string collect_fabric_json(const std::string& sysroot,
+                                const ImageLibraries& libraries,
+                                KnownFiles& known);
 
 }  // namespace muster

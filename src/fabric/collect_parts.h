@@ -10,6 +10,7 @@
 
 #include "base/known_files.h"
 #include "fabric/facts.h"
+#include "fabric/image_libraries.h"
 
 namespace muster {
 
@@ -20,8 +21,10 @@ std::optional<InterfaceAddresses> live_addresses();
 
 void collect_netdevs(const std::string& root, PodFabric& pod);
 void collect_gpus(const std::string& root, PodFabric& pod);
-void collect_software(const std::string& root, KnownFiles& known,
-                      PodFabric& pod);
+void collect_software(const std::string& root, const ImageLibraries& libraries,
+                      KnownFiles& known, PodFabric& pod);
+// LD_LIBRARY_PATH of this pod, or of the recorded machine.
+std::string pod_library_path(const std::string& root);
 // Where NCCL may be in this image: the name alone, for the loader, then files.
 std::vector<std::string> nccl_libraries();
 // By when all probes of one collection have to be over.

@@ -8,12 +8,9 @@
 
 #include <algorithm>
 
-#include "base/library_names.h"
 #include "base/spawn.h"
 #include "base/text.h"
-#include "fabric/collect.h"
 #include "fabric/collect_parts.h"
-#include "fabric/nccl_version.h"
 #include "fabric/sys_files.h"
 
 namespace muster {
@@ -35,56 +32,6 @@ std::vector<std::string> expand(const std::string& pattern) {
   return out;
 }
 
-std::vector<std::string> directories(const std::string& root,
-                                     const PodFabric& pod) {
-  std::vector<std::string> out;
-  const auto paths = pod.environment.find("LD_LIBRARY_PATH");
-  if (paths != pod.environment.end()) {
-    for (const auto path : split(paths->second, ':')) {
-      if (path.starts_with('/')) out.push_back(root + std::string(path));
-      if (out.size() > 64) break;
-    }
-  }
-  for (const char* usual :
-       {"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64",
-        "/usr/lib", "/usr/local/lib", "/usr/local/cuda/lib64",
-        "/opt/amazon/ofi-nccl/lib", "/opt/amazon/ofi-nccl/lib64",
-        "/opt/aws-ofi-nccl/lib", "/usr/local/gib/lib64",
-        "/usr/local/nvidia/lib64", "/opt/hpcx/nccl_rdma_sharp_plugin/lib",
-        "/opt/conda/lib"}) {
-    out.push_back(root + usual);
-  }
-  for (const char* wheels :
-       {"/usr/local/lib/python3*/*-packages/nvidia/nccl/lib",
-        "/usr/lib/python3*/*-packages/nvidia/nccl/lib",
-        "/opt/conda/lib/python3*/*-packages/nvidia/nccl/lib"}) {
-    for (std::string& found : expand(root + wheels)) out.push_back(found);
-  }
-  return out;
-}
-
-// From "libnccl.so.2.21.5" or the wheel's "nvidia_nccl_cu12-2.21.5.dist-info".
-std::string version_in(const std::string& directory,
-                       const std::vector<std::string>& names) {
-  constexpr std::string_view kPrefix = "libnccl.so.2.";
-  for (const std::string& name : names) {
-    const std::string version = name.substr(std::min(name.size(), size_t{11}));
-    if (name.starts_with(kPrefix) && parse_nccl_version(version)) {
-      return version;
-    }
-  }
-  if (!directory.ends_with("/nvidia/nccl/lib")) return "";
-  for (const std::string& path :
-       expand(directory + "/../../../nvidia_nccl_cu*.dist-info")) {
-    const std::string name = path.substr(path.rfind('/') + 1);
-    const size_t dash = name.find('-');
-    const std::string version =
-        name.substr(dash + 1, name.rfind(".dist-info") - dash - 1);
-    if (dash != name.npos && parse_nccl_version(version)) return version;
-  }
-  return "";
-}
-
 // What the directory says about a plugin that only has NCCL's usual name.
 std::string network_by_place(const std::string& path) {
   const std::string lower = to_lower(path);
@@ -96,23 +43,20 @@ std::string network_by_place(const std::string& path) {
   return "";
 }
 
-void collect_libraries(const std::string& root, KnownFiles& files,
+void collect_libraries(const ImageLibraries& libraries, KnownFiles& known,
                        PodFabric& pod) {
+  pod.nccl_version = nccl_version(libraries, known);
   pod.plugins.emplace();
-  for (const std::string& directory : directories(root, pod)) {
-    const auto names = library_names(directory, files);
-    if (pod.nccl_version.empty()) {
-      pod.nccl_version = version_in(directory, names);
-    }
+  for (const auto& [directory, names] : libraries) {
     for (const std::string& name : names) {
       if (!name.starts_with("libnccl-net") || !name.ends_with(".so")) continue;
       FabricPlugin plugin;
       plugin.name = name;
       plugin.network = network_by_place(directory + "/" + name);
-      const bool known =
+      const bool known_name =
           std::any_of(pod.plugins->begin(), pod.plugins->end(),
                       [&](auto& other) { return other.name == plugin.name; });
-      if (!known) pod.plugins->push_back(std::move(plugin));
+      if (!known_name) pod.plugins->push_back(std::move(plugin));
     }
   }
 }
@@ -199,32 +143,31 @@ void collect_machine(const std::string& root, PodFabric& pod) {
 
 }  // namespace
 
-std::vector<std::string> nccl_libraries() {
+std::string pod_library_path(const std::string& root) {
   PodFabric pod;
-  collect_environment("", pod);
-  std::vector<std::string> out{"libnccl.so.2"};
-  for (const std::string& directory : directories("", pod)) {
-    if (sys_exists(directory + "/libnccl.so.2")) {
-      out.push_back(directory + "/libnccl.so.2");
+  collect_environment(root, pod);
+  return pod.environment["LD_LIBRARY_PATH"];
+}
+
+std::vector<std::string> nccl_libraries() {
+  const std::string name = "libnccl.so.2";
+  std::vector<std::string> out{name};
+  KnownFiles nothing;
+  for (const auto& [directory, names] :
+       find_libraries("", pod_library_path(""), nothing)) {
+    if (std::count(names.begin(), names.end(), name) > 0) {
+      out.push_back(directory + "/" + name);
     }
   }
   return out;
 }
 
-void learn_libraries(const std::string& sysroot, KnownFiles& known) {
-  PodFabric pod;
-  collect_environment(sysroot, pod);
-  for (const std::string& directory : directories(sysroot, pod)) {
-    (void)library_names(directory, known);
-  }
-}
-
-void collect_software(const std::string& root, KnownFiles& known,
-                      PodFabric& pod) {
+void collect_software(const std::string& root, const ImageLibraries& libraries,
+                      KnownFiles& known, PodFabric& pod) {
   collect_environment(root, pod);
-  collect_conf(root, pod);
-  collect_libraries(root, known, pod);
   pod.environment.erase("LD_LIBRARY_PATH");
+  collect_conf(root, pod);
+  collect_libraries(libraries, known, pod);
   collect_limits(root, pod);
   collect_machine(root, pod);
 }

@@ -17,7 +17,6 @@
 #include "worker/facts_cpu.h"
 #include "worker/facts_gpu.h"
 #include "worker/facts_huge_pages.h"
-#include "worker/facts_libraries.h"
 #include "worker/facts_mpi.h"
 #include "worker/facts_network.h"
 
@@ -106,12 +105,12 @@ NodeFacts collect_all_facts(const std::string& root, const std::string& mpirun,
                             KnownFiles known) {
   NodeFacts facts = collect_quick_facts(root);
   facts.has_passwd_entry = ::getpwuid(::geteuid()) != nullptr;
-  const auto directories =
-      library_directories(root, environment_value(facts, "LD_LIBRARY_PATH"));
-  facts.nccl_version = nccl_version(directories, known);
-  facts.cuda_runtime = cuda_runtime_version(directories, known);
+  const ImageLibraries libraries =
+      find_libraries(root, environment_value(facts, "LD_LIBRARY_PATH"), known);
+  facts.nccl_version = nccl_version(libraries, known);
+  facts.cuda_runtime = cuda_runtime_version(libraries, known);
   facts.mpi = ask_mpi(environment_value(facts, "PATH"), mpirun, known);
-  facts.fabric = collect_fabric_json(root, known);
+  facts.fabric = collect_fabric_json(root, libraries, known);
   facts.serves_pmix = AgentPmixHost::is_built_in();
   return facts;
 }
@@ -122,10 +121,10 @@ KnownFiles learn_image(const std::string& root) {
     return std::string(found != nullptr ? found : "");
   };
   KnownFiles known;
-  const auto directories = library_directories(root, value("LD_LIBRARY_PATH"));
-  (void)nccl_version(directories, known);
-  (void)cuda_runtime_version(directories, known);
-  learn_libraries(root, known);
+  const ImageLibraries libraries =
+      find_libraries(root, value("LD_LIBRARY_PATH"), known);
+  (void)nccl_version(libraries, known);
+  (void)cuda_runtime_version(libraries, known);
   (void)ask_mpi(value("PATH"), "", known);
   return known;
 }

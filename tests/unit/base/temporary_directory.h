@@ -28,6 +28,11 @@ class TemporaryDirectory {
     std::filesystem::create_directories(full.parent_path());
     std::ofstream(full, std::ios::binary) << text;
   }
+  void link(const std::string& name, const std::string& target) const {
+    const std::filesystem::path full = at(name);
+    std::filesystem::create_directories(full.parent_path());
+    std::filesystem::create_symlink(target, full);
+  }
   [[nodiscard]] const std::string& path() const { return path_; }
 
  private:

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "../base/temporary_directory.h"
 #include "catch.h"
 #include "fabric/facts_json.h"
 #include "fabric/policy.h"
@@ -19,57 +20,33 @@ namespace fs = std::filesystem;
 
 namespace {
 
-class Root {
- public:
-  Root() {
-    std::string name = fs::temp_directory_path() / "muster-fabric-XXXXXX";
-    path_ = ::mkdtemp(name.data());
-  }
-  ~Root() { fs::remove_all(path_); }
-  Root(const Root&) = delete;
-  Root& operator=(const Root&) = delete;
-
-  void file(const std::string& name, const std::string& text) const {
-    fs::create_directories(fs::path(path_ + name).parent_path());
-    std::ofstream(path_ + name) << text;
-  }
-  void link(const std::string& name, const std::string& target) const {
-    fs::create_directories(fs::path(path_ + name).parent_path());
-    fs::create_symlink(target, path_ + name);
-  }
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
-void add_roce_adapter(const Root& root) {
+void add_roce_adapter(const TemporaryDirectory& root) {
   const std::string device =
       "/sys/devices/pci0000:15/0000:15:01.0/0000:16:00.0";
-  root.file(device + "/numa_node", "1\n");
-  root.file(device + "/net/net1/dev_port", "0\n");
+  root.write(device + "/numa_node", "1\n");
+  root.write(device + "/net/net1/dev_port", "0\n");
   root.link(device + "/driver", "/sys/bus/pci/drivers/mlx5_core");
   const std::string hca = "/sys/class/infiniband/mlx5_7";
   root.link(hca + "/device",
             "../../../devices/pci0000:15/0000:15:01.0/"
             "0000:16:00.0");
-  root.file(hca + "/ports/1/state", "4: ACTIVE\n");
-  root.file(hca + "/ports/1/link_layer", "Ethernet\n");
-  root.file(hca + "/ports/1/rate", "400 Gb/sec (4X NDR)\n");
+  root.write(hca + "/ports/1/state", "4: ACTIVE\n");
+  root.write(hca + "/ports/1/link_layer", "Ethernet\n");
+  root.write(hca + "/ports/1/rate", "400 Gb/sec (4X NDR)\n");
   const char* zero = "0000:0000:0000:0000:0000:0000:0000:0000\n";
   const char* mapped = "0000:0000:0000:0000:0000:ffff:0a00:0102\n";
-  root.file(hca + "/ports/1/gids/0", zero);
-  root.file(hca + "/ports/1/gids/1", mapped);
-  root.file(hca + "/ports/1/gid_attrs/types/1", "RoCE v2\n");
-  root.file(hca + "/ports/1/gid_attrs/ndevs/1", "net1\n");
-  root.file("/sys/class/infiniband_verbs/uverbs0/ibdev", "mlx5_7\n");
-  root.file("/dev/infiniband/uverbs0", "");
+  root.write(hca + "/ports/1/gids/0", zero);
+  root.write(hca + "/ports/1/gids/1", mapped);
+  root.write(hca + "/ports/1/gid_attrs/types/1", "RoCE v2\n");
+  root.write(hca + "/ports/1/gid_attrs/ndevs/1", "net1\n");
+  root.write("/sys/class/infiniband_verbs/uverbs0/ibdev", "mlx5_7\n");
+  root.write("/dev/infiniband/uverbs0", "");
 }
 
 }  // namespace
 
 TEST_CASE("an adapter is read from sysfs") {
-  const Root root;
+  const TemporaryDirectory root;
   add_roce_adapter(root);
   const PodFabric pod = collect_fabric(root.path());
   REQUIRE(pod.hcas);
@@ -94,14 +71,14 @@ TEST_CASE("an adapter is read from sysfs") {
 }
 
 TEST_CASE("partition keys and iWARP are read from sysfs") {
-  const Root root;
+  const TemporaryDirectory root;
   const std::string hca = "/sys/class/infiniband/mlx5_0";
-  root.file(hca + "/node_type", "1: CA\n");
-  root.file(hca + "/ports/1/link_layer", "InfiniBand\n");
-  root.file(hca + "/ports/1/pkeys/0", "0x7fff\n");
-  root.file(hca + "/ports/1/pkeys/1", "0x800b\n");
-  root.file(hca + "/ports/1/pkeys/2", "0x0000\n");
-  root.file("/sys/class/infiniband/siw0/node_type", "4: RNIC\n");
+  root.write(hca + "/node_type", "1: CA\n");
+  root.write(hca + "/ports/1/link_layer", "InfiniBand\n");
+  root.write(hca + "/ports/1/pkeys/0", "0x7fff\n");
+  root.write(hca + "/ports/1/pkeys/1", "0x800b\n");
+  root.write(hca + "/ports/1/pkeys/2", "0x0000\n");
+  root.write("/sys/class/infiniband/siw0/node_type", "4: RNIC\n");
   const PodFabric pod = collect_fabric(root.path());
   REQUIRE(pod.hcas);
   REQUIRE(pod.hcas->size() == 2);
@@ -112,21 +89,21 @@ TEST_CASE("partition keys and iWARP are read from sysfs") {
 }
 
 TEST_CASE("interfaces get their addresses from the kernel's tables") {
-  const Root root;
-  root.file("/sys/class/net/eth0/flags", "0x1003\n");
-  root.file("/sys/class/net/eth0/operstate", "up\n");
-  root.file("/sys/class/net/eth0/ifindex", "7\n");
-  root.file("/sys/class/net/net1/flags", "0x1003\n");
-  root.file("/sys/class/net/net1/ifindex", "3\n");
-  root.file("/proc/net/route",
-            "Iface Destination Gateway Flags RefCnt Use Metric Mask\n"
-            "eth0 00000000 0101010A 0003 0 0 0 00000000\n"
-            "eth0 0000000A 00000000 0001 0 0 0 00FFFFFF\n"
-            "net1 0005A8C0 00000000 0001 0 0 0 00FFFFFF\n");
-  root.file("/proc/net/fib_trie",
-            "  |-- 10.0.0.9\n     /32 host LOCAL\n"
-            "  |-- 192.168.5.4\n     /32 host LOCAL\n"
-            "  |-- 10.0.0.9\n     /32 host LOCAL\n");
+  const TemporaryDirectory root;
+  root.write("/sys/class/net/eth0/flags", "0x1003\n");
+  root.write("/sys/class/net/eth0/operstate", "up\n");
+  root.write("/sys/class/net/eth0/ifindex", "7\n");
+  root.write("/sys/class/net/net1/flags", "0x1003\n");
+  root.write("/sys/class/net/net1/ifindex", "3\n");
+  root.write("/proc/net/route",
+             "Iface Destination Gateway Flags RefCnt Use Metric Mask\n"
+             "eth0 00000000 0101010A 0003 0 0 0 00000000\n"
+             "eth0 0000000A 00000000 0001 0 0 0 00FFFFFF\n"
+             "net1 0005A8C0 00000000 0001 0 0 0 00FFFFFF\n");
+  root.write("/proc/net/fib_trie",
+             "  |-- 10.0.0.9\n     /32 host LOCAL\n"
+             "  |-- 192.168.5.4\n     /32 host LOCAL\n"
+             "  |-- 10.0.0.9\n     /32 host LOCAL\n");
   const PodFabric pod = collect_fabric(root.path());
   REQUIRE(pod.netdevs);
   REQUIRE(pod.netdevs->size() == 2);
@@ -139,7 +116,7 @@ TEST_CASE("interfaces get their addresses from the kernel's tables") {
 }
 
 TEST_CASE("nothing there is unknown, not none") {
-  const Root root;
+  const TemporaryDirectory root;
   const PodFabric pod = collect_fabric(root.path());
   CHECK(!pod.hcas);
   CHECK(!pod.netdevs);
@@ -148,23 +125,28 @@ TEST_CASE("nothing there is unknown, not none") {
 }
 
 TEST_CASE("a hostile system neither hangs nor lies") {
-  const Root root;
+  const TemporaryDirectory root;
   add_roce_adapter(root);
   const std::string hca = root.path() + "/sys/class/infiniband/";
   fs::create_directories(hca + "bad/ports/1/gids");
   REQUIRE(::mkfifo((hca + "bad/ports/1/state").c_str(), 0600) == 0);
   fs::create_symlink("loop", hca + "bad/device");
   fs::create_symlink("loop", hca + "bad/loop");
-  root.file("/sys/class/infiniband/bad/ports/1/link_layer",
-            std::string(1 << 20, 'x'));
-  root.file("/sys/class/infiniband/bad/ports/1/rate", "\x1b[31m nan \n");
-  root.file("/sys/class/infiniband/bad/ports/1/gids/0", "\xff\xfe\x01");
-  root.file("/sys/class/infiniband/bad/ports/99999999999/state", "4: ACTIVE");
-  root.file("/sys/class/infiniband/file-not-directory", "x");
-  root.file("/etc/nccl.conf", std::string(1 << 20, '='));
+  root.write("/sys/class/infiniband/bad/ports/1/link_layer",
+             std::string(1 << 20, 'x'));
+  root.write("/sys/class/infiniband/bad/ports/1/rate", "\x1b[31m nan \n");
+  root.write("/sys/class/infiniband/bad/ports/1/gids/0", "\xff\xfe\x01");
+  root.write("/sys/class/infiniband/bad/ports/99999999999/state", "4: ACTIVE");
+  root.write("/sys/class/infiniband/file-not-directory", "x");
+  root.write("/etc/nccl.conf", std::string(1 << 20, '='));
+  root.write("/usr/lib/libc.so.6", "");
+  for (const char* fifo : {"/etc/ld.so.conf", "/usr/lib/libnccl.so.2"}) {
+    REQUIRE(::mkfifo((root.path() + fifo).c_str(), 0600) == 0);
+  }
   const auto start = std::chrono::steady_clock::now();
   KnownFiles nothing;
-  const std::string text = collect_fabric_json(root.path(), nothing);
+  const std::string text = collect_fabric_json(
+      root.path(), find_libraries(root.path(), "", nothing), nothing);
   CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(2));
   CHECK(text.find('\x1b') == std::string::npos);
   const auto facts = read_facts(text, "hostile");

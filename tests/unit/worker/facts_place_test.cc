@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cores and GPUs and where they are, from directories made up like /sys.
+#include "../base/temporary_directory.h"
 #include "base/text.h"
 #include "catch.h"
-#include "file_tree.h"
 #include "job/cpu_list.h"
 #include "worker/facts_cpu.h"
 #include "worker/facts_gpu.h"
 
 using namespace muster;
-using muster::test::Tree;
 
 namespace {
 
@@ -31,8 +30,8 @@ std::string text_of(const std::vector<GpuPlace>& places) {
   return join(words, " ");
 }
 
-void add_nvidia(Tree& tree, const std::string& pci, const std::string& uuid,
-                int numa) {
+void add_nvidia(TemporaryDirectory& tree, const std::string& pci,
+                const std::string& uuid, int numa) {
   tree.write("/proc/driver/nvidia/gpus/" + pci + "/information",
              "Model: \t\t NVIDIA H100\nGPU UUID: \t " + uuid + "\n");
   tree.write("/sys/bus/pci/devices/" + pci + "/numa_node",
@@ -42,7 +41,7 @@ void add_nvidia(Tree& tree, const std::string& pci, const std::string& uuid,
 }  // namespace
 
 TEST_CASE("cores of the allowed CPUs") {
-  Tree tree;
+  TemporaryDirectory tree;
   for (int cpu = 0; cpu < 8; ++cpu) {
     const int core = cpu % 4;
     const std::string base =
@@ -53,15 +52,16 @@ TEST_CASE("cores of the allowed CPUs") {
   }
   tree.write("/sys/devices/system/node/node0/cpulist", "0-1,4-5\n");
   tree.write("/sys/devices/system/node/node1/cpulist", "2-3,6-7\n");
-  CHECK(text_of(read_cores(tree.root(), {0, 1, 2, 3, 4, 5, 6, 7})) ==
+  CHECK(text_of(read_cores(tree.path(), {0, 1, 2, 3, 4, 5, 6, 7})) ==
         "0,4@0/0 1,5@0/0 2,6@1/1 3,7@1/1");
   // A cpuset: only its threads, and only its cores.
-  CHECK(text_of(read_cores(tree.root(), {1, 3, 7})) == "1@0/0 3,7@1/1");
-  CHECK(text_of(read_cores(tree.root(), {})).empty());
+  CHECK(text_of(read_cores(tree.path(), {1, 3, 7})) == "1@0/0 3,7@1/1");
+  CHECK(text_of(read_cores(tree.path(), {})).empty());
 }
 
 TEST_CASE("without topology files every CPU is a core on node 0") {
-  CHECK(text_of(read_cores(Tree().root(), {3, 5})) == "3@0/-1 5@0/-1");
+  CHECK(text_of(read_cores(TemporaryDirectory().path(), {3, 5})) ==
+        "3@0/-1 5@0/-1");
 }
 
 TEST_CASE("this machine's own cores") {
@@ -73,32 +73,32 @@ TEST_CASE("this machine's own cores") {
 }
 
 TEST_CASE("NVIDIA's GPUs have names and places") {
-  Tree tree;
+  TemporaryDirectory tree;
   tree.write("/dev/nvidia0", "");
   tree.write("/dev/nvidia1", "");
   add_nvidia(tree, "0000:1A:00.0", "GPU-a", 0);
   add_nvidia(tree, "0000:9a:00.0", "GPU-????\?\?\?\?-????", 1);
   tree.write("/sys/bus/pci/devices/0000:1a:00.0/numa_node", "0\n");
-  CHECK(text_of(find_gpus(tree.root(), "all").places) ==
+  CHECK(text_of(find_gpus(tree.path(), "all").places) ==
         "GPU-a@0000:1a:00.0/0 1@0000:9a:00.0/1");
   // Two slices somewhere on two GPUs.
-  CHECK(text_of(find_gpus(tree.root(), "MIG-x,MIG-y").places) ==
+  CHECK(text_of(find_gpus(tree.path(), "MIG-x,MIG-y").places) ==
         "MIG-x@/-1 MIG-y@/-1");
   // The driver shows three, the pod has two: which is not known.
   add_nvidia(tree, "0000:ab:00.0", "GPU-c", 1);
-  CHECK(text_of(find_gpus(tree.root(), "all").places) == "0@/-1 1@/-1");
+  CHECK(text_of(find_gpus(tree.path(), "all").places) == "0@/-1 1@/-1");
 }
 
 TEST_CASE("slices of one GPU are where it is") {
-  Tree tree;
+  TemporaryDirectory tree;
   tree.write("/dev/nvidia0", "");
   add_nvidia(tree, "0000:1a:00.0", "GPU-a", 1);
-  CHECK(text_of(find_gpus(tree.root(), "MIG-x").places) ==
+  CHECK(text_of(find_gpus(tree.path(), "MIG-x").places) ==
         "MIG-x@0000:1a:00.0/1");
 }
 
 TEST_CASE("AMD's and Intel's GPUs are counted") {
-  Tree tree;
+  TemporaryDirectory tree;
   for (const char* number : {"128", "129"}) {
     const std::string name = std::string("renderD") + number;
     tree.write("/dev/dri/" + name, "");
@@ -106,15 +106,15 @@ TEST_CASE("AMD's and Intel's GPUs are counted") {
                             (number[2] == '8' ? "03" : "83") + ":00.0";
     tree.write(pci + "/vendor", "0x1002\n");
     tree.write(pci + "/numa_node", number[2] == '8' ? "0\n" : "1\n");
-    std::filesystem::create_directories(tree.root() + "/sys/class/drm/" + name);
+    std::filesystem::create_directories(tree.path() + "/sys/class/drm/" + name);
     std::filesystem::create_symlink(
-        tree.root() + pci, tree.root() + "/sys/class/drm/" + name + "/device");
-    std::filesystem::create_directories(tree.root() + "/sys/bus/pci/devices");
+        tree.path() + pci, tree.path() + "/sys/class/drm/" + name + "/device");
+    std::filesystem::create_directories(tree.path() + "/sys/bus/pci/devices");
     std::filesystem::create_symlink(
-        tree.root() + pci,
-        tree.root() + "/sys/bus/pci/devices" + pci.substr(pci.rfind('/')));
+        tree.path() + pci,
+        tree.path() + "/sys/bus/pci/devices" + pci.substr(pci.rfind('/')));
   }
   tree.write("/dev/kfd", "");
-  CHECK(text_of(find_gpus(tree.root(), "").places) ==
+  CHECK(text_of(find_gpus(tree.path(), "").places) ==
         "0@0000:03:00.0/0 1@0000:83:00.0/1");
 }

@@ -7,28 +7,26 @@
 #include <filesystem>
 #include <fstream>
 
+#include "../base/temporary_directory.h"
 #include "agent_harness.h"
 #include "base/runtime_dir.h"
 #include "base/self_path.h"
 #include "catch.h"
-#include "file_tree.h"
 #include "worker/agent_health.h"
 #include "worker/facts_cgroup.h"
 #include "worker/facts_collect.h"
 #include "worker/facts_gpu.h"
 #include "worker/facts_huge_pages.h"
-#include "worker/facts_libraries.h"
 #include "worker/facts_mpi.h"
 #include "worker/facts_network.h"
 #include "worker/facts_probe.h"
 
 using namespace muster;
 using muster::test::AgentHarness;
-using muster::test::Tree;
 using wire::FrameType;
 
 TEST_CASE("cgroup v2 in a namespace") {
-  Tree tree;
+  TemporaryDirectory tree;
   tree.write("/proc/self/cgroup", "0::/\n");
   tree.write("/proc/self/mountinfo",
              "30 25 0:26 / /sys/fs/cgroup ro,nosuid - cgroup2 cgroup rw\n");
@@ -38,7 +36,7 @@ TEST_CASE("cgroup v2 in a namespace") {
   tree.write("/sys/fs/cgroup/memory.events",
              "low 0\nhigh 0\nmax 3\noom 1\noom_kill 2\n");
   tree.write("/sys/fs/cgroup/cpu.max", "250000 100000\n");
-  const CgroupPlace place = find_cgroup(tree.root());
+  const CgroupPlace place = find_cgroup(tree.path());
   CHECK(place.version == 2);
   tree.write("/sys/fs/cgroup/memory.stat", "anon 300\ninactive_file 400\n");
   CHECK(read_cgroup_charge(place) == 1000);
@@ -50,36 +48,36 @@ TEST_CASE("cgroup v2 in a namespace") {
   CHECK(memory.peak == 2000);
   CHECK(memory.oom_kills == 2);
   CHECK(read_cpu_quota(place) == Approx(2.5));
-  const auto sample = HealthSampler(tree.root()).sample();
+  const auto sample = HealthSampler(tree.path()).sample();
   CHECK(sample.memory_bytes == 1000);
   CHECK(sample.oom_kills == 2);
 }
 
 TEST_CASE("huge pages, and how many of them a pod may use") {
-  Tree tree;
-  CHECK(read_huge_pages(tree.root(), {}).total == -1);
+  TemporaryDirectory tree;
+  CHECK(read_huge_pages(tree.path(), {}).total == -1);
   tree.write("/proc/meminfo",
              "MemTotal: 1 kB\nHugePages_Total:     512\n"
              "Hugepagesize:       2048 kB\n");
   CgroupPlace place;
   place.version = 2;
-  place.memory = tree.root() + "/pod";
-  CHECK(read_huge_pages(tree.root(), place).total == 512);
-  CHECK(read_huge_pages(tree.root(), place).limit == -1);
+  place.memory = tree.path() + "/pod";
+  CHECK(read_huge_pages(tree.path(), place).total == 512);
+  CHECK(read_huge_pages(tree.path(), place).limit == -1);
   tree.write("/pod/hugetlb.2MB.max", "0\n");
-  CHECK(read_huge_pages(tree.root(), place).limit == 0);
+  CHECK(read_huge_pages(tree.path(), place).limit == 0);
   tree.write("/pod/hugetlb.2MB.max", "max\n");
-  CHECK(read_huge_pages(tree.root(), place).limit == -1);
+  CHECK(read_huge_pages(tree.path(), place).limit == -1);
   place.version = 1;
   const std::string v1 = "/sys/fs/cgroup/hugetlb/hugetlb.2MB.limit_in_bytes";
   tree.write(v1, "4194304\n");
-  CHECK(read_huge_pages(tree.root(), place).limit == 4194304);
+  CHECK(read_huge_pages(tree.path(), place).limit == 4194304);
   tree.write(v1, "9223372036852678656\n");
-  CHECK(read_huge_pages(tree.root(), place).limit == -1);
+  CHECK(read_huge_pages(tree.path(), place).limit == -1);
 }
 
 TEST_CASE("cgroup v2 with the limit on a level above") {
-  Tree tree;
+  TemporaryDirectory tree;
   tree.write("/proc/self/cgroup", "0::/pods/pod1/box\n");
   tree.write("/proc/self/mountinfo",
              "30 25 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
@@ -89,14 +87,14 @@ TEST_CASE("cgroup v2 with the limit on a level above") {
   tree.write("/sys/fs/cgroup/pods/pod1/box/cpu.max", "max 100000\n");
   tree.write("/sys/fs/cgroup/pods/pod1/memory.max", "4096\n");
   tree.write("/sys/fs/cgroup/pods/pod1/cpu.max", "50000 100000\n");
-  const CgroupPlace place = find_cgroup(tree.root());
+  const CgroupPlace place = find_cgroup(tree.path());
   CHECK(read_cgroup_memory(place).limit == 4096);
   CHECK(read_cgroup_memory(place).usage == 5);
   CHECK(read_cpu_quota(place) == Approx(0.5));
 }
 
 TEST_CASE("cgroup v1 as a container sees it, beside an empty v2 mount") {
-  Tree tree;
+  TemporaryDirectory tree;
   tree.write("/proc/self/cgroup",
              "5:memory:/kubepods/pod1/box\n4:cpu,cpuacct:/kubepods/pod1/box\n"
              "0::/kubepods/pod1/box\n");
@@ -114,7 +112,7 @@ TEST_CASE("cgroup v1 as a container sees it, beside an empty v2 mount") {
              "oom_kill_disable 0\nunder_oom 0\noom_kill 4\n");
   tree.write("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "400000\n");
   tree.write("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n");
-  const CgroupPlace place = find_cgroup(tree.root());
+  const CgroupPlace place = find_cgroup(tree.path());
   CHECK(place.version == 1);
   const CgroupMemory memory = read_cgroup_memory(place);
   CHECK(memory.limit == 1073741824);
@@ -125,7 +123,7 @@ TEST_CASE("cgroup v1 as a container sees it, beside an empty v2 mount") {
 }
 
 TEST_CASE("cgroup v1 without limits, and no cgroup at all") {
-  Tree tree;
+  TemporaryDirectory tree;
   tree.write("/proc/self/cgroup", "5:memory:/\n4:cpu:/\n");
   tree.write("/proc/self/mountinfo",
              "40 30 0:30 / /c/memory ro - cgroup cgroup rw,memory\n"
@@ -133,94 +131,59 @@ TEST_CASE("cgroup v1 without limits, and no cgroup at all") {
   tree.write("/c/memory/memory.limit_in_bytes", "9223372036854771712\n");
   tree.write("/c/cpu/cpu.cfs_quota_us", "-1\n");
   tree.write("/c/cpu/cpu.cfs_period_us", "100000\n");
-  const CgroupPlace place = find_cgroup(tree.root());
+  const CgroupPlace place = find_cgroup(tree.path());
   CHECK(read_cgroup_memory(place).limit == -1);
   CHECK(read_cpu_quota(place) == -1);
 
-  const CgroupPlace none = find_cgroup(Tree().root());
+  const CgroupPlace none = find_cgroup(TemporaryDirectory().path());
   CHECK(none.version == 0);
   CHECK(read_cgroup_memory(none).usage == -1);
   CHECK(read_cpu_quota(none) == -1);
 }
 
 TEST_CASE("GPUs are counted by vendor") {
-  Tree nvidia;
+  TemporaryDirectory nvidia;
   for (const char* name :
        {"nvidia10", "nvidia0", "nvidia2", "nvidiactl", "nvidia-uvm"}) {
     nvidia.write(std::string("/dev/") + name, "");
   }
-  const GpuFacts found = find_gpus(nvidia.root(), "all");
+  const GpuFacts found = find_gpus(nvidia.path(), "all");
   CHECK(found.vendor == "nvidia");
   CHECK(found.devices == std::vector<std::string>{
                              "/dev/nvidia0", "/dev/nvidia2", "/dev/nvidia10"});
-  CHECK(find_gpus(nvidia.root(), "MIG-a, MIG-b").count == 2);
-  CHECK(find_gpus(nvidia.root(), "MIG-a, MIG-b").devices[1] == "MIG-b");
+  CHECK(find_gpus(nvidia.path(), "MIG-a, MIG-b").count == 2);
+  CHECK(find_gpus(nvidia.path(), "MIG-a, MIG-b").devices[1] == "MIG-b");
 
-  Tree amd;
+  TemporaryDirectory amd;
   amd.write("/dev/dri/renderD128", "");
   amd.write("/dev/dri/renderD129", "");
   amd.write("/dev/dri/card0", "");
   amd.write("/sys/class/drm/renderD128/device/vendor", "0x1002\n");
   amd.write("/sys/class/drm/renderD129/device/vendor", "0x1002\n");
-  CHECK(find_gpus(amd.root(), "").count == 0);
+  CHECK(find_gpus(amd.path(), "").count == 0);
   amd.write("/dev/kfd", "");
-  CHECK(find_gpus(amd.root(), "").vendor == "amd");
-  CHECK(find_gpus(amd.root(), "").count == 2);
+  CHECK(find_gpus(amd.path(), "").vendor == "amd");
+  CHECK(find_gpus(amd.path(), "").count == 2);
 
-  Tree intel;
+  TemporaryDirectory intel;
   intel.write("/dev/dri/renderD128", "");
   intel.write("/sys/class/drm/renderD128/device/vendor", "0x8086\n");
-  CHECK(find_gpus(intel.root(), "").vendor == "intel");
+  CHECK(find_gpus(intel.path(), "").vendor == "intel");
 
-  CHECK(find_gpus(Tree().root(), "").vendor.empty());
+  CHECK(find_gpus(TemporaryDirectory().path(), "").vendor.empty());
 }
 
 TEST_CASE("the NVIDIA driver's version, of either kernel module") {
-  Tree tree;
-  CHECK(nvidia_driver_version(tree.root()).empty());
+  TemporaryDirectory tree;
+  CHECK(nvidia_driver_version(tree.path()).empty());
   tree.write("/proc/driver/nvidia/version",
              "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue "
              "Mar  5 22:23:56 UTC 2024\nGCC version:  gcc version 12.2.0\n");
-  CHECK(nvidia_driver_version(tree.root()) == "550.54.15");
+  CHECK(nvidia_driver_version(tree.path()) == "550.54.15");
   tree.write("/proc/driver/nvidia/version",
              "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  560.35 "
              " Release Build\n");
-  CHECK(nvidia_driver_version(tree.root()) == "560.35");
-}
-
-TEST_CASE("NCCL and CUDA versions from names, wheels and the library") {
-  Tree tree;
-  const auto directories = [&tree] {
-    return library_directories(tree.root(), "/opt/nccl/lib:relative");
-  };
-  KnownFiles nothing;
-  CHECK(nccl_version(directories(), nothing).empty());
-  const std::string wheel = "/usr/local/lib/python3.11/dist-packages/";
-  const std::string library = wheel + "nvidia/nccl/lib/libnccl.so.2";
-  tree.write(library, std::string(3 << 20, 'x') +
-                          "NCCL version 2.19.3+cuda12.3" +
-                          std::string(100, '\0'));
-  CHECK(nccl_version(directories(), nothing) == "2.19.3");
-  KnownFiles known;
-  known.remember(tree.root() + library, "2.18.1");
-  CHECK(nccl_version(directories(), known) == "2.18.1");
-  tree.write(wheel + "nvidia_nccl_cu12-2.20.5.dist-info/METADATA", "");
-  CHECK(nccl_version(directories(), nothing) == "2.20.5");
-  tree.write("/opt/nccl/lib/libnccl.so.2.21.5", "");
-  tree.write("/opt/nccl/lib/libnccl.so.2", "");
-  CHECK(nccl_version(directories(), nothing) == "2.21.5");
-
-  tree.write("/etc/ld.so.conf.d/cuda.conf", "/usr/local/cuda-12/lib64\n");
-  tree.write("/usr/local/cuda-12/lib64/libcudart.so.12.4.127", "");
-  tree.write("/usr/local/cuda-12/lib64/libcudart.so.12", "");
-  CHECK(cuda_runtime_version(directories(), nothing) == "12.4");
-}
-
-TEST_CASE("a library without a version in it is no version") {
-  Tree tree;
-  tree.write("/lib64/libnccl.so.2", std::string(2 << 20, 'x'));
-  KnownFiles nothing;
-  CHECK(nccl_version(library_directories(tree.root(), ""), nothing).empty());
+  CHECK(nvidia_driver_version(tree.path()) == "560.35");
 }
 
 TEST_CASE("MPI families by what their launcher prints") {
@@ -244,31 +207,31 @@ TEST_CASE("MPI families by what their launcher prints") {
 }
 
 TEST_CASE("our own drop-in is not taken for the image's mpirun") {
-  Tree tree;
+  TemporaryDirectory tree;
   tree.write("/bin/muster", "");
   tree.write("/mpi/mpirun", "#!/bin/sh\necho 'mpirun (Open MPI) 4.1.9'\n");
-  std::filesystem::permissions(tree.root() + "/bin/muster",
+  std::filesystem::permissions(tree.path() + "/bin/muster",
                                std::filesystem::perms::owner_all);
-  std::filesystem::permissions(tree.root() + "/mpi/mpirun",
+  std::filesystem::permissions(tree.path() + "/mpi/mpirun",
                                std::filesystem::perms::owner_all);
-  std::filesystem::create_directories(tree.root() + "/dropin");
-  std::filesystem::create_symlink(tree.root() + "/bin/muster",
-                                  tree.root() + "/dropin/mpirun");
-  const std::string path = tree.root() + "/dropin:" + tree.root() + "/mpi";
+  std::filesystem::create_directories(tree.path() + "/dropin");
+  std::filesystem::create_symlink(tree.path() + "/bin/muster",
+                                  tree.path() + "/dropin/mpirun");
+  const std::string path = tree.path() + "/dropin:" + tree.path() + "/mpi";
   KnownFiles nothing;
   CHECK(find_foreign_program({"mpirun", "mpiexec"}, path) ==
-        tree.root() + "/mpi/mpirun");
+        tree.path() + "/mpi/mpirun");
   CHECK(ask_mpi(path, "", nothing).version == "4.1.9");
-  CHECK(ask_mpi(tree.root() + "/dropin", "", nothing).family.empty());
+  CHECK(ask_mpi(tree.path() + "/dropin", "", nothing).family.empty());
 }
 
 TEST_CASE("an mpirun that was asked is not asked again, unless it changed") {
-  Tree tree;
-  const std::string path = tree.root() + "/mpi/mpirun";
+  TemporaryDirectory tree;
+  const std::string path = tree.path() + "/mpi/mpirun";
   tree.write("/mpi/mpirun", "#!/bin/sh\necho 'mpirun (Open MPI) 4.1.9'\n");
   std::filesystem::permissions(path, std::filesystem::perms::owner_all);
   KnownFiles known;
-  CHECK(ask_mpi(tree.root() + "/mpi", "", known).version == "4.1.9");
+  CHECK(ask_mpi(tree.path() + "/mpi", "", known).version == "4.1.9");
   KnownFiles handed_on = KnownFiles::parse(known.text());
   REQUIRE(handed_on.find(path) == "openmpi 4.1.9");
   handed_on.remember(path, "openmpi 9");  // to be seen where nothing is asked
@@ -281,24 +244,24 @@ TEST_CASE("an mpirun that was asked is not asked again, unless it changed") {
 }
 
 TEST_CASE("nothing is known of files that are not there, or from nonsense") {
-  Tree tree;
+  TemporaryDirectory tree;
   KnownFiles known;
-  known.remember(tree.root() + "/gone", "1");
+  known.remember(tree.path() + "/gone", "1");
   CHECK(known.text().empty());
   tree.write("/lib", "");
-  known.remember(tree.root() + "/lib", "a\nb");
+  known.remember(tree.path() + "/lib", "a\nb");
   CHECK(known.text().empty());
   CHECK(KnownFiles::parse("nonsense\n\t\n").text().empty());
 }
 
 TEST_CASE("a slow mpirun is given up") {
-  Tree tree;
+  TemporaryDirectory tree;
   tree.write("/mpi/mpirun", "#!/bin/sh\nsleep 100\n");
-  std::filesystem::permissions(tree.root() + "/mpi/mpirun",
+  std::filesystem::permissions(tree.path() + "/mpi/mpirun",
                                std::filesystem::perms::owner_all);
   const auto start = std::chrono::steady_clock::now();
   KnownFiles nothing;
-  CHECK(ask_mpi(tree.root() + "/mpi", "", nothing).family.empty());
+  CHECK(ask_mpi(tree.path() + "/mpi", "", nothing).family.empty());
   CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(8));
 }
 

@@ -2,15 +2,15 @@
 // A pod that nears its limit is told of at once; page cache does not count.
 #include "worker/memory_watch.h"
 
+#include "../base/temporary_directory.h"
 #include "catch.h"
-#include "file_tree.h"
 
 using namespace muster;
-using muster::test::Tree;
 
 namespace {
 
-void write_memory(Tree& tree, int64_t current, int64_t inactive_file) {
+void write_memory(TemporaryDirectory& tree, int64_t current,
+                  int64_t inactive_file) {
   tree.write("/proc/self/cgroup", "0::/\n");
   tree.write("/proc/self/mountinfo",
              "30 25 0:26 / /sys/fs/cgroup ro,nosuid - cgroup2 cgroup rw\n");
@@ -32,10 +32,10 @@ TEST_CASE("from three quarters on each sixty-fourth is worth telling") {
 }
 
 TEST_CASE("memory is told as it fills, before the next heartbeat") {
-  Tree tree;
+  TemporaryDirectory tree;
   write_memory(tree, 900'000, 800'000);  // nearly all of it page cache
   Loop loop;
-  HealthSampler health(tree.root());
+  HealthSampler health(tree.path());
   CHECK(health.sample().memory_bytes == 100'000);
   int told = 0;
   Timer fill(loop);

@@ -3,16 +3,14 @@
 // EFA ports.
 #include "worker/read_counters.h"
 
+#include "../base/temporary_directory.h"
 #include "catch.h"
-#include "file_tree.h"
 #include "worker/grown_errors.h"
 
 namespace muster {
 namespace {
 
-using test::Tree;
-
-void write_v2(Tree& tree) {
+void write_v2(TemporaryDirectory& tree) {
   tree.write("/proc/self/cgroup", "0::/\n");
   tree.write("/proc/self/mountinfo",
              "1 0 0:26 / /sys/fs/cgroup ro,nosuid - cgroup2 cgroup rw\n");
@@ -20,7 +18,7 @@ void write_v2(Tree& tree) {
 }
 
 TEST_CASE("CPU time and memory pressure of cgroup v2") {
-  Tree tree;
+  TemporaryDirectory tree;
   write_v2(tree);
   tree.write("/sys/fs/cgroup/cpu.stat",
              "usage_usec 81234567\nuser_usec 80000000\nsystem_usec 1234567\n"
@@ -31,7 +29,7 @@ TEST_CASE("CPU time and memory pressure of cgroup v2") {
   tree.write("/sys/fs/cgroup/io.pressure",
              "some avg10=0.00 avg60=0.00 avg300=0.00 total=99\n"
              "full avg10=0.00 avg60=0.00 avg300=0.00 total=77\n");
-  const auto used = read_pod_counters(tree.root(), find_cgroup(tree.root()));
+  const auto used = read_pod_counters(tree.path(), find_cgroup(tree.path()));
   CHECK(used.cpu_us == 81234567);
   CHECK(used.memory_stall_us == 4012345);
   CHECK(used.cpu_periods == 12);
@@ -43,17 +41,17 @@ TEST_CASE("CPU time and memory pressure of cgroup v2") {
 }
 
 TEST_CASE("a kernel without PSI, and broken files") {
-  Tree tree;
+  TemporaryDirectory tree;
   write_v2(tree);
   tree.write("/sys/fs/cgroup/cpu.stat", "usage_usec\nnonsense 1 2\n");
   tree.write("/sys/fs/cgroup/memory.pressure", "full total\nfull\n\n");
-  const auto used = read_pod_counters(tree.root(), find_cgroup(tree.root()));
+  const auto used = read_pod_counters(tree.path(), find_cgroup(tree.path()));
   CHECK(used.cpu_us == -1);
   CHECK(used.memory_stall_us == -1);
 }
 
 TEST_CASE("CPU time of cgroup v1") {
-  Tree tree;
+  TemporaryDirectory tree;
   tree.write("/proc/self/cgroup", "5:cpu,cpuacct:/\n4:memory:/\n");
   tree.write("/proc/self/mountinfo",
              "1 0 0:26 / /sys/fs/cgroup/cpu,cpuacct ro - cgroup cgroup "
@@ -61,14 +59,14 @@ TEST_CASE("CPU time of cgroup v1") {
   tree.write("/sys/fs/cgroup/cpu,cpuacct/cpuacct.usage", "7654321000\n");
   tree.write("/sys/fs/cgroup/cpu,cpuacct/cpu.stat",
              "nr_periods 50\nnr_throttled 40\nthrottled_time 123456789\n");
-  const auto used = read_pod_counters(tree.root(), find_cgroup(tree.root()));
+  const auto used = read_pod_counters(tree.path(), find_cgroup(tree.path()));
   CHECK(used.cpu_us == 7654321);
   CHECK(used.cpu_throttled == 40);
   CHECK(used.memory_stall_us == -1);
 }
 
 TEST_CASE("bytes of the interfaces, loopback left out") {
-  Tree tree;
+  TemporaryDirectory tree;
   tree.write(
       "/proc/self/net/dev",
       "Inter-|   Receive                          |  Transmit\n"
@@ -79,13 +77,13 @@ TEST_CASE("bytes of the interfaces, loopback left out") {
       "  eth0: 1000      10    0    0    0     0          0         0 "
       "2000      20    0    0    0     0       0          0\n"
       "net1:30 1 0 0 0 0 0 0 40 1 0 0 0 0 0 0\n");
-  const auto used = read_pod_counters(tree.root(), {});
+  const auto used = read_pod_counters(tree.path(), {});
   CHECK(used.network_received == 1030);
   CHECK(used.network_sent == 2040);
 }
 
 TEST_CASE("ports that count words, and EFA's, which count bytes") {
-  Tree tree;
+  TemporaryDirectory tree;
   const std::string mlx = "/sys/class/infiniband/mlx5_0/ports/1/";
   tree.write(mlx + "counters/port_rcv_data", "1000\n");
   tree.write(mlx + "counters/port_xmit_data", "2000\n");
@@ -96,7 +94,7 @@ TEST_CASE("ports that count words, and EFA's, which count bytes") {
   tree.write(efa + "hw_counters/rx_bytes", "7\n");
   tree.write(efa + "hw_counters/tx_bytes", "9\n");
   tree.write(efa + "hw_counters/rx_drops", "4\n");
-  const auto used = read_pod_counters(tree.root(), {});
+  const auto used = read_pod_counters(tree.path(), {});
   CHECK(used.rdma_received == 4007);
   CHECK(used.rdma_sent == 8009);
   CHECK(used.rdma_errors == 37);
@@ -121,7 +119,7 @@ TEST_CASE("a heartbeat carries both, and an older peer reads its part") {
 }
 
 TEST_CASE("rates of the active RDMA ports are added up") {
-  Tree tree;
+  TemporaryDirectory tree;
   const auto port = [&tree](const char* hca, const char* state,
                             const char* rate) {
     const std::string path =
@@ -133,16 +131,16 @@ TEST_CASE("rates of the active RDMA ports are added up") {
   port("mlx5_1", "4: ACTIVE\n", "2.5 Gb/sec (1X SDR)\n");
   port("mlx5_2", "1: DOWN\n", "10 Gb/sec (4X SDR)\n");
   port("mlx5_3", "4: ACTIVE\n", "garbage\n");
-  const auto used = read_pod_counters(tree.root(), find_cgroup(tree.root()));
+  const auto used = read_pod_counters(tree.path(), find_cgroup(tree.path()));
   CHECK(used.rdma_port_gbps == Approx(402.5));
 }
 
 TEST_CASE("counters of loss that grew are named, at most every five seconds") {
-  Tree tree;
+  TemporaryDirectory tree;
   const std::string port = "/sys/class/infiniband/mlx5_0/ports/1/";
   tree.write(port + "hw_counters/packet_seq_err", "5\n");
   tree.write(port + "hw_counters/rp_cnp_handled", "5\n");
-  GrownErrors errors(tree.root());
+  GrownErrors errors(tree.path());
   const GrownErrors::Time start{};
   CHECK(errors.at(start).empty());
   tree.write(port + "hw_counters/packet_seq_err", "17\n");

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Names of libraries, seen or remembered.
-#include "base/library_names.h"
+#include "fabric/library_names.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
 
 #include "catch.h"
-#include "temporary_directory.h"
+#include "../base/temporary_directory.h"
 
 namespace muster {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/library_names.h"
+#include "fabric/library_names.h"
 
 #include <dirent.h>
 #include <sys/stat.h>
@@ -25,7 +25,8 @@ std::vector<std::string> list(const std::string& directory) {
   if (!open) return names;
   while (const dirent* entry = ::readdir(open.get())) {
     const std::string_view name = entry->d_name;
-    if (!name.starts_with("libnccl") && !name.starts_with("libcudart")) {
+    if (!name.starts_with("libnccl") && !name.starts_with("libcudart") &&
+        !name.starts_with("python3")) {
       continue;
     }
     names.emplace_back(name);

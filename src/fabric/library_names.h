@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which of NVIDIA's libraries a directory holds, by name: libnccl* (plugins of
-// NCCL among them) and libcudart*. A directory of libraries has thousands of
-// entries, so what was seen is kept with the directory's state in `known`.
+// What of a directory matters to the search for NVIDIA's libraries, by name:
+// libnccl* (plugins of NCCL among them), libcudart*, and python3*, below which
+// wheels are. A directory of libraries has thousands of entries, so what was
+// seen is kept with the directory's state in `known`.
 #pragma once
 
 #include <string>
