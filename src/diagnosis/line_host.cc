@@ -34,9 +34,19 @@ bool names_host(std::string_view name) {
   return letter && name.size() <= kLongestName;
 }
 
+// UCX: "[1700000000.123456] [node-3:4711 :0] …".
+std::string_view behind_time(std::string_view line) {
+  if (!line.starts_with('[')) return line;
+  const size_t end = line.find_first_not_of("0123456789.", 1);
+  const bool time = end != std::string_view::npos && end > 1 &&
+                    line.substr(end).starts_with("] [");
+  return time ? line.substr(end + 2) : line;
+}
+
 }  // namespace
 
 std::string_view host_in_line(std::string_view line) {
+  line = behind_time(line);
   const bool bracket = line.starts_with('[');
   const size_t start = bracket ? 1 : 0;
   size_t end = start;

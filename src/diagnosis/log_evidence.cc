@@ -93,6 +93,7 @@ void LogEvidence::add(std::string_view raw) {
           : -1;
   Writer& writer = writers_[rank];
   if (writer.host.empty()) writer.host = parsed.host;
+  if (writer.ignored.is_part(parsed.message)) return;
   LineEvidence line{line_ * kLogLineNs, parsed.stream == "stderr",
                     without_torn_tags(parsed.message.substr(0, kMaxLine)),
                     parsed.host};
@@ -115,12 +116,13 @@ void LogEvidence::keep(Writer& writer, LineEvidence line) {
     if (writer.last.size() > kMaxLast) writer.last.pop_front();
     return;
   }
-  writer.told.push_back(std::move(line));
-  if (writer.told.size() > kMaxTold) {
-    // The first ones hold the cause, the last ones the end.
-    writer.told.erase(writer.told.begin() + kMaxTold / 2);
-    ++writer.dropped;
+  // The first ones hold the cause, the last ones the end.
+  if (writer.told_first.size() < kMaxTold / 2) {
+    writer.told_first.push_back(std::move(line));
+    return;
   }
+  writer.told_last.push_back(std::move(line));
+  if (writer.told_last.size() > kMaxTold / 2) writer.told_last.pop_front();
 }
 
 Evidence LogEvidence::take() {
@@ -129,7 +131,8 @@ Evidence LogEvidence::take() {
   evidence.job.backend = "log";
   int highest = -1;
   for (auto& [rank, writer] : writers_) {
-    std::vector<LineEvidence> lines(writer.told.begin(), writer.told.end());
+    std::vector<LineEvidence> lines = std::move(writer.told_first);
+    lines.insert(lines.end(), writer.told_last.begin(), writer.told_last.end());
     lines.insert(lines.end(), writer.last.begin(), writer.last.end());
     std::sort(lines.begin(), lines.end(),
               [](const LineEvidence& a, const LineEvidence& b) {

@@ -10,8 +10,10 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "diagnosis/evidence.h"
+#include "diagnosis/ignored_exception.h"
 #include "diagnosis/rule_book.h"
 #include "diagnosis/torch_failures.h"
 
@@ -30,9 +32,11 @@ class LogEvidence {
  private:
   struct Writer {
     std::string host;
-    std::deque<LineEvidence> told;  // lines that a rule knows
-    uint64_t dropped = 0;
-    std::deque<LineEvidence> last;
+    IgnoredException ignored;
+    // Lines that a rule knows: the first ones, and the last ones.
+    std::vector<LineEvidence> told_first;
+    std::deque<LineEvidence> told_last;
+    std::deque<LineEvidence> last;  // lines that no rule knows
   };
 
   void keep(Writer& writer, LineEvidence line);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// One RE2::Set over all patterns says which of them a line holds; only those
-// are run again for their named groups. RE2 keeps both linear in the line.
+// A PatternIndex says which patterns a line holds; only those are run again
+// for their named groups.
 #include "diagnosis/rule_book.h"
 
 #include <dirent.h>
 #include <re2/re2.h>
-#include <re2/set.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -13,6 +12,7 @@
 
 #include "base/fd.h"
 #include "diagnosis/builtin_rules.h"
+#include "diagnosis/pattern_index.h"
 #include "diagnosis/rule_parser.h"
 
 namespace muster {
@@ -22,21 +22,10 @@ namespace {
 constexpr size_t kMaxLine = 4096;
 constexpr size_t kMaxCapture = 256;
 constexpr size_t kMaxPatterns = 4096;
-constexpr int64_t kMaxSetMemory = 64 << 20;
-constexpr int64_t kMaxPatternMemory = 1 << 20;
-
-RE2::Options options(int64_t memory) {
-  RE2::Options options;
-  options.set_encoding(RE2::Options::EncodingLatin1);  // any bytes
-  options.set_log_errors(false);
-  options.set_max_mem(memory);
-  return options;
-}
 
 struct Pattern {
   PatternText text;
   size_t rule = 0;  // PatternUse::kClass only
-  std::unique_ptr<RE2> expression;
 };
 
 Captures captures_of(const RE2& expression, std::string_view line) {
@@ -121,40 +110,29 @@ struct RuleBook::Compiled {
     for (const int hit : hits) {
       const Pattern& pattern = patterns[static_cast<size_t>(hit)];
       if (pattern.text.use != PatternUse::kCut) continue;
-      end = std::min(end, start_of(*pattern.expression, line));
+      end = std::min(end, start_of(index.expression(hit), line));
     }
     return end;
   }
 
   std::vector<Rule> rules;
   std::vector<Pattern> patterns;
-  std::unique_ptr<RE2::Set> set;
+  PatternIndex index;
+  bool compiled = false;
   std::once_flag once;
 };
 
 Status RuleBook::Compiled::compile() {
-  if (set) return {};
-  auto all =
-      std::make_unique<RE2::Set>(options(kMaxSetMemory), RE2::UNANCHORED);
-  for (Pattern& pattern : patterns) {
-    pattern.expression = std::make_unique<RE2>(pattern.text.expression,
-                                               options(kMaxPatternMemory));
-    if (!pattern.expression->ok()) {
-      return fail(Error{"rules", "cannot read the rules",
-                        "bad pattern: " + pattern.expression->error(),
-                        pattern.text.where, ""});
-    }
-    std::string error;
-    if (all->Add(pattern.text.expression, &error) < 0) {
-      return fail(Error{"rules", "cannot read the rules",
-                        "bad pattern: " + error, pattern.text.where, ""});
+  if (compiled) return {};
+  for (const Pattern& pattern : patterns) {
+    if (auto added = index.add(pattern.text.expression); !added) {
+      Error error = added.error();
+      error.where = pattern.text.where;
+      return fail(std::move(error));
     }
   }
-  if (!all->Compile()) {
-    return fail(Error{"rules", "cannot read the rules",
-                      "the patterns together need too much memory", "", ""});
-  }
-  set = std::move(all);
+  if (auto ready = index.compile(); !ready) return fail(ready.error());
+  compiled = true;
   return {};
 }
 
@@ -237,12 +215,8 @@ LineMeaning RuleBook::read(std::string_view line) const {
   line = line.substr(0, kMaxLine);
   LineMeaning meaning;
   compiled_->compile_once();
-  std::vector<int> hits;
-  if (!compiled_->set->Match(re2::StringPiece(line.data(), line.size()),
-                             &hits)) {
-    return meaning;
-  }
-  std::sort(hits.begin(), hits.end());
+  const std::vector<int> hits = compiled_->index.match(line);
+  if (hits.empty()) return meaning;
   const size_t end = compiled_->told_until(line, hits);
   if (end < line.size()) return read(line.substr(0, end));
   for (const int hit : hits) {
@@ -260,16 +234,23 @@ LineMeaning RuleBook::read(std::string_view line) const {
         meaning.success = true;
         break;
       case PatternUse::kFact:
-        meaning.facts.merge(captures_of(*pattern.expression, line));
+        meaning.facts.merge(
+            captures_of(compiled_->index.expression(hit), line));
         break;
       case PatternUse::kClass:
-        meaning.matches.push_back({&compiled_->rules[pattern.rule],
-                                   pattern.text.kind,
-                                   captures_of(*pattern.expression, line)});
+        meaning.matches.push_back(
+            {&compiled_->rules[pattern.rule], pattern.text.kind,
+             captures_of(compiled_->index.expression(hit), line)});
         break;
     }
   }
-  if (meaning.ignored) meaning.matches.clear();
+  // What a kernel or driver wrote about itself is no noise, whatever its words.
+  if (meaning.ignored) {
+    std::erase_if(meaning.matches, [](const LineMatch& match) {
+      return match.kind != PatternKind::kProven;
+    });
+    meaning.ignored = meaning.matches.empty();
+  }
   return meaning;
 }
 

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Python tells of an exception that it swallows, in a destructor or a thread's
+// end, with "Exception ignored in: …" and a whole traceback below it. Tells
+// which lines of one writer belong to it: the program went on.
+// Refuses: nothing. Pure but for where it stands; not thread-safe.
+#pragma once
+
+#include <string_view>
+
+namespace muster {
+
+class IgnoredException {
+ public:
+  // Whether this line, one after the other, tells of such an exception.
+  bool is_part(std::string_view line);
+
+ private:
+  int left_ = 0;  // lines until it is given up: the log may be cut
+};
+
+}  // namespace muster
