@@ -162,7 +162,7 @@ Error spawn_error(const StageReport& report, const SpawnOptions& options) {
       return Error{"cwd_missing", "cannot enter the working directory " +
                                       options.cwd,
                    strerror(report.error), {},
-                   "give one that exists on every host with --chdir"};
+                   "give one that exists on every host with --wdir"};
     case Stage::kDescriptors:
       return Error{"resources", "cannot prepare descriptors for " +
                                     options.argv[0],
@@ -255,12 +255,14 @@ Result<std::string> find_program(const std::string& name,
                                  const std::string& search_path,
                                  const std::string& cwd) {
   const auto not_found = [&name](int code, const std::string& why) {
-    return fail(Error{code == ENOENT ? "exe_not_found" : "exe_not_runnable",
-                      "cannot start " + (name.empty() ? "\"\"" : name), why,
-                      {},
-                      code == ENOENT ? "check the spelling and that the image "
-                                       "of this host contains it"
-                                     : "make it executable (chmod +x)"});
+    const bool blank = trim(name).empty();
+    return fail(Error{
+        code == ENOENT ? "exe_not_found" : "exe_not_runnable",
+        "cannot start " + (blank ? "\"" + name + "\"" : name), why, {},
+        code == EISDIR   ? "name a program"
+        : code == ENOENT ? "check the spelling and that the image of this "
+                           "host contains it"
+                         : "make it executable (chmod +x)"});
   };
   if (name.empty()) return not_found(ENOENT, "empty program name");
   if (name.find('/') != std::string::npos) {
@@ -270,7 +272,7 @@ Result<std::string> find_program(const std::string& name,
     if (::stat(full.c_str(), &info) != 0) {
       return not_found(errno == EACCES ? EACCES : ENOENT, strerror(errno));
     }
-    if (S_ISDIR(info.st_mode)) return not_found(EACCES, "is a directory");
+    if (S_ISDIR(info.st_mode)) return not_found(EISDIR, "is a directory");
     if (::access(full.c_str(), X_OK) != 0) {
       return not_found(EACCES, strerror(errno));
     }

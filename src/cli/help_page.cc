@@ -44,7 +44,10 @@ void set_value(OptionHelp& option, std::string_view spec) {
     option.value = join(option.choices, "|");
     return;
   }
-  std::string_view word = trim(spec.substr(0, spec.find(':')));
+  // "[HOST:]PORT" is a word as it stands, "INT:INT in [1 - 9]" a type.
+  const bool typed = spec.starts_with("INT:") || spec.starts_with("UINT:") ||
+                     spec.starts_with("TEXT:") || spec.starts_with("FLOAT:");
+  std::string_view word = trim(typed ? spec.substr(0, spec.find(':')) : spec);
   const bool many = word.ends_with("...");
   if (many) word = trim(word.substr(0, word.size() - 3));
   constexpr std::string_view kRequired = " REQUIRED";

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <csignal>
 #include <map>
 
 #include "base/text.h"
@@ -228,7 +229,8 @@ class Judge {
     if (!verdict_.failed()) {
       set_class(ExitClass::kSuccess);
     } else if (verdict_.code == "interrupted") {
-      verdict_.exit_code = 130;
+      const int signal = evidence_.job.stop_signal;
+      verdict_.exit_code = 128 + (signal == 0 ? SIGINT : signal);
     } else if (rank != nullptr && rank->outcome == RankOutcome::kRefused) {
       set_class(rank->refusal_exit_code == 126 ? ExitClass::kNotExecutable
                                                : ExitClass::kNotFound);

@@ -163,6 +163,7 @@ void visit(Visitor& visitor, Is<JobEvidence> auto& job) {
   visitor.field("workers", job.workers);
   visitor.field("bare_log", job.bare_log);
   visitor.field("interrupted", job.interrupted);
+  visitor.field("stop_signal", job.stop_signal);
   visitor.field("preempted", job.preempted);
   visitor.field("preempted_ns", job.preempted_ns);
   visitor.field("time_limit_hit", job.time_limit_hit);

@@ -123,7 +123,8 @@ struct JobEvidence {
   int world_size = -1;
   int workers = -1;
   bool bare_log = false;     // there is nothing but text: no wait statuses
-  bool interrupted = false;  // a person's Ctrl-C
+  bool interrupted = false;  // a person's Ctrl-C, or …
+  int stop_signal = 0;       // … this signal, if it was another
   bool preempted = false;    // the launcher's pod was told to leave
   int64_t preempted_ns = 0;
   bool time_limit_hit = false;

@@ -62,16 +62,33 @@ class FactReader {
     return candidate;
   }
 
+  // The agent's sentence is "cannot start PROGRAM: WHY. WHAT TO DO".
+  void read_refusal(const RankEvidence& rank) {
+    const std::string program =
+        evidence_.job.argv.empty() ? "" : evidence_.job.argv.front();
+    std::string_view why = rank.refusal.why;
+    constexpr std::string_view kEnter = "cannot enter the working directory ";
+    if (rank.refusal.code == "cwd_missing") {
+      Candidate* const candidate = add_for(
+          rank, "workdir_missing", Confidence::kProven, rank.refusal.text());
+      if (why.starts_with(kEnter)) why.remove_prefix(kEnter.size());
+      candidate->values["directory"] = why.substr(0, why.find(':'));
+      return;
+    }
+    Candidate* const candidate = add_for(
+        rank, "exe_not_runnable", Confidence::kProven, rank.refusal.text());
+    const std::string start = "cannot start " + program + ": ";
+    if (why.starts_with(start)) why.remove_prefix(start.size());
+    candidate->values["why"] = why;
+    candidate->values["program"] = program;
+    if (why.find("format") != std::string::npos) {
+      candidate->values["wrong_arch"] = "yes";
+    }
+  }
+
   void read_rank(const RankEvidence& rank) {
     if (rank.outcome == RankOutcome::kRefused) {
-      Candidate* const candidate = add_for(
-          rank, "exe_not_runnable", Confidence::kProven, rank.refusal.text());
-      candidate->values["why"] = rank.refusal.why;
-      candidate->values["program"] =
-          evidence_.job.argv.empty() ? "" : evidence_.job.argv.front();
-      if (rank.refusal.why.find("format") != std::string::npos) {
-        candidate->values["wrong_arch"] = "yes";
-      }
+      read_refusal(rank);
       return;
     }
     if (rank.world_size > 0 && evidence_.job.world_size > 0 &&
@@ -274,7 +291,10 @@ class FactReader {
           ->time_ns = job.preempted_ns;
     }
     if (job.interrupted) {
-      add("interrupted", Confidence::kProven, "the launcher got SIGINT");
+      const std::string signal =
+          signal_word(job.stop_signal == 0 ? SIGINT : job.stop_signal);
+      add("interrupted", Confidence::kProven, "the launcher got " + signal)
+          ->values["signal"] = signal;
     }
     if (job.start_deadline_hit) {
       add("start_timeout", Confidence::kLikely,

@@ -94,4 +94,10 @@ std::string describe_wait_status(int wait_status) {
   return "has not ended (wait status " + std::to_string(wait_status) + ")";
 }
 
+std::string signal_word(int signal) {
+  const char* const word = sigabbrev_np(signal);
+  return word != nullptr ? "SIG" + std::string(word)
+                         : "signal " + std::to_string(signal);
+}
+
 }  // namespace muster

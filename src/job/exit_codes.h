@@ -47,4 +47,6 @@ int exit_code_for(ExitClass exit_class);
 // "exited with code 3", "killed by signal 9 (Killed)"; a core dump is told.
 std::string describe_wait_status(int wait_status);
 
+std::string signal_word(int signal);  // "SIGTERM"; "signal 40"
+
 }  // namespace muster

@@ -172,7 +172,7 @@ void Launch::on_signal(const signalfd_siginfo& info) {
     // The kubelet is outside of our pid namespace: its pid reads 0 here.
     preempted_ = signal == SIGTERM && info.ssi_pid == 0;
   }
-  const std::string name = signal == SIGINT ? "SIGINT" : "SIGTERM";
+  const std::string name = signal_word(signal);
   if (run_) {
     run_->stop(StopCause::kSignal,
                name + (preempted_ ? " from outside the pod" : " came"), again);

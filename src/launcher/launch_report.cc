@@ -155,6 +155,7 @@ Evidence Launch::evidence() const {
   job.world_size = agreement_.expected_ranks;
   job.workers = static_cast<int>(discovery_.hosts.size());
   job.interrupted = stop_signal_ != 0 && !preempted_;
+  job.stop_signal = stop_signal_;
   job.preempted = preempted_;
   job.connect_deadline_ms = options_.timeouts.connect_ms;
   job.start_deadline_ms = options_.timeouts.start_ms;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 
 namespace muster {
 
@@ -63,8 +64,14 @@ Status MetricsServer::listen(int port) {
   if (!fd || ::bind(fd.get(), address, length) != 0 ||
       ::listen(fd.get(), 16) != 0 ||
       ::getsockname(fd.get(), address, &length) != 0) {
-    return fail_errno("port_in_use", "cannot serve metrics",
-                      "port " + std::to_string(port));
+    const bool privileged = errno == EACCES;
+    return fail(Error{privileged ? "port_privileged" : "port_in_use",
+                      "cannot serve metrics", strerror(errno),
+                      "port " + std::to_string(port),
+                      privileged ? "ports below 1024 need a right that pods "
+                                   "rarely have: as in --metrics-port 9400"
+                                 : "something in this pod listens there: "
+                                   "choose another --metrics-port"});
   }
   port_ = ntohs(address->sa_family == AF_INET6 ? any.sin6_port
                                                : any4.sin_port);

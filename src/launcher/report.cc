@@ -127,7 +127,7 @@ std::string summary_line(const LaunchReport& report) {
          std::to_string(workers) + (workers == 1 ? " worker" : " workers") +
          (report.exit_code == 0 ? " ended well after " : " ended after ") +
          human_duration_ms((report.ended_ns - report.started_ns) / 1'000'000) +
-         " (" + phases + ")";
+         (phases.empty() ? "" : " (" + phases + ")");
 }
 
 int publish(const LaunchReport& report, const LaunchOptions& options) {

@@ -99,6 +99,7 @@ void WorkerDialer::start() {
 
 void WorkerDialer::stop_trying() {
   retry_.cancel();
+  committed_ = true;
   if (!ready()) link_.reset();
 }
 

@@ -36,6 +36,7 @@ class WorkerDialer {
   // From here on a lost agent is final (DialerEvents::on_lost).
   void commit() { committed_ = true; }
   [[nodiscard]] bool committed() const { return committed_; }
+  // As commit(), and who is not ready yet never will be.
   void stop_trying();
   // Before commit(): this agent is not the one that was asked for; try again.
   void reject(Error error) { closed(std::move(error)); }

@@ -41,6 +41,9 @@ TEST_CASE("options are read back from a parser's help") {
   CHECK(options[3].value.empty());
   CHECK(options[4].value == "VALUE...");
   CHECK(options[5].value == "VALUE");
+  CHECK(parse_options("  --listen [HOST:]PORT    wait")[0].value ==
+        "[HOST:]PORT");
+  CHECK(parse_options("  -n INT:INT in [1 - 9]   ranks")[0].value == "N");
 }
 
 TEST_CASE("help fits a terminal and says everything") {

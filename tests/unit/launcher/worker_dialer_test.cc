@@ -130,6 +130,11 @@ TEST_CASE("stop_trying ends retries but keeps a link") {
   REQUIRE(run_until(other.loop, [&] { return other.ready == 1; }));
   other.dialer->stop_trying();
   CHECK(other.dialer->ready());
+  // The launch leaves once it has ended; a new one would be waited for.
+  other.peer->hang_up("ssh_closed");
+  CHECK(other.lost.size() == 1);
+  run_for(other.loop, 700ms);
+  CHECK(other.attempts == 1);
 }
 
 TEST_CASE("every error of the dialling steps has a likely cause") {
