@@ -159,24 +159,31 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
 Error spawn_error(const StageReport& report, const SpawnOptions& options) {
   switch (report.stage) {
     case Stage::kDirectory:
-      return Error{"cwd_missing", "cannot enter the working directory " +
-                                      options.cwd,
-                   strerror(report.error), {},
+      return Error{"cwd_missing",
+                   "cannot enter the working directory " + options.cwd,
+                   strerror(report.error),
+                   {},
                    "give one that exists on every host with --wdir"};
     case Stage::kDescriptors:
-      return Error{"resources", "cannot prepare descriptors for " +
-                                    options.argv[0],
-                   strerror(report.error), {}, {}};
+      return Error{"resources",
+                   "cannot prepare descriptors for " + options.argv[0],
+                   strerror(report.error),
+                   {},
+                   {}};
     case Stage::kExec:
       break;
   }
   const bool missing = report.error == ENOENT || report.error == ENOTDIR;
   return Error{missing ? "exe_not_found" : "exe_not_runnable",
-               "cannot start " + options.argv[0], strerror(report.error), {},
+               "cannot start " + options.argv[0],
+               strerror(report.error),
+               {},
                missing ? "the file or its interpreter (#! line, ELF loader) "
                          "is not in this image"
-                       : "check its mode and that it was built for this "
-                         "machine"};
+               : report.error == ENOEXEC
+                   ? "a script begins with #! and its interpreter; a program "
+                     "is built for this machine"
+                   : "check its mode and that it was built for this machine"};
 }
 
 }  // namespace
@@ -208,8 +215,13 @@ Result<pid_t> spawn(const SpawnOptions& options) {
   for (const auto& [source, target] : options.fds) {
     first_free = std::max(first_free, target + 1);
   }
-  ChildPlan plan{path->c_str(), argv_pointers.data(), env_pointers.data(),
-                 &options, {}, ::getpid(), -1};
+  ChildPlan plan{path->c_str(),
+                 argv_pointers.data(),
+                 env_pointers.data(),
+                 &options,
+                 {},
+                 ::getpid(),
+                 -1};
   std::vector<UniqueFd> moved;  // so that no dup2 overwrites a later source
   for (const auto& [source, target] : options.fds) {
     moved.emplace_back(::fcntl(source, F_DUPFD_CLOEXEC, first_free));
@@ -231,8 +243,10 @@ Result<pid_t> spawn(const SpawnOptions& options) {
   const int fork_error = errno;
   ::sigprocmask(SIG_SETMASK, &before, nullptr);
   if (pid < 0) {
-    return fail(Error{"resources", "cannot fork to start " + options.argv[0],
-                      strerror(fork_error), {},
+    return fail(Error{"resources",
+                      "cannot fork to start " + options.argv[0],
+                      strerror(fork_error),
+                      {},
                       fork_error == EAGAIN
                           ? "the pod's process limit (pids) is reached"
                           : ""});
@@ -256,13 +270,15 @@ Result<std::string> find_program(const std::string& name,
                                  const std::string& cwd) {
   const auto not_found = [&name](int code, const std::string& why) {
     const bool blank = trim(name).empty();
-    return fail(Error{
-        code == ENOENT ? "exe_not_found" : "exe_not_runnable",
-        "cannot start " + (blank ? "\"" + name + "\"" : name), why, {},
-        code == EISDIR   ? "name a program"
-        : code == ENOENT ? "check the spelling and that the image of this "
-                           "host contains it"
-                         : "make it executable (chmod +x)"});
+    return fail(Error{code == ENOENT ? "exe_not_found" : "exe_not_runnable",
+                      "cannot start " + (blank ? "\"" + name + "\"" : name),
+                      why,
+                      {},
+                      code == EISDIR ? "name a program"
+                      : code == ENOENT
+                          ? "check the spelling and that the image of this "
+                            "host contains it"
+                          : "make it executable (chmod +x)"});
   };
   if (name.empty()) return not_found(ENOENT, "empty program name");
   if (name.find('/') != std::string::npos) {

@@ -96,11 +96,20 @@ std::optional<int64_t> parse_duration_ms(std::string_view text) {
       text.remove_prefix(2);
     } else if (!text.empty()) {
       switch (text.front()) {
-        case 's': unit = 1000; break;
-        case 'm': unit = 60e3; break;
-        case 'h': unit = 3600e3; break;
-        case 'd': unit = 86400e3; break;
-        default: return std::nullopt;
+        case 's':
+          unit = 1000;
+          break;
+        case 'm':
+          unit = 60e3;
+          break;
+        case 'h':
+          unit = 3600e3;
+          break;
+        case 'd':
+          unit = 86400e3;
+          break;
+        default:
+          return std::nullopt;
       }
       text.remove_prefix(1);
     }
@@ -184,6 +193,18 @@ std::optional<std::string> nearest(std::string_view word,
     }
   }
   return best;
+}
+
+bool is_dns_name(std::string_view text) {
+  constexpr size_t kMost = 63;
+  const auto is_end = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+  };
+  if (text.empty() || text.size() > kMost) return false;
+  const bool known = std::all_of(text.begin(), text.end(), [&](char c) {
+    return is_end(c) || c == '-' || c == '.';
+  });
+  return known && is_end(text.front()) && is_end(text.back());
 }
 
 }  // namespace muster

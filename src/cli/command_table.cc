@@ -91,7 +91,7 @@ Command sshd_command() {
            {"1", "-t: the keys cannot be used"}},
           "  -D, -e, -q, -4, -6      taken and dropped: always so\n"
           "  -d                      debug messages\n"
-          "  -t                      check the keys and leave\n"
+          "  -t, -T, -G              check the keys and leave\n"
           "  -V                      print the version and leave\n"
           "  -f FILE                 sshd_config to read\n"
           "  -p PORT                 port to listen on\n"
@@ -132,7 +132,7 @@ Command fabric_command() {
   return {
       "fabric",
       "the network of this pod: facts, settings with reasons, tests",
-      "show|plan|explain|env|check|bench|mpi [options]",
+      "show|plan|explain|env|check|bench|mpi|nccl [options]",
       fabric_of_pod_or_job,
       {{"muster fabric show", "adapters, GPUs, what NCCL would do"},
        {"muster fabric plan --profile rdma", "settings, and why"},
@@ -163,7 +163,7 @@ Command fabric_command() {
       "--ssh-user\n"
       "                          over a job, as of muster launch\n"
       "  -o, --output text|json  what to print\n",
-      {"show", "plan", "explain", "env", "check", "bench", "mpi"},
+      {"show", "plan", "explain", "env", "check", "bench", "mpi", "nccl"},
       false};
 }
 

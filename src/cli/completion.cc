@@ -27,6 +27,9 @@ int completion_main(const std::vector<std::string>& args) {
     if (const Command* command = find_command(args[1])) {
       return print(man_page(page_of(*command), MUSTER_VERSION));
     }
+    std::fprintf(stderr, "muster completion: there is no command %s\n",
+                 args[1].c_str());
+    return 2;
   }
   std::fprintf(stderr,
                "muster completion: say bash, zsh, or man and a command\n");

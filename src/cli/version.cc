@@ -17,7 +17,8 @@ int version_main(const std::vector<std::string>& args) {
     return 0;
   }
   if (!asks || args[1] != "json") {
-    std::fprintf(stderr, "muster version: usage is muster version [-o json]\n");
+    std::fprintf(stderr,
+                 "muster version: usage is muster version [-o text|json]\n");
     return 2;
   }
   std::printf(

@@ -140,10 +140,20 @@ int explain_stream(int input, const LogRequest& request,
                    const RuleBook& rules) {
   LogEvidence log(rules);
   LineReader reader(input);
-  while (const auto line = reader.next()) log.add(*line);
+  bool any = false;
+  while (const auto line = reader.next()) {
+    any = any || !trim(*line).empty();
+    log.add(*line);
+  }
   if (reader.error() != 0) {
     std::cerr << "muster: cannot read " << request.file << ": "
               << std::strerror(reader.error()) << '\n';
+    return kUnreadable;
+  }
+  if (!any) {
+    std::cerr << "muster: " << request.file
+              << ": the log is empty; with kubectl logs try --previous, or "
+                 "the name of the container (-c)\n";
     return kUnreadable;
   }
   const Verdict verdict = diagnose(log.take(), rules);

@@ -115,7 +115,8 @@ class FactReader {
   }
 
   static std::string who(const RankEvidence& rank) {
-    return "rank " + std::to_string(rank.rank) +
+    return (rank.rank < 0 ? "the program"
+                          : "rank " + std::to_string(rank.rank)) +
            (rank.host.empty() ? "" : " on " + rank.host);
   }
 

@@ -49,7 +49,8 @@ void declare(CLI::App& app, DoctorCommand& command) {
       ->check(CLI::Range(1, 65535))
       ->envname("MUSTER_SSH_PORT");
   app.add_option("--sysroot", options.root,
-                 "a recorded system instead of this one");
+                 "a recorded system instead of this one")
+      ->check(CLI::ExistingDirectory);
   app.add_option("-o,--output", command.output, "what to print (text)")
       ->check(CLI::IsMember({"text", "json"}));
   // From a launcher's doctor to a worker's; no business of people.

@@ -11,17 +11,6 @@ tl::unexpected<Error> usage(std::string what, std::string hint) {
   return fail(Error{"usage", std::move(what), "", "", std::move(hint)});
 }
 
-// RFC 1123 label, as Kubernetes has it.
-bool is_label(const std::string& text) {
-  if (text.empty() || text.size() > 63) return false;
-  for (const char c : text) {
-    const bool fine = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
-                      c == '-' || c == '.';
-    if (!fine) return false;
-  }
-  return text.front() != '-' && text.back() != '-';
-}
-
 // Where several daemons share a range they need room: one port each, at least.
 std::string port_settings(const PortRange& range) {
   const std::string first = std::to_string(range.first);
@@ -148,9 +137,13 @@ Result<EgressRule> parse_egress(const std::string& text) {
 }
 
 Result<std::string> write_netpol(const NetpolRequest& request) {
-  if (!is_label(request.job)) {
+  if (!is_dns_name(request.job)) {
     return usage("'" + request.job + "' is no name of a job",
                  "lower case letters, digits and dashes, as in --job pi");
+  }
+  if (!request.name_space.empty() && !is_dns_name(request.name_space)) {
+    return usage("'" + request.name_space + "' is no namespace",
+                 "lower case letters, digits and dashes");
   }
   std::string out;
   if (request.ports.first > 0) out += port_settings(request.ports);

@@ -10,6 +10,7 @@
 #include "job/rank_env.h"
 #include "launcher/bootstrap_choice.h"
 #include "launcher/mpirun_request.h"
+#include "launcher/placement_words.h"
 
 namespace muster {
 
@@ -45,30 +46,6 @@ void count_slots(const AgreementInput& in, Agreement& out) {
     out.slots.push_back(decide_slots(slots));
     take_findings(out, out.slots.back().findings);
   }
-}
-
-Status set_map_by(const std::string& text, JobSpec& spec) {
-  if (text.empty() || text.starts_with("slot")) return {};
-  if (text.starts_with("node")) {
-    spec.map_by = MapBy::kNode;
-    return {};
-  }
-  const auto parts = split(text, ':');
-  const auto count =
-      parts.size() >= 3 && parts[0] == "ppr" && parts[2] == "node"
-          ? parse_integer(parts[1])
-          : std::nullopt;
-  if (!count || *count < 1 || *count > kMaxSlots) {
-    return fail(Error{"usage",
-                      "bad value of --map-by",
-                      "'" + text + "' is none of slot, node, ppr:N:node",
-                      {},
-                      "Other mappings are mpirun's: write them in a mpirun "
-                      "line."});
-  }
-  spec.map_by = MapBy::kPerNode;
-  spec.per_node = static_cast<int>(*count);
-  return {};
 }
 
 // What `requests` come to in the launcher's environment.

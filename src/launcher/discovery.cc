@@ -13,6 +13,7 @@
 #include "base/self_path.h"
 #include "base/text.h"
 #include "job/pod_view.h"
+#include "job/short_names.h"
 
 namespace muster {
 
@@ -61,8 +62,11 @@ Result<Contract> contract_with_hostfile(const LaunchOptions& options,
       next_note = waited + 2 * kHostfileNote;
     }
     if (!sleep_unless_stopped(kHostfilePoll)) {
-      return fail(Error{"stopped", "stopped while waiting for the hostfile",
-                        "a signal came", contract.hostfile_path, {}});
+      return fail(Error{"stopped",
+                        "stopped while waiting for the hostfile",
+                        "a signal came",
+                        contract.hostfile_path,
+                        {}});
     }
   }
 }
@@ -92,7 +96,12 @@ Result<Hostfile> choose_hosts(const LaunchOptions& options,
   if (!options.hosts.empty()) return parse_host_list(options.hosts, "-H");
   const MpirunLine* line = found.line ? &*found.line : nullptr;
   if (options.hostfile.empty() && line != nullptr) {
-    if (!line->hosts.empty()) return Hostfile{line->hosts, "-H"};
+    if (!line->hosts.empty()) {
+      Hostfile hosts{line->hosts, "-H"};
+      const int each = line->per_node.value_or(1);
+      if (each == 1) give_one_slot_each(hosts.hosts, line->np.value_or(0));
+      return hosts;
+    }
     if (!line->hostfiles.empty()) return read_hostfile(line->hostfiles[0]);
   }
   if (found.contract.hostfile) return *found.contract.hostfile;
@@ -110,6 +119,18 @@ Result<Hostfile> choose_hosts(const LaunchOptions& options,
   return alone;
 }
 
+// Hosts of a command line by the names that the operator's hostfile has.
+void name_as_operator(const Discovery& found, Hostfile& hosts) {
+  if (!found.contract.hostfile) return;
+  if (found.contract.hostfile->source == hosts.source) return;
+  for (const std::string& name :
+       use_job_names(hosts.hosts, found.contract.hostfile->hosts)) {
+    if (name == "localhost" || name == found.hostname) continue;
+    log::warn("{}: {} is no host of this job: {} does not have it",
+              hosts.source, name, found.contract.hostfile->source);
+  }
+}
+
 Status find_mpirun(const LaunchOptions& options, Discovery& found) {
   const std::string* path = find_env(found.env, "PATH");
   std::vector<std::string> names = {"mpirun", "mpiexec"};
@@ -123,8 +144,10 @@ Status find_mpirun(const LaunchOptions& options, Discovery& found) {
   }
   found.mpirun = find_foreign_program(names, path != nullptr ? *path : "");
   if (found.mpirun.empty() && options.is_line) {
-    return fail(Error{"exe_not_found", "cannot run " + options.command[0],
-                      "no such program on PATH beside muster's own", {},
+    return fail(Error{"exe_not_found",
+                      "cannot run " + options.command[0],
+                      "no such program on PATH beside muster's own",
+                      {},
                       "Install an MPI in the launcher's image, or start with "
                       "muster launch --bootstrap pmix."});
   }
@@ -136,10 +159,12 @@ Status find_job_keys(const LaunchOptions& options, Discovery& found) {
                                   [](const JobHost& h) { return !h.is_self; });
   if (options.local || !options.exec_transport.empty() || !remote) return {};
   if (found.contract.key_dir.empty()) {
-    return fail(Error{"key_missing", "no ssh key to reach the workers with",
+    return fail(Error{"key_missing",
+                      "no ssh key to reach the workers with",
                       "no mounted directory holds an id_rsa or ssh-privatekey",
-                      {}, "Mount the job's Secret (mpi-operator and Trainer do "
-                          "that), or pass --key-dir."});
+                      {},
+                      "Mount the job's Secret (mpi-operator and Trainer do "
+                      "that), or pass --key-dir."});
   }
   auto keys = find_keys(found.contract.key_dir);
   if (!keys) return fail(keys.error());
@@ -172,20 +197,22 @@ Result<Discovery> discover(const LaunchOptions& options) {
   if (!contract) return fail(contract.error());
   found.contract = std::move(*contract);
   if (found.contract.is_spare_launcher) {
-    return fail(Error{"spare_launcher", "nothing to launch here",
+    return fail(Error{"spare_launcher",
+                      "nothing to launch here",
                       "completion index " +
                           std::to_string(found.contract.completion_index) +
                           " is not 0: another pod of this Job launches",
-                      {}, {}});
+                      {},
+                      {}});
   }
   auto hosts = choose_hosts(options, found);
   if (!hosts) return fail(hosts.error());
-  const int self =
-      find_self(hosts->hosts, where.hostname, where.own_addresses);
+  name_as_operator(found, *hosts);
+  const int self = find_self(hosts->hosts, where.hostname, where.own_addresses);
   found.hosts_source = hosts->source;
   for (size_t i = 0; i < hosts->hosts.size(); ++i) {
-    const bool is_self = static_cast<int>(i) == self ||
-                         hosts->hosts[i].name == "localhost";
+    const bool is_self =
+        static_cast<int>(i) == self || hosts->hosts[i].name == "localhost";
     found.hosts.push_back({std::move(hosts->hosts[i]), is_self});
   }
   if (auto keys = find_job_keys(options, found); !keys) {

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/self_path.h"
 #include "base/text.h"
+#include "job/exit_codes.h"
 #include "launcher/bundle.h"
 #include "launcher/incarnation.h"
 #include "launcher/launch_evidence.h"
@@ -98,6 +99,7 @@ Status Launch::prepare() {
       return serving;
     }
   }
+  check_report_places(options_);
   if (options_.post_progress) {
     trainer_ = TrainerProgress::create(loop_, reaper_, agent_,
                                        [this] { return progress(); });

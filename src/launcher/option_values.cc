@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "launcher/log_choice.h"
 #include "launcher/option_words.h"
+#include "launcher/placement_words.h"
 
 namespace muster {
 
@@ -116,6 +117,7 @@ Status read_options(const OptionWords& raw, LaunchOptions& o) {
   if (raw.np > 0) o.np = raw.np;
   if (auto times = check_durations(raw, o.timeouts); !times) return times;
   if (auto watching = check_watching(raw, o); !watching) return watching;
+  if (auto placement = check_placement(o); !placement) return placement;
   if (!raw.local.empty()) {
     auto shape = parse_local_shape(raw.local);
     if (!shape) return fail(shape.error());

@@ -4,6 +4,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
+
 #include <nlohmann/json.hpp>
 
 #include "base/fd.h"
@@ -128,6 +131,19 @@ std::string summary_line(const LaunchReport& report) {
          (report.exit_code == 0 ? " ended well after " : " ended after ") +
          human_duration_ms((report.ended_ns - report.started_ns) / 1'000'000) +
          (phases.empty() ? "" : " (" + phases + ")");
+}
+
+void check_report_places(const LaunchOptions& options) {
+  for (const std::string& path : {options.report_json, options.report_html}) {
+    if (path.empty()) continue;
+    const size_t slash = path.rfind('/');
+    const std::string folder = slash == std::string::npos ? "."
+                               : slash == 0               ? "/"
+                                            : path.substr(0, slash);
+    if (::access(folder.c_str(), W_OK | X_OK) == 0) continue;
+    log::warn("{}: the report will be lost: cannot write to {}: {}", path,
+              folder, strerror(errno));
+  }
 }
 
 int publish(const LaunchReport& report, const LaunchOptions& options) {

@@ -41,7 +41,7 @@ struct LaunchReport {
   uint64_t lost_output_bytes = 0;
   uint64_t dropped_lines = 0;  // by --log-overflow drop
   int cut_outputs = 0;  // processes whose worker was lost before their output
-  std::string fabric;                 // one line; empty: nothing was decided
+  std::string fabric;   // one line; empty: nothing was decided
   std::vector<std::string> settings;  // "NCCL_NET=Socket: why"
   std::string plan;                   // plan_json(); for --bundle only
   Evidence evidence;
@@ -52,6 +52,9 @@ struct LaunchReport {
 std::string to_json(const LaunchReport& report);
 // One line for people: "16 ranks on 4 workers ended well after 12.3 s (…)".
 std::string summary_line(const LaunchReport& report);
+
+// Before the job: warns of reports that cannot be written after it.
+void check_report_places(const LaunchOptions& options);
 
 // Writes all of it where it belongs; returns the exit code. A report that
 // cannot be written is a warning, never another exit code.

@@ -32,6 +32,10 @@ int show(const char* command, const std::vector<std::string>& args,
       json = args[++i] == "json";
       continue;
     }
+    if (args[i] == "-o") {
+      std::fprintf(stderr, "muster %s: -o is text or json\n", command);
+      return 2;
+    }
     std::fprintf(stderr,
                  "muster %s: cannot read '%s'; usage: muster %s [-o "
                  "text|json]\n",

@@ -140,7 +140,7 @@ int run_task(const std::vector<std::string>& argv, const TaskPlace& place) {
   output.ended.wait_for(lock, kLastWords, [&] { return output.open == 0; });
   const Verdict verdict = judge(place, argv, status, output);
   if (verdict.failed()) {
-    std::fprintf(stderr, "muster task: %s\n", verdict_text(verdict).c_str());
+    std::fprintf(stderr, "muster task: %s", verdict_text(verdict).c_str());
   }
   std::fflush(stderr);
   // A reader may still wait for a pipe that somebody keeps open.

@@ -10,6 +10,7 @@
 
 #include "base/fd.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "base/usage_sentence.h"
 #include "job/base64.h"
 
@@ -108,6 +109,16 @@ int keygen_main(const std::vector<std::string>& args) {
     app.parse(std::vector<std::string>(args.rbegin(), args.rend()));
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
+  }
+  for (const std::string& name : {options.name, options.name_space}) {
+    if (is_dns_name(name) || (name.empty() && options.name_space.empty())) {
+      continue;
+    }
+    std::fprintf(stderr,
+                 "muster keygen: '%s' is no name that Kubernetes takes: lower "
+                 "case letters, digits and dashes\n",
+                 name.c_str());
+    return 2;
   }
   if (const auto written = write_output(options); !written) {
     log::error("{}", written.error().text());

@@ -144,7 +144,8 @@ Result<SshdArgs> parse_sshd_args(const std::vector<std::string>& args) {
       const char flag = word[j];
       if (kPlainFlags.find(flag) != std::string_view::npos) {
         if (flag == 'i') return usage("-i (inetd) is not supported");
-        if (flag == 't') out.test_only = true;
+        // -T and -G would print a configuration, too: none serves a port.
+        if (flag == 't' || flag == 'T' || flag == 'G') out.test_only = true;
         if (flag == 'V') out.version = true;
         if (flag == 'd') out.debug = true;
         continue;

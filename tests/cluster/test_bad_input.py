@@ -33,6 +33,9 @@ LINES = [
     (["--heartbeat", "5s", "--silence", "6s", "--", "true"], 2, "--silence"),
     (["--local", "2by4", "--", "true"], 2, "2by4"),
     (["--transport", "pigeon", "--", "true"], 2, "pigeon"),
+    (["--map-by", "core", "--", "true"], 2, "--map-by"),
+    (["--wdir", "/no/such", "--", "true"], 126, "cannot enter the working"),
+    (["--", "mpirun", "--nonsense", "-np", "1", "true"], 2, "--nonsense"),
     (["-x", "=value", "--", "true"], 2, "no name"),
     ([], 2, "no program"),
     (["-n", "7", "--", "true"], 100, "slots"),
@@ -99,6 +102,16 @@ def test_program_missing_on_one_host():
             contains(run.err + run.out, "pi-worker-1")
             contains(run.err + run.out, "/opt/app")
             nothing_left(job)
+
+
+def test_a_pod_without_room_for_threads():
+    with cluster("no-room") as c:
+        job = apply(c, workers=1)
+        done = job.launcher.exec(["bash", "-c", "ulimit -u 1; exec muster "
+                                  "launch --local 1x1 -- true"])
+        equal(done.returncode, 209, "exit code", done.stderr)
+        contains(done.stderr, "ulimit -u", "stderr")
+        equal(len(done.stderr.splitlines()), 1, "lines", done.stderr)
 
 
 def test_full_disk_for_the_logs():

@@ -58,13 +58,18 @@ def test_pdsh_is_refused_by_default():
 def test_names_lead_to_muster_and_on_to_the_mpi():
     with cluster("names") as c:
         job = ready(c)
-        for name in ("mpirun", "mpiexec", "ssh", "sshd"):
+        for name in ("mpirun", "mpiexec", "orterun", "ssh", "sshd"):
             contains(sh(job.launcher, f"command -v {name}"), "/dropin/bin/")
         # Questions go to the image's own.
         contains(sh(job.launcher, "mpirun --version"), "Open MPI")
         out = sh(job.launcher, "mpirun -np 2 hostname")
         for i in range(2):
             contains(out, f"pi-worker-{i}")
+        # Names of pods, which are not in DNS, are the hostfile's.
+        out = sh(job.launcher, "mpirun -host pi-worker-1,pi-worker-0 -np 2 "
+                 "sh -c 'echo $OMPI_COMM_WORLD_RANK on $(hostname)'")
+        contains(out, "0 on pi-worker-1")
+        contains(out, "1 on pi-worker-0")
         # The Kubeflow SDK's line.
         out = sh(job.launcher, "mpirun --hostfile /etc/mpi/hostfile bash -c "
                  "'echo \"a : $(hostname)\"'")

@@ -386,12 +386,10 @@ TEST_CASE("who stopped the launcher is said by the signal") {
   Evidence evidence = job({exited(0, SIGTERM, 900)});
   evidence.ranks[0].stopped_by_us = true;
   evidence.job.interrupted = true;
-  CHECK(diagnose(evidence).headline ==
-        "The job was stopped by hand (SIGINT)");
+  CHECK(diagnose(evidence).headline == "The job was stopped by hand (SIGINT)");
   CHECK(diagnose(evidence).exit_code == 130);
   evidence.job.stop_signal = SIGTERM;
-  CHECK(diagnose(evidence).headline ==
-        "The job was stopped by hand (SIGTERM)");
+  CHECK(diagnose(evidence).headline == "The job was stopped by hand (SIGTERM)");
   CHECK(diagnose(evidence).exit_code == 143);
 }
 
@@ -417,8 +415,7 @@ TEST_CASE("a working directory that a host lacks is not a missing program") {
       "[mpiexec@l] control_cb (pm/pmiserv/pmiserv_cb.c:206): assert (!closed) "
       "failed\n");
   CHECK(hydra.code == "workdir_missing");
-  CHECK(hydra.headline ==
-        "The job cannot enter the working directory /tmp/w");
+  CHECK(hydra.headline == "The job cannot enter the working directory /tmp/w");
   CHECK(hydra.exit_code == 126);
 
   const Verdict orte = of_log(
@@ -443,6 +440,19 @@ TEST_CASE("a refused program is named once, with the reason") {
   const Verdict wrapped =
       of_log("[0|w-0] muster-agent: cannot start /tmp: Permission denied\n");
   CHECK(wrapped.code == "exe_not_runnable");
+}
+
+TEST_CASE("a script with the line ends of Windows") {
+  for (const char* const line :
+       {"/usr/bin/env: 'python3\\r': No such file or directory\n",
+        "bash: ./run.sh: /bin/bash^M: bad interpreter: /bin/bash^M\n"}) {
+    INFO(line);
+    const Verdict verdict = of_log(line);
+    CHECK(verdict.code == "exe_not_runnable");
+    REQUIRE(verdict.remedies.size() > 1);
+    CHECK(verdict.remedies[1].find("line ends of Windows") !=
+          std::string::npos);
+  }
 }
 
 TEST_CASE("options that mpirun does not know") {

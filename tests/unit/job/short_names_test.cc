@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "job/short_names.h"
+
+#include "catch.h"
+
+namespace muster {
+namespace {
+
+std::vector<HostEntry> hosts(const std::string& list) {
+  auto parsed = parse_host_list(list, "-H");
+  REQUIRE(parsed);
+  return parsed->hosts;
+}
+
+const std::string kJob = "pi-worker-0.pi.ns.svc,pi-worker-1.pi.ns.svc";
+
+TEST_CASE("the name of a pod stands for the job's host") {
+  auto asked = hosts("pi-worker-1:2,pi-worker-0");
+  CHECK(use_job_names(asked, hosts(kJob)).empty());
+  CHECK(asked[0].name == "pi-worker-1.pi.ns.svc");
+  CHECK(asked[0].slots == 2);
+  CHECK(asked[1].name == "pi-worker-0.pi.ns.svc");
+}
+
+TEST_CASE("what is no pod of the job is named and left alone") {
+  auto asked = hosts("pi-worker-7,10.1.2.3,a.b,pi-worker-0.pi");
+  CHECK(use_job_names(asked, hosts(kJob)) ==
+        std::vector<std::string>{"pi-worker-7"});
+  CHECK(asked[0].name == "pi-worker-7");
+  CHECK(asked[1].name == "10.1.2.3");
+  CHECK(asked[3].name == "pi-worker-0.pi");
+}
+
+TEST_CASE("no guess among hosts of one label, no host twice") {
+  auto asked = hosts("w-0");
+  CHECK(use_job_names(asked, hosts("w-0.a,w-0.b")).size() == 1);
+  CHECK(asked[0].name == "w-0");
+  asked = hosts("w-0,w-0.a");
+  CHECK(use_job_names(asked, hosts("w-0.a")).empty());
+  CHECK(asked[0].name == "w-0");
+  asked = hosts("w-0");
+  CHECK(use_job_names(asked, hosts("w-0,w-1")).empty());
+}
+
+TEST_CASE("a host of a mpirun line without a number is one rank") {
+  auto asked = hosts("a,b:2");
+  CHECK_FALSE(asked[0].slots_given);
+  give_one_slot_each(asked, 3);
+  CHECK(asked[0].slots_given);
+  CHECK(asked[0].slots == 1);
+  asked = hosts("a,b");
+  give_one_slot_each(asked, 4);
+  CHECK_FALSE(asked[0].slots_given);
+  give_one_slot_each(asked, 0);
+  CHECK(asked[1].slots_given);
+}
+
+}  // namespace
+}  // namespace muster
