@@ -294,6 +294,17 @@ class Judge {
     }
   }
 
+  // "The mapping request contains an unrecognized modifier:", and which.
+  std::string line_behind(const RankEvidence* rank) const {
+    const auto& lines = rank != nullptr && !rank->lines.empty()
+                            ? rank->lines
+                            : evidence_.job.tool_lines;
+    for (const LineEvidence& line : lines) {
+      if (line.time_ns > winner_->time_ns) return std::string(trim(line.text));
+    }
+    return {};
+  }
+
   void write_evidence() {
     const RankEvidence* const rank = find_rank(evidence_, winner_->rank);
     if (!winner_->line.empty()) {
@@ -302,6 +313,7 @@ class Judge {
                        : "rank " + std::to_string(winner_->rank) +
                              " wrote: " + winner_->line);
     }
+    if (winner_->line.ends_with(":")) add_evidence(line_behind(rank));
     if (failed_by_itself(rank)) {
       add_evidence("rank " + std::to_string(rank->rank) +
                    (rank->host.empty() ? "" : " on " + rank->host) + " " +

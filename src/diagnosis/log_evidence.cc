@@ -111,11 +111,13 @@ void LogEvidence::keep(Writer& writer, LineEvidence line) {
   const bool known = !meaning.matches.empty() || meaning.progress ||
                      meaning.success || !meaning.facts.empty() ||
                      is_python_frame(line.text);
-  if (!known) {
+  const bool told = known || std::exchange(writer.goes_on, false);
+  if (!told) {
     writer.last.push_back(std::move(line));
     if (writer.last.size() > kMaxLast) writer.last.pop_front();
     return;
   }
+  writer.goes_on = known && trim(line.text).ends_with(":");
   // The first ones hold the cause, the last ones the end.
   if (writer.told_first.size() < kMaxTold / 2) {
     writer.told_first.push_back(std::move(line));

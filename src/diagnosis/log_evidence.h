@@ -37,6 +37,7 @@ class LogEvidence {
     std::vector<LineEvidence> told_first;
     std::deque<LineEvidence> told_last;
     std::deque<LineEvidence> last;  // lines that no rule knows
+    bool goes_on = false;  // the last line that a rule knows ended with ":"
   };
 
   void keep(Writer& writer, LineEvidence line);

@@ -22,6 +22,8 @@ TEST_CASE("programs name their host at the start of a line") {
   CHECK(host_in_line("[node-3:4711 :0:4711] Caught signal 11") == "node-3");
   CHECK(host_in_line("pi-worker-0:12:34 [0] NCCL INFO x") == "pi-worker-0");
   CHECK(host_in_line("pi-worker-0:12:34 [0").empty() == false);
+  CHECK(host_in_line("[1700000000.123456] [node-3:4711 :0] select.c:6") ==
+        "node-3");
   for (const char* const none :
        {"12:03:36 [W socket.cpp:334] The server", "[12:03:36] text", "a: b",
         "train.py:52:1 [x", "[ProcessGroupNCCL.cpp:616] [Rank 1]", "", "[",
@@ -120,4 +122,35 @@ TEST_CASE("an exception about another process' end is that end") {
       "torch.multiprocessing.spawn.ProcessExitedException: process 0 "
       "terminated with signal SIGKILL\n");
   CHECK(verdict.code == "sigkill_unexplained");
+}
+
+TEST_CASE("what a message names on its next line is evidence, too") {
+  std::string log =
+      "The mapping request contains an unrecognized modifier:\n\n"
+      "  Request: slot:oversub\n";
+  for (int i = 0; i < 30; ++i) log += "a line like any other\n";
+  const Verdict verdict = of_log(log);
+  CHECK(verdict.code == "configuration_wrong");
+  REQUIRE(verdict.evidence.size() == 2);
+  CHECK(verdict.evidence[1] == "Request: slot:oversub");
+}
+
+TEST_CASE("an exception that Python swallows ended nothing") {
+  const std::string swallowed =
+      "Exception ignored in: <function Pool.__del__ at 0x7f>\n"
+      "Traceback (most recent call last):\n"
+      "  File \"pool.py\", line 268, in __del__\n"
+      "ValueError: pool is gone\n";
+  CHECK(of_log(swallowed).code == "no_failure");
+  CHECK(of_log(swallowed + "MemoryError\n").code == "host_alloc_fail");
+}
+
+TEST_CASE("a host called batch11 is no progress") {
+  CHECK(of_log("MemoryError\n[mpiexec@batch11] waiting for the proxy\n").code ==
+        "host_alloc_fail");
+}
+
+TEST_CASE("a number behind 'error' is a metric only if it looks like one") {
+  CHECK(of_log("WARN: relative error: 3.2e-05\n").code == "no_failure");
+  CHECK(of_log("NCCL WARN poll failed with error: 3\n").code == "nccl_error");
 }
