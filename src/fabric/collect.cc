@@ -47,6 +47,14 @@ PodFabric collect_fabric(const std::string& sysroot) {
   return collect(root, libraries, nothing, kAloneMs);
 }
 
+PodFabric collect_fabric_and_gdr() {
+  PodFabric pod = collect_fabric("");
+  if (sys_exists("/dev/nvidiactl")) {
+    probe_gdr("libcuda.so.1", std::chrono::steady_clock::now() + kInJobMs, pod);
+  }
+  return pod;
+}
+
 std::string collect_fabric_json(const std::string& sysroot,
                                 const ImageLibraries& libraries,
                                 KnownFiles& known) {

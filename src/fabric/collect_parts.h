@@ -40,6 +40,11 @@ struct GpuLibraries {
   std::string cuda = "libcuda.so.1";
 };
 void probe_gpus(const GpuLibraries& libraries, ProbeEnd end, PodFabric& pod);
+// Writes into memory of the first GPU through the adapter nearest to it, from
+// this process to itself, and reads it back: gdr_verified, and gdr_trouble
+// where it fails. By peermem or DMA-BUF, whichever works. Makes a CUDA context,
+// so not part of every collection. Unknown without GPU, driver or adapter.
+void probe_gdr(const std::string& cuda, ProbeEnd end, PodFabric& pod);
 // Versions of the image's UCX and libfabric, and whether MPI and UCX were built
 // for GPU memory, asked from themselves. Only where there are GPUs: it costs.
 void probe_cuda_aware(ProbeEnd end, PodFabric& pod);

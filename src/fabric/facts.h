@@ -135,11 +135,12 @@ struct PodFabric {
   std::string cuda_version;    // the newest CUDA that the driver takes: "12.4"
   int64_t memlock_bytes = -2;  // hard limit; -1: unlimited; -2: unknown
   int64_t shm_bytes = -1;
-  Known peermem;       // nvidia_peermem or nv_peer_mem is loaded
-  Known memory_peers;  // /sys/kernel/mm/memory_peers is there
-  Known dmabuf;        // adapter and GPU can exchange DMA-BUF
-  Known gdr_verified;  // a GPUDirect write was made and read back
-  Known multicast;     // cuMulticast probe (NVLS)
+  Known peermem;            // nvidia_peermem or nv_peer_mem is loaded
+  Known memory_peers;       // /sys/kernel/mm/memory_peers is there
+  Known dmabuf;             // adapter and GPU can exchange DMA-BUF
+  Known gdr_verified;       // a GPUDirect write was made and read back
+  std::string gdr_trouble;  // why it was not
+  Known multicast;          // cuMulticast probe (NVLS)
   Known nvswitch;
   Known cumem_host;    // cuMem host allocation probe
   Known p2p_works;     // GPU to GPU copy gives the right bytes in time

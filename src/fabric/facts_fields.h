@@ -142,6 +142,7 @@ void visit(Visitor& v, Is<PodFabric> auto& pod) {
   v.field("memory_peers", pod.memory_peers);
   v.field("dmabuf", pod.dmabuf);
   v.field("gdr_verified", pod.gdr_verified);
+  v.field("gdr_trouble", pod.gdr_trouble);
   v.field("multicast", pod.multicast);
   v.field("nvswitch", pod.nvswitch);
   v.field("cumem_host", pod.cumem_host);

@@ -138,6 +138,15 @@ void check_gdr(FabricJob& job, FabricPodState& pod) {
       facts.gpus->empty()) {
     return;
   }
+  if (no(facts.gdr_verified)) {
+    report(job, &pod,
+           {Severity::kWarning, "gdr_fails",
+            "a GPUDirect RDMA write did not arrive: " + facts.gdr_trouble,
+            "tried from the pod to itself",
+            "load nvidia_peermem on the node, or use the open GPU driver with "
+            "DMA-BUF; check ACS and IOMMU"});
+    return;
+  }
   const bool no_dmabuf =
       no(facts.dmabuf) ||
       (!facts.dmabuf && std::all_of(facts.gpus->begin(), facts.gpus->end(),

@@ -31,6 +31,8 @@ bool load(void* library, NcclCalls& calls) {
 }
 
 bool load(void* library, CudaCalls& calls) {
+  static_cast<void>(
+      take(library, "cuMemGetHandleForAddressRange", calls.export_range));
   return take(library, "cuInit", calls.init) &&
          take(library, "cuDeviceGetCount", calls.device_count) &&
          take(library, "cuDeviceGet", calls.device) &&

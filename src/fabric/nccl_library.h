@@ -44,6 +44,9 @@ struct CudaCalls {
   int (*wait_for)(void* stream);
   int (*to_device)(uint64_t to, const void* from, size_t bytes);
   int (*to_host)(void* to, uint64_t from, size_t bytes);
+  // A DMA-BUF of a range (type 1) into *handle; null before CUDA 11.7.
+  int (*export_range)(void* handle, uint64_t address, size_t bytes, int type,
+                      unsigned long long flags);
 };
 
 // The first of `paths` that can be opened.

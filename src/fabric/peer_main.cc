@@ -104,7 +104,7 @@ PeerAnswer listen_for_others(const PeerOrder& order, Peer& peer) {
 PeerAnswer look(const PeerOrder& order, const Peer& peer) {
   PeerAnswer out;
   out.grown = grown_counters(peer.counters, read_counters(""));
-  out.facts = write_facts({collect_fabric("")});
+  out.facts = write_facts({collect_fabric_and_gdr()});
   for (size_t i = 0; i < order.names.size() && i < kMostNames; ++i) {
     addrinfo hints{};
     hints.ai_socktype = SOCK_STREAM;

@@ -65,15 +65,39 @@ ibv_context* open_named(const VerbsLibrary& verbs, const std::string& name) {
 
 }  // namespace
 
-RcQueue::~RcQueue() {
+RcQueue::~RcQueue() { close(); }
+
+void RcQueue::close() {
   if (qp_ != nullptr) verbs_.destroy_qp(qp_);
   if (mr_ != nullptr) verbs_.dereg_mr(mr_);
   if (cq_ != nullptr) verbs_.destroy_cq(cq_);
   if (pd_ != nullptr) verbs_.dealloc_pd(pd_);
   if (context_ != nullptr) verbs_.close_device(context_);
+  qp_ = nullptr;
+  mr_ = nullptr;
+  cq_ = nullptr;
+  pd_ = nullptr;
+  context_ = nullptr;
 }
 
-Status RcQueue::open(const RailEnd& end) {
+// mr_ stays null, and errno says why, where it fails.
+void RcQueue::register_memory(const GpuMemory& gpu) {
+  constexpr int kAccess =
+      IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+  if (gpu.address == 0) memory_.assign(kRcMemory, 0);
+  mine_.memory = gpu.address != 0 ? gpu.address
+                                  : reinterpret_cast<uint64_t>(memory_.data());
+  errno = EOPNOTSUPP;
+  if (gpu.dmabuf < 0) {
+    mr_ = verbs_.reg_mr(pd_, reinterpret_cast<void*>(mine_.memory), kRcMemory,
+                        kAccess);
+  } else if (verbs_.reg_dmabuf_mr != nullptr) {
+    mr_ = verbs_.reg_dmabuf_mr(pd_, 0, kRcMemory, mine_.memory, gpu.dmabuf,
+                               kAccess);
+  }
+}
+
+Status RcQueue::open(const RailEnd& end, const GpuMemory& gpu) {
   end_ = end;
   const auto bad = [&](const char* step) {
     return step_failed("rdma_open", step, end_, errno);
@@ -95,11 +119,11 @@ Status RcQueue::open(const RailEnd& end) {
   if (pd_ == nullptr) return bad("making a protection domain");
   cq_ = verbs_.create_cq(context_, 2 * kInFlight, nullptr, nullptr, 0);
   if (cq_ == nullptr) return bad("making a completion queue (memlock?)");
-  memory_.assign(kRcMemory, 0);
-  mr_ = verbs_.reg_mr(pd_, memory_.data(), memory_.size(),
-                      IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-                          IBV_ACCESS_REMOTE_READ);
-  if (mr_ == nullptr) return bad("registering 4 MiB of memory (memlock?)");
+  register_memory(gpu);
+  if (mr_ == nullptr) {
+    return bad(gpu.address == 0 ? "registering 4 MiB of memory (memlock?)"
+                                : "registering memory of the GPU");
+  }
   ibv_qp_init_attr wanted{};
   wanted.send_cq = wanted.recv_cq = cq_;
   wanted.cap = {kInFlight, 1, 1, 1, 0};
@@ -122,7 +146,6 @@ Status RcQueue::open(const RailEnd& end) {
   mine_.qpn = qp_->qp_num;
   mine_.lid = port.lid;
   mine_.mtu = 128 << port.active_mtu;
-  mine_.memory = reinterpret_cast<uint64_t>(memory_.data());
   mine_.rkey = mr_->rkey;
   return {};
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RcQueue: one reliable-connected queue pair with 4 MiB of memory, from opening
-// the adapter to polling completions. Owns every verbs object it makes.
+// the adapter to polling completions. Owns every verbs object it makes; memory
+// of a GPU stays its caller's.
 // Refuses nothing by itself: each step returns the library's reason.
 #pragma once
 
@@ -30,6 +31,12 @@ struct RcAddress {
 
 constexpr size_t kRcMemory = 4 << 20;
 
+// kRcMemory bytes of a GPU.
+struct GpuMemory {
+  uint64_t address = 0;
+  int dmabuf = -1;  // of the same bytes; -1: the adapter must know the address
+};
+
 class RcQueue {
  public:
   RcQueue() = default;
@@ -37,8 +44,10 @@ class RcQueue {
   RcQueue(const RcQueue&) = delete;
   RcQueue& operator=(const RcQueue&) = delete;
 
-  // Error codes "rdma_open", "rdma_gid".
-  Status open(const RailEnd& end);
+  // Gives everything back; open() may follow.
+  void close();
+  // Error codes "rdma_open", "rdma_gid". With `gpu`, memory() is not used.
+  Status open(const RailEnd& end, const GpuMemory& gpu = {});
   [[nodiscard]] const RcAddress& address() const { return mine_; }
   [[nodiscard]] char* memory() { return memory_.data(); }
   // To RTS. `mtu`: of the path, bytes. Error codes "rdma_gid",
@@ -49,6 +58,7 @@ class RcQueue {
   Status transfer(bool write, size_t size, int count, Deadline deadline);
 
  private:
+  void register_memory(const GpuMemory& gpu);
   Status post(bool write, size_t size);
   Status poll(int& done, Deadline deadline);
 

@@ -19,6 +19,9 @@ bool load(void* library, const char* name, Function& out) {
 
 bool load_verbs(VerbsLibrary& verbs) {
   void* library = ::dlopen("libibverbs.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (library != nullptr) {
+    load(library, "ibv_reg_dmabuf_mr", verbs.reg_dmabuf_mr);
+  }
   return library != nullptr &&
          load(library, "ibv_get_device_list", verbs.get_device_list) &&
          load(library, "ibv_get_device_name", verbs.get_device_name) &&

@@ -28,6 +28,9 @@ struct VerbsLibrary {
   int (*query_port)(ibv_context*, uint8_t, ibv_port_attr*);
   decltype(&::ibv_create_ah) create_ah;
   decltype(&::ibv_wc_status_str) wc_status_str;
+  // Null before rdma-core 34.
+  ibv_mr* (*reg_dmabuf_mr)(ibv_pd*, uint64_t offset, size_t length,
+                           uint64_t iova, int fd, int access);
 };
 
 // False where the library or one of its functions is missing.

@@ -7,7 +7,9 @@ import glob
 import json
 import os
 import shutil
+import subprocess
 import sys
+import tempfile
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "cluster"))
@@ -28,6 +30,21 @@ def add_verbs(disk):
         disk.program(path, "/usr" + LIB + "/libibverbs/"
                      + os.path.basename(path))
     disk.file("/etc/libibverbs.d/rxe.driver", "driver rxe\n", 0o644)
+
+
+def add_fake_gpu(disk):
+    """The unit tests' library, under the name of the CUDA driver's."""
+    source = os.path.join(os.path.dirname(HERE), "unit/fabric/fake_gpu.cc")
+    with tempfile.TemporaryDirectory() as folder:
+        library = os.path.join(folder, "libcuda.so.1")
+        subprocess.run(["c++", "-std=c++20", "-shared", "-fPIC", "-o", library,
+                        source], check=True, timeout=120)
+        disk.program(library, LIB + "/libcuda.so.1")
+
+
+def add_all(disk):
+    add_verbs(disk)
+    add_fake_gpu(disk)
 
 
 def rails(steps, name, console):
@@ -85,9 +102,12 @@ def judge_faults(steps, console):
 
 
 def test_real_verbs():
-    steps, console = run("verbs.sh", MODULES, add_verbs, ["rdma"])
+    steps, console = run("verbs.sh", MODULES, add_all, ["rdma", "c++"])
     judge_facts(steps, console)
     judge_plans(steps, console)
+    code, text = step(steps, "gdr", console)
+    equal((code, json.loads(text)), (0, {"ok": True, "gdr_verified": True}),
+          "GPUDirect write", text)
     for name in ("check", "bench"):
         code, found, text = rails(steps, name, console)
         equal((code, len(found)), (0, 1), name, text)

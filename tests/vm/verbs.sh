@@ -41,6 +41,11 @@ pair() {
 step facts muster fabric show -o json
 step old muster fabric plan --nccl 2.20.5 -o json
 step new muster fabric plan --nccl 2.26.2 -o json
+# A GPU that is only a library, whose memory is the host's: registration,
+# write and comparison are real.
+: >/dev/nvidiactl
+NCCL_IB_HCA==rxe0 step gdr muster fabric check -o json
+rm /dev/nvidiactl
 step check pair check
 step bench pair bench
 # A network of MTU 1500 between interfaces that say 4500.

@@ -168,6 +168,43 @@ TEST_CASE("an NVLink fabric that is not up, and two of them, are named") {
   CHECK(codes_of({pod, other}).empty());
 }
 
+TEST_CASE("GPUDirect stays unknown without a GPU or an adapter") {
+  PodFabric pod;
+  probe_gdr(MUSTER_FAKE_GPU, soon(), pod);
+  CHECK(!pod.gdr_verified);
+  pod.gpus.emplace(1);
+  pod.hcas.emplace();
+  probe_gdr(MUSTER_FAKE_GPU, soon(), pod);
+  CHECK(!pod.gdr_verified);
+  FabricHca hca;
+  hca.name = "mlx5_none";
+  hca.ports = {{}};
+  hca.ports[0].link_layer = "InfiniBand";
+  hca.ports[0].state = "ACTIVE";
+  pod.hcas->push_back(hca);
+  ::setenv("FAKE_GPU", "none", 1);
+  probe_gdr(MUSTER_FAKE_GPU, soon(), pod);
+  ::unsetenv("FAKE_GPU");
+  CHECK(!pod.gdr_verified);  // no GPU: nothing is known of the adapter
+}
+
+TEST_CASE("an adapter that cannot be opened is why GPUDirect fails") {
+  PodFabric pod;
+  pod.gpus.emplace(1);
+  FabricHca hca;
+  hca.name = "mlx5_none";
+  hca.ports = {{}};
+  hca.ports[0].link_layer = "InfiniBand";
+  hca.ports[0].state = "ACTIVE";
+  pod.hcas = {hca};
+  probe_gdr(MUSTER_FAKE_GPU, soon(), pod);
+  CHECK(no(pod.gdr_verified));
+  CHECK(pod.gdr_trouble.find("mlx5_none") != std::string::npos);
+  const FabricPlan plan = plan_fabric({pod}, {});
+  CHECK(std::any_of(plan.findings.begin(), plan.findings.end(),
+                    [](auto& finding) { return finding.code == "gdr_fails"; }));
+}
+
 TEST_CASE("a hot GPU and one with faulty memory are named") {
   const auto codes_of = [](const FabricGpu& gpu) {
     PodFabric pod;
