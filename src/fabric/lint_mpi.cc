@@ -52,6 +52,21 @@ void lint_open_mpi_btl(FabricJob& job, const FabricPodState& pod) {
   }
 }
 
+// Open MPI's UCX component wants an mlx adapter, or to be told otherwise.
+void lint_open_mpi_pml(FabricJob& job, const FabricPodState& pod) {
+  const std::string value = value_of(pod, "OMPI_MCA_pml");
+  if (value != "ucx" || !pod.facts->hcas || !pod.facts->hcas->empty()) return;
+  if (!value_of(pod, "OMPI_MCA_opal_common_ucx_tls").empty() ||
+      !value_of(pod, "OMPI_MCA_pml_ucx_tls").empty()) {
+    return;
+  }
+  lint_warn(job, pod, "lint_pml_ucx",
+            "OMPI_MCA_pml=ucx: without an adapter for RDMA Open MPI does not "
+            "select UCX, and stops (\"PML ucx cannot be selected\")",
+            "remove it, or set OMPI_MCA_opal_common_ucx_tls=any and "
+            "OMPI_MCA_opal_common_ucx_devices=any");
+}
+
 // Whether an entry of btl_tcp_if_include or _exclude means something here.
 bool means_interface(const PodFabric& pod, const std::string& entry) {
   if (entry.find('/') == std::string::npos) {
@@ -202,6 +217,7 @@ void lint_intel_mpi(FabricJob& job, const FabricPodState& pod) {
 
 void lint_mpi(FabricJob& job, FabricPodState& pod) {
   lint_open_mpi_btl(job, pod);
+  lint_open_mpi_pml(job, pod);
   lint_open_mpi_interfaces(job, pod);
   lint_ucx_devices(job, pod);
   lint_ucx_transports(job, pod);

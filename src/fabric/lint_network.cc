@@ -172,9 +172,37 @@ void lint_net_name(FabricJob& job, FabricPodState& pod, const std::string& name,
           "NCCL guide, NCCL_NET", "correct the name, or remove it"});
 }
 
+// How the value is read changed: since 2.21 a file's name too, since 2.27 a
+// list, in which 2.27.3 mishandles paths.
+void lint_plugin_form(FabricJob& job, FabricPodState& pod,
+                      const std::string& value) {
+  const NcclVersion version = pod.assumed_version();
+  const bool path = value.find('/') != std::string::npos;
+  if (path && version == NcclVersion{2, 27, 3}) {
+    lint_warn(job, pod, "lint_plugin_path",
+              "NCCL_NET_PLUGIN=" + value +
+                  ": NCCL 2.27.3 does not load plugins by path",
+              "use NCCL 2.27.5, or the name alone with its folder in "
+              "LD_LIBRARY_PATH");
+  }
+  const bool list = value.find(',') != std::string::npos;
+  const bool file = path || value.ends_with(".so");
+  if ((list && version < NcclVersion{2, 27, 0}) ||
+      (file && version < NcclVersion{2, 21, 0})) {
+    lint_warn(job, pod, "lint_plugin_missing",
+              "NCCL_NET_PLUGIN=" + value + ": NCCL " + version.text() +
+                  (list ? " takes one name, no list"
+                        : " takes the X of libnccl-net-X.so, no file") +
+                  ", and goes on without a plugin",
+              list ? "name one plugin" : "give the suffix only");
+  }
+}
+
 void lint_plugin_name(FabricJob& job, FabricPodState& pod,
                       const std::string& name, const EffectiveValue& users) {
-  if (name != "NCCL_NET_PLUGIN" || !pod.facts->plugins) return;
+  if (name != "NCCL_NET_PLUGIN") return;
+  lint_plugin_form(job, pod, users.value);
+  if (!pod.facts->plugins) return;
   if (to_lower(trim(users.value)) == "none" || loaded_plugin(*pod.facts)) {
     return;
   }

@@ -131,9 +131,13 @@ void print_alone(const FabricOptions& options, const PodFabric& pod) {
       "this pod's limits are fine; --peer HOST:PORT tests the way to another "
       "pod";
   if (pod.gdr_verified) {
-    json += std::string(", \"gdr_verified\": ") +
-            (*pod.gdr_verified ? "true" : "false");
-    text += *pod.gdr_verified
+    const bool works = *pod.gdr_verified;
+    json += std::string(", \"gdr_verified\": ") + (works ? "true" : "false");
+    if (!works) {
+      json += ", \"gdr_trouble\": ";
+      append_json_string(json, pod.gdr_trouble);
+    }
+    text += works
                 ? "\nGPUDirect RDMA works: a write arrived in the GPU's memory"
                 : "\nGPUDirect RDMA does not work: " + pod.gdr_trouble;
   }

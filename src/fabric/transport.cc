@@ -4,6 +4,7 @@
 // (NVIDIA/nccl#234). Profile rdma refuses instead. Pure.
 #include <algorithm>
 #include <array>
+#include <tuple>
 
 #include "base/text.h"
 #include "fabric/effective.h"
@@ -114,21 +115,29 @@ bool only_unknown_ports(const FabricPodState& state) {
          });
 }
 
-// Comparable over pods: near every GPU first, then the slowest pod's rate.
-std::pair<bool, double> score(const FabricJob& job, FabricTransport transport) {
+// Comparable over pods: near every GPU first, then the slowest pod's rate,
+// then, where rates are not known, how many ports the poorest pod has.
+std::tuple<bool, double, long> score(const FabricJob& job,
+                                     FabricTransport transport) {
   bool near = true;
   double slowest = 1e12;
+  long fewest = 1 << 20;
   const LinkKind kind = link_of(transport);
   for (const FabricPodState& pod : job.pods) {
     near = near && near_every_gpu(*pod.facts, pod.ports, kind);
     slowest = std::min(slowest, total_rate(pod.ports, kind));
+    fewest = std::min(
+        fewest,
+        std::count_if(pod.ports.begin(), pod.ports.end(), [&](auto& view) {
+          return view.usable && view.kind == kind;
+        }));
   }
-  return {near, slowest};
+  return {near, slowest, fewest};
 }
 
 FabricTransport best_common(const FabricJob& job) {
   FabricTransport best = FabricTransport::kTcp;
-  std::pair<bool, double> best_score;
+  std::tuple<bool, double, long> best_score;
   for (const FabricTransport transport : kByPreference) {
     const bool everywhere =
         std::all_of(job.pods.begin(), job.pods.end(),

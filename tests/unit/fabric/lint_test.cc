@@ -111,6 +111,11 @@ TEST_CASE("networks and plugins that are not there") {
   CHECK(codes(kIb, "2.26.2", "NCCL_NET_PLUGIN=ofi", none) ==
         "lint_plugin_missing");
   CHECK(codes(kIb, "2.26.2", "NCCL_NET_PLUGIN=none", none).empty());
+  CHECK(codes(kIb, "2.26.2", "NCCL_NET_PLUGIN=a,b") == "lint_plugin_missing");
+  CHECK(codes(kIb, "2.27.7", "NCCL_NET_PLUGIN=a,b").empty());
+  CHECK(codes(kIb, "2.20.5", "NCCL_NET_PLUGIN=libnccl-net-ofi.so") ==
+        "lint_plugin_missing");
+  CHECK(codes(kIb, "2.27.3", "NCCL_NET_PLUGIN=/x.so") == "lint_plugin_path");
 }
 
 TEST_CASE("variables of MPI, UCX and libfabric") {
@@ -136,6 +141,8 @@ TEST_CASE("variables of MPI, UCX and libfabric") {
   CHECK(codes(kEfa, "2.26.2", "FI_PROVIDER=tcp") == "lint_fi_provider");
   CHECK(codes(kEfa, "2.26.2", "FI_PROVIDER=efa").empty());
   CHECK(codes(kEfa, "2.26.2", "FI_PROVIDER=^tcp").empty());
+  CHECK(codes(kTcp, "2.26.2", "OMPI_MCA_pml=ucx") == "lint_pml_ucx");
+  CHECK(codes(kIb, "2.26.2", "OMPI_MCA_pml=ucx").empty());
   CHECK(codes(kTcp, "2.26.2", "I_MPI_FABRICS=shm:dapl") ==
         "lint_intel_fabrics");
 }
