@@ -125,8 +125,12 @@ void probe_gdr(const std::string& cuda, ProbeEnd end, PodFabric& pod) {
   const RailList rails = rails_of(pod);
   const RailEnd* rail = nearest_end(pod, rails);
   if (rail == nullptr) return;
+  // With itself as the peer, for a RoCE address that both have.
+  const auto pairs = pair_rails({*rail}, {*rail});
+  if (pairs.empty()) return;
+  const RailEnd& self = pairs.front().mine;
   const auto result = probe_in_child(patience_until(end),
-                                     [&](int out) { child(cuda, *rail, out); });
+                                     [&](int out) { child(cuda, self, out); });
   std::string begun;
   for (const auto line : split(result.text, '\n')) {
     if (line.starts_with("begin ")) begun = line.substr(6);
