@@ -21,6 +21,12 @@ Profile strictest(const FabricRequest& request) {
   return out;
 }
 
+// Profile rl switches NCCL's network off, where there is NCCL.
+bool sends_by_tcp(const FabricJob& job) {
+  return job.transport == FabricTransport::kTcp ||
+         (job.profile == Profile::kRl && !job.mpi_only());
+}
+
 FabricPodState start(const PodFabric& facts, const FabricRequest& request) {
   FabricPodState state;
   state.facts = &facts;
@@ -61,8 +67,8 @@ void finish_pod(const FabricJob& job, FabricPodState& pod) {
         {view.name(), std::string(link_kind_name(view.kind)),
          view.port->rate_gbps, view.chosen, view.role, view.reason});
   }
-  pod.plan.transport = transport_name(
-      job.profile == Profile::kRl ? FabricTransport::kTcp : job.transport);
+  pod.plan.transport =
+      transport_name(sends_by_tcp(job) ? FabricTransport::kTcp : job.transport);
   pod.plan.alone = alone(pod);
 }
 
@@ -85,7 +91,7 @@ bool any_with(const FabricPlan& plan, Severity severity) {
 
 FabricVerdict judge(const FabricJob& job, const FabricPlan& plan) {
   if (any_with(plan, Severity::kError)) return FabricVerdict::kRefuse;
-  if (job.transport == FabricTransport::kTcp || job.profile == Profile::kRl) {
+  if (sends_by_tcp(job)) {
     return FabricVerdict::kTcp;
   }
   if (any_with(plan, Severity::kWarning)) return FabricVerdict::kWarn;
@@ -104,7 +110,7 @@ std::string summarize(const FabricJob& job, const FabricPlan& plan) {
   if (!job.pods.empty()) {
     int ports = 0;
     for (const PortView& view : job.pods.front().ports) ports += view.chosen;
-    if (ports > 0 && job.profile != Profile::kRl) {
+    if (ports > 0 && !sends_by_tcp(job)) {
       text += " with " + std::to_string(ports) + " ports per pod";
     }
   }
@@ -121,8 +127,8 @@ FabricPlan finish(FabricJob& job) {
       job.request.profile_word != plan.profile) {
     plan.profile += " (" + job.request.profile_word + ")";
   }
-  plan.transport = transport_name(
-      job.profile == Profile::kRl ? FabricTransport::kTcp : job.transport);
+  plan.transport =
+      transport_name(sends_by_tcp(job) ? FabricTransport::kTcp : job.transport);
   for (FabricPodState& pod : job.pods) {
     finish_pod(job, pod);
     plan.pods.push_back(std::move(pod.plan));

@@ -141,6 +141,17 @@ TEST_CASE("profile rl gives all pods the value that some have") {
   CHECK(found(other, "values_differ"));
 }
 
+TEST_CASE("profile rl leaves MPI of CPU pods its network") {
+  const FabricPlan efa = plan(
+      R"([{"name": "w[0-1]", "gpus": [], "plugins": [], "hcas": [{"name":
+      "rdmap0s0", "driver": "efa"}], "mpi": {"family": "openmpi"}}])",
+      "grpo");
+  CHECK(efa.transport == "EFA");
+  CHECK(efa.verdict == FabricVerdict::kLeave);
+  CHECK(efa.pods[0].env().empty());
+  CHECK(found(efa, "rl_no_gpus"));
+}
+
 TEST_CASE("NCCL for a newer CUDA than the driver takes") {
   const auto with = [](const char* nccl, const char* cuda) {
     return found(plan(std::string(R"([{"name": "w", "hcas": [],
