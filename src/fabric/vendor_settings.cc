@@ -160,6 +160,8 @@ void set_bonds(FabricJob& job, FabricPodState& pod) {
                 view.hca->name.find("bond") != std::string::npos);
       });
   if (!bonded || pod.assumed_version() >= kLagFixed) return;
+  const auto users = effective(*pod.facts, "NCCL_IB_QPS_PER_CONNECTION");
+  if (users && parse_integer(trim(users->value)).value_or(0) > 2) return;
   FabricSetting setting{"NCCL",
                         "NCCL_IB_QPS_PER_CONNECTION",
                         "2",
