@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <vector>
 
 #include "base/text.h"
 #include "fabric/job_state.h"
@@ -34,15 +35,26 @@ void check_rates(FabricJob& job) {
     }
   }
   for (const FabricPodState& pod : job.pods) {
+    std::vector<const PortView*> slow;
+    size_t known = 0;
     for (const PortView& view : pod.ports) {
       const double rate = view.port->rate_gbps;
-      if (!view.chosen || rate <= 0 || rate >= fastest[view.name()]) continue;
+      if (!view.chosen || rate <= 0) continue;
+      ++known;
+      if (rate < fastest[view.name()]) slow.push_back(&view);
+    }
+    const bool other_machine = slow.size() == known && known > 1;
+    if (other_machine) slow.resize(1);
+    for (const PortView* view : slow) {
+      const std::string name = other_machine ? "every adapter" : view->name();
       report(job, &pod,
              {Severity::kWarning, "rate_differs",
-              view.name() + " runs at " + gbps(rate) + ", in other pods at " +
-                  gbps(fastest[view.name()]) +
+              name + " runs at " + gbps(view->port->rate_gbps) +
+                  ", in other pods at " + gbps(fastest[view->name()]) +
                   ": every rank waits for the slowest rail",
-              "the ports' rates", "check cable, transceiver and switch port"});
+              "the ports' rates",
+              other_machine ? "run the job on nodes of one kind"
+                            : "check cable, transceiver and switch port"});
     }
   }
 }

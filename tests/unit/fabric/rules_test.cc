@@ -50,6 +50,13 @@ TEST_CASE("a port that is slower than its namesake is named") {
   };
   CHECK(found(with("100"), "rate_differs"));
   CHECK(!found(with("400"), "rate_differs"));
+  const FabricPlan other = plan(
+      R"([{"name": "a", "hcas": [{"name": "mlx5_[0-7]", "rate_gbps": 400,
+      "link_layer": "InfiniBand"}]}, {"name": "b", "hcas": [{"name":
+      "mlx5_[0-7]", "rate_gbps": 200, "link_layer": "InfiniBand"}]}])");
+  CHECK(std::count_if(
+            other.findings.begin(), other.findings.end(),
+            [](auto& finding) { return finding.code == "rate_differs"; }) == 1);
 }
 
 TEST_CASE("functions on one bus of a virtual machine are not one card") {
