@@ -294,7 +294,9 @@ class FactReader {
     if (job.interrupted) {
       const std::string signal =
           signal_word(job.stop_signal == 0 ? SIGINT : job.stop_signal);
-      add("interrupted", Confidence::kProven, "the launcher got " + signal)
+      add("interrupted", Confidence::kProven,
+          job.stop_signal == SIGPIPE ? "the reader of stdout has hung up"
+                                     : "the launcher got " + signal)
           ->values["signal"] = signal;
     }
     if (job.start_deadline_hit) {

@@ -4,6 +4,7 @@
 #include "launcher/launch.h"
 
 #include <signal.h>
+#include <unistd.h>
 
 #include "base/fd.h"
 #include "base/json_text.h"
@@ -87,6 +88,11 @@ Status Launch::prepare() {
         fleet_->send(key.node, wire::FrameType::kOutputCredit, key.id,
                      wire::u32_payload(bytes), stream);
       });
+  // "mpirun … | head" at a terminal ends as with any mpirun; a pod's log may
+  // lose its reader and a job of days goes on.
+  if (options_.drop_in && ::isatty(STDERR_FILENO) == 1) {
+    output_->on_reader_gone([this] { reader_gone(); });
+  }
   if (options_.mask) {
     auto masker = make_masker(options_, discovery_.env);
     if (!masker) return muster::fail(masker.error());
@@ -187,6 +193,12 @@ void Launch::on_signal(const signalfd_siginfo& info) {
   } else if (again) {
     loop_.stop();
   }
+}
+
+void Launch::reader_gone() {
+  if (!run_ || stop_signal_ != 0) return;
+  stop_signal_ = SIGPIPE;
+  run_->stop(StopCause::kSignal, "nobody reads stdout any more", false);
 }
 
 JobStatus Launch::status() const {

@@ -109,6 +109,7 @@ class Launch {
   std::map<uint16_t, int64_t> lost_ns_;
   std::vector<Laggard> laggards_;
   std::optional<Error> failure_;  // what ended the launch before ranks ran
+  void reader_gone();
   int stop_signal_ = 0;
   bool preempted_ = false;
   bool leaving_ = false;

@@ -339,6 +339,10 @@ void RankOutput::return_credit() {
 }
 
 void RankOutput::write_failed(int fd, int error) {
+  if (fd == STDOUT_FILENO && error == EPIPE && on_reader_gone_) {
+    on_reader_gone_();
+    return;
+  }
   const std::string name = fd == STDOUT_FILENO   ? "stdout"
                            : fd == STDERR_FILENO ? "stderr"
                                                  : log_files_.failed(fd);

@@ -65,6 +65,10 @@ class RankOutput {
   using OnLine = std::function<void(int rank, const std::string& host,
                                     std::string_view line)>;
   void on_line(OnLine on_line) { on_line_ = std::move(on_line); }
+  // Called once when stdout's reader has hung up; without, that is a warning.
+  void on_reader_gone(std::function<void()> gone) {
+    on_reader_gone_ = std::move(gone);
+  }
   // One of muster's own lines, with its newline, to stderr; never blocks.
   void own_line(std::string line);
 
@@ -113,6 +117,7 @@ class RankOutput {
   GiveCredit give_credit_;
   std::optional<Masker> masker_;
   OnLine on_line_;
+  std::function<void()> on_reader_gone_;
   OutputWriter stdio_;
   OutputWriter files_;
   std::map<ProcessKey, std::unique_ptr<Process>> processes_;

@@ -77,6 +77,16 @@ def test_names_lead_to_muster_and_on_to_the_mpi():
             contains(out, f"a : pi-worker-{i}")
 
 
+def test_a_pipe_that_has_had_enough_at_a_terminal():
+    with cluster("enough") as c:
+        job = ready(c)
+        out = sh(job.launcher, "timeout 60 script -qec 'mpirun -np 2 yes | "
+                 "head -n 2; echo ended ${PIPESTATUS[0]}' /dev/null",
+                 env={"SHELL": "/bin/bash"}, timeout=90)
+        contains(out, "ended 141")
+        contains(out, "nobody reads stdout")
+
+
 def test_without_hosts_the_real_mpirun_runs():
     """In a pod that has no hostfile, mpirun is what it always was."""
     with cluster("alone-dropin") as c:
