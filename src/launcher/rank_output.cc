@@ -35,6 +35,13 @@ bool lies_in(std::string_view part, std::string_view whole) {
          before(part.data() + part.size(), whole.data() + whole.size());
 }
 
+// Open MPI 4 moves each ssh into a process group from both sides; where the
+// child was quicker, the parent's try fails, and it says so. Nothing is wrong.
+bool is_start_noise(std::string_view line) {
+  return line.find("plm:rsh: Warning: setpgid(") != std::string_view::npos &&
+         line.ends_with("failed in parent with errno=Permission denied(13)");
+}
+
 }  // namespace
 
 struct RankOutput::Stream {
@@ -196,6 +203,7 @@ void RankOutput::take_line(Process& process, Stream& stream,
   const LogLevel level = level_counts
                              ? detect_level(line).value_or(LogLevel::kInfo)
                              : LogLevel::kInfo;
+  if (process.rank < 0 && is_start_noise(line)) return;
   if (level < options_.level ||
       (!options_.ranks.empty() && options_.ranks.count(process.rank) == 0)) {
     return;

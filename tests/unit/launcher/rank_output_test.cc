@@ -80,6 +80,18 @@ TEST_CASE("lines are tagged with their rank, or with who else wrote them") {
   CHECK(bed.ranks.lines() == 4);
 }
 
+TEST_CASE("a warning of mpirun's start that means nothing is not shown") {
+  constexpr std::string_view kNoise =
+      "[l:00404] plm:rsh: Warning: setpgid(410,410) failed in parent with "
+      "errno=Permission denied(13)\n";
+  Bed bed(with(LogFormat::kText));
+  bed.err(kTool, kNoise);
+  bed.err(kTool, "kept\n");
+  bed.err(kRank0, kNoise);
+  const std::string text = bed.text();
+  CHECK(text == "[mpirun] kept\n[0|w-0] " + std::string(kNoise));
+}
+
 TEST_CASE("a line in pieces is one line, never merged with another's") {
   Bed bed(with(LogFormat::kText));
   bed.out(kRank0, "hel", wire::kPartial);
