@@ -36,11 +36,15 @@ std::string as_prose(std::string_view text) {
   if (last != std::string_view::npos) text.remove_prefix(last + kOr.size());
   std::string prose;
   bool in_name = false;
+  bool condition = false;  // "{?image}": only if it is known
   for (const char c : text) {
     if (c == '{' || c == '}') {
       in_name = c == '{';
+      condition = false;
       continue;
     }
+    condition |= in_name && c == '?';
+    if (condition) continue;
     prose += in_name && c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;
   }
   return prose;
