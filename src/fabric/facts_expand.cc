@@ -28,9 +28,16 @@ std::string padded(int64_t number, size_t width) {
   return out.size() < width ? std::string(width - out.size(), '0') + out : out;
 }
 
-Result<std::vector<std::string>> numbers_in(std::string_view text,
-                                            std::string_view list) {
-  std::vector<std::string> out;
+struct Range {
+  int64_t first = 0;
+  int64_t last = 0;
+  size_t width = 0;  // of numbers written with zeros in front
+};
+
+Result<std::vector<Range>> ranges_in(std::string_view text,
+                                     std::string_view list) {
+  std::vector<Range> out;
+  size_t count = 0;
   for (const auto part : split(list, ',')) {
     const size_t dash = part.find('-');
     const auto begin = part.substr(0, dash);
@@ -41,13 +48,32 @@ Result<std::vector<std::string>> numbers_in(std::string_view text,
     if (!first || !last || *first < 0 || *last < *first) {
       return invalid(text, "the brackets hold no list of numbers");
     }
-    if (static_cast<uint64_t>(*last - *first) >= kMaxEntries - out.size()) {
+    if (static_cast<uint64_t>(*last - *first) >= kMaxEntries - count) {
       return invalid(text, "more than 4096 entries");
     }
-    const size_t width = begin.starts_with('0') ? begin.size() : 0;
-    for (int64_t i = *first; i <= *last; ++i) out.push_back(padded(i, width));
+    count += static_cast<size_t>(*last - *first) + 1;
+    out.push_back({*first, *last, begin.starts_with('0') ? begin.size() : 0});
   }
   return out;
+}
+
+size_t count_of(const std::vector<Range>& ranges) {
+  size_t count = 0;
+  for (const Range& range : ranges) {
+    count += static_cast<size_t>(range.last - range.first) + 1;
+  }
+  return count;
+}
+
+std::string number_at(const std::vector<Range>& ranges, size_t index) {
+  for (const Range& range : ranges) {
+    const auto size = static_cast<size_t>(range.last - range.first) + 1;
+    if (index < size) {
+      return padded(range.first + static_cast<int64_t>(index), range.width);
+    }
+    index -= size;
+  }
+  return "";
 }
 
 // The text with the i-th number in the place of every bracket that lists
@@ -59,10 +85,10 @@ std::string picked(std::string_view text, size_t index, size_t count) {
     const size_t close = text.find(']', open == text.npos ? 0 : open);
     if (open == text.npos || close == text.npos) break;
     const auto inside = text.substr(open + 1, close - open - 1);
-    const auto numbers = numbers_in(text, inside);
+    const auto ranges = ranges_in(text, inside);
     out += text.substr(0, open);
-    out += numbers && numbers->size() == count
-               ? (*numbers)[index]
+    out += ranges && count_of(*ranges) == count
+               ? number_at(*ranges, index)
                : "[" + std::string(inside) + "]";
     text.remove_prefix(close + 1);
   }
@@ -128,13 +154,11 @@ Result<std::vector<std::string>> expand_brackets(std::string_view text) {
   if (open == text.npos || close == text.npos) {
     return std::vector<std::string>{std::string(text)};
   }
-  const auto numbers =
-      numbers_in(text, text.substr(open + 1, close - open - 1));
-  if (!numbers) return fail(numbers.error());
+  const auto ranges = ranges_in(text, text.substr(open + 1, close - open - 1));
+  if (!ranges) return fail(ranges.error());
   std::vector<std::string> out;
-  for (size_t i = 0; i < numbers->size(); ++i) {
-    out.push_back(picked(text, i, numbers->size()));
-  }
+  const size_t count = count_of(*ranges);
+  for (size_t i = 0; i < count; ++i) out.push_back(picked(text, i, count));
   return out;
 }
 
