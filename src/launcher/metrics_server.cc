@@ -41,8 +41,8 @@ MetricsServer::MetricsServer(Loop& loop, std::function<std::string()> text)
 MetricsServer::~MetricsServer() = default;
 
 Status MetricsServer::listen(int port) {
-  UniqueFd fd(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
-                       0));
+  UniqueFd fd(
+      ::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   sockaddr_in6 any{};
   any.sin6_family = AF_INET6;
   any.sin6_port = htons(static_cast<uint16_t>(port));
@@ -73,8 +73,7 @@ Status MetricsServer::listen(int port) {
                                  : "something in this pod listens there: "
                                    "choose another --metrics-port"});
   }
-  port_ = ntohs(address->sa_family == AF_INET6 ? any.sin6_port
-                                               : any4.sin_port);
+  port_ = ntohs(address->sa_family == AF_INET6 ? any.sin6_port : any4.sin_port);
   listener_ = std::move(fd);
   watch_ = std::make_unique<FdWatch>(loop_, listener_.get());
   watch_->on_readable([this] { accept_peer(); });
@@ -116,8 +115,7 @@ void MetricsServer::read_request(int fd) {
 
 void MetricsServer::write_answer(int fd) {
   Peer& peer = *peers_.at(fd);
-  const ssize_t n =
-      ::send(fd, peer.out.data(), peer.out.size(), MSG_NOSIGNAL);
+  const ssize_t n = ::send(fd, peer.out.data(), peer.out.size(), MSG_NOSIGNAL);
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (n > 0) peer.out.erase(0, static_cast<size_t>(n));
   if (n <= 0 || peer.out.empty()) peers_.erase(fd);
