@@ -65,4 +65,8 @@ struct Received {
 // an Error with code "again".
 Result<Received> receive_with_fds(int socket, size_t limit = 64 * 1024);
 
+// Takes as many descriptors as the hard limit gives: what serves many pods
+// needs several for each, and 1024 are a usual soft limit.
+void raise_descriptor_limit();
+
 }  // namespace muster

@@ -24,7 +24,8 @@ void check_istio(const PodState& pod, DoctorFindings& out) {
   std::string ports;
   for (const int port : {15000, 15001, 15006, 15020, 15021, 15090}) {
     if (!listens(pod, port)) continue;
-    ports += (ports.empty() ? "" : ", ") + std::to_string(port);
+    if (!ports.empty()) ports += ", ";
+    ports += std::to_string(port);
   }
   const bool takes_traffic = listens(pod, 15001) || listens(pod, 15006);
   const bool is_there = listens(pod, 15020) || listens(pod, 15021);

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/log.h"
 #include "base/mesh.h"
 #include "diagnosis/rule_book.h"
@@ -60,6 +61,7 @@ int launch_main(const std::vector<std::string>& args) {
 
 int launch(LaunchOptions options) {
   block_stop_signals();
+  raise_descriptor_limit();
   configure_log(options, "");
   if (!options.rules_directory.empty()) {
     const auto rules = RuleBook::with_directory(options.rules_directory);

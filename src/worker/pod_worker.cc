@@ -42,13 +42,6 @@ Environment program_environment() {
 constexpr size_t kMaxAtDoor = 4096;
 constexpr size_t kMinAtDoor = 128;
 
-void raise_descriptor_limit() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  ::setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 size_t door_capacity() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return kMinAtDoor;

@@ -114,6 +114,18 @@ def test_a_pod_without_room_for_threads():
         equal(len(done.stderr.splitlines()), 1, "lines", done.stderr)
 
 
+def test_few_descriptors_by_default():
+    """A soft limit is raised: every rank's file is there."""
+    with cluster("descriptors") as c:
+        job = apply(c, workers=1)
+        done = job.launcher.exec(["bash", "-c", "ulimit -Sn 48; exec muster "
+                                  "launch --local 8x4 --log-dir /tmp/all "
+                                  "-- echo hello"])
+        equal(done.returncode, 0, "exit code", done.stderr)
+        files = job.launcher.exec(["sh", "-c", "cat /tmp/all/rank-*.out"])
+        equal(files.stdout.count("hello"), 32, "files", done.stderr)
+
+
 def test_full_disk_for_the_logs():
     """The job goes on without its files and says so."""
     def edit(specs):
