@@ -64,6 +64,7 @@ class Launch {
   void on_frame(uint16_t node, wire::Frame frame);
   void on_lost(uint16_t node, Error error);
   void on_signal(const signalfd_siginfo& info);
+  void reader_gone();
   Status write_mpirun_files();
   std::unique_ptr<Backend> make_native(BackendEvents events);
   std::unique_ptr<Backend> make_mpirun(BackendEvents events);
@@ -109,8 +110,7 @@ class Launch {
   std::map<uint16_t, int64_t> lost_ns_;
   std::vector<Laggard> laggards_;
   std::optional<Error> failure_;  // what ended the launch before ranks ran
-  void reader_gone();
-  int stop_signal_ = 0;
+  int stop_signal_ = 0;  // what ended it from outside; SIGPIPE: its reader
   bool preempted_ = false;
   bool leaving_ = false;
   bool holding_ = false;  // --hold-on-failure
