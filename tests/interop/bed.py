@@ -135,12 +135,15 @@ class Worker:
     def descriptors(self):
         return len(os.listdir(f"/proc/{self.process.pid}/fd"))
 
-    def memory_kib(self, pid=None, field="Pss"):
+    def memory_kib(self, pid=None, fields=("Pss",)):
         try:
             text = pathlib.Path(f"/proc/{pid or self.process.pid}/smaps_rollup").read_text()
         except OSError:
             return 0  # it has just ended
-        return sum(int(line.split()[1]) for line in text.splitlines() if line.startswith(field + ":"))
+        return sum(int(line.split()[1]) for line in text.splitlines() if line.split(":")[0] in fields)
+
+    def private_kib(self, pid):
+        return self.memory_kib(pid, ("Private_Clean", "Private_Dirty"))
 
     def wait_no_children(self, limit=10):
         deadline = time.monotonic() + limit

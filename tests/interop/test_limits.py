@@ -106,9 +106,9 @@ def wrong_keys(tally, args, keys, scratch):
             except Gone:
                 pass
             wire.close()
-            memory = memory or worker.memory_kib(field="Private_Dirty")
+            memory = memory or worker.memory_kib(fields=("Private_Dirty",))
         tally.check(accepted == 0, f"{attempts} wrong keys: none accepted")
-        now = worker.memory_kib(field="Private_Dirty")
+        now = worker.memory_kib(fields=("Private_Dirty",))
         # Once in its life the worker takes a further MiB (its heap's first
         # growth), here or later; a leak goes on with every key.
         tally.check(now < memory * 1.05 + 2048,
@@ -181,13 +181,13 @@ def sessions(tally, args, keys):
         for _ in range(20):
             one()
         worker.wait_no_children()
-        before = (worker.memory_kib(field="Private_Dirty"), worker.descriptors())
+        before = (worker.memory_kib(fields=("Private_Dirty",)), worker.descriptors())
         end, done = time.monotonic() + args.minutes * 60, 0
         while done < count and time.monotonic() < end:
             one()
             done += 1
         left = not worker.wait_no_children()
-        after = (worker.memory_kib(field="Private_Dirty"), worker.descriptors())
+        after = (worker.memory_kib(fields=("Private_Dirty",)), worker.descriptors())
         tally.check(not left and after[1] == before[1] and after[0] <= before[0] * 1.02 + 64,
                     f"{done} sessions: memory {before[0]} -> {after[0]} KiB, descriptors {before[1]} -> {after[1]}, "
                     f"no process left", (before, after, left))
