@@ -159,10 +159,8 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
 Error spawn_error(const StageReport& report, const SpawnOptions& options) {
   switch (report.stage) {
     case Stage::kDirectory:
-      return Error{"cwd_missing",
-                   "cannot enter the working directory " + options.cwd,
-                   strerror(report.error),
-                   {},
+      return Error{"cwd_missing", "cannot enter the working directory",
+                   strerror(report.error), options.cwd,
                    "give one that exists on every host with --wdir"};
     case Stage::kDescriptors:
       return Error{"resources",

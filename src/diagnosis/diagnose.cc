@@ -229,7 +229,7 @@ class Judge {
     if (!verdict_.failed()) {
       set_class(ExitClass::kSuccess);
     } else if (verdict_.code == "interrupted") {
-      const int signal = evidence_.job.stop_signal;
+      const int signal = evidence_.job.stop_signal;  // 0: only a log tells
       verdict_.exit_code = 128 + (signal == 0 ? SIGINT : signal);
     } else if (rank != nullptr && rank->outcome == RankOutcome::kRefused) {
       set_class(rank->refusal_exit_code == 126 ? ExitClass::kNotExecutable

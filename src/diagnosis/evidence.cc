@@ -162,7 +162,6 @@ void visit(Visitor& visitor, Is<JobEvidence> auto& job) {
   visitor.field("world_size", job.world_size);
   visitor.field("workers", job.workers);
   visitor.field("bare_log", job.bare_log);
-  visitor.field("interrupted", job.interrupted);
   visitor.field("stop_signal", job.stop_signal);
   visitor.field("preempted", job.preempted);
   visitor.field("preempted_ns", job.preempted_ns);

@@ -122,10 +122,9 @@ struct JobEvidence {
   std::vector<std::string> argv;  // the user's program
   int world_size = -1;
   int workers = -1;
-  bool bare_log = false;     // there is nothing but text: no wait statuses
-  bool interrupted = false;  // a person's Ctrl-C, or …
-  int stop_signal = 0;       // … this signal, if it was another
-  bool preempted = false;    // the launcher's pod was told to leave
+  bool bare_log = false;   // there is nothing but text: no wait statuses
+  int stop_signal = 0;     // that the launcher got; SIGPIPE: its reader left
+  bool preempted = false;  // the launcher's pod was told to leave
   int64_t preempted_ns = 0;
   bool time_limit_hit = false;
   int64_t time_limit_ms = -1;

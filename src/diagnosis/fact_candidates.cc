@@ -62,26 +62,19 @@ class FactReader {
     return candidate;
   }
 
-  // The agent's sentence is "cannot start PROGRAM: WHY. WHAT TO DO".
   void read_refusal(const RankEvidence& rank) {
-    const std::string program =
-        evidence_.job.argv.empty() ? "" : evidence_.job.argv.front();
-    std::string_view why = rank.refusal.why;
-    constexpr std::string_view kEnter = "cannot enter the working directory ";
-    if (rank.refusal.code == "cwd_missing") {
-      Candidate* const candidate = add_for(
-          rank, "workdir_missing", Confidence::kProven, rank.refusal.text());
-      if (why.starts_with(kEnter)) why.remove_prefix(kEnter.size());
-      candidate->values["directory"] = why.substr(0, why.find(':'));
+    const Error& refusal = rank.refusal;
+    if (refusal.code == "cwd_missing") {
+      add_for(rank, "workdir_missing", Confidence::kProven, refusal.text())
+          ->values["directory"] = refusal.where;
       return;
     }
-    Candidate* const candidate = add_for(
-        rank, "exe_not_runnable", Confidence::kProven, rank.refusal.text());
-    const std::string start = "cannot start " + program + ": ";
-    if (why.starts_with(start)) why.remove_prefix(start.size());
-    candidate->values["why"] = why;
-    candidate->values["program"] = program;
-    if (why.find("format") != std::string::npos) {
+    Candidate* const candidate =
+        add_for(rank, "exe_not_runnable", Confidence::kProven, refusal.text());
+    candidate->values["why"] = refusal.why;
+    candidate->values["program"] =
+        evidence_.job.argv.empty() ? "" : evidence_.job.argv.front();
+    if (refusal.why.find("format") != std::string::npos) {
       candidate->values["wrong_arch"] = "yes";
     }
   }
@@ -291,9 +284,8 @@ class FactReader {
           "the launcher's pod got SIGTERM from outside its container")
           ->time_ns = job.preempted_ns;
     }
-    if (job.interrupted) {
-      const std::string signal =
-          signal_word(job.stop_signal == 0 ? SIGINT : job.stop_signal);
+    if (job.stop_signal != 0 && !job.preempted) {
+      const std::string signal = signal_word(job.stop_signal);
       add("interrupted", Confidence::kProven,
           job.stop_signal == SIGPIPE ? "the reader of stdout has hung up"
                                      : "the launcher got " + signal)

@@ -188,8 +188,8 @@ void JobRun::rank_exited(ProcessKey key, const wire::Exited& exit) {
   // After MPI_Abort some wait to be killed: that is still their failure.
   // Nor is it ours if mpirun had ended with the same code before we stopped:
   // then this exit only took longer to arrive.
-  const bool told_by_tool = stop_cause_ == StopCause::kToolFailed &&
-                            tool_status_ == exit.wait_status;
+  const bool told_by_tool =
+      stop_cause_ == StopCause::kToolFailed && tool_status_ == exit.wait_status;
   record->after_stop = stopping_ && !exit.aborted && !told_by_tool;
   if (stdin_ != nullptr) stdin_->remove_target(key);
   if (failed(exit.wait_status)) {
@@ -232,9 +232,9 @@ void JobRun::rank_refused(ProcessKey key, const wire::StartFailed& refusal) {
   ranks_.ended(*record, RankState::kNotStarted, realtime_ns());
   record->refusal = refusal;
   if (stdin_ != nullptr) stdin_->remove_target(key);
-  stop(StopCause::kRankRefused, "rank " + std::to_string(record->rank) +
-                                    " on " + record->host +
-                                    " was not started: " + refusal.text);
+  stop(StopCause::kRankRefused,
+       "rank " + std::to_string(record->rank) + " on " + record->host +
+           " was not started: " + refusal.error.text());
 }
 
 void JobRun::backend_finished(int tool_status) {

@@ -46,11 +46,7 @@ RankEvidence describe(const RankRecord& record, const RankOutput& output,
   rank.max_rss_kib = record.exit.max_rss_kib;
   rank.world_size = record.world_size;
   if (record.state == RankState::kNotStarted) {
-    rank.refusal = Error{record.refusal.code,
-                         "cannot be started",
-                         record.refusal.text,
-                         record.host,
-                         {}};
+    rank.refusal = record.refusal.error;
     rank.refusal_exit_code = record.refusal.exit_code;
   }
   rank.lines = output.last_lines(record.key, kLines);

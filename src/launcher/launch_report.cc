@@ -154,7 +154,6 @@ Evidence Launch::evidence() const {
   job.argv = options_.command;
   job.world_size = agreement_.expected_ranks;
   job.workers = static_cast<int>(discovery_.hosts.size());
-  job.interrupted = stop_signal_ != 0 && !preempted_;
   job.stop_signal = stop_signal_;
   job.preempted = preempted_;
   job.connect_deadline_ms = options_.timeouts.connect_ms;

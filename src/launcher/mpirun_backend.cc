@@ -139,11 +139,11 @@ bool MpirunBackend::tool_frame(const wire::Frame& frame) {
   if (frame.type == wire::FrameType::kStartFailed) {
     tool_ended_ = true;
     const auto refusal = wire::from_json<wire::StartFailed>(frame.payload);
-    events_.on_failed(Error{refusal ? refusal->code : "internal",
-                            "cannot start " + plan_.argv[0],
-                            refusal ? refusal->text : "no reason given",
-                            fleet_.dialer(0).host(),
-                            {}});
+    Error error{
+        "internal", "cannot start " + plan_.argv[0], "no reason given", {}, {}};
+    if (refusal) error = refusal->error;
+    if (error.where.empty()) error.where = fleet_.dialer(0).host();
+    events_.on_failed(std::move(error));
     return true;
   }
   if (frame.type == wire::FrameType::kExited) {
@@ -175,7 +175,8 @@ bool MpirunBackend::daemon_frame(const wire::Frame& frame, Daemon& daemon) {
     case wire::FrameType::kStartFailed: {
       daemon.ended = true;
       const auto refusal = wire::from_json<wire::StartFailed>(frame.payload);
-      relay_->failed(daemon.relay_id, refusal ? refusal->text : "not started");
+      relay_->failed(daemon.relay_id,
+                     refusal ? refusal->error.text() : "not started");
       return true;
     }
     case wire::FrameType::kExited: {

@@ -122,7 +122,7 @@ void PeerFleet::on_frame(uint16_t node, const wire::Frame& frame) {
   if (frame.id != kHelper) return;
   if (frame.type == wire::FrameType::kStartFailed) {
     const auto refusal = wire::from_json<wire::StartFailed>(frame.payload);
-    lost(node, refusal ? refusal->text : "the helper does not start");
+    lost(node, refusal ? refusal->error.text() : "the helper does not start");
   } else if (frame.type == wire::FrameType::kExited) {
     lost(node, "the helper ended early: " + stderr_[node]);
   }

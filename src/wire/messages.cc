@@ -122,8 +122,11 @@ void visit(Visitor& visitor, Is<Started> auto& message) {
 
 template <class Visitor>
 void visit(Visitor& visitor, Is<StartFailed> auto& message) {
-  visitor.required("code", message.code);
-  visitor.field("text", message.text);
+  visitor.required("code", message.error.code);
+  visitor.field("text", message.error.what);
+  visitor.field("why", message.error.why);
+  visitor.field("where", message.error.where);
+  visitor.field("hint", message.error.hint);
   visitor.field("exit_code", message.exit_code);
 }
 

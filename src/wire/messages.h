@@ -87,8 +87,7 @@ struct Started {
 };
 
 struct StartFailed {
-  std::string code;
-  std::string text;
+  Error error;
   int exit_code = 127;  // 126 or 127
 };
 

@@ -236,8 +236,9 @@ void RelayServer::exited(uint32_t id, int wait_status) {
 void RelayServer::failed(uint32_t id, const std::string& text) {
   const auto found = connections_.find(id);
   if (found == connections_.end()) return;
-  found->second->end_after(FrameType::kStartFailed,
-                           to_json(StartFailed{"relay", text, 255}));
+  found->second->end_after(
+      FrameType::kStartFailed,
+      to_json(StartFailed{{"relay", text, {}, {}, {}}, 255}));
 }
 
 }  // namespace muster::wire

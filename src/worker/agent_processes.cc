@@ -155,8 +155,7 @@ void AgentProcesses::add(AgentProcessInfo info, AgentProcess::Pipes pipes,
 
 void AgentProcesses::refuse(uint32_t id, const Error& error) {
   wire::StartFailed failed;
-  failed.code = error.code;
-  failed.text = error.text();
+  failed.error = error;
   failed.exit_code = error.code == "exe_not_found" ? 127 : 126;
   send_(wire::FrameType::kStartFailed, 0, id, wire::to_json(failed));
 }

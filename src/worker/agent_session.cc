@@ -279,7 +279,7 @@ void AgentSession::handle_start(const wire::Frame& frame) {
   if (!why.empty()) {
     send_(wire::FrameType::kStartFailed, 0, frame.id,
           wire::to_json(wire::StartFailed{
-              "not_started", "cannot start a process: " + why, 126}));
+              {"not_started", "cannot start a process", why, {}, {}}, 126}));
     return;
   }
   listener_.close();

@@ -132,7 +132,8 @@ class Relay {
       }
       case wire::FrameType::kStartFailed: {
         const auto failed = wire::from_json<wire::StartFailed>(frame.payload);
-        exit_code_ = complain(failed ? failed->text : failed.error().text());
+        exit_code_ =
+            complain(failed ? failed->error.text() : failed.error().text());
         return;
       }
       default:

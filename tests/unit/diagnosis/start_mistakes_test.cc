@@ -35,7 +35,7 @@ Verdict of_log(std::string_view text) {
 TEST_CASE("who stopped the launcher is said by the signal") {
   Evidence evidence = one_rank(SIGTERM);
   evidence.ranks[0].stopped_by_us = true;
-  evidence.job.interrupted = true;
+  evidence.job.stop_signal = SIGINT;
   CHECK(diagnose(evidence).headline == "The job was stopped by hand (SIGINT)");
   CHECK(diagnose(evidence).exit_code == 130);
   evidence.job.stop_signal = SIGTERM;
@@ -49,10 +49,9 @@ TEST_CASE("a working directory that a host lacks is not a missing program") {
   RankEvidence& rank = evidence.ranks[0];
   rank.outcome = RankOutcome::kRefused;
   rank.refusal_exit_code = 126;
-  rank.refusal = {"cwd_missing", "cannot be started",
-                  "cannot enter the working directory /w: No such file or "
-                  "directory. give one that exists on every host with --wdir",
-                  "", ""};
+  rank.refusal = {"cwd_missing", "cannot enter the working directory",
+                  "No such file or directory", "/w",
+                  "give one that exists on every host with --wdir"};
   const Verdict verdict = diagnose(evidence);
   CHECK(verdict.code == "workdir_missing");
   CHECK(verdict.headline.find("cannot enter the working directory /w (") !=
@@ -82,8 +81,8 @@ TEST_CASE("a refused program is named once, with the reason") {
   RankEvidence& rank = evidence.ranks[0];
   rank.outcome = RankOutcome::kRefused;
   rank.refusal_exit_code = 126;
-  rank.refusal = {"exe_not_runnable", "cannot be started",
-                  "cannot start /tmp: is a directory. name a program", "", ""};
+  rank.refusal = {"exe_not_runnable", "cannot start /tmp", "is a directory", "",
+                  "name a program"};
   CHECK(diagnose(evidence).headline.find("cannot start /tmp: is a dir") !=
         std::string::npos);
   // Under mpirun the rank's wrapper says it.

@@ -198,7 +198,8 @@ TEST_CASE("worlds of the wrong size, and ranks at the wrong place") {
 TEST_CASE("a rank that cannot be started") {
   Bed bed(expecting(1));
   const ProcessKey key = bed.add_rank(0, 1);
-  bed.events.on_rank_refused(key, {"exe_not_found", "no ./app", 127});
+  bed.events.on_rank_refused(
+      key, {{"exe_not_found", "cannot start ./app", "no ./app", "", ""}, 127});
   CHECK(bed.run->stop_cause() == StopCause::kRankRefused);
   bed.all_stopped();
   REQUIRE(bed.ends());

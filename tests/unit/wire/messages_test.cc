@@ -133,9 +133,12 @@ TEST_CASE("StartRequest keeps order, duplicates and bytes") {
 
 TEST_CASE("starts and ends of processes") {
   CHECK(round_trip(Started{41}).pid == 41);
-  const StartFailed failed = round_trip(StartFailed{"c", kAwkward, 126});
-  CHECK(failed.code == "c");
-  CHECK(failed.text == kAwkward);
+  const StartFailed failed =
+      round_trip(StartFailed{{"c", kAwkward, "why", "where", "hint"}, 126});
+  CHECK(failed.error.code == "c");
+  CHECK(failed.error.what == kAwkward);
+  CHECK(failed.error.text() ==
+        "where: " + std::string(kAwkward) + ": why. hint");
   CHECK(failed.exit_code == 126);
 
   const Attached attached =

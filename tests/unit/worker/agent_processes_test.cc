@@ -144,15 +144,15 @@ TEST_CASE("what cannot be started says why, with the shell's codes") {
   CHECK_FALSE(agent.start(1, request));
   REQUIRE(agent.processes[1].failed);
   CHECK(agent.processes[1].failed->exit_code == 127);
-  CHECK(agent.processes[1].failed->text.find("no-such-program-anywhere") !=
-        std::string::npos);
+  CHECK(agent.processes[1].failed->error.text().find(
+            "no-such-program-anywhere") != std::string::npos);
   request.argv = {"/etc/passwd"};
   CHECK_FALSE(agent.start(2, request));
   CHECK(agent.processes[2].failed->exit_code == 126);
   request.argv = {"/bin/true"};
   request.cwd = "/no/such/directory";
   CHECK_FALSE(agent.start(3, request));
-  CHECK(agent.processes[3].failed->code == "cwd_missing");
+  CHECK(agent.processes[3].failed->error.code == "cwd_missing");
   request.argv.clear();
   CHECK_FALSE(agent.start(4, request));
 }
