@@ -15,6 +15,7 @@ using std::chrono::milliseconds;
 // wants what is known by then: it gives up all of it after 8 s.
 constexpr milliseconds kAloneMs{20'000};
 constexpr milliseconds kInJobMs{6000};
+constexpr milliseconds kWriteMs{6000};  // of the GPUDirect write, by itself
 
 std::string without_slash(const std::string& sysroot) {
   return sysroot == "/" ? "" : sysroot;
@@ -50,7 +51,7 @@ PodFabric collect_fabric(const std::string& sysroot) {
 PodFabric collect_fabric_and_gdr() {
   PodFabric pod = collect_fabric("");
   if (sys_exists("/dev/nvidiactl")) {
-    probe_gdr("libcuda.so.1", std::chrono::steady_clock::now() + kInJobMs, pod);
+    probe_gdr("libcuda.so.1", std::chrono::steady_clock::now() + kWriteMs, pod);
   }
   return pod;
 }

@@ -18,7 +18,8 @@ namespace muster {
 // `sysroot` stands before every absolute path; "" is the running system, and
 // only there libraries are asked.
 PodFabric collect_fabric(const std::string& sysroot);
-// With a GPUDirect write as well: it takes a CUDA context, hence a second.
+// With a GPUDirect write as well: it takes a CUDA context, hence a second, and
+// is given up after 6 s of its own.
 PodFabric collect_fabric_and_gdr();
 // The same as a facts file (docs/facts-schema.md), for a caller that knows the
 // image's libraries already.

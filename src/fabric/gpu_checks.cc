@@ -13,10 +13,8 @@ namespace muster {
 
 namespace {
 
-bool uses_verbs(const FabricJob& job) {
-  return (job.transport == FabricTransport::kInfiniBand ||
-          job.transport == FabricTransport::kRoce) &&
-         job.profile != Profile::kRl;
+bool nccl_uses_verbs(const FabricJob& job) {
+  return job.uses_verbs() && job.profile != Profile::kRl;
 }
 
 // Grace shares its page tables with the GPU: there the IOMMU is in use by
@@ -33,7 +31,7 @@ bool uses_pcie_peers(const FabricJob& job, const PodFabric& facts) {
   if (!facts.gpus || facts.gpus->empty()) return false;
   const bool bare = std::any_of(facts.gpus->begin(), facts.gpus->end(),
                                 [](auto& gpu) { return !yes(gpu.nvlink); });
-  return uses_verbs(job) || (facts.gpus->size() > 1 && bare);
+  return nccl_uses_verbs(job) || (facts.gpus->size() > 1 && bare);
 }
 
 void check_redirection(FabricJob& job, const FabricPodState& pod) {
@@ -42,7 +40,7 @@ void check_redirection(FabricJob& job, const FabricPodState& pod) {
   if (yes(facts.acs)) {
     report(job, &pod,
            {Severity::kWarning, "acs_on",
-            uses_verbs(job)
+            nccl_uses_verbs(job)
                 ? "PCIe ACS sends GPU-adapter traffic through the root "
                   "complex: GPUDirect RDMA is slow or hangs"
                 : "PCIe ACS sends traffic between GPUs through the root "

@@ -132,9 +132,7 @@ void set_cumem_and_mnnvl(FabricJob& job) {
 
 void check_gdr(FabricJob& job, FabricPodState& pod) {
   const PodFabric& facts = *pod.facts;
-  const bool verbs = job.transport == FabricTransport::kInfiniBand ||
-                     job.transport == FabricTransport::kRoce;
-  if (!verbs || job.profile == Profile::kRl || !facts.gpus ||
+  if (!job.uses_verbs() || job.profile == Profile::kRl || !facts.gpus ||
       facts.gpus->empty()) {
     return;
   }
@@ -207,9 +205,7 @@ void check_limits(FabricJob& job, FabricPodState& pod) {
              ": NCCL and data loaders need more",
          "", "mount an emptyDir with medium: Memory at /dev/shm"});
   }
-  const bool rdma = job.transport == FabricTransport::kInfiniBand ||
-                    job.transport == FabricTransport::kRoce ||
-                    job.transport == FabricTransport::kEfa;
+  const bool rdma = job.uses_verbs() || job.transport == FabricTransport::kEfa;
   if (rdma && facts.memlock_bytes >= 0 && facts.memlock_bytes < kSmallMemlock) {
     report(
         job, &pod,

@@ -61,6 +61,15 @@ struct FabricJob {
   FabricTransport transport = FabricTransport::kUnknown;
   std::vector<FabricPodState> pods;
   std::vector<std::string> mpirun_args;
+  // NCCL's own InfiniBand code, or a plugin for libfabric, moves the data.
+  [[nodiscard]] bool uses_verbs() const {
+    return transport == FabricTransport::kInfiniBand ||
+           transport == FabricTransport::kRoce;
+  }
+  [[nodiscard]] bool uses_libfabric() const {
+    return transport == FabricTransport::kEfa ||
+           transport == FabricTransport::kSlingshot;
+  }
   // No pod has a GPU or NCCL.
   [[nodiscard]] bool mpi_only() const {
     return std::all_of(pods.begin(), pods.end(),

@@ -25,11 +25,6 @@ bool any_nvlink(const PodFabric& pod) {
           }));
 }
 
-bool verbs(const FabricJob& job) {
-  return job.transport == FabricTransport::kInfiniBand ||
-         job.transport == FabricTransport::kRoce;
-}
-
 void lint_peers(FabricJob& job, FabricPodState& pod, const std::string& name,
                 const EffectiveValue& users) {
   const bool off =
@@ -52,7 +47,7 @@ void lint_gpu_direct(FabricJob& job, FabricPodState& pod,
                      (path_rank(users.value) == 0 || trim(users.value) == "0");
   const bool dmabuf = name == "NCCL_DMABUF_ENABLE" &&
                       trim(users.value) == "0" && no(pod.facts->peermem);
-  if ((!level && !dmabuf) || !verbs(job) || !pod.facts->gpus ||
+  if ((!level && !dmabuf) || !job.uses_verbs() || !pod.facts->gpus ||
       pod.facts->gpus->empty()) {
     return;
   }

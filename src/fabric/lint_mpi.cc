@@ -110,19 +110,10 @@ void lint_open_mpi_interfaces(FabricJob& job, const FabricPodState& pod) {
   }
 }
 
-const FabricHca* find_hca(const PodFabric& pod, const std::string& name) {
-  if (!pod.hcas) return nullptr;
-  for (const FabricHca& hca : *pod.hcas) {
-    if (hca.name == name) return &hca;
-  }
-  return nullptr;
-}
-
 // UCX takes an adapter without its port since 1.21 only.
 bool needs_port(const FabricLibrary& ucx) {
-  const auto parts = split(ucx.version, '.');
-  const auto minor = parts.size() > 1 ? parse_integer(parts[1]) : std::nullopt;
-  return !minor || parts[0] != "1" || *minor < 21;
+  const auto version = parse_nccl_version(ucx.version);
+  return !version || *version < NcclVersion{1, 21, 0};
 }
 
 void lint_ucx_devices(FabricJob& job, const FabricPodState& pod) {
@@ -159,9 +150,8 @@ void lint_ucx_transports(FabricJob& job, const FabricPodState& pod) {
     other_network = other_network || entry == "tcp" || entry == "all" ||
                     entry.starts_with("srd");
   }
-  const bool without = job.transport == FabricTransport::kTcp ||
-                       job.transport == FabricTransport::kEfa ||
-                       job.transport == FabricTransport::kSlingshot;
+  const bool without =
+      job.transport == FabricTransport::kTcp || job.uses_libfabric();
   if (!any_rdma || other_network || !without || job.pods.size() < 2) return;
   lint_warn(job, pod, "lint_ucx_tls",
             "UCX_TLS=" + value +

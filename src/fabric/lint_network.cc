@@ -131,11 +131,9 @@ void lint_gid_scan(FabricJob& job, FabricPodState& pod, const std::string& name,
 // Names that the network answers to; empty: not known.
 std::vector<std::string> network_names(const PluginView& plugin) {
   if (plugin.kind == PluginKind::kOfi) {
-    const auto parts = split(plugin.plugin->version, '.');
-    const auto minor =
-        parts.size() > 1 ? parse_integer(parts[1]) : std::nullopt;
+    const auto version = parse_nccl_version(plugin.plugin->version);
     // Older ones have the one name that has a blank in it.
-    if (minor && parts[0] == "1" && *minor < 13) return {"aws libfabric"};
+    if (version && *version < NcclVersion{1, 13, 0}) return {"aws libfabric"};
     return {"aws libfabric", "libfabric", "ofi"};
   }
   if (plugin.plugin->network.empty()) return {};
@@ -146,11 +144,9 @@ void lint_net_name(FabricJob& job, FabricPodState& pod, const std::string& name,
                    const EffectiveValue& users) {
   const std::string wanted = to_lower(trim(users.value));
   if (name != "NCCL_NET" || wanted == "socket") return;
-  const bool libfabric = job.transport == FabricTransport::kEfa ||
-                         job.transport == FabricTransport::kSlingshot;
   std::string why;
   if (wanted == "ib") {
-    if (!libfabric) return;
+    if (!job.uses_libfabric()) return;
     why = "NCCL's InfiniBand code cannot use " +
           std::string(transport_name(job.transport));
   } else {

@@ -204,10 +204,7 @@ void set_mpi(FabricJob& job) {
     check_cuda_aware(job, pod);
     if (hide_rdma) set_tcp(job, pod);
     if (job.transport == FabricTransport::kTcp) set_interface(job, pod);
-    if (job.transport == FabricTransport::kInfiniBand ||
-        job.transport == FabricTransport::kRoce) {
-      set_rdma(job, pod);
-    }
+    if (job.uses_verbs()) set_rdma(job, pod);
   }
   if (job.transport == FabricTransport::kTcp) add_mpirun_args(job);
 }

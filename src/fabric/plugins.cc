@@ -95,11 +95,9 @@ bool is_too_old(const PluginView& plugin, const NcclVersion& version) {
                                                         : 0;
   int64_t newest = 99;  // interface that the plugin has
   if (plugin.kind == PluginKind::kOfi) {
-    const auto parts = split(plugin.plugin->version, '.');
-    const auto minor =
-        parts.size() > 1 ? parse_integer(parts[1]) : std::nullopt;
+    const auto own = parse_nccl_version(plugin.plugin->version);
     // aws-ofi-nccl 1.5 has v4 to v6, older ones v4.
-    if (minor && parts[0] == "1" && *minor < 5) newest = 4;
+    if (own && *own < NcclVersion{1, 5, 0}) newest = 4;
   } else if (plugin.kind == PluginKind::kIbExt) {
     const std::string& name = plugin.plugin->network;  // "IBext_v5"
     const size_t mark = name.rfind("_v");

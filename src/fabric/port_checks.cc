@@ -15,11 +15,6 @@ namespace muster {
 
 namespace {
 
-bool verbs(const FabricJob& job) {
-  return job.transport == FabricTransport::kInfiniBand ||
-         job.transport == FabricTransport::kRoce;
-}
-
 std::string gbps(double rate) {
   return std::to_string(static_cast<int64_t>(rate)) + " Gb/s";
 }
@@ -96,7 +91,7 @@ void set_merging(FabricJob& job, FabricPodState& pod) {
 
 void check_ports(FabricJob& job) {
   check_rates(job);
-  if (!verbs(job) || job.profile == Profile::kRl) return;
+  if (!job.uses_verbs() || job.profile == Profile::kRl) return;
   for (FabricPodState& pod : job.pods) set_merging(job, pod);
 }
 

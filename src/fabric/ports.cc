@@ -195,6 +195,14 @@ LinkKind link_kind(const FabricHca& hca, const FabricPort& port) {
   return LinkKind::kUnknown;
 }
 
+const FabricHca* find_hca(const PodFabric& pod, std::string_view name) {
+  if (!pod.hcas) return nullptr;
+  for (const FabricHca& hca : *pod.hcas) {
+    if (hca.name == name) return &hca;
+  }
+  return nullptr;
+}
+
 std::vector<PortView> view_ports(const PodFabric& pod,
                                  const std::optional<NcclVersion>& version) {
   std::vector<PortView> out;

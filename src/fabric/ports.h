@@ -32,6 +32,9 @@ struct PortView {
   [[nodiscard]] std::string name() const;
 };
 
+// nullptr: the pod has none of that name, or none is known.
+const FabricHca* find_hca(const PodFabric& pod, std::string_view name);
+
 LinkKind link_kind(const FabricHca& hca, const FabricPort& port);
 // `version`: of NCCL, where it is known.
 std::vector<PortView> view_ports(

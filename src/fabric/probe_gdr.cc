@@ -15,6 +15,7 @@
 #include "fabric/nccl_library.h"
 #include "fabric/pair_rails.h"
 #include "fabric/pci_distance.h"
+#include "fabric/ports.h"
 #include "fabric/rc_queue.h"
 
 namespace muster {
@@ -26,20 +27,13 @@ namespace {
 constexpr size_t kBytes = 64 << 10;
 constexpr int kDmaBufHandle = 1;  // CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD
 
-const FabricHca* hca_of(const PodFabric& pod, const RailEnd& end) {
-  for (const FabricHca& hca : *pod.hcas) {
-    if (hca.name == end.hca) return &hca;
-  }
-  return nullptr;
-}
-
 // Nearest to the first GPU, which is also CUDA's. Adapters that fail without
 // a GPU tell nothing of GPUDirect.
 const RailEnd* nearest_end(const PodFabric& pod, const RailList& rails) {
   const RailEnd* best = nullptr;
   int best_rank = 0;
   for (const RailEnd& end : rails.ends) {
-    const FabricHca* hca = hca_of(pod, end);
+    const FabricHca* hca = find_hca(pod, end.hca);
     if (hca == nullptr || no(hca->usable)) continue;
     int rank = path_rank(gpu_distance(pod.gpus->front(), *hca));
     if (rank < 0) rank = 100;

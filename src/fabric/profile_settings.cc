@@ -65,9 +65,7 @@ std::string price(const FabricJob& job) {
 void set_rl(FabricJob& job) {
   const bool plugin_anywhere =
       std::any_of(job.pods.begin(), job.pods.end(), ignores_ib_disable) ||
-      job.transport == FabricTransport::kEfa ||
-      job.transport == FabricTransport::kSlingshot ||
-      job.transport == FabricTransport::kTcpx;
+      job.uses_libfabric() || job.transport == FabricTransport::kTcpx;
   for (FabricPodState& pod : job.pods) {
     FabricSetting off{"NCCL",   "NCCL_IB_DISABLE",
                       "1",      "profile rl switches InfiniBand and RoCE off",

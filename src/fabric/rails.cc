@@ -236,15 +236,11 @@ void decide_list(FabricPodState& pod) {
 }  // namespace
 
 void agree_rails(FabricJob& job) {
-  if (job.transport == FabricTransport::kEfa ||
-      job.transport == FabricTransport::kSlingshot) {
+  if (job.uses_libfabric()) {
     compare_counts(job);
     return;
   }
-  if (job.transport != FabricTransport::kInfiniBand &&
-      job.transport != FabricTransport::kRoce) {
-    return;
-  }
+  if (!job.uses_verbs()) return;
   apply_users_lists(job);
   if (job.pods.size() > 1) {
     drop_uncommon(job);

@@ -14,11 +14,6 @@ namespace {
 
 constexpr const char* kNetSource = "NCCL guide, NCCL_NET; NVIDIA/nccl#234";
 
-bool verbs(FabricTransport transport) {
-  return transport == FabricTransport::kInfiniBand ||
-         transport == FabricTransport::kRoce;
-}
-
 bool offers_rdma_anywhere(const FabricJob& job) {
   return std::any_of(job.pods.begin(), job.pods.end(),
                      [](auto& pod) { return !pod.offers.empty(); });
@@ -73,7 +68,7 @@ void pin_rdma(FabricJob& job, FabricPodState& pod) {
                  plugin->kind == PluginKind::kGib)) {
     name = network_name(*plugin);
   }
-  if (!verbs(job.transport)) {
+  if (!job.uses_verbs()) {
     const auto ofi = find_plugin(*pod.facts, PluginKind::kOfi);
     name = ofi ? network_name(*ofi) : "AWS Libfabric";
   }
@@ -111,9 +106,7 @@ void set_list(FabricJob& job, FabricPodState& pod) {
 
 void choose_plugin(FabricJob& job, FabricPodState& pod) {
   const auto loaded = loaded_plugin(*pod.facts);
-  const bool ofi_fabric = job.transport == FabricTransport::kEfa ||
-                          job.transport == FabricTransport::kSlingshot;
-  if (ofi_fabric) {
+  if (job.uses_libfabric()) {
     if (pod.mpi_only()) return;  // MPI has libfabric of its own
     const auto ofi = find_plugin(*pod.facts, PluginKind::kOfi);
     if (!pod.facts->plugins || (!ofi && loaded)) {
@@ -138,7 +131,7 @@ void choose_plugin(FabricJob& job, FabricPodState& pod) {
     propose(job, pod, setting);
     return;
   }
-  if (!verbs(job.transport) || !loaded) return;
+  if (!job.uses_verbs() || !loaded) return;
   const bool wrong = loaded->kind == PluginKind::kFastSocket ||
                      loaded->kind == PluginKind::kOfi ||
                      loaded->kind == PluginKind::kTcpx ||
@@ -168,7 +161,7 @@ void set_transport(FabricJob& job) {
     }
     if (job.profile == Profile::kRl) continue;
     choose_plugin(job, pod);
-    if (verbs(job.transport)) set_list(job, pod);
+    if (job.uses_verbs()) set_list(job, pod);
     if (job.profile == Profile::kRdma) pin_rdma(job, pod);
   }
   if (job.transport == FabricTransport::kTcp && job.profile == Profile::kAuto &&
