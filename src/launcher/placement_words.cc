@@ -39,11 +39,10 @@ Status check_placement(const LaunchOptions& options) {
   if (!bind) return fail(bind.error());
   const auto profile = parse_profile(options.profile);
   if (profile) return {};
-  return fail(Error{"usage",
-                    "bad value of --profile",
-                    "'" + options.profile + "' is none of auto, tcp, rdma, rl",
-                    {},
-                    profile.error().hint});
+  Error error = profile.error();
+  error.code = "usage";
+  error.where = "--profile";
+  return fail(std::move(error));
 }
 
 }  // namespace muster

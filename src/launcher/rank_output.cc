@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "launcher/line_tail.h"
 #include "logs/line_grouper.h"
+#include "logs/mpirun_noise.h"
 
 namespace muster {
 
@@ -33,13 +34,6 @@ bool lies_in(std::string_view part, std::string_view whole) {
   const std::less_equal<const char*> before;  // orders any two pointers
   return before(whole.data(), part.data()) &&
          before(part.data() + part.size(), whole.data() + whole.size());
-}
-
-// Open MPI 4 moves each ssh into a process group from both sides; where the
-// child was quicker, the parent's try fails, and it says so. Nothing is wrong.
-bool is_start_noise(std::string_view line) {
-  return line.find("plm:rsh: Warning: setpgid(") != std::string_view::npos &&
-         line.ends_with("failed in parent with errno=Permission denied(13)");
 }
 
 }  // namespace
@@ -197,13 +191,13 @@ void RankOutput::take_line(Process& process, Stream& stream,
     if (!piece.more) stream.raw += '\n';
   }
   stream.tail->keep(line, stream.time_ns);
+  if (process.rank < 0 && is_mpirun_noise(line)) return;
   // Text shows no level: then it is looked for only where lines are filtered.
   const bool level_counts =
       options_.format == LogFormat::kJson || options_.level > LogLevel::kTrace;
   const LogLevel level = level_counts
                              ? detect_level(line).value_or(LogLevel::kInfo)
                              : LogLevel::kInfo;
-  if (process.rank < 0 && is_start_noise(line)) return;
   if (level < options_.level ||
       (!options_.ranks.empty() && options_.ranks.count(process.rank) == 0)) {
     return;

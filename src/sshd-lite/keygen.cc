@@ -55,6 +55,15 @@ Status write_output(const KeygenOptions& options) {
   return write_all(STDOUT_FILENO, *yaml);
 }
 
+bool is_name(const std::string& text) {
+  if (is_dns_name(text)) return true;
+  std::fprintf(stderr,
+               "muster keygen: '%s' is no name that Kubernetes takes: lower "
+               "case letters, digits and dashes\n",
+               text.c_str());
+  return false;
+}
+
 }  // namespace
 
 Result<std::string> secret_yaml(const SshKey& key, std::string_view name,
@@ -110,16 +119,8 @@ int keygen_main(const std::vector<std::string>& args) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   }
-  for (const std::string& name : {options.name, options.name_space}) {
-    if (is_dns_name(name) || (name.empty() && options.name_space.empty())) {
-      continue;
-    }
-    std::fprintf(stderr,
-                 "muster keygen: '%s' is no name that Kubernetes takes: lower "
-                 "case letters, digits and dashes\n",
-                 name.c_str());
-    return 2;
-  }
+  if (!is_name(options.name)) return 2;
+  if (!options.name_space.empty() && !is_name(options.name_space)) return 2;
   if (const auto written = write_output(options); !written) {
     log::error("{}", written.error().text());
     return 1;
