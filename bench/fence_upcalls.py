@@ -67,8 +67,9 @@ def traced(command):
     if not os.path.exists(f"{TRACING}/uprobe_events"):
         subprocess.run(["mount", "-t", "tracefs", "tracefs", TRACING],
                        check=True)
-    tell("uprobe_events", f"p:muster/upcall {AGENT}:{symbol(UPCALL):#x}\n")
-    tell("uprobe_events", f"p:muster/release {AGENT}:{symbol(RELEASE):#x}\n")
+    upcall, release = symbol(UPCALL), symbol(RELEASE)
+    tell("uprobe_events", f"p:muster/upcall {AGENT}:{upcall:#x}\n")
+    tell("uprobe_events", f"p:muster/release {AGENT}:{release:#x}\n")
     try:
         tell("trace_clock", "mono")
         with open(f"{TRACING}/trace", "w", encoding="ascii"):
