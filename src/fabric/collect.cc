@@ -15,21 +15,19 @@ using std::chrono::milliseconds;
 // wants what is known by then: it gives up all of it after 8 s.
 constexpr milliseconds kAloneMs{20'000};
 constexpr milliseconds kInJobMs{6000};
-constexpr milliseconds kWriteMs{6000};  // of the GPUDirect write, by itself
 
 std::string without_slash(const std::string& sysroot) {
   return sysroot == "/" ? "" : sysroot;
 }
 
 PodFabric collect(const std::string& root, const ImageLibraries& libraries,
-                  KnownFiles& known, milliseconds probes) {
+                  KnownFiles& known, ProbeEnd end) {
   PodFabric pod;
   collect_software(root, libraries, known, pod);
   collect_netdevs(root, pod);
   collect_hcas(root, pod);
   collect_gpus(root, pod);
   if (root.empty()) {
-    const ProbeEnd end = std::chrono::steady_clock::now() + probes;
     probe_verbs(end, pod);
     if (sys_exists("/dev/nvidiactl")) {
       probe_gpus({}, end, pod);
@@ -39,20 +37,26 @@ PodFabric collect(const std::string& root, const ImageLibraries& libraries,
   return pod;
 }
 
+PodFabric collect_until(const std::string& root, ProbeEnd end) {
+  KnownFiles nothing;
+  const auto libraries = find_libraries(root, pod_library_path(root), nothing);
+  return collect(root, libraries, nothing, end);
+}
+
+ProbeEnd end_in(milliseconds probes) {
+  return std::chrono::steady_clock::now() + probes;
+}
+
 }  // namespace
 
 PodFabric collect_fabric(const std::string& sysroot) {
-  const std::string root = without_slash(sysroot);
-  KnownFiles nothing;
-  const auto libraries = find_libraries(root, pod_library_path(root), nothing);
-  return collect(root, libraries, nothing, kAloneMs);
+  return collect_until(without_slash(sysroot), end_in(kAloneMs));
 }
 
-PodFabric collect_fabric_and_gdr() {
-  PodFabric pod = collect_fabric("");
-  if (sys_exists("/dev/nvidiactl")) {
-    probe_gdr("libcuda.so.1", std::chrono::steady_clock::now() + kWriteMs, pod);
-  }
+PodFabric collect_fabric_and_gdr(milliseconds probes) {
+  const ProbeEnd end = end_in(probes);
+  PodFabric pod = collect_until("", end);
+  if (sys_exists("/dev/nvidiactl")) probe_gdr("libcuda.so.1", end, pod);
   return pod;
 }
 
@@ -60,7 +64,7 @@ std::string collect_fabric_json(const std::string& sysroot,
                                 const ImageLibraries& libraries,
                                 KnownFiles& known) {
   return write_facts(
-      {collect(without_slash(sysroot), libraries, known, kInJobMs)});
+      {collect(without_slash(sysroot), libraries, known, end_in(kInJobMs))});
 }
 
 }  // namespace muster

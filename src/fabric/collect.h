@@ -7,6 +7,7 @@
 // without threads that hold locks.
 #pragma once
 
+#include <chrono>
 #include <string>
 
 #include "base/known_files.h"
@@ -18,9 +19,9 @@ namespace muster {
 // `sysroot` stands before every absolute path; "" is the running system, and
 // only there libraries are asked.
 PodFabric collect_fabric(const std::string& sysroot);
-// With a GPUDirect write as well: it takes a CUDA context, hence a second, and
-// is given up after 6 s of its own.
-PodFabric collect_fabric_and_gdr();
+// With a GPUDirect write as well, which takes a CUDA context, hence a second;
+// `probes` is the end of all probes together.
+PodFabric collect_fabric_and_gdr(std::chrono::milliseconds probes);
 // The same as a facts file (docs/facts-schema.md), for a caller that knows the
 // image's libraries already.
 std::string collect_fabric_json(const std::string& sysroot,

@@ -2,6 +2,7 @@
 // The commands check and bench: this pod's limits, then one pair.
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <set>
 
@@ -171,10 +172,14 @@ int exit_class_of(const std::string& code) {
   return kLost.count(code) != 0 ? 35 : 39;
 }
 
+// For a person who waits for nothing else.
+constexpr std::chrono::milliseconds kProbesMs{20'000};
+
 int pair_main(const FabricOptions& options) {
   if (options.command == "check") {
     const bool alone = options.listen.empty() && options.peer.empty();
-    const PodFabric pod = alone ? collect_fabric_and_gdr() : collect_fabric("");
+    const PodFabric pod =
+        alone ? collect_fabric_and_gdr(kProbesMs) : collect_fabric("");
     if (Status status = check_limits(pod); !status) {
       return fail_with(options, status.error());
     }

@@ -4,13 +4,13 @@
 // Refuses, by hanging up: more than kMostTests at a time, a test for which no
 // thread can be had (the pod's pids limit).
 // Ends with stdin. Owns its listening socket; the threads end with it.
-#include <netdb.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <iostream>
 #include <memory>
 #include <system_error>
@@ -19,6 +19,7 @@
 #include "base/fd.h"
 #include "fabric/collect.h"
 #include "fabric/facts_json.h"
+#include "fabric/peer_names.h"
 #include "fabric/peer_protocol.h"
 
 namespace muster {
@@ -26,7 +27,9 @@ namespace muster {
 namespace {
 
 constexpr int kServeMs = 60'000;
-constexpr int kMostNames = 4096;
+// Of the 15 s that the launcher waits for a look (launcher/check_run.cc).
+constexpr std::chrono::milliseconds kProbesMs{6000};
+constexpr std::chrono::milliseconds kLookMs{8500};
 constexpr int kMostTests = 256;  // two of each of 128 pods
 constexpr useconds_t kNoDescriptorUs = 100'000;
 
@@ -102,20 +105,11 @@ PeerAnswer listen_for_others(const PeerOrder& order, Peer& peer) {
 }
 
 PeerAnswer look(const PeerOrder& order, const Peer& peer) {
+  const auto begin = std::chrono::steady_clock::now();
   PeerAnswer out;
   out.grown = grown_counters(peer.counters, read_counters(""));
-  out.facts = write_facts({collect_fabric_and_gdr()});
-  for (size_t i = 0; i < order.names.size() && i < kMostNames; ++i) {
-    addrinfo hints{};
-    hints.ai_socktype = SOCK_STREAM;
-    addrinfo* list = nullptr;
-    const std::string& name = order.names[i];
-    if (::getaddrinfo(name.c_str(), nullptr, &hints, &list) != 0) {
-      out.unresolved.push_back(name);
-    } else {
-      ::freeaddrinfo(list);
-    }
-  }
+  out.facts = write_facts({collect_fabric_and_gdr(kProbesMs)});
+  out.unresolved = unresolved_names(order.names, begin + kLookMs);
   return out;
 }
 

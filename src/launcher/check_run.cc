@@ -11,7 +11,7 @@ namespace muster {
 namespace {
 
 constexpr Milliseconds kListen{10'000};
-constexpr Milliseconds kLook{10'000};
+constexpr Milliseconds kLook{15'000};
 constexpr Milliseconds kExtra{5'000};  // on top of a test's own limit
 constexpr size_t kMostSecondLooks = 128;
 constexpr size_t kMostSlow = 12;

@@ -188,6 +188,22 @@ def test_five_faults_among_16_pods():
         nothing_left(job)
 
 
+def test_a_pod_whose_dns_is_silent():
+    """Its look would last for minutes; what else it knows must not be lost."""
+    with cluster("fabdns") as c:
+        job = apply(c, workers=3)
+        job.wait_ready()
+        c.drop(job.workers[1], "dns", port=53, proto="udp")
+        _, report, _ = fabric(job, "check", "--port", str(PORT))
+        shown = json.dumps(report["findings"], indent=1)
+        equal(findings(report, "pod_missing"), [], "facts lost", shown)
+        first = findings(report, "name_missing")
+        check(any(text.startswith("1 of ") for text in first),
+              "the pod that finds no name", shown)
+        contains(shown, "asked in pi-worker-1.")
+        nothing_left(job)
+
+
 def named(report, code, pod):
     """One finding of this code, and it names the pod."""
     texts = findings(report, code)
