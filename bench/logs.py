@@ -8,10 +8,11 @@
 One rank in each of 8 pods (podnet, on this machine) prints lines of 100 bytes
 through 4 KiB of stdio as fast as it can. muster over its own SSH (tagged text
 and JSON, default settings: masking and levels on), `mpirun --tag-output` and
-Hydra `-prepend-rank` over OpenSSH, in turn within one run, to /dev/null and to
-a file in memory. Wall seconds include the launch, which is told beside; CPU is
-that of all pods, the ranks' own included. Every line of the file is checked.
-srun -l is not run. --save writes bench/results/logs-DATE.json. Needs root,
+Hydra `-prepend-rank` over OpenSSH and, where Slurm is installed, `srun -l`, in
+turn within one run, to /dev/null and to a file in memory. Wall seconds include the launch, which is told beside; CPU is
+that of all pods, the ranks' own included. Every line of the file is checked. A
+run that fails is made again, three times at most, and counted.
+--save writes bench/results/logs-DATE.json. Needs root,
 and build/prefix or MUSTER_PREFIX with a release build.
 """
 import argparse
@@ -30,27 +31,31 @@ ROOT = os.path.dirname(HERE)
 sys.path.insert(0, os.path.join(ROOT, "tests"))
 sys.dont_write_bytecode = True
 
+import slurm_pods  # noqa: E402
 from podnet import Cluster  # noqa: E402
 
 PREFIX = os.environ.get("MUSTER_PREFIX", os.path.join(ROOT, "build", "prefix"))
 MANIFEST = os.path.join(ROOT, "examples", "pi-openmpi.yaml")
 LIMIT = 600  # seconds for one run
+TRIES = 4
 
 
 def ways(pods):
-    """name -> (needs muster in the pods, words before the program)."""
+    """name -> (what the pods are given, words before the program)."""
     muster = ["muster", "launch", "-n", str(pods), "--bootstrap", "pmix",
               "--log-level", "error"]
     return {
-        "muster text": (True, [*muster, "--log-format", "text", "--"]),
-        "muster json": (True, [*muster, "--log-format", "json", "--"]),
-        "muster text, no mask": (True, [*muster, "--no-mask", "--log-format",
+        "muster text": ("muster", [*muster, "--log-format", "text", "--"]),
+        "muster json": ("muster", [*muster, "--log-format", "json", "--"]),
+        "muster text, no mask": ("muster", [*muster, "--no-mask", "--log-format",
                                         "text", "--"]),
-        "mpirun --tag-output": (False, [
+        "mpirun --tag-output": ("openssh", [
             "mpirun.openmpi", "-np", str(pods), "--tag-output"]),
-        "Hydra -prepend-rank": (False, [
+        "Hydra -prepend-rank": ("openssh", [
             "mpiexec.hydra", "-launcher", "ssh", "-iface", "eth0", "-f",
             "/tmp/hosts", "-ppn", "1", "-n", str(pods), "-prepend-rank"]),
+        "srun -l": ("slurm", ["srun", "-N", str(pods), "-n", str(pods), "-l",
+                              "--mpi=none"]),
     }
 
 
@@ -61,14 +66,17 @@ def compiled(folder):
     return source
 
 
-def start_job(cluster, pods, muster, folder):
-    options = {"prefix": PREFIX} if muster else {}
+def start_job(cluster, pods, kind, folder):
+    options = {"prefix": PREFIX} if kind == "muster" else {}
     job = cluster.apply(MANIFEST, workers=pods,
                         launcher_command=["sleep", "infinity"],
                         binds=[(folder, folder, False)], **options)
     job.wait_ready(120)
     job.launcher.exec(["sh", "-c", "awk '{print $1 \":1\"}' "
                        "/etc/mpi/hostfile > /tmp/hosts"], check=True)
+    job.bench_env = {}
+    if kind == "slurm":
+        job.bench_env = slurm_pods.start(job, folder, 1)
     return job
 
 
@@ -76,12 +84,13 @@ def start_job(cluster, pods, muster, folder):
 def jobs(pods, wanted, folder):
     """name -> the job it runs in, for the ways that are wanted."""
     chosen = {name: way for name, way in ways(pods).items()
-              if any(part in name for part in wanted)}
+              if any(part in name for part in wanted)
+              and (way[0] != "slurm" or slurm_pods.is_installed())}
     with contextlib.ExitStack() as stack:
         made = {}
-        for muster in {way[0] for way in chosen.values()}:
-            cluster = stack.enter_context(Cluster(name=f"logs-{int(muster)}"))
-            made[muster] = start_job(cluster, pods, muster, folder)
+        for kind in sorted({way[0] for way in chosen.values()}):
+            cluster = stack.enter_context(Cluster(name=f"logs-{kind}"))
+            made[kind] = start_job(cluster, pods, kind, folder)
         yield {name: (made[way[0]], way[1]) for name, way in chosen.items()}
 
 
@@ -89,15 +98,19 @@ def cpu_of(job):
     return sum(pod.usage()["cpu_seconds"] for pod in job.pods)
 
 
-def one_run(job, words, target):
+def one_run(job, words, target, entry):
     """Wall and CPU seconds of all pods."""
-    before, began = cpu_of(job), time.monotonic()
-    done = job.launcher.exec(["sh", "-c", 'out=$1; shift; exec "$@" > "$out"',
-                              "sh", target, *words], timeout=LIMIT)
-    seconds = time.monotonic() - began
-    if done.returncode != 0:
-        raise RuntimeError(f"{words[:3]}: {done.stderr[-500:]}")
-    return seconds, cpu_of(job) - before
+    for _ in range(TRIES):
+        before, began = cpu_of(job), time.monotonic()
+        done = job.launcher.exec(["sh", "-c",
+                                  'out=$1; shift; exec "$@" > "$out"',
+                                  "sh", target, *words], timeout=LIMIT,
+                                 env=job.bench_env)
+        seconds = time.monotonic() - began
+        if done.returncode == 0:
+            return seconds, cpu_of(job) - before
+        entry["failed"] += 1
+    raise RuntimeError(f"{words[:3]}: {done.stderr[-500:]}")
 
 
 def damage(source, path, lines):
@@ -119,18 +132,18 @@ def measure(options, folder):
             for name, (job, words) in running.items():
                 entry = found.setdefault(
                     name, {"launch_s": [], "null_s": [], "null": [],
-                           "file": [], "cpu_us": []})
+                           "file": [], "cpu_us": [], "failed": 0})
                 entry["launch_s"].append(
                     one_run(job, [*words, source, "write", "1"],
-                            "/dev/null")[0])
+                            "/dev/null", entry)[0])
                 line = [*words, source, "write", str(each)]
-                seconds, used = one_run(job, line, "/dev/null")
+                seconds, used = one_run(job, line, "/dev/null", entry)
                 entry["null_s"].append(seconds)
                 entry["null"].append(lines / seconds)
                 entry["cpu_us"].append(used / lines * 1e6)
                 if options.null_only:
                     continue
-                seconds, _ = one_run(job, line, log)
+                seconds, _ = one_run(job, line, log, entry)
                 entry["file"].append(lines / seconds)
                 if number == 0:
                     entry.update(damage(source, log, lines))
@@ -140,7 +153,8 @@ def measure(options, folder):
 
 def show(found):
     print(f"{'':24} {'launch s':>9} {'null M/s':>9} {'file M/s':>9} "
-          f"{'CPU us/line':>12} {'damaged':>9} {'lost':>7}")
+          f"{'CPU us/line':>12} {'damaged':>9} {'lost':>7} "
+          f"{'failed':>6}")
     for name, entry in found.items():
         middle = {key: statistics.median(values)
                   for key, values in entry.items() if isinstance(values, list)
@@ -148,7 +162,7 @@ def show(found):
         print(f"{name:24} {middle['launch_s']:9.2f} "
               f"{middle['null'] / 1e6:9.2f} {middle.get('file', 0) / 1e6:9.2f} "
               f"{middle['cpu_us']:12.2f} {entry.get('damaged', -1):9d} "
-              f"{entry.get('lost', -1):7d}", flush=True)
+              f"{entry.get('lost', -1):7d} {entry['failed']:6d}", flush=True)
 
 
 def save(options, found):
