@@ -33,7 +33,7 @@ char lower(char c) {
 // Most names are told apart here, without a copy.
 bool holds_stem(std::string_view name) {
   constexpr std::string_view kStems[] = {"pass", "secret", "token", "key",
-                                         "cred", "pwd",    "sig"};
+                                         "cred", "pwd",    "sig",   "cookie"};
   for (size_t at = 0; at + 3 <= name.size(); ++at) {
     switch (lower(name[at])) {
       case 'p':
@@ -98,7 +98,10 @@ bool is_secret_name(std::string_view given) {
                     "encryption_key", "shared_key"}) ||
          name == "token" || name.ends_with("_token") ||
          name.ends_with("authtoken") || name.ends_with("_pwd") ||
-         name == "pwd_" || name == "sig";
+         name == "pwd" || name == "pwd_" || name == "sig" ||
+         name == "signature" || name.ends_with("amz_signature") ||
+         name.ends_with("goog_signature") || name == "cookie" ||
+         name == "set_cookie";
 }
 
 Result<Masker> Masker::create(const MaskOptions& options) {

@@ -84,7 +84,8 @@ std::string_view url_line(std::string_view text, size_t at) {
 }
 
 // Where the stems of secret names begin: pass, pwd, secret, sig, token, key,
-// cred. Of those that lie across the end of a block only the first bytes count.
+// cred, cookie. Of those that lie across the end of a block only the first
+// bytes count.
 uint64_t stems_of(const ByteBlock& block) {
   constexpr uint64_t kLast = uint64_t{3} << 62U;
   const auto next = [](uint64_t marks) { return marks >> 1U | kLast; };
@@ -97,10 +98,12 @@ uint64_t stems_of(const ByteBlock& block) {
   const uint64_t pw = next(block.is_letter('w')) & after(block.is_letter('d'));
   const uint64_t se = next(e) & after(c);
   const uint64_t si = next(block.is_letter('i')) & after(block.is_letter('g'));
+  const uint64_t o = block.is_letter('o');
+  const uint64_t cr = next(block.is_letter('r')) & after(e);
   return (block.is_letter('p') & (pa | pw)) | (s & (se | si)) |
-         (block.is_letter('t') & next(block.is_letter('o')) & after(k)) |
+         (block.is_letter('t') & next(o) & after(k)) |
          (k & next(e) & after(block.is_letter('y'))) |
-         (c & next(block.is_letter('r')) & after(e));
+         (c & (cr | (next(o) & after(o))));
 }
 
 // Where at least 16 bytes of `bytes` follow each other: no token and no value
@@ -125,8 +128,9 @@ struct Carry {
 // Is there a stem in the name that ends before `bit`? A name has at most 64
 // bytes: one that began in the block before may have its stem there.
 bool stem_before(size_t bit, uint64_t stems, uint64_t names, uint64_t quotes,
-                 bool carried) {
+                 uint64_t blanks, bool carried) {
   uint64_t below = (uint64_t{1} << bit) - 1;
+  while ((blanks & (below ^ below >> 1U)) != 0) below >>= 1U;
   if ((quotes & (below ^ below >> 1U)) != 0) below >>= 1U;
   const uint64_t others = ~names & below;
   if (others == 0) return carried || (stems & below) != 0;
@@ -135,19 +139,20 @@ bool stem_before(size_t bit, uint64_t stems, uint64_t names, uint64_t quotes,
 }
 
 // Does a '=' or ':' of `marks` stand behind a secret's name, or in a URL with
-// an
-// '@'?
+// an '@' or of a webhook?
 bool names_secret(std::string_view line, size_t offset, const ByteBlock& block,
                   uint64_t marks, uint64_t names, Carry& carry) {
   const uint64_t quotes = block.is('"') | block.is('\'');
+  const uint64_t blanks = block.is(' ');
   const uint64_t stems = stems_of(block);
   for (; marks != 0; marks &= marks - 1) {
     const auto bit = static_cast<size_t>(std::countr_zero(marks));
     if (opens_url(line, offset + bit)) {
-      if (url_line(line, offset + bit).find('@') != std::string_view::npos) {
+      if (url_line(line, offset + bit).find('@') != std::string_view::npos ||
+          secret_path(line, offset + bit + 3) > 0) {
         return true;
       }
-    } else if (stem_before(bit, stems, names, quotes, carry.stem) &&
+    } else if (stem_before(bit, stems, names, quotes, blanks, carry.stem) &&
                is_secret_name(name_before(line, offset + bit))) {
       return true;
     }

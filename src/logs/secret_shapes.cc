@@ -33,6 +33,8 @@ constexpr std::array<bool, 1024> first_pairs() {
 }
 constexpr std::array<bool, 1024> kPairs = first_pairs();
 
+constexpr size_t kNowhere = std::string_view::npos;
+
 bool is_alnum(char c) {
   return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
          (c >= 'a' && c <= 'z');
@@ -48,8 +50,24 @@ bool belongs(char c, Alphabet alphabet) {
       return is_alnum(c) || c == '_' || c == '-';
     case Alphabet::kDotted:
       return is_alnum(c) || c == '_' || c == '-' || c == '.';
+    case Alphabet::kBase64:
+      return is_alnum(c) || std::string_view("+/=_-").find(c) != kNowhere;
   }
   return false;
+}
+
+// Small and capital letters mixed more than names mix them: Hugging Face's
+// tokens have no digits.
+bool changes_case(std::string_view text) {
+  constexpr int kMost = 4;
+  int changes = 0;
+  for (size_t at = 1; at < text.size(); ++at) {
+    const char both = static_cast<char>(text[at] ^ text[at - 1]);
+    if ((both & 0x20) != 0 && is_alnum(text[at]) && is_alnum(text[at - 1])) {
+      ++changes;
+    }
+  }
+  return changes > kMost;
 }
 
 // Letters and digits mixed: not a word of a language, not a number.
@@ -128,8 +146,9 @@ class Scanner {
         continue;
       }
       // An AWS key id has no digit in one of thirty; its length is telling.
-      if (token.alphabet != Alphabet::kUpperDigits &&
-          !looks_random(line_.substr(body, length))) {
+      const std::string_view behind = line_.substr(body, length);
+      if (token.alphabet != Alphabet::kUpperDigits && !looks_random(behind) &&
+          !changes_case(behind)) {
         continue;
       }
       add(at, end);
@@ -200,12 +219,24 @@ class Scanner {
       return;
     }
     if (!password && !looks_random(value)) return;
+    // The shell's PWD is a folder.
+    if ((name == "pwd" || name == "PWD") && value.front() == '/') return;
     add(at, end);
   }
 
-  // user:password@host
+  // user:password@host; a webhook's path
   void url_at(size_t at) {
     size_t colon = 0;
+    if (const size_t path = secret_path(line_, at); path > 0) {
+      size_t end = path;
+      while (end < line_.size() &&
+             (belongs(line_[end], Alphabet::kDotted) || line_[end] == '/' ||
+              line_[end] == ':' || line_[end] == '@')) {
+        ++end;
+      }
+      add(path, end);
+      return;
+    }
     for (size_t end = at; end < line_.size(); ++end) {
       const char c = line_[end];
       if (c == '@') {
@@ -232,7 +263,22 @@ bool in_name(char c) { return is_alnum(c) || c == '_' || c == '-'; }
 
 }  // namespace
 
+size_t secret_path(std::string_view line, size_t at) {
+  constexpr size_t kLongestHost = 64;  // a tenant's name stands before it
+  const std::string_view begin = line.substr(at, kLongestHost + 32);
+  for (const std::string_view address : kSecretAddresses) {
+    const size_t found = begin.find(address);
+    if (found <= kLongestHost && found < begin.find('/')) {
+      return at + found + address.size();
+    }
+  }
+  return 0;
+}
+
 std::string_view name_before(std::string_view line, size_t end) {
+  for (size_t i = 0; i < kMostBlanks && end > 0 && line[end - 1] == ' '; ++i) {
+    --end;
+  }
   if (end > 0 && (line[end - 1] == '"' || line[end - 1] == '\'')) --end;
   size_t begin = end;
   while (begin > 0 && in_name(line[begin - 1]) && end - begin < 64) --begin;

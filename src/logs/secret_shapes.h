@@ -19,8 +19,14 @@ struct SecretSpan {
 // may overlap.
 void find_secret_shapes(std::string_view line, std::vector<SecretSpan>& spans);
 
+// Behind the address of a webhook that is itself the secret, if one begins at
+// `at` ("hooks.slack.com/"); 0: none does.
+size_t secret_path(std::string_view line, size_t at);
+
 // The name that ends before `end`, where a '=' or ':' stands: at most 64
-// characters, without the quote behind it. Empty: none.
+// characters, without the quote behind it and at most kMostBlanks blanks.
+// Empty: none.
+inline constexpr size_t kMostBlanks = 4;
 std::string_view name_before(std::string_view line, size_t end);
 
 }  // namespace muster
