@@ -10,6 +10,7 @@ import ctypes
 import json
 import os
 import pathlib
+import random
 import shutil
 import signal
 import socket
@@ -20,6 +21,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PR_SET_PDEATHSIG = 1
+HANG_GUARD = 60  # seconds; nothing is measured with it
 
 
 def find_muster(given=None):
@@ -46,9 +48,24 @@ def die_with_parent():
 
 
 def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+    """One below those that the kernel hands out by itself: no connection of
+    somebody else's takes it before the worker does."""
+    for port in random.sample(range(15000, 30000), 100):
+        with socket.socket() as s:
+            try:
+                s.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                continue
+    sys.exit("no free port between 15000 and 30000")
+
+
+def until(condition, limit=HANG_GUARD):
+    """Waits for it; whether it came. The limit is for what never comes."""
+    end = time.monotonic() + limit
+    while not (met := condition()) and time.monotonic() < end:
+        time.sleep(0.02)
+    return met
 
 
 class Tally:
@@ -107,7 +124,7 @@ class Worker:
              "--audit-log", str(self.audit_file), *options],
             stderr=self.log_file.open("w"), stdin=subprocess.DEVNULL, env=environment,
             preexec_fn=die_with_parent)
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + HANG_GUARD
         while "ready on port" not in self.log():
             if time.monotonic() > deadline or self.process.poll() is not None:
                 raise RuntimeError("the worker did not start: " + self.log())
@@ -145,11 +162,8 @@ class Worker:
     def private_kib(self, pid):
         return self.memory_kib(pid, ("Private_Clean", "Private_Dirty"))
 
-    def wait_no_children(self, limit=10):
-        deadline = time.monotonic() + limit
-        while self.children() and time.monotonic() < deadline:
-            time.sleep(0.05)
-        return not self.children()
+    def wait_no_children(self):
+        return until(lambda: not self.children())
 
 
 def our_ssh(muster, worker, *command, keys=None, **options):

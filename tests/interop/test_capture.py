@@ -6,12 +6,13 @@ argument, no environment, no output and no key in clear. Needs root (tcpdump).
 """
 import os
 import shutil
+import socket
 import subprocess
-import time
 
 import bed
 
 SECRETS = [b"argument-Zq81hT", b"input-Zq81hT", b"output-Zq81hT", b"anyone-Zq81hT"]
+LAST = b"SSH-2.0-the-last-word\r\n"
 
 
 def capture(args, keys, worker, scratch):
@@ -23,7 +24,10 @@ def capture(args, keys, worker, scratch):
             return None
     done = bed.our_ssh(args.muster, worker, "-l", "anyone-Zq81hT", ": argument-Zq81hT; cat; echo output-Zq81hT",
                        input=b"input-Zq81hT\n")
-    time.sleep(0.5)
+    # Packets are written down in their order: with this word all are there.
+    with socket.create_connection(("127.0.0.1", worker.port)) as last:
+        last.sendall(LAST)
+        bed.until(lambda: LAST in file.read_bytes())
     dump.terminate()
     dump.wait()
     return done, file.read_bytes()

@@ -139,7 +139,7 @@ def matrix(tally, args, worker, key, scratch):
         tally.check(len(started) == wanted and all(r["kind"] == "probe" for r in started),
                     f"after login, at {name}: only what policy allows was started", started[-1:])
     tally.check(not mark.exists(), "no command left its mark")
-    tally.check(worker.process.poll() is None and worker.wait_no_children(25), "the worker lives, no child is left",
+    tally.check(worker.process.poll() is None and worker.wait_no_children(), "the worker lives, no child is left",
                 worker.children())
 
 
@@ -150,7 +150,7 @@ def strict_key_exchange(tally, worker, key):
     tally.check(wire.strict, "strict key exchange is offered")
     wire.send(b"\x02" + text("x"))  # harmless elsewhere; here it is what Terrapin needs
     try:
-        wire.socket.settimeout(3)
+        wire.socket.settimeout(bed.HANG_GUARD)
         wire.finish_kex()
         wire.ask_service()
         aborted = False
