@@ -26,19 +26,34 @@ except Exception as e:
 """
 
 
+PATIENCE = 60     # seconds, for what never comes; nothing is measured with it
+
+
 class Skip(Exception):
     pass
 
 
-def ask(pod, host, port=2222, timeout=1):
+def ask(pod, host, port=2222, timeout=PATIENCE):
+    """A short timeout is for answers that must not come."""
     return pod.exec(["/usr/bin/python3", "-c", CLIENT, host, str(port), str(timeout)]).stdout.strip()
 
 
-def ask_until(wanted, pod, host, seconds=5):
-    end = time.monotonic() + seconds
-    while (got := ask(pod, host)) != wanted and time.monotonic() < end:
+def until(condition):
+    """Waits for it; what it gave last."""
+    end = time.monotonic() + PATIENCE
+    while not (met := condition()) and time.monotonic() < end:
         time.sleep(0.05)
-    return got
+    return met
+
+
+def ask_until(wanted, pod, host, timeout=1):
+    got = [None]
+
+    def asked():
+        got[0] = ask(pod, host, timeout=timeout)
+        return got[0] == wanted
+    until(asked)
+    return got[0]
 
 
 def same(got, wanted, what=""):

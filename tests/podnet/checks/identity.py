@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The security context and what a container sees."""
 from .. import Cluster
-from . import same, true
+from . import same, true, until
 
 
 def _caps(pod):
@@ -13,10 +13,7 @@ def check_restricted_by_default():
     """Arbitrary UID without passwd entry, GID 0, no capability in any set, no_new_privs, read-only root; pid 1 too."""
     with Cluster("st-id") as c:
         p = c.pod("p", ["/bin/sh", "-c", "id; cat /proc/self/status; exec sleep 99"])
-        for _ in range(100):
-            if "NoNewPrivs" in p.stdout():
-                break
-            p.exec(["/bin/true"])
+        until(lambda: "NoNewPrivs" in p.stdout() and "sleep 99" in p.processes().values())
         true("uid=1000680000 gid=0(root)" in p.stdout(), p.stdout())
         true("NoNewPrivs:\t1" in p.stdout() and "CapBnd:\t0000000000000000" in p.stdout(), p.stdout())
         same(set(_caps(p).values()), {"0" * 16, "1"})
@@ -67,7 +64,7 @@ def check_image_without_ssh():
         p = c.pod("p", layer="none")
         same(p.exec(["sh", "-c", "command -v ssh sshd; ls /etc/ssh/ssh_config"]).stdout, "")
         q = c.pod("q", ["/usr/sbin/sshd", "-De"], layer="none", prefix=d)
-        same(q.wait(5).code, 0)
+        same(q.wait().code, 0)
         same(q.stdout(), "muster as /usr/sbin/sshd -De\n")
         r = c.pod("r", prefix=d)
         same(r.exec(["sh", "-c", "echo $PATH; touch /opt/muster/x"]).stdout.split(":")[0], "/opt/muster/dropin/bin")

@@ -38,9 +38,14 @@ def check_faults_by_name():
     with Cluster("st-fault", ipv="dual") as c:
         a, b = servers(c, ["a", "b"])
         v4 = lambda: _hosts(a, "b.svc")
-        c.dns.late("b", 1.0)
-        same(v4(), [])
-        time.sleep(1.1)
+        for seconds in (1, 2, 4, 8, 16):     # asked in time, however slow this machine is
+            c.dns.late("b", seconds)
+            end = time.monotonic() + seconds
+            found = v4()
+            if time.monotonic() < end:
+                break
+        same(found, [])
+        time.sleep(end - time.monotonic() + 0.1)
         same(v4(), [b.ip])
         c.dns.vanish("b")
         same(v4(), [])
@@ -57,7 +62,7 @@ def check_faults_by_name():
         c.dns.delay("b", 0.5)
         t = time.monotonic()
         same(v4(), [b.ip])
-        true(0.4 < time.monotonic() - t < 3, "delay not felt")
+        true(time.monotonic() - t > 0.4, "delay not felt")
         c.dns.clear()
         c.dns.silent("b")
         p = a.popen(["getent", "ahostsv4", "b.svc"])
@@ -94,10 +99,12 @@ def check_name_follows_readiness():
     """Without publishNotReadyAddresses the name appears when the tcpSocket probe succeeds, and goes with the pod."""
     with Cluster("st-ready") as c:
         a, = servers(c, ["a"])
-        late = ["/usr/bin/python3", "-c", "import time,socket; time.sleep(1.0); s=socket.create_server(('',2222)); time.sleep(99)"]
+        late = ["/usr/bin/python3", "-c", "import os,socket,time\nwhile not os.path.exists('/tmp/go'): time.sleep(0.05)\n"
+                "s=socket.create_server(('',2222)); time.sleep(99)"]
         b = c.pod("b", late, subdomain="svc", readiness={"tcpSocket": {"port": 2222}, "periodSeconds": 0.2})
         same(_hosts(a, "b.svc"), [])
-        true(b.wait_ready(10), "never ready")
+        b.exec(["touch", "/tmp/go"], check=True)
+        true(b.wait_ready(), "never ready")
         same(_hosts(a, "b.svc"), [b.ip])
         b.kill()
         same(_hosts(a, "b.svc"), [])
