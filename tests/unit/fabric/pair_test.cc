@@ -53,7 +53,7 @@ TEST_CASE("a closed port and a silent peer are named, in time") {
   CHECK(drive_pair(request).error().code == "connect");
   request.peer = "nowhere";
   CHECK(drive_pair(request).error().code == "usage");
-  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(3));
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(30));
 }
 
 TEST_CASE("a listener without a peer ends") {

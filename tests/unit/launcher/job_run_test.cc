@@ -78,7 +78,7 @@ struct Bed {
   void all_stopped() {
     for (auto& peer : fleet.peers) peer->say(wire::FrameType::kStopped);
   }
-  bool ends(Milliseconds limit = 10s) {
+  bool ends(Milliseconds limit = 60s) {
     return run_until(
         loop, [this] { return done > 0; }, limit);
   }

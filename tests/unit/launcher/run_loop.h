@@ -11,7 +11,7 @@ namespace muster::test {
 
 // Runs `loop` until `done` says so; false if it did not within `limit`.
 inline bool run_until(Loop& loop, const std::function<bool()>& done,
-                      Milliseconds limit = Milliseconds{10'000}) {
+                      Milliseconds limit = Milliseconds{60'000}) {
   const auto end = Clock::now() + limit;
   Timer poll(loop);
   bool in_time = false;

@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <optional>
+#include <random>
 
 #include "base/fd.h"
 #include "base/log.h"
@@ -24,6 +25,8 @@ using muster::test::connect_to;
 using muster::test::KeyDirectory;
 
 namespace {
+
+constexpr Milliseconds kLong{60'000};  // for what never comes
 
 // A worker in a process of its own; `script` is what its agent does.
 class TestWorker {
@@ -84,13 +87,19 @@ class TestWorker {
     loop.run();
     ::_exit(worker.exit_code());
   }
+  // One below those that the kernel hands out by itself: no connection of
+  // another test takes it before the worker does.
   static int free_port() {
-    auto socket = listen_on("127.0.0.1", 0);
-    REQUIRE(socket);
-    return local_port(socket->get());
+    std::random_device dice;
+    for (int i = 0; i < 100; ++i) {
+      const int port = 15000 + static_cast<int>(dice() % 15000);
+      if (listen_on("127.0.0.1", port)) return port;
+    }
+    FAIL("no free port");
+    return 0;
   }
   void wait_for_listener() const {
-    for (int i = 0; i < 200 && !probe_live(port_); ++i) ::usleep(20000);
+    for (int i = 0; i < 3000 && !probe_live(port_); ++i) ::usleep(20000);
   }
 
   pid_t pid_ = -1;
@@ -116,7 +125,7 @@ int run_agent(const TestWorker& worker, const SshKey& key,
   };
   SshClient client(loop, UniqueFd(connect_to(worker.port())), options, events);
   Timer deadline(loop);
-  deadline.start(Milliseconds(15000), [&] { loop.stop(); });
+  deadline.start(kLong, [&] { loop.stop(); });
   loop.run();
   return result;
 }
@@ -124,6 +133,17 @@ int run_agent(const TestWorker& worker, const SshKey& key,
 struct Fixture {
   SshKey key = std::move(*SshKey::generate(KeyType::kEcdsaP256));
   KeyDirectory keys{key};
+
+  // The agent's script is past its trap.
+  [[nodiscard]] std::string say_up() const {
+    return ": > " + keys.path() + "/up";
+  }
+  void wait_for_up() const {
+    const std::string mark = keys.path() + "/up";
+    for (int i = 0; i < 6000 && ::access(mark.c_str(), F_OK) != 0; ++i) {
+      ::usleep(10000);
+    }
+  }
 };
 
 void keep_defaults(PodOptions&) {}
@@ -158,7 +178,7 @@ TEST_CASE_METHOD(Fixture, "a released worker leaves with 0") {
   TestWorker worker(keys.path(), "exit 80",
                     [](PodOptions& o) { o.release_on_success = true; });
   CHECK(run_agent(worker, key) == 80);
-  CHECK(worker.exit_code(Milliseconds(5000)) == 0);
+  CHECK(worker.exit_code(kLong) == 0);
   CHECK(worker.termination_log().empty());
 }
 
@@ -173,47 +193,50 @@ TEST_CASE_METHOD(Fixture, "a worker whose launcher is gone leaves with 201") {
   TestWorker worker(keys.path(), "exit 3",
                     [](PodOptions& o) { o.orphan_grace = Milliseconds(400); });
   CHECK(run_agent(worker, key) == 3);
-  CHECK(worker.exit_code(Milliseconds(5000)) == 201);
+  CHECK(worker.exit_code(kLong) == 201);
   CHECK(worker.termination_log().find("launcher") != std::string::npos);
 }
 
 TEST_CASE_METHOD(Fixture, "a returning launcher stops the orphan clock") {
   TestWorker worker(keys.path(),
                     "[ -e " + keys.path() +
-                        "/second ] && exec sleep 1.2\n"
+                        "/second ] && exec sleep 3\n"
                         "touch " +
                         keys.path() + "/second; exit 3",
-                    [](PodOptions& o) { o.orphan_grace = Milliseconds(500); });
+                    [](PodOptions& o) { o.orphan_grace = Milliseconds(2500); });
   CHECK(run_agent(worker, key) == 3);
   CHECK(run_agent(worker, key) == 0);
-  CHECK_FALSE(worker.exit_code(Milliseconds(700)));
+  CHECK_FALSE(worker.exit_code(Milliseconds(200)));
 }
 
 TEST_CASE_METHOD(Fixture, "an idle worker stops with 0") {
   TestWorker worker(keys.path(), "exit 0", keep_defaults);
   worker.signal(SIGTERM);
-  CHECK(worker.exit_code(Milliseconds(3000)) == 0);
+  CHECK(worker.exit_code(kLong) == 0);
 }
 
 TEST_CASE_METHOD(Fixture, "SIGTERM reaches the agent, and the client hears") {
-  TestWorker worker(keys.path(),
-                    "trap 'exit 7' TERM\nwhile :; do sleep 0.05; done",
-                    keep_defaults);
+  TestWorker worker(
+      keys.path(),
+      "trap 'exit 7' TERM\n" + say_up() + "\nwhile :; do sleep 0.05; done",
+      keep_defaults);
   CHECK(run_agent(worker, key, [&] {
-          ::usleep(100000);
+          wait_for_up();
           worker.signal(SIGTERM);
         }) == 7);
-  CHECK(worker.exit_code(Milliseconds(5000)) == 143);
+  CHECK(worker.exit_code(kLong) == 143);
 }
 
 TEST_CASE_METHOD(Fixture, "an agent that ignores SIGTERM is killed") {
-  TestWorker worker(keys.path(), "trap '' TERM\nwhile :; do sleep 0.05; done",
-                    [](PodOptions& o) { o.stop_grace = Milliseconds(300); });
+  TestWorker worker(
+      keys.path(),
+      "trap '' TERM\n" + say_up() + "\nwhile :; do sleep 0.05; done",
+      [](PodOptions& o) { o.stop_grace = Milliseconds(300); });
   CHECK(run_agent(worker, key, [&] {
-          ::usleep(100000);
+          wait_for_up();
           worker.signal(SIGTERM);
         }) == 128 + SIGKILL);
-  CHECK(worker.exit_code(Milliseconds(5000)) == 143);
+  CHECK(worker.exit_code(kLong) == 143);
 }
 
 TEST_CASE_METHOD(Fixture, "what an agent leaves behind is ended") {
@@ -227,7 +250,7 @@ TEST_CASE_METHOD(Fixture, "what an agent leaves behind is ended") {
                     keep_defaults);
   CHECK(run_agent(worker, key) == 0);
   size_t left = 99;
-  for (int i = 0; i < 100 && left > 0; ++i) {
+  for (int i = 0; i < 1200 && left > 0; ++i) {
     ::usleep(50000);
     left = processes_with_env(mark, keys.path()).size();
   }

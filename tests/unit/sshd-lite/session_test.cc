@@ -201,7 +201,7 @@ TEST_CASE("a client that goes away closes the program's stdin") {
   int rounds = 0;
   std::function<void()> check = [&] {
     if (session.opened) session.client.reset();
-    if (::access(mark.c_str(), F_OK) == 0 || ++rounds > 200) {
+    if (::access(mark.c_str(), F_OK) == 0 || ++rounds > 1200) {
       return runner.loop.stop();
     }
     poll.start(Milliseconds(50), check);
@@ -217,12 +217,18 @@ TEST_CASE("a program that does not read stops the sender, not the loop") {
   const TestServer server(keys.path());
   Runner runner;
   Session session;
-  runner.start(session, server.port(), options_for(*key, "sleep 1; wc -c"));
+  const std::string go = keys.path() + "/go";
+  runner.start(
+      session, server.port(),
+      options_for(*key, "until [ -e " + go + " ]; do sleep 0.05; done; wc -c"));
   session.client->send(std::string(8 << 20, 'x'));
   session.client->send_eof();
   Timer look(runner.loop);
   size_t waiting = 0;
-  look.start(Milliseconds(600), [&] { waiting = session.client->queued(); });
+  look.start(Milliseconds(600), [&] {
+    waiting = session.client->queued();
+    REQUIRE(write_file_atomically(go, ""));
+  });
   runner.run();
   CHECK(waiting > (4U << 20));  // window 1.25 MiB, pipes and buffers
   CHECK(session.out == "8388608\n");
@@ -235,11 +241,13 @@ TEST_CASE("a program that reads slowly is not read ahead of") {
   const TestServer server(keys.path());
   Runner runner;
   Session session;
+  const std::string go = keys.path() + "/go";
   runner.start(session, server.port(),
                options_for(*key,
                            "i=0; while [ $i -lt 40 ]; do"
                            " head -c 32768 >/dev/null; i=$((i+1)); sleep 0.02;"
-                           " done; echo look; sleep 3; wc -c"));
+                           " done; echo look; until [ -e " +
+                               go + " ]; do sleep 0.05; done; wc -c"));
   constexpr size_t kAll = 64U << 20;
   session.client->send(std::string(kAll, 'x'));
   session.client->send_eof();
@@ -249,8 +257,10 @@ TEST_CASE("a program that reads slowly is not read ahead of") {
     if (session.out.empty()) {
       look.start(Milliseconds(20), wait_for_word);
     } else {
-      look.start(Milliseconds(500),
-                 [&] { waiting = session.client->queued(); });
+      look.start(Milliseconds(500), [&] {
+        waiting = session.client->queued();
+        REQUIRE(write_file_atomically(go, ""));
+      });
     }
   };
   wait_for_word();
@@ -332,34 +342,39 @@ TEST_CASE("servers that are not SSH servers are named") {
   const Stranger stranger;
   Runner runner;
   Session session;
-  auto options = options_for(*key, "true");
-  options.banner_timeout = Milliseconds(300);
-  runner.start(session, stranger.port, std::move(options));
-  const int peer = ::accept(stranger.listener, nullptr, nullptr);
-  REQUIRE(peer >= 0);
+  const auto start = [&](Milliseconds banner_timeout) {
+    auto options = options_for(*key, "true");
+    options.banner_timeout = banner_timeout;
+    runner.start(session, stranger.port, std::move(options));
+    return ::accept(stranger.listener, nullptr, nullptr);
+  };
+  constexpr Milliseconds kLong{60'000};  // the answer is there before
+  int peer = -1;
   std::string expected;
-  SECTION("silence") { expected = "ssh_banner"; }
+  SECTION("silence") {
+    peer = start(Milliseconds(300));
+    expected = "ssh_banner";
+  }
   SECTION("HTTP") {
+    peer = start(kLong);
     expected = "ssh_foreign";
     CHECK(::write(peer, "HTTP/1.1 400 \x1b[31m", 18) == 18);
   }
   SECTION("hangs up") {
+    peer = start(kLong);
     expected = "ssh_closed";
     ::shutdown(peer, SHUT_RDWR);
   }
   SECTION("a banner and then nothing") {
     expected = "ssh_kex";
-    session.client.reset();
-    --runner.running;
     auto slow = options_for(*key, "true");
-    slow.handshake_timeout = Milliseconds(400);
+    slow.handshake_timeout = Milliseconds(1000);
     runner.start(session, stranger.port, std::move(slow));
-    const int second = ::accept(stranger.listener, nullptr, nullptr);
-    CHECK(::write(second, "SSH-2.0-x\r\n", 11) == 11);
-    runner.run(5);
-    ::close(second);
+    peer = ::accept(stranger.listener, nullptr, nullptr);
+    CHECK(::write(peer, "SSH-2.0-x\r\n", 11) == 11);
   }
-  if (!session.error) runner.run(5);
+  REQUIRE(peer >= 0);
+  runner.run();
   ::close(peer);
   REQUIRE(session.error);
   CHECK(session.error->code == expected);
@@ -391,7 +406,7 @@ TEST_CASE("a client may be destroyed in each of its callbacks") {
       std::move(events));
   Timer deadline(loop);
   bool late = false;
-  deadline.start(Milliseconds(10000), [&] {
+  deadline.start(Milliseconds(60000), [&] {
     late = true;
     loop.stop();
   });

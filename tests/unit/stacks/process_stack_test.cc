@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,14 +19,16 @@ using namespace muster;
 
 // Not in an anonymous namespace: their names are looked for.
 extern "C" {
-[[gnu::noinline]] void wait_for_ever(int pipe) {
+// Both say by a byte that they are there.
+[[gnu::noinline]] void wait_for_ever(int pipe, int there) {
   char byte = 0;
+  if (::write(there, "w", 1) != 1) return;
   while (::read(pipe, &byte, 1) > 0) {
   }
   asm volatile("");
 }
-[[gnu::noinline]] void spin_for_ever() {
-  for (;;) asm volatile("");
+[[gnu::noinline]] void spin_for_ever(volatile bool* there) {
+  for (;;) *there = true;
 }
 }
 
@@ -36,22 +39,38 @@ struct Child {
     auto made = make_pipe();
     REQUIRE(made);
     pipe = std::move(*made);
+    auto told = std::move(*make_pipe());
+    spinning = static_cast<volatile bool*>(
+        ::mmap(nullptr, sizeof(bool), PROT_READ | PROT_WRITE,
+               MAP_SHARED | MAP_ANONYMOUS, -1, 0));
     pid = ::fork();
     if (pid == 0) {
       ::signal(SIGTERM, SIG_DFL);  // Catch's handler is not for children
       pipe.write.reset();
-      if (spins) spin_for_ever();
-      wait_for_ever(pipe.read.get());
+      if (spins) spin_for_ever(spinning);
+      wait_for_ever(pipe.read.get(), told.write.get());
       ::_exit(7);
     }
-    ::usleep(100'000);
+    told.write.reset();
+    if (spins) {
+      while (!*spinning) ::usleep(1000);
+      return;
+    }
+    char byte = 0;
+    REQUIRE(::read(told.read.get(), &byte, 1) == 1);
+    const std::string stat = "/proc/" + std::to_string(pid) + "/stat";
+    while (read_file(stat).value_or("").find(") S ") == std::string::npos) {
+      ::usleep(1000);
+    }
   }
   ~Child() {
     ::kill(pid, SIGKILL);
     ::waitpid(pid, nullptr, 0);
+    ::munmap(const_cast<bool*>(spinning), sizeof(bool));
   }
   Pipe pipe;
   pid_t pid = 0;
+  volatile bool* spinning = nullptr;
 };
 
 StackSnapshot look_at(pid_t pid) {

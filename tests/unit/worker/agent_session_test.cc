@@ -84,7 +84,7 @@ TEST_CASE("EOF without bye ends everything within the grace, with 3") {
   const auto start = std::chrono::steady_clock::now();
   agent.hang_up();
   CHECK(agent.wait_agent() == 3);
-  CHECK(seconds_since(start) < 20);
+  CHECK(seconds_since(start) < 60);
   CHECK_FALSE(is_alive(child));
 }
 
@@ -97,7 +97,7 @@ TEST_CASE("silence of the launcher ends everything, with 3") {
   const pid_t child = agent.processes[1].started->pid;
   const auto start = std::chrono::steady_clock::now();
   CHECK(agent.wait_agent() == 3);
-  CHECK(seconds_since(start) < 20);
+  CHECK(seconds_since(start) < 60);
   CHECK_FALSE(is_alive(child));
 }
 
@@ -198,6 +198,6 @@ TEST_CASE("a killed agent's leftovers are swept by its successor") {
   next.hello.job = old.hello.job;
   next.hello.incarnation = "two";
   REQUIRE(next.say_hello());
-  CHECK(eventually([escaped] { return !is_alive(escaped); }, 1));
+  CHECK(eventually([escaped] { return !is_alive(escaped); }));
   CHECK(find_runtime_file(old.hello.launch_id + "-n1", "").empty());
 }

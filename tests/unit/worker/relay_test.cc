@@ -85,7 +85,7 @@ struct Bed {
     out = std::move(out_pipe->read);
     err = std::move(err_pipe->read);
   }
-  bool run_until(const std::function<bool()>& done, int limit_ms = 10000) {
+  bool run_until(const std::function<bool()>& done, int limit_ms = 60000) {
     Timer deadline(loop);
     Timer poll(loop);
     deadline.start(Milliseconds(limit_ms), [this] { loop.stop(); });
