@@ -22,7 +22,7 @@ def bounds(silence):
 
 
 BOUNDS = bounds(SILENCE)
-SLACK = 15  # seconds on top of any bound: several pods share two cores
+SLACK = 40  # seconds on top of any bound: several pods share two cores
 
 
 class Bed:

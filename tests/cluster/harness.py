@@ -28,7 +28,9 @@ EXAMPLES = os.path.join(ROOT, "examples")
 PROGRAMS = os.environ.get(
     "MUSTER_TEST_PROGRAMS",
     os.path.join(tempfile.gettempdir(), "muster-test-programs"))
-HANG_GUARD = 240  # seconds for one test; nothing is measured with it
+# Seconds, for what never comes; nothing is measured with them.
+HANG_GUARD = 480  # of one test
+PATIENCE = 120    # of one step
 
 
 class Skip(Exception):
@@ -47,6 +49,35 @@ def equal(seen, wanted, what, *details):
 
 def contains(text, part, what="output"):
     check(part in text, f"{what} lacks {part!r}", text)
+
+
+def until(condition, timeout=PATIENCE):
+    """Waits for it; what it gave last."""
+    end = time.monotonic() + timeout
+    while not (met := condition()) and time.monotonic() < end:
+        time.sleep(0.02)
+    return met
+
+
+def is_listening(pod, port):
+    """Whether the pod's kernel has a listener on the TCP port."""
+    for table in ("tcp", "tcp6"):
+        try:
+            with open(f"/proc/{pod.pid}/net/{table}", encoding="ascii") as f:
+                rows = [line.split() for line in f]
+        except OSError:  # not started, or gone
+            continue
+        if any(row[1].endswith(f":{port:04X}") and row[3] == "0A"
+               for row in rows[1:]):
+            return True
+    return False
+
+
+def listening(pods, port=2222):
+    """Waits until all listen: a worker without a probe is Ready before."""
+    for pod in pods:
+        check(until(lambda p=pod: is_listening(p, port)),
+              f"nothing listens on port {port} of {pod.name}", pod.stderr())
 
 
 def program(name, compiler="mpicc.openmpi", flags=(), root=None):
@@ -104,7 +135,7 @@ def apply(c, manifest="pi-openmpi.yaml", **options):
     return c.apply(os.path.join(EXAMPLES, manifest), **options)
 
 
-def finish(job, timeout=60):
+def finish(job, timeout=PATIENCE):
     """Waits for the launcher: exit status, stdout, stderr."""
     status = job.launcher.wait(timeout)
     return status, job.launcher.stdout(), job.launcher.stderr()
@@ -121,10 +152,8 @@ class Launch:
         self._in = tempfile.TemporaryFile()
         self._in.write(stdin or b"")
         self._in.seek(0)
-        for _ in range(600):  # an operator may start it after the workers
-            if self.pod.phase == "Running":
-                break
-            time.sleep(0.1)
+        # An operator may start it after the workers.
+        until(lambda: self.pod.phase == "Running")
         self.began = time.monotonic()
         self.process = self.pod.popen(
             list(words), stdin=self._in, stdout=self._out, stderr=self._err,
@@ -148,7 +177,7 @@ class Launch:
     def err(self):
         return self._text(self._err)
 
-    def until(self, text, timeout=60, count=1):
+    def until(self, text, timeout=PATIENCE, count=1):
         """Waits until stdout or stderr holds `text`, `count` times."""
         end = time.monotonic() + timeout
         while (self.out + self.err).count(text) < count:
@@ -159,7 +188,7 @@ class Launch:
             time.sleep(0.02)
         return self
 
-    def wait(self, timeout=60):
+    def wait(self, timeout=PATIENCE):
         try:
             code = self.process.wait(timeout)
         except subprocess.TimeoutExpired:
@@ -196,7 +225,7 @@ def read_json(pod, path):
         return None
 
 
-def launch(job, *words, timeout=60, **options):
+def launch(job, *words, timeout=PATIENCE, **options):
     """Runs `muster launch WORDS` to its end."""
     return Launch(job, ["muster", "launch", *words], **options).wait(timeout)
 
@@ -228,7 +257,7 @@ def job_processes(pod):
 
 def nothing_left(job, pods=None, files=True):
     """No process and no file of a job is left in any pod that still lives."""
-    deadline = time.monotonic() + 15
+    deadline = time.monotonic() + PATIENCE
     for pod in pods or job.pods:
         if pod.phase not in ("Running",):
             continue

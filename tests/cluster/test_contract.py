@@ -3,10 +3,9 @@
 yet, key modes, users without a name, hostfiles that change, spare launchers,
 stock MPI tools that talk to our workers."""
 import sys
-import time
 
 from harness import (Launch, apply, check, cluster, contains, equal, expect,
-                     launch, main, nothing_left, program)
+                     launch, listening, main, nothing_left, program)
 
 
 def hosts_of(run):
@@ -41,7 +40,7 @@ def test_launcher_comes_first_and_workers_late():
                     launcher_command=["muster", "launch", "-n", "2",
                                       "--bootstrap", "pmix", "--log-format",
                                       "text", "--", "hostname"])
-        status = job.launcher.wait(60)
+        status = job.launcher.wait(120)
         equal(status.code, 0, "exit code", job.launcher.stderr())
         contains(job.launcher.stderr(), "waiting for 2 of", "stderr")
         contains(job.launcher.stderr(), "pi-worker-0", "stderr")
@@ -94,9 +93,9 @@ def test_hostfile_swapped_under_a_running_job():
             run = Launch(job, ["muster", "launch", "--hostfile", "/tmp/hosts",
                                "--bootstrap", bootstrap, "--", "sh", "-c",
                                "echo up; sleep 1; hostname"])
-            run.until("up", 30)
+            run.until("up", count=2)
             job.launcher.exec(["sh", "-c", "echo nobody slots=9 > /tmp/hosts"])
-            run.wait(30)
+            run.wait()
             expect(run, 0)
             equal([x for x in hosts_of(run) if x != "up"], names(job),
                   "hosts", run.out)
@@ -109,7 +108,7 @@ def test_only_the_first_launcher_launches():
         check(job.wait_ready(60), "workers are not ready")
         spare = [p for p in job.launchers if p.index == 1][0]
         run = Launch(job, ["muster", "launch", "--", "hostname"],
-                     pod=spare).wait(30)
+                     pod=spare).wait()
         equal(run.code, 0, "exit code", run.err)
         equal(run.out, "", "output of the spare launcher")
         contains(run.err, "another pod of this Job launches", "stderr")
@@ -119,18 +118,17 @@ def test_port_that_is_taken():
     """Two workers on one host network: the second says what is wrong."""
     with cluster("port") as c:
         job = apply(c, workers=1)
-        check(job.wait_ready(60), "the worker is not ready")
-        second = job.workers[0].exec(["muster", "worker"], timeout=20)
+        listening(job.workers)
+        second = job.workers[0].exec(["muster", "worker"])
         equal(second.returncode, 100, "exit code", second.stderr)
         contains(second.stderr, "2222", "stderr")
         # On a port of its own it is no trouble, and a launcher finds it.
         other = job.workers[0].popen(["muster", "worker", "--port", "2223"])
         try:
-            time.sleep(0.5)
             hostname_everywhere(job, "--ssh-port", "2223")
         finally:
             other.terminate()
-            other.wait(30)
+            other.wait(60)
 
 
 def test_stock_mpirun_against_our_workers():
@@ -140,7 +138,7 @@ def test_stock_mpirun_against_our_workers():
     with cluster("stock") as c:
         job = apply(c, workers=3, mpirun_dropin=False,
                     extra_env={"MUSTER_ALLOW_MPI_DAEMONS": "1"})
-        time.sleep(1)  # OpenSSH does not wait for a worker
+        listening(job.workers)  # OpenSSH does not wait for a worker
         for extra in ([], ["--mca", "plm_rsh_no_tree_spawn", "1"]):
             done = job.launcher.exec(
                 ["/usr/bin/mpirun.openmpi", *extra, "-np", "3", hello],
@@ -155,12 +153,13 @@ def test_stock_mpirun_against_our_workers():
 def test_daemons_are_refused_unless_allowed():
     with cluster("refused") as c:
         job = apply(c, workers=1, mpirun_dropin=False)
-        time.sleep(1)  # OpenSSH does not wait for a worker
+        listening(job.workers)  # OpenSSH does not wait for a worker
         done = job.launcher.exec(
             ["ssh", "-o", "BatchMode=yes", "pi-worker-0.pi.default.svc",
              "id"], timeout=30)
         check(done.returncode != 0 and "uid=" not in done.stdout,
               "any command is run", done.stdout, done.stderr)
+        contains(done.stderr, "exec request failed", "what ssh says")
 
 
 def test_ipv6_only():

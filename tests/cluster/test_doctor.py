@@ -7,9 +7,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 
-from harness import HERE, apply, check, cluster, contains, equal, main
+from harness import (HERE, apply, check, cluster, contains, equal, listening,
+                     main)
 
 ODD = os.path.join(HERE, "programs", "odd_servers.py")
 
@@ -20,7 +20,7 @@ def odd_files():
 
 
 def doctor(pod, *words, code=None, env=None):
-    done = pod.exec(["muster", "doctor", "-o", "json", *words], timeout=90,
+    done = pod.exec(["muster", "doctor", "-o", "json", *words], timeout=120,
                     env=env)
     check(done.returncode in (0, 101), f"exit code {done.returncode}",
           done.stdout, done.stderr)
@@ -52,17 +52,14 @@ def pods_of(one):
 def listeners(pod, ports):
     for port in ports:
         pod.popen(["/usr/bin/python3", "/opt/odd.py", "closes", str(port)])
-    end = time.monotonic() + 20
-    while any(f":{port} " not in pod.exec(["ss", "-ltn"]).stdout
-              for port in ports):
-        check(time.monotonic() < end, "the listeners do not start")
-        time.sleep(0.1)
+    for port in ports:
+        listening([pod], port)
 
 
 def test_healthy_pods():
     with cluster("dr-well") as c:
         job = apply(c, workers=3, shm_size="512m")
-        check(job.wait_ready(60), "workers are not ready")
+        listening(job.workers)
         report = doctor(job.launcher, "--job", code=0)
         equal([p["answered"] for p in report["pods"]], [True] * 4, "pods",
               report)
@@ -77,6 +74,7 @@ def test_mesh_sidecar():
     says nothing, as behind a sidecar."""
     with cluster("dr-mesh") as c:
         job = apply(c, workers=2, files=odd_files())
+        listening(job.workers)
         listeners(job.workers[0], (15001, 15006, 15020, 15021))
         one = found(doctor(job.workers[0], code=101), "mesh_sidecar")
         contains(one["yaml"], "sidecar.istio.io/inject", "YAML")
@@ -85,7 +83,7 @@ def test_mesh_sidecar():
         job.remove()
         job = apply(c, workers=1, files=odd_files(), worker_command=[
             "/usr/bin/python3", "/opt/odd.py", "silent", "2222"])
-        check(job.wait_ready(60), "the worker is not ready")
+        listening(job.workers)
         one = found(doctor(job.launcher, "--job", code=101),
                     "banner_swallowed")
         contains(one["yaml"], "sidecar.istio.io/inject", "YAML")
@@ -94,7 +92,7 @@ def test_mesh_sidecar():
 def test_worker_that_is_not_there():
     with cluster("dr-gone") as c:
         job = apply(c, workers=2, start={"worker-1": "never"})
-        check(job.workers[0].wait_ready(60), "worker 0 is not ready")
+        listening(job.workers[:1])
         report = doctor(job.launcher, "--job", code=101)
         one = found(report, "worker_unreachable")
         equal(pods_of(one), ["pi-worker-1"], "pods", one)
@@ -153,7 +151,7 @@ def test_port_clash():
 def test_names_both_ways():
     with cluster("dr-dns") as c:
         job = apply(c, workers=2)
-        check(job.wait_ready(60), "workers are not ready")
+        listening(job.workers)
         c.dns.nxdomain("pi-worker-1")
         one = found(doctor(job.launcher), "dns_unresolved")
         contains(one["evidence"], "pi-worker-1")
@@ -250,7 +248,7 @@ def test_library_skew_between_pods():
         shared_library(other, "given", "another" * 4000)
         job = apply(c, workers=3, edit=both(
             bind("/opt/app", ours), bind("/opt/app", other, "pi-worker-2")))
-        check(job.wait_ready(60), "workers are not ready")
+        listening(job.workers)
         report = doctor(job.launcher, "--job", "--program", "/opt/app/app")
         one = found(report, "library_skew")
         contains(one["text"], "libgiven.so.1")
@@ -262,7 +260,7 @@ def test_check_path_over_all_pods():
         shared, alone = folders.new(0o777), folders.new(0o777)
         everywhere = bind("/data", shared)
         job = apply(c, workers=3, edit=everywhere)
-        check(job.wait_ready(60), "workers are not ready")
+        listening(job.workers)
         report = doctor(job.launcher, "--job", "--check-path", "/data")
         absent(report, "path_not_shared")
         equal(os.listdir(shared), [], "left in the directory")
@@ -270,7 +268,7 @@ def test_check_path_over_all_pods():
         job = apply(c, workers=3, edit=both(
             everywhere, bind("/data", alone, "pi-worker-1"),
             bind("/data", shared, "pi-worker-2", readonly=True)))
-        check(job.wait_ready(60), "workers are not ready")
+        listening(job.workers)
         report = doctor(job.launcher, "--job", "--check-path", "/data",
                         code=101)
         one = found(report, "path_not_shared")

@@ -2,17 +2,20 @@
 """Not one byte of rank output is lost, changed or swapped: seeded generators
 write lines and what they wrote (CRC-32, lines, bytes per stream); what comes
 out of the launcher must be the same. programs/lines.c is both ends."""
+import fcntl
 import json
 import os
 import re
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 import zlib
 
 from harness import (PREFIX, apply, check, cluster, contains, equal, launch,
-                     main, program)
+                     main, program, until)
 
 BOTH = ("pmix", "mpirun")
 MUSTER = os.path.join(PREFIX, "bin", "muster")
@@ -156,11 +159,18 @@ def of_records(out, rank):
     return " ".join(found)
 
 
+def is_full(pipe):
+    """Holds so much that its writer is held up by the next block."""
+    held = fcntl.ioctl(pipe.fileno(), termios.FIONREAD, b"\0" * 4)
+    return struct.unpack("i", held)[0] > 60_000
+
+
 def test_a_slow_reader_loses_nothing():
     job = Job("plain", 4000, "2x2", options=("--grace", "1s"))
     process = job.start(subprocess.PIPE)
     judge = checked(subprocess.PIPE)
-    time.sleep(4.5)  # everything fills up, and is said to
+    check(until(lambda: is_full(process.stdout)), "nothing fills up")
+    time.sleep(5)  # what is worth telling, and some more
     while data := os.read(process.stdout.fileno(), 65536):
         judge.stdin.write(data.decode(errors="surrogateescape"))
         time.sleep(0.02)
@@ -257,7 +267,7 @@ def launch_cut(job, script):
                        script])
     run.until("[1|", count=20)
     job.workers[1].cut()
-    run.wait(60)
+    run.wait()
     job.workers[1].join()
     return run
 

@@ -21,9 +21,12 @@ def connection_child(pod):
     """pid 1 forks one process per SSH connection, without exec."""
     first = pod.pid
     for pid, line in pod.processes().items():
-        with open(f"/proc/{pid}/stat", encoding="ascii") as stat:
-            parent = int(stat.read().rpartition(")")[2].split()[1])
-        if parent == first and "muster-agent" not in line:
+        try:
+            with open(f"/proc/{pid}/stat", encoding="ascii") as stat:
+                parent = int(stat.read().rpartition(")")[2].split()[1])
+        except OSError:  # a probe's, gone again
+            continue
+        if parent == first and line and "muster-agent" not in line:
             return pid
     raise AssertionError(f"no connection child: {pod.processes()}")
 
@@ -37,7 +40,7 @@ def a_killed_connection(bed):
 
 def a_rank_that_skips_finalize(bed):
     run = bed.start("leave", "9", what=[program("native")])
-    run.wait(90)
+    run.wait()
     check(run.code != 0, "exit code 0", run.err)
     contains(run.err, "without MPI_Finalize", "stderr")
     contains(run.err, "rank 9", "stderr")
@@ -45,7 +48,7 @@ def a_rank_that_skips_finalize(bed):
 
 def a_rank_missing_from_a_fence(bed):
     run = bed.start("absent", "11", what=[program("native")])
-    run.wait(90)
+    run.wait()
     check(run.code != 0, "exit code 0", run.err)
     contains(run.err, "while other ranks wait for it", "stderr")
     contains(run.err, "rank 11", "stderr")
@@ -55,7 +58,7 @@ def a_rank_that_never_comes(bed):
     run = Launch(bed.job, ["muster", "launch", *BOUNDS, *NATIVE,
                            "--start-timeout", "20s", "--", program("native"),
                            "hang", "13"])
-    run.wait(90)
+    run.wait()
     check(run.code != 0, "exit code 0", run.err)
     contains(run.err, "rank 13", "stderr")
 
@@ -70,7 +73,7 @@ def test_faults_at_16_pods():
         one_after_the_other(bed, EVERY_FAULT + MORE)
 
 
-test_faults_at_16_pods.hang_guard = 420
+test_faults_at_16_pods.hang_guard = 800
 
 
 def received(run, name):
@@ -86,15 +89,15 @@ def test_signals_reach_every_rank():
         job = apply(c, workers=PODS)
         run = Launch(job, ["muster", "launch", *BOUNDS, *NATIVE, "--",
                            program("signals")])
-        run.until("] ready", 90, count=PODS)
+        run.until("] ready", count=PODS)
         muster = find(job.launcher, "muster launch")
         for name in ("USR1", "USR2", "TERM"):
             sent = time.time()
             os.kill(muster, getattr(signal, "SIG" + name))
             if name == "TERM":
-                run.wait(30)
+                run.wait()
             else:
-                run.until(name + " ", 30, count=PODS)
+                run.until(name + " ", count=PODS)
             late = {r: t - sent for r, t in received(run, name).items()}
             equal(sorted(late), list(range(PODS)), f"ranks with {name}",
                   run.out, run.err)
@@ -113,9 +116,9 @@ def test_a_full_dev_shm():
             pod.exec(["sh", "-c", "cat /dev/zero > /dev/shm/full; true"])
         eight = [*BOUNDS, "--bootstrap", "pmix", "-n", "8", "--oversubscribe",
                  "--"]
-        run = expect(launch(job, *eight, program("hello"), timeout=90), 0)
+        run = expect(launch(job, *eight, program("hello")), 0)
         equal(run.out.count("sum of ranks 28"), 8, "sums", run.out)
-        run = launch(job, *eight, program("native", "mpicc.mpich"), timeout=90)
+        run = launch(job, *eight, program("native", "mpicc.mpich"))
         check(run.code != 0, "exit code 0", run.out, run.err)
         contains(run.err, "/dev/shm", "stderr")
         for pod in job.workers:
@@ -131,7 +134,7 @@ def test_ten_thousand_short_processes():
         text = ("i=0; while [ $i -lt 625 ]; do i=$((i + 1)); "
                 "case $i in *0) (/bin/true &) ;; *) /bin/true ;; esac; "
                 "done; echo all $i")
-        run = launch(job, *NATIVE, "--", "sh", "-c", text, timeout=200)
+        run = launch(job, *NATIVE, "--", "sh", "-c", text, timeout=400)
         expect(run, 0)
         equal(run.out.count("all 625"), PODS, "ranks that counted", run.out)
         nothing_left(job)

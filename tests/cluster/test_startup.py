@@ -7,8 +7,8 @@ import sys
 import time
 
 from harness import (HERE, Launch, apply, check, cluster, contains, equal,
-                     expect, launch, main, nothing_left, read_json,
-                     sentences_only)
+                     expect, launch, listening, main, nothing_left,
+                     sentences_only, until)
 
 ODD = "/opt/odd_servers.py"
 ODD_BIND = (os.path.join(HERE, "programs", "odd_servers.py"), ODD, True)
@@ -67,8 +67,8 @@ def test_each_laggard_is_named_with_its_step():
         c.dns.nxdomain("pi-worker-1")
         c.dns.servfail("pi-worker-9")
         c.drop(job.launcher, job.workers[8], port=PORT)
-        time.sleep(0.5)
-        run = hello(job, "--connect-timeout", "14s", timeout=60)
+        listening([w for w in job.workers if w.index != 2], PORT)
+        run = hello(job, "--connect-timeout", "14s")
         equal(run.code, 200, "exit code", run.out, run.err)
         sentences_only(run)
         equal(worker(run, 0)["state"], "ready", "worker-0", run.report)
@@ -101,7 +101,7 @@ def test_late_vanishing_and_moving_workers_all_join():
                            "pmix", "--", "hostname"])
         time.sleep(1)
         job.workers[4].restart()
-        run.wait(90)
+        run.wait()
         expect(run, 0)
         hosts = sorted(line for lines in run.lines().values()
                        for line in lines)
@@ -114,11 +114,11 @@ def test_worker_that_restarts_while_the_launcher_connects():
         job = apply(c, workers=3, start={"worker-2": "never"})
         run = Launch(job, ["muster", "launch", "-n", "3", "--bootstrap",
                            "pmix", "--", "hostname"])
-        time.sleep(1)
+        until(lambda: any("muster-agent agent" in line for line in
+                          job.workers[1].processes().values()))
         job.workers[1].restart()  # was ready; its agent is gone now
-        time.sleep(0.5)
         job.workers[2].start()
-        run.wait(60)
+        run.wait()
         expect(run, 0)
         equal(len(run.lines()), 3, "ranks", run.out, run.err)
         nothing_left(job)
@@ -128,7 +128,7 @@ def test_dns_that_never_answers():
     with cluster("silence") as c:
         job = apply(c, workers=2)
         c.dns.silent("*")
-        run = hello(job, "--connect-timeout", "7s", timeout=60)
+        run = hello(job, "--connect-timeout", "7s")
         expect(run, 200, "pi-worker-0", "pi-worker-1", "DNS")
         c.dns.clear()
         expect(hello(job), 0)
@@ -143,7 +143,7 @@ def test_hostfile_that_is_filled_late():
         time.sleep(1.5)
         check(run.process.poll() is None, "it did not wait", run.err)
         job.launcher.exec(["sh", "-c", "cat /etc/mpi/hostfile > /tmp/hosts"], check=True)
-        expect(run.wait(30), 0)
+        expect(run.wait(), 0)
         equal(len(run.lines()), 2, "ranks", run.out)
         job.launcher.exec(["sh", "-c", ": > /tmp/hosts"], check=True)
         run = launch(job, "--hostfile", "/tmp/hosts", "--connect-timeout",
@@ -161,13 +161,14 @@ def test_keys_that_are_missing_or_another_jobs():
         job.launcher.exec(["sh", "-c", "mkdir /tmp/other; ssh-keygen -q -t "
                            "ecdsa -b 521 -N '' -f /tmp/other/id_rsa"],
                           check=True)
+        listening(job.workers)
         run = hello(job, "--key-dir", "/tmp/other", "--connect-timeout", "3s")
         expect(run, 200, "pi-worker-0", "key")
         contains(worker(run, 0)["reason"], "host key", "reason")
         # A worker without any key says so and ends; it never runs open.
         bare = c.pod("keyless", command=["muster", "worker"],
                      prefix=os.environ.get("MUSTER_PREFIX"))
-        status = bare.wait(20)
+        status = bare.wait(60)
         equal(status.code, 100, "exit code", bare.stderr())
         contains(bare.stderr(), "key", "stderr of the worker")
 

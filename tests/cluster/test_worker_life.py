@@ -10,6 +10,8 @@ import time
 from harness import (Launch, apply, check, cluster, contains, equal, launch,
                      main, nothing_left)
 
+GRACE = 8  # seconds: far more than a new launcher needs to be there
+
 
 def test_worker_stays_after_success_and_failure():
     with cluster("stays") as c:
@@ -19,7 +21,7 @@ def test_worker_stays_after_success_and_failure():
                          "-c", f"exit {code}")
             equal(run.code, code, "exit code", run.err)
             nothing_left(job)
-        time.sleep(1)
+        time.sleep(1)  # for a worker that would leave
         for worker in job.workers:
             equal(worker.phase, "Running", "phase", worker.stderr())
         for pod in job.workers:
@@ -44,32 +46,34 @@ def test_worker_is_released_by_success_only():
         run = launch(job, "-n", "2", "--bootstrap", "pmix", "--", "true")
         equal(run.code, 0, "exit code", run.err)
         for worker in job.workers:
-            equal(worker.wait(20).code, 0, "exit code", worker.stderr())
+            equal(worker.wait(60).code, 0, "exit code", worker.stderr())
 
 
 def test_worker_whose_launcher_is_gone():
     """Its job is ended at once; it waits for a new launcher, then leaves."""
     with cluster("orphan") as c:
-        job = apply(c, workers=2, extra_env={"MUSTER_ORPHAN_GRACE": "4s"})
+        job = apply(c, workers=2, extra_env={
+            "MUSTER_ORPHAN_GRACE": f"{GRACE}s"})
         for attempt in range(2):
             run = Launch(job, ["muster", "launch", "-n", "2", "--bootstrap",
                                "pmix", "--", "sh", "-c",
                                "echo up; exec sleep 300"])
-            run.until("] up", 30, count=2)
+            run.until("] up", count=2)
             for pid, line in job.launcher.processes().items():
                 if line.startswith("muster launch"):
                     os.kill(pid, signal.SIGKILL)
-            run.process.wait(20)
+            run.process.wait(60)
+            killed = time.monotonic()
             nothing_left(job, job.workers)
             if attempt == 0:  # it came back in time: nobody leaves
                 again = launch(job, "-n", "2", "--bootstrap", "pmix", "--",
                                "true")
                 equal(again.code, 0, "exit code", again.err)
-                time.sleep(6)
+                time.sleep(max(0, killed + GRACE + 1.5 - time.monotonic()))
                 equal([w.phase for w in job.workers], ["Running"] * 2,
                       "phases", job.workers[0].stderr())
         for worker in job.workers:
-            status = worker.wait(40)
+            status = worker.wait(120)
             equal(status.code, 201, "exit code", worker.stderr())
             contains(worker.stderr(), "launcher", "stderr of the worker")
 
@@ -80,14 +84,14 @@ def test_new_launcher_evicts_its_dead_predecessor():
         run = Launch(job, ["muster", "launch", "-n", "2", "--bootstrap",
                            "pmix", "--", "sh", "-c",
                            "trap '' TERM; echo up; sleep 300 & wait"])
-        run.until("] up", 30, count=2)
+        run.until("] up", count=2)
         # Frozen, not dead: the workers cannot know yet.
         for pid, line in job.launcher.processes().items():
             if line.startswith("muster launch"):
                 os.kill(pid, signal.SIGSTOP)
-        run.process.kill()
         again = launch(job, "-n", "2", "--bootstrap", "pmix", "--", "echo",
                        "second")
+        run.process.kill()
         equal(again.code, 0, "exit code", again.out, again.err)
         equal(again.out.count("second"), 2, "lines", again.out)
 
@@ -98,16 +102,15 @@ def test_terminated_worker_ends_its_ranks():
         run = Launch(job, ["muster", "launch", "--grace", "2s", "-n", "2",
                            "--bootstrap", "pmix", "--", "sh", "-c",
                            "echo up; sleep 300"])
-        run.until("] up", 30, count=2)
-        began = time.monotonic()
-        job.workers[1].terminate(20)
-        run.wait(40)
+        run.until("] up", count=2)
+        job.workers[1].terminate(60)
+        run.wait()
         check(run.code in (201, 202, 143), f"exit code {run.code}", run.err)
         contains(run.err, "pi-worker-1", "stderr")
-        status = job.workers[1].wait(30)
+        # 137 if it had used up its grace period.
+        status = job.workers[1].wait(60)
         equal(status.shell, 143, "exit code of the worker",
               job.workers[1].stderr())
-        check(time.monotonic() - began < 20, "it used up its grace period")
 
 
 if __name__ == "__main__":
