@@ -23,6 +23,7 @@ struct Candidate {
   Confidence confidence = Confidence::kLikely;
   bool maybe = false;  // a pattern of kind kMaybe
   bool death = false;  // tells how a process ended, not why
+  bool guess = false;  // from the words of a line that no rule knows
   bool fact = false;   // from a wait status, a counter, a channel; not text
   int rank = -1;
   int node = -1;
@@ -47,6 +48,8 @@ bool was_near_limit(const NodeEvidence& node);
 
 struct LineScan {
   std::vector<Candidate> candidates;
+  // The last lines of each writer that no rule knows, as "unknown" ones.
+  std::vector<Candidate> tails;
   Captures facts;           // batch size, progress
   bool ended_well = false;  // the text says so, with no failure behind it
   bool saw_death = false;   // a launcher relayed a bad end
@@ -54,6 +57,12 @@ struct LineScan {
 LineScan scan_lines(const Evidence& evidence, const RuleBook& rules);
 std::vector<Candidate> fact_candidates(const Evidence& evidence,
                                        const RuleBook& rules);
+
+// The last tier: where no candidate says why, what the words of error lines
+// may mean. Drops "unknown" lines that the program says it survived.
+void add_guesses(const Evidence& evidence, const RuleBook& rules,
+                 std::vector<Candidate> tails,
+                 std::vector<Candidate>& candidates);
 
 // In a bare log: fills rank and host of `winner` from what else was told.
 void name_owner(const std::vector<Candidate>& candidates, bool one_writer,

@@ -114,6 +114,7 @@ class Judge {
     }
     std::move(scan.candidates.begin(), scan.candidates.end(),
               std::back_inserter(candidates));
+    add_guesses(evidence_, rules_, std::move(scan.tails), candidates);
     auto winner = first_cause(evidence_, std::move(candidates), others_);
     if (!winner) {
       // A log that shows nothing bad may also be one that ends too early.
@@ -271,6 +272,10 @@ class Judge {
     const Rule& rule = *winner_->rule;
     auto headline = fill_template(rule.headline, values_);
     if (!headline) headline = values_["who"] + ": " + rule.title;
+    if (winner_->guess) {
+      headline = values_["who"] + " wrote an error that may mean that " +
+                 rule.title + ": " + values_["line"];
+    }
     verdict_.headline = cut(*headline);
     if (!everyone_ && verdict_.headline.starts_with("Worker-")) {
       verdict_.headline += who_exactly(winner_->rank, winner_->host);

@@ -164,11 +164,24 @@ void drop_after_stop(int64_t stop_ns, std::vector<Candidate>& candidates) {
   });
 }
 
-// "Something failed" is an answer only where there is no other.
+// "Something failed" is an answer only where there is no other. Beside a
+// silent end it is what was last heard.
 void drop_unknown(std::vector<Candidate>& candidates) {
   const auto says_nothing = [](const Candidate& candidate) {
     return candidate.rule->code == "unknown";
   };
+  const auto heard =
+      std::find_if(candidates.begin(), candidates.end(), says_nothing);
+  if (heard != candidates.end()) {
+    for (Candidate& candidate : candidates) {
+      if (candidate.rule->code == "exit_nonzero_silent" &&
+          (candidate.rank < 0 || candidate.rank == heard->rank ||
+           heard->rank < 0) &&
+          candidate.line != heard->line) {
+        candidate.values["heard"] = heard->line;
+      }
+    }
+  }
   if (std::all_of(candidates.begin(), candidates.end(), says_nothing)) return;
   std::erase_if(candidates, says_nothing);
 }

@@ -3,13 +3,18 @@
 // the same writer follows up with progress, unless a launcher says that a
 // process ended badly later on.
 #include <algorithm>
+#include <cctype>
+#include <deque>
 
 #include "base/text.h"
 #include "diagnosis/candidate.h"
+#include "logs/level.h"
 
 namespace muster {
 
 namespace {
+
+constexpr size_t kTail = 12;
 
 struct Owner {
   const std::vector<LineEvidence>* lines = nullptr;
@@ -115,6 +120,7 @@ class Scanner {
       if (meaning.matches.empty()) {
         if (meaning.progress) last_progress = order;
         if (meaning.success) last_success = order;
+        if (!meaning.progress && !meaning.success) tail(owner, line, order);
         continue;
       }
       last_failure = order;
@@ -129,6 +135,7 @@ class Scanner {
     drop_survived(found, std::max(last_progress, last_success),
                   ended_badly(owner));
     if (last_success > last_failure) said_success_ = true;
+    keep_tail(order, std::max(last_progress, last_success));
     std::move(found.begin(), found.end(), std::back_inserter(scan_.candidates));
   }
 
@@ -138,6 +145,59 @@ class Scanner {
   }
 
  private:
+  // Lines that no rule knows; only the last of a writer may count.
+  void tail(const Owner& owner, const LineEvidence& line, size_t order) {
+    const Rule* const unknown = rules_.find("unknown");
+    if (says_retry(line.text) && !tail_.empty()) tail_.pop_back();
+    if (unknown == nullptr || goes_on_calmly(line) || is_wrapped(line)) return;
+    tail_.push_back(make_candidate(evidence_, owner, line, order,
+                                   {unknown, PatternKind::kMaybe, {}}));
+    if (tail_.size() > kTail) tail_.pop_front();
+  }
+
+  static bool says_retry(std::string_view text) {
+    return to_lower(trim(text)).starts_with("retry");
+  }
+
+  // The second line of a long sentence says nothing by itself.
+  bool is_wrapped(const LineEvidence& line) {
+    constexpr size_t kLongLine = 50;
+    const std::string_view before = last_text_;
+    const bool open =
+        before.size() >= kLongLine &&
+        (before.back() == ',' ||
+         std::isalnum(static_cast<unsigned char>(before.back())) != 0);
+    const bool next = line.time_ns - last_ns_ <= kLogLineNs;
+    last_text_ = trim(line.text);
+    last_ns_ = line.time_ns;
+    return open && next && !last_text_.empty() &&
+           std::islower(static_cast<unsigned char>(last_text_.front())) != 0 &&
+           last_text_.find(':') == std::string_view::npos;
+  }
+
+  // "WARNING: The mechanism is", and in the next line "not available due to".
+  bool goes_on_calmly(const LineEvidence& line) {
+    const auto level = detect_level(line.text);
+    const char first = line.text.empty() ? ' ' : line.text.front();
+    const bool begins = (first < 'a' || first > 'z') && first != ' ';
+    const bool next = line.time_ns - calm_ns_ <= kLogLineNs;
+    const bool calm = level ? *level <= LogLevel::kWarn : next && !begins;
+    if (calm) calm_ns_ = line.time_ns;
+    return calm;
+  }
+
+  void keep_tail(size_t last, size_t went_on) {
+    for (Candidate& candidate : tail_) {
+      if (candidate.order < went_on || candidate.order + kTail <= last)
+        continue;
+      scan_.tails.push_back(std::move(candidate));
+    }
+    tail_.clear();
+    calm_ns_ = 0;
+    last_ns_ = 0;
+    last_text_ = {};
+  }
+
   void look_for_deaths(const std::vector<LineEvidence>& lines) {
     for (const LineEvidence& line : lines) {
       for (const LineMatch& match : rules_.read(line.text).matches) {
@@ -169,6 +229,10 @@ class Scanner {
   const Evidence& evidence_;
   const RuleBook& rules_;
   LineScan scan_;
+  std::deque<Candidate> tail_;
+  std::string_view last_text_;
+  int64_t last_ns_ = 0;
+  int64_t calm_ns_ = 0;  // the last line at the level of a warning or below
   bool said_success_ = false;
   bool death_somewhere_ = false;
 };

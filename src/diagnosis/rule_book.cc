@@ -25,8 +25,13 @@ constexpr size_t kMaxPatterns = 4096;
 
 struct Pattern {
   PatternText text;
-  size_t rule = 0;  // PatternUse::kClass only
+  size_t rule = 0;  // kClass and kGuess only
 };
+
+bool is_for_guesses(PatternUse use) {
+  return use == PatternUse::kGuess || use == PatternUse::kShape ||
+         use == PatternUse::kCalm;
+}
 
 Captures captures_of(const RE2& expression, std::string_view line) {
   Captures captures;
@@ -94,6 +99,12 @@ struct RuleBook::Compiled {
   static Result<RuleBook> parse_texts(const std::vector<Source>& sources);
   // Error: a pattern that RE2 does not take.
   Status compile();
+  Status compile_guesses();
+  void compile_guesses_once() {  // most logs need none
+    std::call_once(once_guesses, [this] {
+      if (!compile_guesses()) std::abort();
+    });
+  }
   // At the first line to be read: it takes a tenth of a second, and jobs that
   // end well have no line read.
   void compile_once() {
@@ -120,10 +131,15 @@ struct RuleBook::Compiled {
   PatternIndex index;
   bool compiled = false;
   std::once_flag once;
+  std::vector<Pattern> guess_patterns;
+  PatternIndex guess_index;
+  bool compiled_guesses = false;
+  std::once_flag once_guesses;
 };
 
-Status RuleBook::Compiled::compile() {
-  if (compiled) return {};
+namespace {
+
+Status compile_all(const std::vector<Pattern>& patterns, PatternIndex& index) {
   for (const Pattern& pattern : patterns) {
     if (auto added = index.add(pattern.text.expression); !added) {
       Error error = added.error();
@@ -132,8 +148,23 @@ Status RuleBook::Compiled::compile() {
     }
   }
   if (auto ready = index.compile(); !ready) return fail(ready.error());
-  compiled = true;
   return {};
+}
+
+}  // namespace
+
+Status RuleBook::Compiled::compile() {
+  if (compiled) return {};
+  const Status status = compile_all(patterns, index);
+  compiled = status.has_value();
+  return status;
+}
+
+Status RuleBook::Compiled::compile_guesses() {
+  if (compiled_guesses) return {};
+  const Status status = compile_all(guess_patterns, guess_index);
+  compiled_guesses = status.has_value();
+  return status;
 }
 
 RuleBook::RuleBook(std::unique_ptr<Compiled> compiled)
@@ -146,6 +177,9 @@ Result<RuleBook> RuleBook::parse(const std::vector<Source>& sources) {
   auto book = Compiled::parse_texts(sources);
   if (!book) return book;
   if (auto compiled = book->compiled_->compile(); !compiled) {
+    return fail(compiled.error());
+  }
+  if (auto compiled = book->compiled_->compile_guesses(); !compiled) {
     return fail(compiled.error());
   }
   return book;
@@ -173,7 +207,9 @@ Result<RuleBook> RuleBook::Compiled::parse_texts(
       if (book->rules[i].code == text.code) pattern.rule = i;
     }
     pattern.text = std::move(text);
-    book->patterns.push_back(std::move(pattern));
+    auto& list = is_for_guesses(pattern.text.use) ? book->guess_patterns
+                                                  : book->patterns;
+    list.push_back(std::move(pattern));
   }
   return RuleBook(std::move(book));
 }
@@ -242,6 +278,8 @@ LineMeaning RuleBook::read(std::string_view line) const {
             {&compiled_->rules[pattern.rule], pattern.text.kind,
              captures_of(compiled_->index.expression(hit), line)});
         break;
+      default:  // patterns for guesses are in an index of their own
+        break;
     }
   }
   // What a kernel or driver wrote about itself is no noise, whatever its words.
@@ -252,6 +290,21 @@ LineMeaning RuleBook::read(std::string_view line) const {
     meaning.ignored = meaning.matches.empty();
   }
   return meaning;
+}
+
+LineGuess RuleBook::guess(std::string_view line) const {
+  LineGuess guess;
+  compiled_->compile_guesses_once();
+  for (const int hit : compiled_->guess_index.match(line.substr(0, kMaxLine))) {
+    const Pattern& pattern =
+        compiled_->guess_patterns[static_cast<size_t>(hit)];
+    guess.error_shape |= pattern.text.use == PatternUse::kShape;
+    guess.calm |= pattern.text.use == PatternUse::kCalm;
+    if (pattern.text.use == PatternUse::kGuess && guess.rule == nullptr) {
+      guess.rule = &compiled_->rules[pattern.rule];
+    }
+  }
+  return guess;
 }
 
 }  // namespace muster

@@ -69,6 +69,13 @@ struct LineMeaning {
   Captures facts;  // numbers of the job: batch size, epoch
 };
 
+// What the words of a line may mean that no rule knows.
+struct LineGuess {
+  bool error_shape = false;  // it looks like an error
+  bool calm = false;         // it tells of nothing bad, whatever its words
+  const Rule* rule = nullptr;
+};
+
 class RuleBook {
  public:
   // The book in rules/*.rules.
@@ -92,6 +99,8 @@ class RuleBook {
   [[nodiscard]] const Rule* find(std::string_view code) const;
   // Only the first 4 KiB of a line are looked at.
   [[nodiscard]] LineMeaning read(std::string_view line) const;
+  // The same bounds. The first class in the book whose words are in it.
+  [[nodiscard]] LineGuess guess(std::string_view line) const;
 
  private:
   struct Compiled;

@@ -42,7 +42,7 @@ struct PatternWord {
   PatternUse use;
   PatternKind kind;
 };
-constexpr std::array<PatternWord, 9> kPatternKeys = {{
+constexpr std::array<PatternWord, 12> kPatternKeys = {{
     {"match", PatternUse::kClass, PatternKind::kMatch},
     {"maybe", PatternUse::kClass, PatternKind::kMaybe},
     {"proven", PatternUse::kClass, PatternKind::kProven},
@@ -52,6 +52,9 @@ constexpr std::array<PatternWord, 9> kPatternKeys = {{
     {"progress", PatternUse::kProgress, PatternKind::kMatch},
     {"success", PatternUse::kSuccess, PatternKind::kMatch},
     {"fact", PatternUse::kFact, PatternKind::kMatch},
+    {"guess", PatternUse::kGuess, PatternKind::kMaybe},
+    {"shape", PatternUse::kShape, PatternKind::kMaybe},
+    {"calm", PatternUse::kCalm, PatternKind::kMaybe},
 }};
 
 bool is_code(std::string_view text) {
@@ -149,7 +152,8 @@ class RulesReader {
   }
 
   Status add_pattern(const PatternWord& word) {
-    const bool for_class = word.use == PatternUse::kClass;
+    const bool for_class =
+        word.use == PatternUse::kClass || word.use == PatternUse::kGuess;
     if (for_class != in_class_) {
       return wrong("'" + key_ + "' belongs " +
                    (for_class ? "into a class" : "into [*]"));

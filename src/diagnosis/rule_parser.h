@@ -17,12 +17,22 @@ namespace muster {
 
 constexpr size_t kMaxRulesText = 1 << 20;
 
-enum class PatternUse { kClass, kIgnore, kCut, kProgress, kSuccess, kFact };
+enum class PatternUse {
+  kClass,
+  kIgnore,
+  kCut,
+  kProgress,
+  kSuccess,
+  kFact,
+  kGuess,  // of a class, where nothing else is known
+  kShape,  // what an error looks like
+  kCalm,   // what is no error, whatever its words
+};
 
 struct PatternText {
   PatternUse use = PatternUse::kClass;
   PatternKind kind = PatternKind::kMatch;  // kClass only
-  std::string code;                        // kClass only
+  std::string code;                        // kClass and kGuess only
   std::string expression;
   std::string where;  // file:line
 };

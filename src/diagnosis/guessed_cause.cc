@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// The last tier of a verdict: no rule knows why the job ended, but some line
+// has the shape of an error. Its words name a class ("cannot open": a missing
+// file), with the confidence "possible" and the line itself in the summary.
+// Refuses: to say anything where a rule or a fact explains the end, and to
+// blame warnings and what a line says was survived. Pure.
+#include <algorithm>
+
+#include "diagnosis/candidate.h"
+#include "logs/level.h"
+
+namespace muster {
+
+namespace {
+
+bool says_nothing(const Candidate& candidate) {
+  return candidate.rule->code == "unknown";
+}
+
+// "exit code 1", and of whom: an end, but no reason.
+bool is_silent_end(const Candidate& candidate) {
+  return candidate.rule->code == "exit_nonzero_silent";
+}
+
+bool is_calm(std::string_view line) {
+  const auto level = detect_level(line);
+  return level && *level <= LogLevel::kWarn;
+}
+
+// Where wait statuses are known, only who failed is asked for reasons.
+bool may_have_failed(const Evidence& evidence, int rank) {
+  if (evidence.job.bare_log) return true;
+  const RankEvidence* const owner = find_rank(evidence, rank);
+  return owner != nullptr && owner->outcome == RankOutcome::kExited &&
+         owner->wait_status != 0 && !owner->stopped_by_us;
+}
+
+class Guesser {
+ public:
+  Guesser(const RuleBook& rules, bool bad_end)
+      : rules_(rules), bad_end_(bad_end) {}
+
+  // Turns an "unknown" candidate into one of the class its words mean. False:
+  // the line is no error, or one that the program survived.
+  bool guess(Candidate& candidate, bool known_shape) const {
+    const LineGuess guess = rules_.guess(candidate.line);
+    if (guess.calm) return false;
+    if (is_calm(candidate.line) && !(bad_end_ && known_shape)) return false;
+    if (!known_shape && !guess.error_shape) return false;
+    if (guess.rule == nullptr || guess.rule == candidate.rule) return true;
+    candidate.rule = guess.rule;
+    candidate.confidence = Confidence::kPossible;
+    candidate.maybe = true;
+    candidate.guess = true;
+    return true;
+  }
+
+ private:
+  const RuleBook& rules_;
+  bool bad_end_;
+};
+
+// Of several who wrote errors, the one whose end a launcher told.
+void keep_who_ended(std::vector<Candidate>& candidates) {
+  const auto ended = [&candidates](const Candidate& guess) {
+    return std::any_of(
+        candidates.begin(), candidates.end(), [&guess](const Candidate& end) {
+          return is_silent_end(end) && end.rank >= 0 && end.rank == guess.rank;
+        });
+  };
+  const auto is_guess = [](const Candidate& candidate) {
+    return candidate.guess || says_nothing(candidate);
+  };
+  if (std::none_of(candidates.begin(), candidates.end(),
+                   [&](const Candidate& candidate) {
+                     return is_guess(candidate) && ended(candidate);
+                   })) {
+    return;
+  }
+  std::erase_if(candidates, [&](const Candidate& candidate) {
+    return is_guess(candidate) && candidate.rank >= 0 && !ended(candidate);
+  });
+}
+
+}  // namespace
+
+void add_guesses(const Evidence& evidence, const RuleBook& rules,
+                 std::vector<Candidate> tails,
+                 std::vector<Candidate>& candidates) {
+  const bool explained = std::any_of(
+      candidates.begin(), candidates.end(), [](const Candidate& candidate) {
+        return !says_nothing(candidate) && !is_silent_end(candidate);
+      });
+  if (explained) return;
+  const bool bad_end =
+      std::any_of(candidates.begin(), candidates.end(), is_silent_end);
+  const Guesser guesser(rules, bad_end);
+  std::erase_if(candidates, [&](Candidate& candidate) {
+    if (!says_nothing(candidate)) return false;
+    return !may_have_failed(evidence, candidate.rank) ||
+           !guesser.guess(candidate, true);
+  });
+  for (Candidate& tail : tails) {
+    if (!may_have_failed(evidence, tail.rank)) continue;
+    if (guesser.guess(tail, false)) candidates.push_back(std::move(tail));
+  }
+  keep_who_ended(candidates);
+}
+
+}  // namespace muster
