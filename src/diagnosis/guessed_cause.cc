@@ -82,6 +82,16 @@ void keep_who_ended(std::vector<Candidate>& candidates) {
   });
 }
 
+// A launcher's line about the end is no reason for it.
+bool tells_an_end(const Candidate& line,
+                  const std::vector<Candidate>& candidates) {
+  return std::any_of(candidates.begin(), candidates.end(),
+                     [&line](const Candidate& other) {
+                       return other.death && other.order == line.order &&
+                              other.time_ns == line.time_ns;
+                     });
+}
+
 }  // namespace
 
 void add_guesses(const Evidence& evidence, const RuleBook& rules,
@@ -92,12 +102,14 @@ void add_guesses(const Evidence& evidence, const RuleBook& rules,
         return !says_nothing(candidate) && !is_silent_end(candidate);
       });
   if (explained) return;
-  const bool bad_end =
-      std::any_of(candidates.begin(), candidates.end(), is_silent_end);
-  const Guesser guesser(rules, bad_end);
+  std::vector<Candidate> ends;
+  std::copy_if(candidates.begin(), candidates.end(), std::back_inserter(ends),
+               is_silent_end);
+  const Guesser guesser(rules, !ends.empty());
   std::erase_if(candidates, [&](Candidate& candidate) {
     if (!says_nothing(candidate)) return false;
-    return !may_have_failed(evidence, candidate.rank) ||
+    return tells_an_end(candidate, ends) ||
+           !may_have_failed(evidence, candidate.rank) ||
            !guesser.guess(candidate, true);
   });
   for (Candidate& tail : tails) {

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "diagnosis/line_host.h"
+#include "diagnosis/writer_mark.h"
 #include "logs/line_origin.h"
 
 namespace muster {
@@ -73,8 +74,37 @@ std::string_view behind_bar(std::string_view text) {
              : rest;
 }
 
+// What launchers and kubectl did not say: marks of programs and other tools.
+void add_marks(ParsedLine& parsed) {
+  if (parsed.is_record) return;
+  const WriterMark mark = read_writer_mark(parsed.message);
+  if (parsed.rank < 0) parsed.rank = mark.rank;
+  if (parsed.host.empty()) parsed.host = mark.host;
+  if (!trim(mark.rest).empty()) parsed.message = std::string(mark.rest);
+}
+
 bool is_python_frame(std::string_view text) {
   return trim(text).starts_with("File \"");
+}
+
+// "ERROR:__main__:MemoryError": rules look for the name at a line's start.
+bool knows_only_shape(const LineMeaning& meaning) {
+  return !meaning.matches.empty() &&
+         std::all_of(meaning.matches.begin(), meaning.matches.end(),
+                     [](const LineMatch& match) {
+                       return match.rule->code == "unknown";
+                     });
+}
+
+bool says_more(const LineMeaning& meaning) {
+  return std::any_of(
+      meaning.matches.begin(), meaning.matches.end(),
+      [](const LineMatch& match) { return match.kind != PatternKind::kMaybe; });
+}
+
+// Of Ray, which tells an address where the program may tell a name.
+bool is_address(std::string_view host) {
+  return host.find_first_not_of("0123456789.:") == std::string_view::npos;
 }
 
 }  // namespace
@@ -86,6 +116,7 @@ void LogEvidence::add(std::string_view raw) {
   if (bar != std::string_view::npos) raw.remove_prefix(bar + 1);
   ParsedLine parsed = parse_line(without_escapes(raw.substr(0, 4 * kMaxLine)));
   if (trim(parsed.message).empty()) return;
+  add_marks(parsed);
   if (failures_.is_later_failure(parsed.message)) return;
   const int rank =
       writers_.size() < kMaxWriters || writers_.contains(parsed.rank)
@@ -97,7 +128,10 @@ void LogEvidence::add(std::string_view raw) {
   LineEvidence line{line_ * kLogLineNs, parsed.stream == "stderr",
                     without_torn_tags(parsed.message.substr(0, kMaxLine)),
                     parsed.host};
-  if (line.host.empty()) line.host = host_in_line(line.text);
+  if (is_address(line.host)) {
+    const std::string_view named = host_in_line(line.text);
+    if (!named.empty()) line.host = named;
+  }
   const std::string rest(behind_bar(line.text));
   keep(writer, std::move(line));
   if (!rest.empty()) {
@@ -107,7 +141,15 @@ void LogEvidence::add(std::string_view raw) {
 }
 
 void LogEvidence::keep(Writer& writer, LineEvidence line) {
-  const LineMeaning meaning = rules_.read(line.text);
+  LineMeaning meaning = rules_.read(line.text);
+  if (knows_only_shape(meaning)) {
+    const std::string_view told = behind_logger_head(line.text);
+    LineMeaning inner = rules_.read(told);
+    if (says_more(inner)) {
+      line.text = std::string(told);
+      meaning = std::move(inner);
+    }
+  }
   const bool known = !meaning.matches.empty() || meaning.progress ||
                      meaning.success || !meaning.facts.empty() ||
                      is_python_frame(line.text);

@@ -164,6 +164,11 @@ bool take_ray_prefix(std::string_view& text, ParsedLine& line) {
     std::string_view rest = text.substr(rank + 6);
     if (const auto number = take_number(rest)) line.rank = *number;
   }
+  const size_t address = text.find(" ip=");
+  if (address < end) {
+    const std::string_view rest = text.substr(address + 4, end - address - 4);
+    line.host = rest.substr(0, rest.find_first_of(", )"));
+  }
   text.remove_prefix(end + 2);
   return true;
 }

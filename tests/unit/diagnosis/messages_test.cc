@@ -112,9 +112,9 @@ void check_table(const std::string& program) {
 
 TEST_CASE("what programs print about a failure leads to its class") {
   for (const char* const program :
-       {"cuda", "fortran", "frameworks", "kernel", "kubernetes", "loader",
-        "mpich", "nccl", "ofi", "openmpi", "python", "slurm", "ssh", "storage",
-        "torch", "ucx", "xid"}) {
+       {"cuda", "epilogues", "fortran", "frameworks", "kernel", "kubernetes",
+        "loader", "mpich", "nccl", "ofi", "openmpi", "python", "slurm", "ssh",
+        "storage", "torch", "ucx", "xid"}) {
     check_table(program);
   }
 }
