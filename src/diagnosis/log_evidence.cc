@@ -80,7 +80,9 @@ void add_marks(ParsedLine& parsed) {
   const WriterMark mark = read_writer_mark(parsed.message);
   if (parsed.rank < 0) parsed.rank = mark.rank;
   if (parsed.host.empty()) parsed.host = mark.host;
-  if (!trim(mark.rest).empty()) parsed.message = std::string(mark.rest);
+  if (mark.rest.size() < parsed.message.size() && !trim(mark.rest).empty()) {
+    parsed.message = std::string(mark.rest);
+  }
 }
 
 bool is_python_frame(std::string_view text) {

@@ -154,6 +154,7 @@ bool ends_in_number(std::string_view name) {
 
 // A pod of a job: x-worker-3, x-master-0, x-launcher-abcde, x-node-0-3-abcde.
 bool is_pod(std::string_view name) {
+  if (name.find_last_of("-_") == std::string_view::npos) return false;
   const auto number_behind = [name](std::string_view part) {
     const size_t at = name.find(part);
     return at != std::string_view::npos && at + part.size() < name.size() &&
@@ -328,10 +329,15 @@ WriterMark read_writer_mark(std::string_view line) {
   WriterMark mark;
   const bool timed = take_syslog_time(line);
   if (!take_syslog_mark(line, mark, timed)) take_host_mark(line, mark);
-  take_mvapich_mark(line, mark);
-  if (mark.rank < 0) read_psm_mark(line, mark);
+  const std::string_view head = line.substr(0, kHead);
+  const bool named = head.find("ank") != std::string_view::npos ||
+                     head.find("RANK") != std::string_view::npos;
+  if (named) {
+    take_mvapich_mark(line, mark);
+    if (mark.rank < 0) read_psm_mark(line, mark);
+  }
   if (mark.rank < 0) take_rank_mark(line, mark);
-  if (mark.rank < 0) mark.rank = rank_in_head(line);
+  if (mark.rank < 0 && named) mark.rank = rank_in_head(line);
   mark.rest = line;
   return mark;
 }
