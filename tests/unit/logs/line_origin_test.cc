@@ -25,7 +25,7 @@ TEST_CASE("prefixes of the usual launchers") {
            Case{"[pod/pi-worker-1/worker] [0] x", 0, "pi-worker-1", "", "x"},
            Case{"2026-01-31T12:00:00.5Z stderr F [1,2]<stderr>:x", 2, "",
                 "stderr", "x"},
-           Case{"(Worker pid=12, ip=10.0.0.3) [rank2]: x", 2, "", "", "x"},
+           Case{"(Worker pid=12, ip=10.0.0.3) [rank2]: x", 2, "10.0.0.3", "", "x"},
            Case{"(VllmWorker rank=3 pid=12) x", 3, "", "", "x"},
            Case{"(EngineCore_0 pid=12) x", -1, "", "", "x"},
            Case{"10.0.0.7: [rank2]: x", 2, "10.0.0.7", "", "x"},
