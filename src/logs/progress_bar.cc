@@ -3,6 +3,48 @@
 
 namespace muster {
 
+namespace {
+
+// Where the escape sequence that ends `text` begins ("\x1b[2A"), if it moves
+// the cursor up or erases a line; the end of `text` if none does.
+size_t movement_at_end(std::string_view text) {
+  if (text.empty() || (text.back() != 'A' && text.back() != 'K')) {
+    return text.size();
+  }
+  size_t at = text.size() - 1;
+  while (at > 0 && text[at - 1] >= '0' && text[at - 1] <= '9') --at;
+  if (at < 2 || text.substr(at - 2, 2) != "\x1b[") return text.size();
+  return at - 2;
+}
+
+bool ends_above(std::string_view text) {
+  return text.ends_with('A') && movement_at_end(text) < text.size();
+}
+
+bool is_filler(char c) { return c == ' ' || c == '\b' || c == '\r'; }
+
+std::string_view trimmed_state(std::string_view text) {
+  for (size_t size = text.size() + 1; text.size() < size;) {
+    size = text.size();
+    while (!text.empty() && is_filler(text.back())) text.remove_suffix(1);
+    text = text.substr(0, movement_at_end(text));
+  }
+  while (!text.empty()) {
+    const size_t end = text.find_first_of("AK");
+    if (is_filler(text.front())) {
+      text.remove_prefix(1);
+    } else if (end != std::string_view::npos &&
+               movement_at_end(text.substr(0, end + 1)) == 0) {
+      text.remove_prefix(end + 1);
+    } else {
+      break;
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
 void ProgressBar::feed(std::string_view bytes, int64_t now_ns,
                        const Sink& sink) {
   // Asked once, not for each of the many lines that have none.
@@ -13,7 +55,7 @@ void ProgressBar::feed(std::string_view bytes, int64_t now_ns,
       after_return_ = false;
       if (bytes.front() == '\n') {
         bytes.remove_prefix(1);
-        end_line(sink);
+        line_or_state(now_ns, sink);
         continue;
       }
       end_state(now_ns, sink);
@@ -31,7 +73,7 @@ void ProgressBar::feed(std::string_view bytes, int64_t now_ns,
     if (end == std::string_view::npos) return;
     after_return_ = bytes[end] == '\r';
     bytes.remove_prefix(end + 1);
-    if (!after_return_) end_line(sink);
+    if (!after_return_) line_or_state(now_ns, sink);
   }
 }
 
@@ -43,6 +85,7 @@ bool ProgressBar::whole_line(std::string_view& bytes, bool plain,
   if (end == std::string_view::npos || end > kMaxLine) return false;
   const std::string_view line = bytes.substr(0, end);
   if (!plain && line.find('\r') != std::string_view::npos) return false;
+  if (ends_above(line)) return false;
   tell_waiting(sink);
   sink({line, false, false, false});
   bytes.remove_prefix(end + 1);
@@ -50,8 +93,9 @@ bool ProgressBar::whole_line(std::string_view& bytes, bool plain,
 }
 
 void ProgressBar::finish(const Sink& sink) {
-  if (after_return_ && !held_.empty() && !within_) {
-    waiting_ = std::move(held_);
+  if (after_return_ && !within_) {
+    const std::string_view state = trimmed_state(held_);
+    if (!state.empty()) waiting_ = state;
     held_.clear();
   }
   after_return_ = false;
@@ -82,13 +126,25 @@ void ProgressBar::end_line(const Sink& sink) {
   within_ = false;
 }
 
+void ProgressBar::line_or_state(int64_t now_ns, const Sink& sink) {
+  if (ends_above(held_)) {
+    end_state(now_ns, sink);
+  } else {
+    end_line(sink);
+  }
+}
+
 void ProgressBar::end_state(int64_t now_ns, const Sink& sink) {
   if (within_) {
     end_line(sink);
     return;
   }
-  if (held_.empty()) return;  // "\r" before the first state
-  waiting_.swap(held_);
+  const std::string_view state = trimmed_state(held_);
+  if (state.empty()) {  // "\r" before the first state, a bar that is wiped out
+    held_.clear();
+    return;
+  }
+  waiting_ = state;
   held_.clear();
   if (told_any_ && now_ns - told_ns_ < interval_ns_) return;
   told_any_ = true;

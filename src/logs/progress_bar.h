@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // ProgressBar: splits the bytes of one stream into lines, and treats what a
 // lone '\r' ends as a state of a progress bar: only the newest counts, one per
-// interval, and the last one before a real line is never lost.
+// interval, and the last one before a real line is never lost. So it does with
+// what ends in "cursor up" and a newline: the way nested bars draw the lower
+// one. A state is told without the blanks, backspaces and cursor movements
+// around it, and not at all if nothing else is left.
 // A pure state machine; the caller brings the time. Memory: at most kMaxLine.
 #pragma once
 
@@ -37,6 +40,7 @@ class ProgressBar {
   void cut_line(char next, const Sink& sink);
   void end_line(const Sink& sink);
   void end_state(int64_t now_ns, const Sink& sink);
+  void line_or_state(int64_t now_ns, const Sink& sink);
   void tell_waiting(const Sink& sink);
 
   int64_t interval_ns_;

@@ -102,3 +102,43 @@ TEST_CASE("a cut line says that more follows, and is cut between characters") {
   CHECK(again == huge + "next");
   CHECK(lines == 2);
 }
+
+// As tqdm draws a bar within a bar, and wipes the inner one out at its end.
+TEST_CASE("nested bars are states, not a line for each drawing") {
+  std::string drawn = "\repoch:  0%";
+  for (int step = 0; step <= 100; ++step) {
+    drawn += "\n\rstep: " + std::to_string(step) + "%\x1b[A";
+  }
+  drawn += "\n\r          \x1b[A\r          \repoch 0 done\n";
+  for (const size_t length : {size_t{1}, size_t{7}, drawn.size()}) {
+    ProgressBar bar(1000);
+    Collector out;
+    for (size_t at = 0; at < drawn.size(); at += length) {
+      bar.feed(std::string_view(drawn).substr(at, length), 0, out.sink);
+    }
+    CHECK(out.told == std::vector<Told>{{"epoch:  0%", false, false},
+                                        {"step: 0%", true, false},
+                                        {"step: 100%", true, false},
+                                        {"epoch 0 done", false, false}});
+  }
+}
+
+TEST_CASE("backspaces and erased lines around a state are not told") {
+  ProgressBar bar(0);
+  Collector out;
+  bar.feed("\b\b\b\b\r1/2 [=>.]\b\b\b\b\r2/2 [==>]\n", 0, out.sink);
+  bar.feed("\x1b[2K\r  \x1b[1A\x1b[2K50 %\r\x1b[K\r\n", 1, out.sink);
+  CHECK(out.told == std::vector<Told>{{"1/2 [=>.]", true, false},
+                                      {"2/2 [==>]", false, false},
+                                      {"50 %", true, false},
+                                      {"\x1b[K", false, false}});
+}
+
+TEST_CASE("a line that ends in a capital A is a line") {
+  ProgressBar bar(0);
+  Collector out;
+  bar.feed("DNA\n[A\n\x1b[31mA\n", 0, out.sink);
+  CHECK(out.told == std::vector<Told>{{"DNA", false, false},
+                                      {"[A", false, false},
+                                      {"\x1b[31mA", false, false}});
+}
