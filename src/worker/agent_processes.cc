@@ -2,6 +2,7 @@
 #include "worker/agent_processes.h"
 
 #include <signal.h>
+#include <sys/wait.h>
 
 #include <algorithm>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "base/process_table.h"
 #include "worker/agent_exit.h"
 #include "worker/agent_sweep.h"
+#include "worker/mpirun_leftovers.h"
 
 namespace muster {
 
@@ -108,7 +110,14 @@ void AgentProcesses::start(uint32_t id, const wire::StartRequest& request) {
   info.rank_env = request.rank_env;
   info.local_rank_env = request.local_rank_env;
   send_(wire::FrameType::kStarted, 0, id, wire::to_json(wire::Started{*pid}));
-  reaper_.watch(*pid, [this, id, pmi](const ChildExit& exit) {
+  // A mpirun that ends by itself cleans up by itself.
+  Environment tool_env;
+  if (request.kind == wire::ProcessKind::kTool) tool_env = options.env;
+  reaper_.watch(*pid, [this, id, pmi,
+                       tool_env = std::move(tool_env)](const ChildExit& exit) {
+    if (!tool_env.empty() && WIFSIGNALED(exit.wait_status)) {
+      remove_mpirun_sessions(tool_env, exit.pid);
+    }
     const auto found = processes_.find(id);
     if (found == processes_.end()) return;
     wire::Exited exited = to_exited(exit);
