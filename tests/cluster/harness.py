@@ -23,6 +23,8 @@ sys.path.insert(0, os.path.join(ROOT, "tests"))
 
 from podnet import Cluster, cleanup  # noqa: E402
 
+os.umask(0o022)  # pods run as other users, who read what is made here
+
 PREFIX = os.environ.get("MUSTER_PREFIX", os.path.join(ROOT, "build", "prefix"))
 EXAMPLES = os.path.join(ROOT, "examples")
 PROGRAMS = os.environ.get(

@@ -11,9 +11,14 @@ from harness import (HERE, Launch, apply, check, cluster, contains, equal,
                      sentences_only, until)
 
 ODD = "/opt/odd_servers.py"
-ODD_BIND = (os.path.join(HERE, "programs", "odd_servers.py"), ODD, True)
 OPENSSH_BIND = ("/usr/sbin/sshd", "/opt/openssh/sshd", True)
 PORT = 2222
+
+
+def odd_files():
+    with open(os.path.join(HERE, "programs", "odd_servers.py"),
+              encoding="utf-8") as f:
+        return {ODD: f.read()}
 
 
 def odd(kind):
@@ -62,7 +67,7 @@ def test_each_laggard_is_named_with_its_step():
               6: ("ssh", "key"), 7: ("ssh", "key"), 8: ("tcp", ""),
               9: ("resolve", ""), 10: ("ssh", "")}
     with cluster("laggards") as c:
-        job = apply(c, workers=11, binds=[ODD_BIND, OPENSSH_BIND],
+        job = apply(c, workers=11, binds=[OPENSSH_BIND], files=odd_files(),
                     edit=commands(kinds))
         c.dns.nxdomain("pi-worker-1")
         c.dns.servfail("pi-worker-9")

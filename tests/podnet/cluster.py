@@ -69,7 +69,7 @@ class Cluster:
             self._process = subprocess.Popen(
                 ["/usr/bin/python3", "-m", "podnet.kubelet", self.state, self.ipv] + ["--detached"] * self._detached,
                 stdin=subprocess.DEVNULL if self._detached else subprocess.PIPE, stdout=log, stderr=log, env=env, cwd="/",
-                start_new_session=True)
+                start_new_session=True, umask=0o022)
         try:
             self._connect(lambda: self._process.poll() is None)
         except PodnetError as e:

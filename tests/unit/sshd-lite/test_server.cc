@@ -91,6 +91,8 @@ Result<ProgramPipes> run_shell(const std::string& command, pid_t& pid) {
 
 KeyDirectory::KeyDirectory(const SshKey& key, const std::string& parent)
     : path_(parent + "/muster-test-keys-XXXXXX") {
+  // As every program does that logs in: a server may leave at any time.
+  ::signal(SIGPIPE, SIG_IGN);
   if (::mkdtemp(path_.data()) == nullptr) throw std::runtime_error("mkdtemp");
   if (!write_key_files(key, path_)) throw std::runtime_error("keys");
 }
