@@ -11,6 +11,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/no_descriptors.h"
+
 namespace muster {
 
 void UniqueFd::reset(int fd) {
@@ -20,13 +22,19 @@ void UniqueFd::reset(int fd) {
 
 Result<Pipe> make_pipe() {
   int fds[2];
-  if (::pipe2(fds, O_CLOEXEC) != 0) return fail_errno("resources", "pipe");
+  if (::pipe2(fds, O_CLOEXEC) != 0) {
+    if (is_no_descriptors(errno)) return fail(no_descriptors(errno, "pipe"));
+    return fail_errno("resources", "pipe");
+  }
   return Pipe{UniqueFd(fds[0]), UniqueFd(fds[1])};
 }
 
 Result<Pipe> make_socketpair(int type) {
   int fds[2];
   if (::socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, fds) != 0) {
+    if (is_no_descriptors(errno)) {
+      return fail(no_descriptors(errno, "socketpair"));
+    }
     return fail_errno("resources", "socketpair");
   }
   return Pipe{UniqueFd(fds[0]), UniqueFd(fds[1])};

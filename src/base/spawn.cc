@@ -18,6 +18,7 @@
 #include <memory>
 
 #include "base/fd.h"
+#include "base/no_descriptors.h"
 #include "base/text.h"
 
 extern char** environ;
@@ -223,7 +224,7 @@ Result<pid_t> spawn(const SpawnOptions& options) {
   std::vector<UniqueFd> moved;  // so that no dup2 overwrites a later source
   for (const auto& [source, target] : options.fds) {
     moved.emplace_back(::fcntl(source, F_DUPFD_CLOEXEC, first_free));
-    if (!moved.back()) return fail_errno("resources", "dup of a descriptor");
+    if (!moved.back()) return fail(no_descriptors(errno, "to start " + *path));
     plan.fds.emplace_back(moved.back().get(), target);
   }
   UniqueFd report_end(

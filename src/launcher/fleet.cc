@@ -149,6 +149,11 @@ void Fleet::report_progress() {
 void Fleet::failed(bool permanent) {
   if (!connecting_) return;
   auto missing = laggards();
+  if (permanent) {  // who ends the launch comes first
+    std::stable_partition(missing.begin(), missing.end(), [](const Laggard& l) {
+      return is_permanent(l.error.code);
+    });
+  }
   stop_connecting();
   events_.on_failed(std::move(missing), permanent);
 }

@@ -6,10 +6,11 @@
 
 #include <cerrno>
 
+#include "base/no_descriptors.h"
+
 namespace muster {
 
-ProcessTransport::ProcessTransport(Loop& loop, Reaper& reaper,
-                                   std::string host,
+ProcessTransport::ProcessTransport(Loop& loop, Reaper& reaper, std::string host,
                                    std::vector<std::string> argv,
                                    Environment env)
     : loop_(loop),
@@ -29,15 +30,17 @@ void ProcessTransport::start(TransportEvents events) {
   auto out = make_pipe();
   auto err = make_pipe();
   if (!in || !out || !err) {
-    close(Error{"resources", "cannot start an agent", "out of descriptors",
-                host_, {}});
+    // Nothing else can be wrong with a pipe.
+    Error error = no_descriptors(EMFILE, "to start an agent");
+    error.where = host_;
+    close(std::move(error));
     return;
   }
   SpawnOptions options;
   options.argv = argv_;
   options.env = env_;
-  options.fds = {{in->read.get(), 0}, {out->write.get(), 1},
-                 {err->write.get(), 2}};
+  options.fds = {
+      {in->read.get(), 0}, {out->write.get(), 1}, {err->write.get(), 2}};
   const auto pid = spawn(options);
   if (!pid) {
     Error error = pid.error();
@@ -75,8 +78,8 @@ void ProcessTransport::read_some(int fd, bool is_stderr) {
     return;
   }
   stdout_watch_->stop_reading();
-  close(Error{"agent_exited", "the agent ended", "end of its output", host_,
-              {}});
+  close(
+      Error{"agent_exited", "the agent ended", "end of its output", host_, {}});
 }
 
 void ProcessTransport::send(std::string_view bytes) {

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/no_descriptors.h"
 #include "base/text.h"
 
 namespace muster {
@@ -26,8 +27,8 @@ struct TcpConnector::Attempt {
   std::unique_ptr<FdWatch> watch;
 };
 
-TcpConnector::TcpConnector(Loop& loop, std::vector<Address> addresses,
-                           int port, Milliseconds timeout, Done done)
+TcpConnector::TcpConnector(Loop& loop, std::vector<Address> addresses, int port,
+                           Milliseconds timeout, Done done)
     : loop_(loop),
       addresses_(std::move(addresses)),
       port_(port),
@@ -35,11 +36,12 @@ TcpConnector::TcpConnector(Loop& loop, std::vector<Address> addresses,
       head_start_(loop),
       deadline_(loop) {
   deadline_.start(timeout, [this, timeout] {
-    conclude(fail(Error{
-        "tcp_filtered",
-        "no answer on TCP port " + std::to_string(port_),
-        "nothing came back within " + human_duration_ms(timeout.count()),
-        {}, {}}));
+    conclude(fail(
+        Error{"tcp_filtered",
+              "no answer on TCP port " + std::to_string(port_),
+              "nothing came back within " + human_duration_ms(timeout.count()),
+              {},
+              {}}));
   });
   head_start_.start(Milliseconds{0}, [this] { start_next(); });
 }
@@ -96,13 +98,19 @@ void TcpConnector::finish_attempt(Attempt* attempt) {
 void TcpConnector::fail_attempt(const Attempt* attempt, int error) {
   const bool refused = error == ECONNREFUSED || error == ECONNRESET;
   const bool filtered = error == ETIMEDOUT;
-  last_error_ = Error{
-      refused    ? "tcp_refused"
-      : filtered ? "tcp_filtered"
-                 : "tcp_unreachable",
-      refused ? "nothing listens on port " + std::to_string(port_)
-              : "cannot connect to port " + std::to_string(port_),
-      to_text(attempt->address) + " " + strerror(error), {}, {}};
+  if (is_no_descriptors(error)) {
+    last_error_ = no_descriptors(error, "to connect to a worker");
+  } else {
+    last_error_ =
+        Error{refused    ? "tcp_refused"
+              : filtered ? "tcp_filtered"
+                         : "tcp_unreachable",
+              refused ? "nothing listens on port " + std::to_string(port_)
+                      : "cannot connect to port " + std::to_string(port_),
+              to_text(attempt->address) + " " + strerror(error),
+              {},
+              {}};
+  }
   std::erase_if(attempts_,
                 [attempt](const auto& a) { return a.get() == attempt; });
   head_start_.start(Milliseconds{0}, [this] { start_next(); });

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "base/log.h"
+#include "base/no_descriptors.h"
 
 namespace muster {
 
@@ -29,8 +30,9 @@ Milliseconds retry_delay(int attempts) {
 
 bool is_permanent(const std::string& code) {
   static const std::vector<std::string> kCodes = {
-      "ssh_auth",    "ssh_hostkey",      "ssh_kex",       "ssh_exec",
-      "ssh_foreign", "version_mismatch", "agent_refused", "protocol"};
+      "ssh_auth",      "ssh_hostkey", "ssh_kex",
+      "ssh_exec",      "ssh_foreign", "version_mismatch",
+      "agent_refused", "protocol",    kNoDescriptors};
   return std::find(kCodes.begin(), kCodes.end(), code) != kCodes.end();
 }
 
@@ -80,6 +82,9 @@ std::string likely_cause(const Error& error) {
   }
   if (error.code == "version_mismatch") {
     return "launcher and worker images hold incompatible muster versions";
+  }
+  if (error.code == kNoDescriptors) {
+    return "each connection needs some; many workers need a higher limit";
   }
   return "see the message";
 }
@@ -143,7 +148,8 @@ void WorkerDialer::closed(Error error) {
     events_.on_permanent(last_error_);
     return;
   }
-  if (last_error_.code == "version_mismatch") {
+  if (last_error_.code == "version_mismatch" ||
+      last_error_.code == kNoDescriptors) {
     events_.on_permanent(last_error_);
     return;
   }

@@ -124,6 +124,12 @@ def test_few_descriptors_by_default():
         equal(done.returncode, 0, "exit code", done.stderr)
         files = job.launcher.exec(["sh", "-c", "cat /tmp/all/rank-*.out"])
         equal(files.stdout.count("hello"), 32, "files", done.stderr)
+        # A hard one is told at once, whatever the connect timeout.
+        done = job.launcher.exec(["bash", "-c", "ulimit -n 20; exec muster "
+                                  "launch --local 8x1 --log-format text "
+                                  "-- true"])
+        equal(done.returncode, 100, "exit code", done.stderr)
+        contains(done.stderr, "limit of open files: 20", "stderr")
 
 
 def test_full_disk_for_the_logs():

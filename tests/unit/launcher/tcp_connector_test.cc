@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <optional>
@@ -166,6 +167,31 @@ TEST_CASE("an address of no family that can be had") {
   const Outcome outcome = connect({odd}, 80);
   CHECK(outcome.calls == 1);
   CHECK(outcome.code == "tcp_unreachable");
+}
+
+TEST_CASE("without a file descriptor it says so") {
+  Loop loop;
+  run_for(loop, 1ms);  // it has made its own by then
+  rlimit before{};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+  const int next = ::dup(0);
+  REQUIRE(next >= 0);
+  ::close(next);
+  const rlimit none{static_cast<rlim_t>(next), before.rlim_max};
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
+  std::string code;
+  std::string text;
+  const TcpConnector connector(loop, {loopback()}, 1, 5s,
+                               [&](const Result<UniqueFd>& result) {
+                                 code = result.error().code;
+                                 text = result.error().text();
+                               });
+  const bool told = run_until(loop, [&] { return !code.empty(); });
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
+  CHECK(told);
+  CHECK(code == "no_descriptors");
+  CHECK(text.find("limit of open files: " + std::to_string(next)) !=
+        std::string::npos);
 }
 
 TEST_CASE("destruction ends it without a word") {

@@ -83,6 +83,15 @@ TEST_CASE("a version that does not fit is not waited out") {
   CHECK(bed.attempts == 1);
 }
 
+TEST_CASE("the lack of file descriptors is not waited out") {
+  Bed bed;
+  bed.script = {
+      test::fail_with("no_descriptors", "no file descriptor is left")};
+  bed.start();
+  REQUIRE(run_until(bed.loop, [&] { return !bed.permanent.empty(); }));
+  CHECK(bed.attempts == 1);
+}
+
 TEST_CASE("other permanent-looking errors get some time to heal") {
   Bed bed;
   bed.script = {test::fail_with("ssh_auth"), test::fail_with("ssh_auth"),
