@@ -164,7 +164,7 @@ PodState read_pod_state(const DoctorOptions& options) {
   PodViewOptions view = own_pod_options();
   view.root = options.root;
   pod.contract = decide_contract(read_pod_view(view));
-  pod.facts = collect_all_facts(options.root);
+  pod.facts = collect_all_facts(options.root, find_cgroup(options.root));
   read_kernel_files(options.root, pod);
   read_slots(options, pod);
   for (const std::string& path : options.paths) {

@@ -25,8 +25,9 @@ PodFabric collect(const std::string& root, const ImageLibraries& libraries,
   PodFabric pod;
   collect_software(root, libraries, known, pod);
   collect_netdevs(root, pod);
-  collect_hcas(root, pod);
-  collect_gpus(root, pod);
+  const PciBus bus = read_pci_bus(root);
+  collect_hcas(root, bus, pod);
+  collect_gpus(root, bus, pod);
   if (root.empty()) {
     probe_verbs(end, pod);
     if (sys_exists("/dev/nvidiactl")) {

@@ -11,6 +11,14 @@ namespace muster {
 
 namespace {
 
+constexpr std::string_view kNvidiaVendor = "0x10de";
+constexpr std::string_view kAmdVendor = "0x1002";
+constexpr std::string_view kIntelVendor = "0x8086";
+
+std::string class_of(const std::string& root, const std::string& name) {
+  return read_sys(pci_bus_directory(root) + "/" + name + "/class").text;
+}
+
 // "Model:   NVIDIA H100" -> the text behind the colon.
 std::string field_of(const std::string& text, std::string_view name) {
   for (const auto line : split(text, '\n')) {
@@ -31,20 +39,16 @@ void locate(const std::string& root, FabricGpu& gpu) {
 
 // NVSwitches up to Hopper are PCI bridges of NVIDIA; their /dev entry is
 // seldom in a pod.
-bool any_nvswitch(const std::string& root) {
-  const std::string bus = root + "/sys/bus/pci/devices";
-  const auto names = list_sys(bus);
-  for (const std::string& name : names.value_or(std::vector<std::string>{})) {
-    const std::string device = bus + "/" + name;
-    if (read_sys(device + "/class").text.starts_with("0x0680") &&
-        read_sys(device + "/vendor").text.starts_with("0x10de")) {
-      return true;
-    }
-  }
-  return false;
+bool any_nvswitch(const std::string& root, const PciBus& bus) {
+  return bus &&
+         std::any_of(bus->begin(), bus->end(), [&](const PciFunction& one) {
+           return one.vendor == kNvidiaVendor &&
+                  class_of(root, one.name).starts_with("0x0680");
+         });
 }
 
-void collect_nvidia(const std::string& root, PodFabric& pod) {
+void collect_nvidia(const std::string& root, const PciBus& bus,
+                    PodFabric& pod) {
   const std::string base = root + "/proc/driver/nvidia";
   const auto names = list_sys(base + "/gpus");
   for (const std::string& name : names.value_or(std::vector<std::string>{})) {
@@ -68,25 +72,29 @@ void collect_nvidia(const std::string& root, PodFabric& pod) {
   }
   if (names && !names->empty()) {
     const std::string dev = root + "/dev/";
-    pod.nvswitch = sys_exists(dev + "nvidia-nvswitchctl") || any_nvswitch(root);
+    pod.nvswitch =
+        sys_exists(dev + "nvidia-nvswitchctl") || any_nvswitch(root, bus);
     pod.imex_channel = !list_sys(dev + "nvidia-caps-imex-channels")
                             .value_or(std::vector<std::string>{})
                             .empty();
   }
 }
 
-void collect_other(const std::string& root, PodFabric& pod) {
-  const std::string bus = root + "/sys/bus/pci/devices";
-  const auto names = list_sys(bus);
-  for (const std::string& name : names.value_or(std::vector<std::string>{})) {
-    const std::string driver = link_name(bus + "/" + name + "/driver");
-    const std::string kind = read_sys(bus + "/" + name + "/class").text;
-    const bool accelerator =
-        kind.starts_with("0x0302") || kind.starts_with("0x0380") ||
-        kind.starts_with("0x1200") || kind.starts_with("0x0300");
+bool is_accelerator(const std::string& kind) {
+  return kind.starts_with("0x0302") || kind.starts_with("0x0380") ||
+         kind.starts_with("0x1200") || kind.starts_with("0x0300");
+}
+
+void collect_other(const std::string& root, const PciBus& bus, PodFabric& pod) {
+  if (!bus) return;
+  for (const auto& [name, vendor] : *bus) {
+    if (vendor != kAmdVendor && vendor != kIntelVendor) continue;
+    if (!is_accelerator(class_of(root, name))) continue;
+    const std::string driver =
+        link_name(pci_bus_directory(root) + "/" + name + "/driver");
     const bool amd = driver == "amdgpu";
     const bool intel = driver == "i915" || driver == "xe";
-    if (!accelerator || (!amd && !intel)) continue;
+    if (!amd && !intel) continue;
     FabricGpu gpu;
     gpu.vendor = amd ? "amd" : "intel";
     gpu.pci = name;
@@ -97,11 +105,11 @@ void collect_other(const std::string& root, PodFabric& pod) {
 
 }  // namespace
 
-void collect_gpus(const std::string& root, PodFabric& pod) {
-  if (!list_sys(root + "/sys/class")) return;
+void collect_gpus(const std::string& root, const PciBus& bus, PodFabric& pod) {
+  if (!sys_exists(root + "/sys/class")) return;
   pod.gpus.emplace();
-  collect_nvidia(root, pod);
-  collect_other(root, pod);
+  collect_nvidia(root, bus, pod);
+  collect_other(root, bus, pod);
 }
 
 }  // namespace muster

@@ -73,9 +73,9 @@ FabricPort read_port(const std::string& directory, int number) {
     }
   }
   if (port.link_layer == "InfiniBand") port.pkeys = read_pkeys(directory);
-  if (!list_sys(directory + "/gids")) return port;
-  port.gids.emplace();
   const auto entries = list_sys(directory + "/gids");
+  if (!entries) return port;
+  port.gids.emplace();
   for (int i = 0;
        i < std::min<int>(static_cast<int>(entries->size()), kMaxGids); ++i) {
     if (auto gid = read_gid(directory, i)) port.gids->push_back(*gid);
@@ -155,19 +155,17 @@ void mark_devices(const std::string& root, PodFabric& pod) {
   }
 }
 
-void collect_bus(const std::string& root, PodFabric& pod) {
-  const std::string bus = root + "/sys/bus/pci/devices";
-  const auto devices = list_sys(bus);
-  if (!devices) return;
+void collect_bus(const std::string& root, const PciBus& bus, PodFabric& pod) {
+  if (!bus) return;
   pod.pci_hcas.emplace();
-  for (const std::string& name : *devices) {
-    const std::string vendor = read_sys(bus + "/" + name + "/vendor").text;
+  for (const auto& [name, vendor] : *bus) {
     const bool mellanox = vendor == "0x15b3";
     const bool amazon = vendor == "0x1d0f";
     const bool cray = vendor == "0x17db";
     if (!mellanox && !amazon && !cray) continue;
-    const std::string device = read_sys(bus + "/" + name + "/device").text;
-    const std::string kind = read_sys(bus + "/" + name + "/class").text;
+    const std::string path = pci_bus_directory(root) + "/" + name;
+    const std::string device = read_sys(path + "/device").text;
+    const std::string kind = read_sys(path + "/class").text;
     if (amazon && !device.starts_with("0xefa")) continue;
     if (mellanox && !kind.starts_with("0x02")) continue;
     pod.pci_hcas->push_back(name + " " + vendor.substr(2) + ":" +
@@ -176,7 +174,7 @@ void collect_bus(const std::string& root, PodFabric& pod) {
 }
 
 void collect_modules(const std::string& root, PodFabric& pod) {
-  if (!list_sys(root + "/sys/module")) return;
+  if (!sys_exists(root + "/sys/module")) return;
   pod.modules.emplace();
   for (const char* name :
        {"ib_core", "ib_uverbs", "rdma_cm", "mlx5_core", "mlx5_ib", "efa",
@@ -184,15 +182,17 @@ void collect_modules(const std::string& root, PodFabric& pod) {
         "nvidia_peermem", "nv_peer_mem"}) {
     if (sys_exists(root + "/sys/module/" + name)) pod.modules->push_back(name);
   }
-  pod.peermem = sys_exists(root + "/sys/module/nvidia_peermem") ||
-                sys_exists(root + "/sys/module/nv_peer_mem");
+  pod.peermem = std::any_of(
+      pod.modules->begin(), pod.modules->end(), [](const std::string& name) {
+        return name == "nvidia_peermem" || name == "nv_peer_mem";
+      });
   pod.memory_peers = sys_exists(root + "/sys/kernel/mm/memory_peers");
 }
 
 }  // namespace
 
-void collect_hcas(const std::string& root, PodFabric& pod) {
-  if (!list_sys(root + "/sys/class")) return;  // no sysfs: unknown
+void collect_hcas(const std::string& root, const PciBus& bus, PodFabric& pod) {
+  if (!sys_exists(root + "/sys/class")) return;  // no sysfs: unknown
   pod.hcas.emplace();
   const auto names = list_sys(root + "/sys/class/infiniband");
   for (const std::string& name : names.value_or(std::vector<std::string>{})) {
@@ -208,7 +208,7 @@ void collect_hcas(const std::string& root, PodFabric& pod) {
     hca.ports.emplace_back();
   }
   mark_devices(root, pod);
-  collect_bus(root, pod);
+  collect_bus(root, bus, pod);
   collect_modules(root, pod);
 }
 

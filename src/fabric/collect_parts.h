@@ -11,16 +11,17 @@
 #include "base/known_files.h"
 #include "fabric/facts.h"
 #include "fabric/image_libraries.h"
+#include "fabric/pci_bus.h"
 
 namespace muster {
 
-void collect_hcas(const std::string& root, PodFabric& pod);
+void collect_hcas(const std::string& root, const PciBus& bus, PodFabric& pod);
 // With prefix length, by interface; of the running system.
 using InterfaceAddresses = std::map<std::string, std::vector<std::string>>;
 std::optional<InterfaceAddresses> live_addresses();
 
 void collect_netdevs(const std::string& root, PodFabric& pod);
-void collect_gpus(const std::string& root, PodFabric& pod);
+void collect_gpus(const std::string& root, const PciBus& bus, PodFabric& pod);
 void collect_software(const std::string& root, const ImageLibraries& libraries,
                       KnownFiles& known, PodFabric& pod);
 // LD_LIBRARY_PATH of this pod, or of the recorded machine.

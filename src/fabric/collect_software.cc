@@ -3,6 +3,7 @@
 // variables that matter, and the pod's limits. Libraries are looked at by
 // name only, never loaded.
 #include <glob.h>
+#include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -110,17 +111,28 @@ void collect_conf(const std::string& root, PodFabric& pod) {
   }
 }
 
+// Of the running system; of a recorded one from its files.
+void ask_limits(PodFabric& pod) {
+  rlimit memlock{};
+  if (::getrlimit(RLIMIT_MEMLOCK, &memlock) == 0) {
+    pod.memlock_bytes = memlock.rlim_max == RLIM_INFINITY
+                            ? -1
+                            : static_cast<int64_t>(memlock.rlim_max);
+  }
+  struct statvfs shm {};
+  if (::statvfs("/dev/shm", &shm) == 0) {
+    pod.shm_bytes = static_cast<int64_t>(shm.f_blocks * shm.f_frsize);
+  }
+}
+
 void collect_limits(const std::string& root, PodFabric& pod) {
+  if (root.empty()) return ask_limits(pod);
   const std::string limits = read_sys(root + "/proc/self/limits").text;
   for (const auto line : split(limits, '\n')) {
     const auto words = split_words(line);
     if (words.size() < 5 || words[0] != "Max" || words[1] != "locked") continue;
     const auto hard = parse_integer(words[4]);
     pod.memlock_bytes = words[4] == "unlimited" ? -1 : hard.value_or(-2);
-  }
-  struct statvfs shm {};
-  if (root.empty() && ::statvfs("/dev/shm", &shm) == 0) {
-    pod.shm_bytes = static_cast<int64_t>(shm.f_blocks * shm.f_frsize);
   }
 }
 

@@ -59,6 +59,7 @@ void read_interfaces(const std::string& root, Counters& out) {
   const std::string base = root + "/sys/class/net";
   const auto names = list_sys(base);
   for (const auto& name : names.value_or(std::vector<std::string>{})) {
+    if (name == "lo") continue;  // loses nothing
     for (const auto counter : kInterfaceLoss) {
       take(base + "/" + name + "/statistics", counter, name, out);
     }

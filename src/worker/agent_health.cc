@@ -45,8 +45,6 @@ int64_t HealthSampler::memory_usage() const {
   return read_cgroup_memory(place_).usage;
 }
 
-int64_t HealthSampler::oom_kills() const {
-  return read_cgroup_memory(place_).oom_kills;
-}
+int64_t HealthSampler::oom_kills() const { return read_oom_kills(place_); }
 
 }  // namespace muster

@@ -21,6 +21,7 @@ class HealthSampler {
 
   [[nodiscard]] wire::HealthSample sample() const;
   wire::PodCounters counters();
+  [[nodiscard]] const CgroupPlace& cgroup() const { return place_; }
   // Bytes with and without page cache; -1 if unknown.
   [[nodiscard]] int64_t memory_charge() const;
   [[nodiscard]] int64_t memory_usage() const;

@@ -185,8 +185,10 @@ void AgentSession::serve(const wire::Frame& frame) {
   using wire::FrameType;
   switch (frame.type) {
     case FrameType::kFactsRequest:
+      if (phase_ == Phase::kLeaving) return;
       return handle_facts(frame.id, frame.payload);
     case FrameType::kProbe:
+      if (phase_ == Phase::kLeaving) return;
       return handle_probe(frame);
     case FrameType::kStart:
       return handle_start(frame);
@@ -222,7 +224,8 @@ void AgentSession::serve(const wire::Frame& frame) {
 void AgentSession::handle_facts(uint32_t id, const std::string& mpirun) {
   run_helper(
       [this, mpirun] {
-        return to_json(collect_all_facts("", mpirun, options_.known_files));
+        return to_json(collect_all_facts("", health_.cgroup(), mpirun,
+                                         options_.known_files));
       },
       kFactsDeadline,
       [this, id](std::optional<std::string> answer) {
@@ -230,7 +233,8 @@ void AgentSession::handle_facts(uint32_t id, const std::string& mpirun) {
           log("warn",
               "collecting facts took too long (a slow user "
               "database or mpirun?); some are missing");
-          answer = to_json(collect_quick_facts(options_.root));
+          answer =
+              to_json(collect_quick_facts(options_.root, health_.cgroup()));
         }
         send_(wire::FrameType::kFacts, 0, id, *answer);
       });

@@ -129,6 +129,13 @@ CgroupPlace find_cgroup(const std::string& root) {
   return place;
 }
 
+int64_t read_oom_kills(const CgroupPlace& place) {
+  if (place.memory.empty()) return -1;
+  return read_key(place.memory + (place.version == 2 ? "/memory.events"
+                                                     : "/memory.oom_control"),
+                  "oom_kill");
+}
+
 int64_t read_cgroup_charge(const CgroupPlace& place) {
   return read_integer(place.memory + (place.version == 2
                                           ? "/memory.current"
@@ -156,13 +163,9 @@ CgroupMemory read_cgroup_memory(const CgroupPlace& place) {
   if (out.usage >= 0 && droppable > 0) {
     out.usage = std::max<int64_t>(out.usage - droppable, 0);
   }
-  if (v2) {
-    out.peak = read_integer(at("memory.peak")).value_or(-1);
-    out.oom_kills = read_key(at("memory.events"), "oom_kill");
-  } else {
-    out.peak = read_integer(at("memory.max_usage_in_bytes")).value_or(-1);
-    out.oom_kills = read_key(at("memory.oom_control"), "oom_kill");
-  }
+  out.peak = read_integer(at(v2 ? "memory.peak" : "memory.max_usage_in_bytes"))
+                 .value_or(-1);
+  out.oom_kills = read_oom_kills(place);
   return out;
 }
 

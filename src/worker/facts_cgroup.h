@@ -31,6 +31,9 @@ struct CgroupMemory {
 };
 
 CgroupMemory read_cgroup_memory(const CgroupPlace& place);
+// CgroupMemory::oom_kills alone: the rest, of which the kernel adds up
+// memory.stat for us, costs many times more.
+int64_t read_oom_kills(const CgroupPlace& place);
 // Bytes with page cache: one small file, so that it can be looked at often.
 int64_t read_cgroup_charge(const CgroupPlace& place);
 // CFS quota in CPUs; -1: none.

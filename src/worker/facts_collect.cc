@@ -10,8 +10,10 @@
 
 #include <cstdlib>
 
+#include "base/fd.h"
 #include "base/runtime_dir.h"
 #include "base/spawn.h"
+#include "base/text.h"
 #include "worker/agent_pmix_host.h"
 #include "worker/facts_cgroup.h"
 #include "worker/facts_cpu.h"
@@ -64,6 +66,18 @@ void add_environment(NodeFacts& facts) {
   }
 }
 
+// The file first: other sources of users may be slow, and start libraries.
+bool has_passwd_entry(const std::string& root, uid_t uid) {
+  const std::string text =
+      read_file(root + "/etc/passwd", 1 << 20).value_or(std::string());
+  const std::string wanted = std::to_string(uid);
+  for (const auto line : split(text, '\n')) {
+    const auto fields = split(line, ':');
+    if (fields.size() == 7 && fields[2] == wanted) return true;
+  }
+  return root.empty() && ::getpwuid(uid) != nullptr;
+}
+
 std::string environment_value(const NodeFacts& facts, const char* name) {
   const auto found = facts.environment.find(name);
   return found == facts.environment.end() ? "" : found->second;
@@ -71,7 +85,8 @@ std::string environment_value(const NodeFacts& facts, const char* name) {
 
 }  // namespace
 
-NodeFacts collect_quick_facts(const std::string& root) {
+NodeFacts collect_quick_facts(const std::string& root,
+                              const CgroupPlace& place) {
   NodeFacts facts;
   char name[256] = {};
   if (::gethostname(name, sizeof name - 1) == 0) facts.hostname = name;
@@ -80,7 +95,6 @@ NodeFacts collect_quick_facts(const std::string& root) {
   const std::vector<int> cpus = allowed_cpus();
   facts.cpus_allowed = cpus.empty() ? -1 : static_cast<int>(cpus.size());
   facts.cores = read_cores(root, cpus);
-  const CgroupPlace place = find_cgroup(root);
   const CgroupMemory memory = read_cgroup_memory(place);
   facts.cgroup_version = place.version;
   facts.memory_limit = memory.limit;
@@ -101,10 +115,10 @@ NodeFacts collect_quick_facts(const std::string& root) {
   return facts;
 }
 
-NodeFacts collect_all_facts(const std::string& root, const std::string& mpirun,
-                            KnownFiles known) {
-  NodeFacts facts = collect_quick_facts(root);
-  facts.has_passwd_entry = ::getpwuid(::geteuid()) != nullptr;
+NodeFacts collect_all_facts(const std::string& root, const CgroupPlace& place,
+                            const std::string& mpirun, KnownFiles known) {
+  NodeFacts facts = collect_quick_facts(root, place);
+  facts.has_passwd_entry = has_passwd_entry(root, ::geteuid());
   const ImageLibraries libraries =
       find_libraries(root, environment_value(facts, "LD_LIBRARY_PATH"), known);
   facts.nccl_version = nccl_version(libraries, known);

@@ -10,13 +10,16 @@
 
 #include "base/known_files.h"
 #include "job/node_facts.h"
+#include "worker/facts_cgroup.h"
 
 namespace muster {
 
-NodeFacts collect_quick_facts(const std::string& root);
+// `place`: the control group of this pod, which its agent knows already.
+NodeFacts collect_quick_facts(const std::string& root,
+                              const CgroupPlace& place);
 // `mpirun`: the one whose version counts; "": the first on PATH. `known`: what
 // the pod's worker has learnt before.
-NodeFacts collect_all_facts(const std::string& root,
+NodeFacts collect_all_facts(const std::string& root, const CgroupPlace& place,
                             const std::string& mpirun = {},
                             KnownFiles known = {});
 // What a worker can learn of its image before any job comes.

@@ -28,6 +28,7 @@ TEST_CASE("counters are read from a directory and those that grew are named") {
   put(port + "counters/link_downed", "1\n");
   put("/sys/class/net/eth0/statistics/rx_crc_errors", "0\n");
   put("/sys/class/net/eth0/statistics/rx_dropped", "100\n");
+  put("/sys/class/net/lo/statistics/rx_errors", "7\n");  // never looked at
   put("/proc/net/snmp",
       "Ip: Forwarding\nIp: 1\n"
       "Tcp: RtoMin OutSegs RetransSegs\nTcp: 200 1000 10\n");

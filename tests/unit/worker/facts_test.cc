@@ -47,6 +47,8 @@ TEST_CASE("cgroup v2 in a namespace") {
   CHECK(memory.usage == 1000);
   CHECK(memory.peak == 2000);
   CHECK(memory.oom_kills == 2);
+  CHECK(read_oom_kills(place) == 2);
+  CHECK(read_oom_kills({}) == -1);
   CHECK(read_cpu_quota(place) == Approx(2.5));
   const auto sample = HealthSampler(tree.path()).sample();
   CHECK(sample.memory_bytes == 1000);
@@ -204,6 +206,21 @@ TEST_CASE("MPI families by what their launcher prints") {
         "intel", "2021.13");
   check("bash: mpirun: command not found\n", "", "");
   check("", "", "");
+}
+
+TEST_CASE("whether the user has an entry in the user database") {
+  TemporaryDirectory tree;
+  const auto known = [&tree] {
+    return collect_all_facts(tree.path(), {}).has_passwd_entry;
+  };
+  CHECK_FALSE(known());
+  const std::string uid = std::to_string(::geteuid());
+  tree.write("/etc/passwd",
+             "x:x:" + uid + "7:0::/:/bin/sh\nbroken:" + uid + "\n\n");
+  CHECK_FALSE(known());
+  tree.write("/etc/passwd", "a:x:7777777:0::/:/bin/sh\nme:x:" + uid +
+                                ":0:Me,,,:/home/me:/bin/sh\n");
+  CHECK(known());
 }
 
 TEST_CASE("our own drop-in is not taken for the image's mpirun") {
