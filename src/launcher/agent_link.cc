@@ -22,10 +22,12 @@ std::string printable(std::string_view bytes, size_t limit = 120) {
 }  // namespace
 
 AgentLink::AgentLink(Loop& loop, std::unique_ptr<Transport> transport,
-                     wire::Hello hello, AgentLinkEvents events)
+                     wire::Hello hello, AgentLinkEvents events,
+                     std::vector<wire::Frame> questions)
     : transport_(std::move(transport)),
       hello_(std::move(hello)),
       events_(std::move(events)),
+      questions_(std::move(questions)),
       last_heard_(Clock::now()),
       hello_deadline_(loop),
       heartbeat_(loop) {}
@@ -38,12 +40,14 @@ void AgentLink::start() {
   events.on_open = [this] {
     events_.on_step("agent");
     last_heard_ = Clock::now();
-    send(wire::FrameType::kHello, 0, wire::to_json(hello_));
+    greet();
     hello_deadline_.start(kHelloDeadline, [this] {
-      close(Error{"agent_silent", "the agent did not answer",
-                  stderr_tail_.empty() ? "no answer to hello"
-                                       : printable(stderr_tail_),
-                  hello_.host, {}});
+      close(Error{
+          "agent_silent",
+          "the agent did not answer",
+          stderr_tail_.empty() ? "no answer to hello" : printable(stderr_tail_),
+          hello_.host,
+          {}});
     });
   };
   events.on_data = [this](std::string_view data) { received(data); };
@@ -61,6 +65,18 @@ void AgentLink::start() {
     close(std::move(error));
   };
   transport_->start(std::move(events));
+}
+
+void AgentLink::greet() {
+  const auto node = static_cast<uint16_t>(hello_.node);
+  std::string bytes;
+  wire::encode(wire::FrameType::kHello, 0, node, 0, wire::to_json(hello_),
+               bytes);
+  for (const wire::Frame& question : questions_) {
+    wire::encode(question.type, question.flags, node, question.id,
+                 question.payload, bytes);
+  }
+  transport_->send(bytes);
 }
 
 void AgentLink::send(wire::FrameType type, uint32_t id,
@@ -106,20 +122,23 @@ void AgentLink::handle(wire::Frame frame) {
   }
   const auto reply = wire::from_json<wire::HelloReply>(frame.payload);
   if (frame.type != wire::FrameType::kHelloReply || !reply) {
-    close(Error{"protocol", "the agent did not answer hello",
-                "unexpected frame", hello_.host, {}});
+    close(Error{"protocol",
+                "the agent did not answer hello",
+                "unexpected frame",
+                hello_.host,
+                {}});
     return;
   }
   ready_ = true;
   hello_deadline_.cancel();
-  beat();
+  heartbeat_.start(Milliseconds{hello_.heartbeat_ms}, [this] { beat(); });
   events_.on_ready(*reply);
 }
 
 void AgentLink::beat() {
   send(wire::FrameType::kHeartbeat);
-  const auto silence = std::chrono::duration_cast<Milliseconds>(
-      Clock::now() - last_heard_);
+  const auto silence =
+      std::chrono::duration_cast<Milliseconds>(Clock::now() - last_heard_);
   if (silence.count() > hello_.silence_ms) {
     close(Error{"worker_silent", "worker lost",
                 "nothing heard for " + human_duration_ms(silence.count()),

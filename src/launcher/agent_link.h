@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // AgentLink: one agent, from the launcher's side: hello, frames both ways,
 // heartbeats. Owns the Transport. Lives on the launcher's loop.
+// Questions that every agent is asked go out with the hello, in one flight.
 // Refuses to pass on any frame before the agent has answered hello.
 #pragma once
 
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/loop.h"
 #include "launcher/transport.h"
@@ -26,7 +28,7 @@ struct AgentLinkEvents {
 class AgentLink {
  public:
   AgentLink(Loop& loop, std::unique_ptr<Transport> transport, wire::Hello hello,
-            AgentLinkEvents events);
+            AgentLinkEvents events, std::vector<wire::Frame> questions = {});
   ~AgentLink();
 
   void start();
@@ -39,6 +41,7 @@ class AgentLink {
   [[nodiscard]] Clock::time_point last_heard() const { return last_heard_; }
 
  private:
+  void greet();
   void received(std::string_view bytes);
   void handle(wire::Frame frame);
   void beat();
@@ -47,6 +50,7 @@ class AgentLink {
   std::unique_ptr<Transport> transport_;
   wire::Hello hello_;
   AgentLinkEvents events_;
+  std::vector<wire::Frame> questions_;
   wire::FrameReader reader_;
   std::string stderr_tail_;
   bool ready_ = false;

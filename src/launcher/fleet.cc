@@ -25,7 +25,7 @@ Error no_answer(const std::string& host, const std::string& step) {
 }  // namespace
 
 Fleet::Fleet(Loop& loop, wire::Hello hello, std::vector<FleetNode> nodes,
-             FleetEvents events)
+             FleetEvents events, const std::vector<wire::Frame>& questions)
     : events_(std::move(events)), deadline_(loop), progress_(loop) {
   const std::string common_job = hello.job;
   for (size_t i = 0; i < nodes.size(); ++i) {
@@ -48,7 +48,7 @@ Fleet::Fleet(Loop& loop, wire::Hello hello, std::vector<FleetNode> nodes,
     hostnames_.emplace_back();
     dialers_.push_back(std::make_unique<WorkerDialer>(
         loop, hello, std::move(nodes[i].make_transport),
-        std::move(dialer_events)));
+        std::move(dialer_events), questions));
   }
 }
 

@@ -42,8 +42,10 @@ struct FleetEvents {
 
 class Fleet {
  public:
+  // `questions` go to each agent with its hello, so that it answers while
+  // others are still waited for.
   Fleet(Loop& loop, wire::Hello hello, std::vector<FleetNode> nodes,
-        FleetEvents events);
+        FleetEvents events, const std::vector<wire::Frame>& questions = {});
 
   void start(Milliseconds deadline);
   // Stops dialling; links stay.

@@ -135,8 +135,10 @@ void Launch::on_frame(uint16_t node, wire::Frame frame) {
     // Late answers to an earlier question are nobody's.
     if (frame.id == question_) {
       survey_->answer(node, std::move(frame.payload));
-    } else if (question_ == 0) {
+    } else if (frame.id == kFactsQuestion && question_ == 0) {
       early_facts_[node] = std::move(frame.payload);
+    } else if (frame.id == kListenQuestion && question_ < kListenQuestion) {
+      early_ports_[node] = std::move(frame.payload);
     }
     return;
   }

@@ -49,6 +49,8 @@ class Launch {
   // Phases, in order; each starts the next, or goes to fail().
   Status prepare();
   void connect();
+  [[nodiscard]] std::vector<wire::Frame> first_questions() const;
+  [[nodiscard]] bool proves() const;  // that pods reach each other
   void inspect();
   void agree_on_plan(const Survey::Answers& answers);
   void prove();
@@ -94,7 +96,9 @@ class Launch {
   static constexpr uint32_t kReachQuestion = 3;
   std::unique_ptr<Survey> survey_;
   uint32_t question_ = 0;
-  Survey::Answers early_facts_;  // of agents that were ready before others
+  // Of agents that were ready before others.
+  Survey::Answers early_facts_;
+  Survey::Answers early_ports_;
   std::vector<NodeFacts> facts_;
   std::vector<ReachTest> reach_tests_;
   Agreement agreement_;

@@ -37,7 +37,7 @@ void Launch::inspect() {
             human_duration_ms((ready_ns_ - started_ns_) / 1'000'000));
   question_ = kFactsQuestion;
   survey_->start(
-      kFactsDeadline, [](uint16_t) { /* was asked when it became ready */ },
+      kFactsDeadline, [](uint16_t) { /* was asked with the hello */ },
       [this](const Survey::Answers& answers) { agree_on_plan(answers); });
   for (auto& [node, facts] : std::exchange(early_facts_, {})) {
     survey_->answer(node, std::move(facts));
@@ -108,22 +108,23 @@ void Launch::agree_on_plan(const Survey::Answers& answers) {
   prove();
 }
 
+bool Launch::proves() const {
+  return options_.prove && !options_.local && !options_.dry_run;
+}
+
 void Launch::prove() {
   clock_.enter("prove");
-  if (!options_.prove || options_.local || fleet_->size() < 2) {
+  if (!proves() || fleet_->size() < 2) {
     spawn();
     return;
   }
   question_ = kListenQuestion;
   survey_->start(
-      kListenDeadline,
-      [this](uint16_t node) {
-        wire::ProbeRequest request;
-        request.listen = true;
-        fleet_->send(node, wire::FrameType::kProbe, kListenQuestion,
-                     wire::to_json(request));
-      },
+      kListenDeadline, [](uint16_t) { /* was asked with the hello */ },
       [this](const Survey::Answers& answers) { prove_reach(answers); });
+  for (auto& [node, port] : std::exchange(early_ports_, {})) {
+    survey_->answer(node, std::move(port));
+  }
 }
 
 void Launch::prove_reach(const Survey::Answers& ports) {

@@ -7,14 +7,30 @@
 
 namespace muster {
 
+// Its facts are gathered, and its port for the proof opened, while others are
+// still waited for.
+std::vector<wire::Frame> Launch::first_questions() const {
+  std::vector<wire::Frame> out(1);
+  out[0].type = wire::FrameType::kFactsRequest;
+  out[0].id = kFactsQuestion;
+  out[0].payload = discovery_.mpirun;
+  if (!proves()) return out;
+  wire::ProbeRequest request;
+  request.listen = true;
+  wire::Frame& listen = out.emplace_back();
+  listen.type = wire::FrameType::kProbe;
+  listen.id = kListenQuestion;
+  listen.payload = wire::to_json(request);
+  return out;
+}
+
 void Launch::connect() {
   clock_.enter("connect");
   FleetEvents events;
-  // Its facts are gathered while others are still waited for.
+  // Answers of an agent that was there before count no more.
   events.on_node_ready = [this](uint16_t node) {
     early_facts_.erase(node);
-    fleet_->send(node, wire::FrameType::kFactsRequest, kFactsQuestion,
-                 discovery_.mpirun);
+    early_ports_.erase(node);
   };
   events.on_ready = [this] {
     ready_ns_ = realtime_ns();
@@ -42,7 +58,7 @@ void Launch::connect() {
       [this](uint16_t node) { return fleet_->dialer(node).attempts(); });
   node_of_host_ = channel_->node_of_host();
   fleet_ = std::make_unique<Fleet>(loop_, channel_->hello(), std::move(nodes),
-                                   std::move(events));
+                                   std::move(events), first_questions());
   survey_ = std::make_unique<Survey>(loop_, *fleet_);
   log::info("connecting to {} from {}",
             discovery_.hosts.size() == 1

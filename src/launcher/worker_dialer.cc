@@ -90,11 +90,13 @@ std::string likely_cause(const Error& error) {
 }
 
 WorkerDialer::WorkerDialer(Loop& loop, wire::Hello hello,
-                           MakeTransport make_transport, DialerEvents events)
+                           MakeTransport make_transport, DialerEvents events,
+                           std::vector<wire::Frame> questions)
     : loop_(loop),
       hello_(std::move(hello)),
       make_transport_(std::move(make_transport)),
       events_(std::move(events)),
+      questions_(std::move(questions)),
       retry_(loop) {}
 
 void WorkerDialer::start() {
@@ -123,7 +125,7 @@ void WorkerDialer::attempt() {
   };
   events.on_closed = [this](Error error) { closed(std::move(error)); };
   link_ = std::make_unique<AgentLink>(loop_, make_transport_(), hello_,
-                                      std::move(events));
+                                      std::move(events), questions_);
   link_->start();
 }
 

@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/loop.h"
 #include "launcher/agent_link.h"
@@ -30,7 +31,7 @@ class WorkerDialer {
   using MakeTransport = std::function<std::unique_ptr<Transport>()>;
 
   WorkerDialer(Loop& loop, wire::Hello hello, MakeTransport make_transport,
-               DialerEvents events);
+               DialerEvents events, std::vector<wire::Frame> questions = {});
 
   void start();
   // From here on a lost agent is final (DialerEvents::on_lost).
@@ -64,6 +65,7 @@ class WorkerDialer {
   wire::Hello hello_;
   MakeTransport make_transport_;
   DialerEvents events_;
+  std::vector<wire::Frame> questions_;  // for each attempt's hello
   std::unique_ptr<AgentLink> link_;
   std::string step_ = "resolve";
   Error last_error_;

@@ -72,6 +72,30 @@ TEST_CASE("hello, its answer, then frames both ways") {
   CHECK(bed.frames[0].id == 9);
 }
 
+TEST_CASE("questions leave with the hello, before it is answered") {
+  Bed bed;
+  bed.peer->answers_hello = false;
+  wire::Frame question;
+  question.type = wire::FrameType::kFactsRequest;
+  question.id = 5;
+  question.payload = "/usr/bin/mpirun";
+  wire::Hello hello = test::test_hello();
+  hello.node = 3;
+  bed.link = std::make_unique<AgentLink>(
+      bed.loop,
+      test::make_fake_transport(bed.loop, bed.peer, test::open_and_answer),
+      hello, AgentLinkEvents{[](std::string_view) {}, {}, {}, [](auto) {}},
+      std::vector<wire::Frame>{question});
+  bed.link->start();
+  REQUIRE(run_until(bed.loop, [&] { return bed.peer->got.size() == 2; }));
+  CHECK(bed.peer->sends == 1);
+  CHECK(bed.peer->got[0].type == wire::FrameType::kHello);
+  CHECK(bed.peer->got[1].type == wire::FrameType::kFactsRequest);
+  CHECK(bed.peer->got[1].id == 5);
+  CHECK(bed.peer->got[1].node == 3);
+  CHECK(bed.peer->got[1].payload == "/usr/bin/mpirun");
+}
+
 TEST_CASE("frames in pieces, and several at once") {
   Bed bed;
   bed.start();

@@ -24,6 +24,7 @@ class FakeTransport : public Transport {
     });
   }
   void send(std::string_view bytes) override {
+    ++peer_->sends;
     peer_->reader.append(bytes);
     while (auto frame = peer_->reader.next().value_or(std::nullopt)) {
       peer_->got.push_back(*frame);

@@ -20,6 +20,7 @@ struct FakePeer {
   TransportEvents events;
   wire::FrameReader reader;
   std::vector<wire::Frame> got;  // frames the launcher sent, hello included
+  int sends = 0;                 // in how many pieces
   bool transport_alive = false;
   bool answers_hello = true;
   std::string local = "10.0.0.1";
