@@ -21,6 +21,23 @@ constexpr size_t kReadChunk = 64 * 1024;
 constexpr Milliseconds kGreetingWait{1000};
 constexpr int kPollsPerStep = 32;  // then the other sessions of the loop
 
+// What one step has to say leaves as one packet: each wakes the peer. The
+// descriptor may be closed meanwhile, which sends as well.
+class OnePacket {
+ public:
+  explicit OnePacket(const UniqueFd& fd) : fd_(fd) {
+    hold_packets(fd_.get(), true);
+  }
+  ~OnePacket() {
+    if (fd_) hold_packets(fd_.get(), false);
+  }
+  OnePacket(const OnePacket&) = delete;
+  OnePacket& operator=(const OnePacket&) = delete;
+
+ private:
+  const UniqueFd& fd_;
+};
+
 }  // namespace
 
 void SshClient::Impl::start() {
@@ -132,6 +149,7 @@ void SshClient::Impl::wake() {
 void SshClient::Impl::step() {
   const auto keep = shared_from_this();
   if (stage_ == Stage::kOver) return;
+  const OnePacket held(fd_);
   if (!banner_seen_ && !check_banner()) return;
   if (!may_speak_) return;
   while (stage_ != Stage::kOver && stage_ != Stage::kRunning) {

@@ -24,6 +24,7 @@
 #include "sshd-lite/exec_policy.h"
 #include "sshd-lite/greeting.h"
 #include "sshd-lite/link.h"
+#include "sshd-lite/listener.h"
 #include "sshd-lite/printable.h"
 #include "sshd-lite/sandbox.h"
 #include "sshd-lite/signal_names.h"
@@ -279,7 +280,10 @@ bool Connection::step(Clock::time_point deadline) {
     fds[0].events |= POLLOUT;
   }
   if (pump_ && !pump_->finished()) pump_->add_to_poll(fds);
+  // What one wake-up made us say leaves as one packet: each wakes the peer.
+  hold_packets(socket_, false);
   const int n = ::poll(fds.data(), fds.size(), static_cast<int>(left.count()));
+  hold_packets(socket_, true);
   if (n < 0 && errno != EINTR) return false;
   if (n == 0) return false;
   if (fds[1].revents != 0) read_link();

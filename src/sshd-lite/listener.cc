@@ -168,4 +168,9 @@ void tune_tcp(int socket) {
                sizeof kUserTimeoutMs);
 }
 
+void hold_packets(int socket, bool on) {
+  const int value = on ? 1 : 0;
+  ::setsockopt(socket, IPPROTO_TCP, TCP_CORK, &value, sizeof value);
+}
+
 }  // namespace muster

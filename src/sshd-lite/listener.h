@@ -24,4 +24,9 @@ std::string peer_name(int socket);
 // 7), SO_KEEPALIVE, and TCP_USER_TIMEOUT of 20 s.
 void tune_tcp(int socket);
 
+// While it holds, small writes wait to leave as one packet; letting go sends
+// them at once, and so does the kernel after 200 ms. No effect elsewhere than
+// on TCP.
+void hold_packets(int socket, bool on);
+
 }  // namespace muster

@@ -27,7 +27,8 @@ std::string printable_start(std::string_view bytes) {
 }  // namespace
 
 AgentChannel::AgentChannel(Loop& loop, int in, int out, Handlers handlers)
-    : in_(in),
+    : loop_(loop),
+      in_(in),
       out_(out),
       handlers_(std::move(handlers)),
       finish_timer_(loop),
@@ -42,7 +43,13 @@ void AgentChannel::send(wire::FrameType type, uint8_t flags, uint32_t id,
                         std::string_view payload) {
   if (deaf_) return;
   wire::encode(type, flags, node_, id, payload, queue_);
-  if (!waiting_to_write_) write_some();
+  if (waiting_to_write_ || flush_posted_) return;
+  flush_posted_ = true;
+  loop_.post([this, alive = std::weak_ptr<bool>(alive_)] {
+    if (alive.expired()) return;
+    flush_posted_ = false;
+    if (!waiting_to_write_) write_some();
+  });
 }
 
 Milliseconds AgentChannel::silence() const {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // AgentChannel: the agent's only voice. Frames in from one descriptor, frames
 // out to another (pipes, sockets, both ends of one socket), never blocking.
+// What is sent in one turn of the loop leaves in one write: each wakes the
+// process of the connection, and then the launcher.
 // The outgoing queue has no limit of its own: control frames are few, and
 // output frames are bounded by the launcher's credits.
 // Refuses: bytes that are not frames. Borrows the descriptors. Loop thread.
@@ -54,12 +56,14 @@ class AgentChannel {
   void end(ChannelEnd kind, const std::string& text);
   void check_finished();
 
+  Loop& loop_;
   int in_;
   int out_;
   uint16_t node_ = 0;
   bool ended_ = false;
   bool deaf_ = false;  // writing failed: frames are dropped
   bool waiting_to_write_ = false;
+  bool flush_posted_ = false;
   Clock::time_point last_heard_ = Clock::now();
   wire::FrameReader reader_;
   std::string queue_;
@@ -69,6 +73,7 @@ class AgentChannel {
   Timer finish_timer_;
   FdWatch in_watch_;
   FdWatch out_watch_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
 }  // namespace muster
