@@ -25,16 +25,18 @@ import time
 sys.dont_write_bytecode = True
 import launch  # noqa: E402
 
-HERTZ = 4000
+HERTZ = 1000  # more would be a good part of what is seen
 # The first that is anywhere in a kernel stack names the cause.
 CAUSES = [
     ("asm_exc_page_fault", "page faults"), ("execve", "exec"),
     ("exit_mmap", "exit"), ("do_exit", "exit"), ("kernel_clone", "fork"),
-    ("do_sys_open", "files"), ("getdents", "files"), ("stat", "files"),
-    ("access", "files"), ("readlink", "files"), ("unlink", "files"),
-    ("mkdir", "files"), ("sys_close", "files"), ("ksys_read", "read"),
+    ("do_sys_open", "files"), ("getdents", "files"), ("newfstatat", "files"),
+    ("sys_newfstat", "files"), ("statfs", "files"), ("access", "files"),
+    ("readlink", "files"), ("unlink", "files"), ("mkdir", "files"),
+    ("sys_close", "files"), ("ksys_read", "read"),
     ("sock_sendmsg", "network"), ("sys_sendto", "network"),
     ("sys_sendmsg", "network"), ("sys_recv", "network"),
+    ("sys_setsockopt", "network"),
     ("sys_socket", "network"), ("sys_connect", "network"),
     ("ksys_write", "write"), ("poll", "waiting"), ("seccomp", "seccomp"),
     ("mmap", "memory"), ("munmap", "memory"), ("mprotect", "memory"),
