@@ -4,11 +4,16 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <iostream>
+#include <map>
+#include <tuple>
 
 #include "base/fd.h"
 #include "base/json_text.h"
+#include "logs/level.h"
+#include "logs/line_grouper.h"
 #include "logs/line_reader.h"
 #include "logs/log_filter.h"
 #include "logs/part_joiner.h"
@@ -59,17 +64,34 @@ void append_json_line(std::string& out, const ParsedLine& line,
   out += "}\n";
 }
 
-LogLevel level_of(const ParsedLine& line) {
-  if (const auto told = parse_level(line.level);
-      told && (*told != LogLevel::kInfo)) {
-    return *told;
+// How serious the lines of a log are: as told, as marked, and at least an error
+// within a traceback, whose lines are wanted together.
+class Levels {
+ public:
+  LogLevel of(const ParsedLine& line) {
+    const auto told = parse_level(line.level);
+    const LogLevel own =
+        told && *told != LogLevel::kInfo
+            ? *told
+            : detect_level(line.message).value_or(LogLevel::kInfo);
+    return in_group(line) ? std::max(own, LogLevel::kError) : own;
   }
-  return detect_level(line.message).value_or(LogLevel::kInfo);
-}
 
-void append_line(std::string& out, const LogFilter& filter,
+ private:
+  bool in_group(const ParsedLine& line) {
+    constexpr size_t kMostStreams = 4096;
+    const auto key = std::tie(line.rank, line.host, line.stream);
+    if (groups_.size() >= kMostStreams && groups_.count(key) == 0) return false;
+    return !line.progress && groups_[key].next(line.message, line.time_ns) !=
+                                 LineGrouper::Step::kAlone;
+  }
+
+  std::map<std::tuple<int, std::string, std::string>, LineGrouper> groups_;
+};
+
+void append_line(std::string& out, const LogFilter& filter, Levels& levels,
                  const ParsedLine& line) {
-  const LogLevel level = level_of(line);
+  const LogLevel level = levels.of(line);
   if (!filter.wants(line, level)) return;
   if (filter.json) {
     append_json_line(out, line, level);
@@ -81,16 +103,18 @@ void append_line(std::string& out, const LogFilter& filter,
 int print_log(int fd, const LogFilter& filter) {
   LineReader reader(fd);
   PartJoiner joiner;
+  Levels levels;
   std::string out;
   while (const auto text = reader.next()) {
     if (const auto line = joiner.add(parse_line(*text))) {
-      append_line(out, filter, *line);
+      append_line(out, filter, levels, *line);
     }
     if (out.size() < kFlushAt) continue;
     if (!write_all(STDOUT_FILENO, out)) return 1;
     out.clear();
   }
-  for (const ParsedLine& line : joiner.rest()) append_line(out, filter, line);
+  for (const ParsedLine& line : joiner.rest())
+    append_line(out, filter, levels, line);
   if (!out.empty() && !write_all(STDOUT_FILENO, out)) return 1;
   if (reader.error() != 0) {
     std::cerr << "muster: cannot read " << filter.file << ": "

@@ -29,14 +29,16 @@ std::string_view trimmed_state(std::string_view text) {
     while (!text.empty() && is_filler(text.back())) text.remove_suffix(1);
     text = text.substr(0, movement_at_end(text));
   }
-  while (!text.empty()) {
-    const size_t end = text.find_first_of("AK");
-    if (is_filler(text.front())) {
-      text.remove_prefix(1);
-    } else if (end != std::string_view::npos &&
-               movement_at_end(text.substr(0, end + 1)) == 0) {
+  // In front blanks stay, for they align, unless the cursor moves behind them.
+  for (;;) {
+    const size_t begin = text.find_first_not_of(" \b\r");
+    if (begin == std::string_view::npos) return {};
+    const size_t end = text.find_first_of("AK", begin);
+    if (end != std::string_view::npos &&
+        movement_at_end(text.substr(begin, end + 1 - begin)) == 0) {
       text.remove_prefix(end + 1);
     } else {
+      text.remove_prefix(text.substr(0, begin).find_last_not_of(' ') + 1);
       break;
     }
   }

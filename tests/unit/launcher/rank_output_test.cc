@@ -428,6 +428,31 @@ TEST_CASE("a traceback that comes line by line stays in one piece") {
         "[0|w-0] KeyError: 'x'\n");
 }
 
+TEST_CASE("a traceback is an error from its first line to its last") {
+  const std::string_view lines =
+      "fine\nTraceback (most recent call last):\n"
+      "  File \"a.py\", line 1, in <module>\n    f()\nKeyError: 'x'\nfine\n";
+  OutputOptions filtered = with(LogFormat::kText);
+  filtered.level = LogLevel::kError;
+  Bed bed(filtered);
+  bed.err(kRank0, lines);
+  const std::string text = bed.text();
+  CHECK(text ==
+        "[0|w-0] Traceback (most recent call last):\n"
+        "[0|w-0]   File \"a.py\", line 1, in <module>\n[0|w-0]     f()\n"
+        "[0|w-0] KeyError: 'x'\n");
+  Bed json(with(LogFormat::kJson));
+  json.err(kRank0, lines);
+  int errors = 0;
+  const std::string records = json.text();
+  for (size_t at = 0;
+       (at = records.find(R"("level":"error")", at)) != std::string::npos;
+       ++at) {
+    ++errors;
+  }
+  CHECK(errors == 4);
+}
+
 TEST_CASE("half a traceback is not kept for long, and its credit returns") {
   Bed bed(with(LogFormat::kText));
   bed.err(kRank0, "Traceback (most recent call last):\n");
