@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "diagnosis/candidate.h"
+#include "diagnosis/help_host.h"
 
 namespace muster {
 
@@ -244,7 +245,10 @@ std::optional<Candidate> first_cause(const Evidence& evidence,
   Candidate winner = *best;
   reduced.erase(best);
   others = std::move(reduced);
-  if (evidence.job.bare_log) name_owner(candidates, one_writer, winner);
+  if (evidence.job.bare_log) {
+    name_owner(candidates, one_writer, winner);
+    if (winner.host.empty()) winner.host = host_behind(evidence, winner);
+  }
   return winner;
 }
 

@@ -63,6 +63,12 @@ Candidate make_candidate(const Evidence& evidence, const Owner& owner,
   if (candidate.host.empty() && host != candidate.values.end()) {
     candidate.host = host->second;
   }
+  // Whom a launcher could not reach says more than who could not.
+  const auto target = candidate.values.find("target");
+  if (evidence.job.bare_log && candidate.host.empty() &&
+      candidate.rule->phase == "connect" && target != candidate.values.end()) {
+    candidate.host = target->second;
+  }
   if (candidate.host.empty()) candidate.host = line.host;
   candidate.values.erase("rank");
   candidate.values.erase("host");

@@ -43,10 +43,26 @@ std::string_view behind_time(std::string_view line) {
   return time ? line.substr(end + 2) : line;
 }
 
+// "s22r2b61.139634PSM2 can't open hfi unit"
+std::string_view host_before_psm(std::string_view line) {
+  const size_t at = line.substr(0, kLongestName).find("PSM2");
+  if (at == std::string_view::npos || at < 3) return {};
+  size_t dot = at;
+  while (dot > 0 && line[dot - 1] >= '0' && line[dot - 1] <= '9') --dot;
+  if (dot == at || dot < 2 || line[dot - 1] != '.') return {};
+  const std::string_view name = line.substr(0, dot - 1);
+  for (const char c : name) {
+    if (!in_name(c)) return {};
+  }
+  return name;
+}
+
 }  // namespace
 
 std::string_view host_in_line(std::string_view line) {
   line = behind_time(line);
+  const std::string_view psm = host_before_psm(line);
+  if (!psm.empty()) return psm;
   const bool bracket = line.starts_with('[');
   const size_t start = bracket ? 1 : 0;
   size_t end = start;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "diagnosis/help_host.h"
 #include "diagnosis/line_host.h"
 #include "diagnosis/writer_mark.h"
 #include "logs/line_origin.h"
@@ -154,7 +155,8 @@ void LogEvidence::keep(Writer& writer, LineEvidence line) {
   }
   const bool known = !meaning.matches.empty() || meaning.progress ||
                      meaning.success || !meaning.facts.empty() ||
-                     is_python_frame(line.text);
+                     is_python_frame(line.text) ||
+                     !host_in_help_line(line.text).empty();
   const bool told = known || std::exchange(writer.goes_on, false);
   if (!told) {
     writer.last.push_back(std::move(line));

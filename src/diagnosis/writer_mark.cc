@@ -119,6 +119,25 @@ bool take_mvapich_mark(std::string_view& text, WriterMark& mark) {
   return true;
 }
 
+std::string_view take_name(std::string_view& text);
+
+// "[node-7][[26206,1],3][btl_tcp_endpoint.c:625:…] " of Open MPI; it stays.
+void read_btl_mark(std::string_view text, WriterMark& mark) {
+  if (!text.starts_with('[')) return;
+  text.remove_prefix(1);
+  const std::string_view host = take_name(text);
+  if (host.empty() || !text.starts_with("][[")) return;
+  text.remove_prefix(3);
+  const size_t comma = text.find(',');
+  if (comma > 10) return;
+  text.remove_prefix(comma + 1);
+  if (!take_number(text) || !take_word(text, "],")) return;
+  const auto rank = take_number(text);
+  if (!rank || !text.starts_with(']')) return;
+  mark.rank = *rank;
+  mark.host = host;
+}
+
 std::string_view take_name(std::string_view& text) {
   size_t end = 0;
   while (end < text.size() && in_name(text[end])) ++end;
@@ -329,6 +348,7 @@ WriterMark read_writer_mark(std::string_view line) {
   WriterMark mark;
   const bool timed = take_syslog_time(line);
   if (!take_syslog_mark(line, mark, timed)) take_host_mark(line, mark);
+  if (mark.rank < 0) read_btl_mark(line, mark);
   const std::string_view head = line.substr(0, kHead);
   const bool named = head.find("ank") != std::string_view::npos ||
                      head.find("RANK") != std::string_view::npos;

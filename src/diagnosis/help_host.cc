@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "diagnosis/help_host.h"
+
+#include "base/text.h"
+
+namespace muster {
+
+namespace {
+
+constexpr int64_t kHelpTextNs = 15 * kLogLineNs;
+
+}  // namespace
+
+std::string_view host_in_help_line(std::string_view line) {
+  line = trim(line);
+  for (const std::string_view head :
+       {"Local host:", "Host:", "Hostname:", "Node:", "Local Host:"}) {
+    if (!line.starts_with(head)) continue;
+    const std::string_view name = trim(line.substr(head.size()));
+    const bool plain =
+        !name.empty() && name.find_first_of(" /:,") == std::string_view::npos;
+    return plain ? name : std::string_view();
+  }
+  return {};
+}
+
+std::string host_behind(const Evidence& evidence, const Candidate& winner) {
+  const RankEvidence* const rank = find_rank(evidence, winner.rank);
+  const auto& lines = rank != nullptr && !rank->lines.empty()
+                          ? rank->lines
+                          : evidence.job.tool_lines;
+  for (const LineEvidence& line : lines) {
+    if (line.time_ns <= winner.time_ns) continue;
+    if (line.time_ns - winner.time_ns > kHelpTextNs) break;
+    const std::string_view host = host_in_help_line(line.text);
+    if (!host.empty()) return std::string(host);
+  }
+  return {};
+}
+
+}  // namespace muster

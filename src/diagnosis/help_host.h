@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Open MPI's help texts name the host some lines below the sentence that says
+// what is wrong: "  Local host: node-1", "Host:      node001". Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "diagnosis/candidate.h"
+
+namespace muster {
+
+// The name in such a line; empty: it is none.
+std::string_view host_in_help_line(std::string_view line);
+// The first one behind what `winner` says, in the same help text.
+std::string host_behind(const Evidence& evidence, const Candidate& winner);
+
+}  // namespace muster
