@@ -61,6 +61,7 @@ class Connection {
   void say_refusal();
   void flush();
   bool step(Clock::time_point deadline);
+  bool broken();
   void read_link();
   bool tell(const LinkRequest& request);
   [[nodiscard]] bool alive() const { return ssh_is_connected(session_) != 0; }
@@ -292,6 +293,21 @@ bool Connection::step(Clock::time_point deadline) {
   for (int i = 0; i < 64 && fds[0].revents != 0; ++i) {
     if (ssh_event_dopoll(event_, 0) != SSH_OK) break;
   }
+  return !broken();
+}
+
+// What the protocol forbids now, such as channel data while keys are exchanged
+// anew (RFC 4253, 7.1), libssh drops, and then hears nothing any more. Nobody
+// may take that for a session that waits.
+bool Connection::broken() {
+  if (!authenticated_ || !alive() ||
+      (ssh_get_status(session_) & SSH_CLOSED_ERROR) == 0) {
+    return false;
+  }
+  const std::string why = printable(ssh_get_error(session_), 200);
+  log::warn("ssh: {} broke the protocol, its connection is closed: {}",
+            options_.peer, why);
+  tell(Broken{why});
   return true;
 }
 

@@ -52,6 +52,9 @@ std::string encode(const LinkRequest& request) {
       append(out, name);
       append(out, value);
     }
+  } else if (const auto* broken = std::get_if<Broken>(&request)) {
+    out = "B";
+    append(out, broken->reason);
   } else {
     out = "S";
     append(out, std::to_string(std::get<SignalProgram>(request).number));
@@ -92,6 +95,7 @@ std::optional<LinkRequest> decode_request(std::string_view bytes) {
     }
     return out;
   }
+  if (bytes[0] == 'B' && fields->size() == 1) return Broken{(*fields)[0]};
   if (bytes[0] == 'S' && fields->size() == 1) {
     const auto number = parse_integer((*fields)[0]);
     if (!number || *number <= 0 || *number >= NSIG) return std::nullopt;

@@ -43,8 +43,11 @@ struct ExecRequest {
 struct SignalProgram {
   int number = 0;
 };
-using LinkRequest =
-    std::variant<KeysAgreed, Authenticated, Denied, ExecRequest, SignalProgram>;
+struct Broken {
+  std::string reason;  // the peer said what it may not say now
+};
+using LinkRequest = std::variant<KeysAgreed, Authenticated, Denied, ExecRequest,
+                                 SignalProgram, Broken>;
 
 struct ProgramStarted {};
 struct ProgramRefused {

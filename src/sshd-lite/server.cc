@@ -335,6 +335,11 @@ void Server::handle(Child& child, const LinkRequest& request) {
     return;
   }
   if (!child.authenticated) return;
+  if (const auto* broken = std::get_if<Broken>(&request)) {
+    audit_.write(
+        record("broken", child).text("why", printable(broken->reason, 200)));
+    return;
+  }
   if (const auto* exec = std::get_if<ExecRequest>(&request)) {
     handle_exec(child, *exec);
   } else if (events_.on_signal) {

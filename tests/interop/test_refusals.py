@@ -217,6 +217,24 @@ def refusals(tally, worker, key, scratch):
     tally.check(good, "a second channel is refused")
 
 
+def data_between_keys(tally, args, keys, key):
+    """RFC 4253, 7.1: none while keys are exchanged anew. It must not get lost
+    in silence, with a session that then waits for ever."""
+    with bed.Worker(args.muster, keys, "--allow-any-command") as worker:
+        wire = fresh(worker, key)
+        wire.session()
+        assert wire.request("exec", text("cat"))[0] == 99
+        wire.send(wire.kexinit())
+        wire.send(b"\x5e" + struct.pack(">I", wire.remote) + text("lost?"))
+        try:
+            reply = wire.receive_but(7, 4, 20, 80, 93)
+        except Gone:
+            reply = b"\0"
+        tally.check(reply[0] == 1, "data between old and new keys: disconnected, and told so", reply[:80])
+        tally.check(bed.until(lambda: worker.audit("broken")), "data between old and new keys is on record")
+        tally.check(worker.wait_no_children(), "and its session ends", worker.children())
+
+
 def policy(tally, args, keys):
     ssh = lambda worker, line: bed.our_ssh(args.muster, worker, line)
     orted = 'PATH=/nonexistent/bin:$PATH ; export PATH ;   orted --version'
@@ -254,6 +272,7 @@ def main():
         with bed.Worker(args.muster, keys) as worker:
             refusals(tally, worker, key, scratch)
             tally.check(not worker.audit("start"), "nothing was started by any of it")
+        data_between_keys(tally, args, keys, key)
         policy(tally, args, keys)
     tally.finish()
 

@@ -22,6 +22,9 @@ TEST_CASE("requests of a connection child survive the link") {
       decode_request(encode(LinkRequest(SignalProgram{SIGUSR1})));
   REQUIRE(signal);
   CHECK(std::get<SignalProgram>(*signal).number == SIGUSR1);
+  const auto broken = decode_request(encode(LinkRequest(Broken{"type 94"})));
+  REQUIRE(broken);
+  CHECK(std::get<Broken>(*broken).reason == "type 94");
 }
 
 TEST_CASE("replies of pid 1 survive the link") {
