@@ -101,7 +101,8 @@ def program(name, compiler="mpicc.openmpi", flags=(), root=None):
         place = os.path.join("/tmp", os.path.basename(inside))
         subprocess.run(
             ["chroot", root, compiler, "-O1", "-o", f"{place}/program",
-             f"{place}/{name}.c", *flags], check=True, timeout=120)
+             f"{place}/{name}.c", *flags], check=True, timeout=120,
+            env={**os.environ, "HOME": "/tmp"})  # Open MPI 5 wants one
         shutil.copy(os.path.join(inside, "program"), target)
     return target
 
