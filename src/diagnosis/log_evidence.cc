@@ -21,6 +21,7 @@ constexpr size_t kMaxWriters = 4096;
 
 // A line that people read has no terminal colours.
 std::string without_escapes(std::string_view text) {
+  if (text.find('\x1b') == std::string_view::npos) return std::string(text);
   std::string clean;
   for (size_t i = 0; i < text.size(); ++i) {
     if (text[i] != '\x1b') {
