@@ -20,6 +20,7 @@ int main(int argc, char** argv) {
     volatile int* nowhere = NULL;
     *nowhere = 1;
   }
+  if (argc > 1) pause(); /* no other rank is to fail for want of it */
   MPI_Barrier(MPI_COMM_WORLD);
   MPI_Finalize();
   return 0;
