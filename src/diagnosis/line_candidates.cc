@@ -4,6 +4,7 @@
 // process ended badly later on.
 #include <algorithm>
 #include <cctype>
+#include <cstdint>
 #include <deque>
 
 #include "base/text.h"
@@ -15,6 +16,7 @@ namespace muster {
 namespace {
 
 constexpr size_t kTail = 12;
+constexpr int64_t kLongAgo = INT64_MIN / 2;
 
 struct Owner {
   const std::vector<LineEvidence>* lines = nullptr;
@@ -199,8 +201,8 @@ class Scanner {
       scan_.tails.push_back(std::move(candidate));
     }
     tail_.clear();
-    calm_ns_ = 0;
-    last_ns_ = 0;
+    calm_ns_ = kLongAgo;
+    last_ns_ = kLongAgo;
     last_text_ = {};
   }
 
@@ -237,8 +239,9 @@ class Scanner {
   LineScan scan_;
   std::deque<Candidate> tail_;
   std::string_view last_text_;
-  int64_t last_ns_ = 0;
-  int64_t calm_ns_ = 0;  // the last line at the level of a warning or below
+  int64_t last_ns_ = kLongAgo;
+  int64_t calm_ns_ =
+      kLongAgo;  // the last line at the level of a warning or below
   bool said_success_ = false;
   bool death_somewhere_ = false;
 };

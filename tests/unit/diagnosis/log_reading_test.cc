@@ -154,3 +154,25 @@ TEST_CASE("a number behind 'error' is a metric only if it looks like one") {
   CHECK(of_log("WARN: relative error: 3.2e-05\n").code == "no_failure");
   CHECK(of_log("NCCL WARN poll failed with error: 3\n").code == "nccl_error");
 }
+
+TEST_CASE("an error that no rule knows is guessed at by its words") {
+  Verdict verdict = of_log(
+      "[rank3]: could not open mesh file m.dat\n"
+      "srun: error: node-7: task 3: Exited with exit code 2\n");
+  CHECK(verdict.code == "data_missing");
+  CHECK(verdict.confidence == Confidence::kPossible);
+  CHECK(verdict.first_rank == 3);
+  CHECK(verdict.host == "node-7");
+  CHECK(verdict.headline.find("m.dat") != std::string::npos);
+  // Words without a meaning are shown all the same.
+  verdict = of_log("ERROR: lost atoms\nmake: *** [run] Error 2\n");
+  CHECK(verdict.code == "exit_nonzero_silent");
+  CHECK(verdict.headline.find("lost atoms") != std::string::npos);
+  // A rule, and what went on, say more than words.
+  CHECK(of_log("could not open mesh file m.dat\nMemoryError\n").code ==
+        "host_alloc_fail");
+  CHECK(of_log("could not open mesh file m.dat\nstep 3 loss 0.1\n").code ==
+        "no_failure");
+  CHECK(of_log("WARNING: could not open mesh file m.dat\n").code ==
+        "no_failure");
+}
