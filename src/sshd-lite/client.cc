@@ -89,6 +89,13 @@ bool SshClient::Impl::setup() {
         const int number = ssh_signal_number(signal != nullptr ? signal : "");
         static_cast<Impl*>(data)->exit_ = number > 0 ? 128 + number : 255;
       };
+  // Reading one stream may take a packet of the other from the socket, which
+  // then wakes nobody.
+  callbacks_.channel_data_function = [](ssh_session, ssh_channel, void*,
+                                        uint32_t, int, void* data) {
+    static_cast<Impl*>(data)->arrived_ = true;
+    return 0;  // nothing is consumed here
+  };
   ssh_callbacks_init(&callbacks_);
   return true;
 }
@@ -169,6 +176,7 @@ void SshClient::Impl::run_step() {
     }
     moved = write_queue() || moved;
     if (stage_ == Stage::kOver) return;
+    moved = std::exchange(arrived_, false) || moved;
   }
   if (moved) wake();  // there is more, but the others come first
   finish_if_over();

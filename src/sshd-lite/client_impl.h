@@ -94,6 +94,7 @@ class SshClient::Impl : public std::enable_shared_from_this<Impl> {
   bool may_speak_ = false;
   bool settled_ = false;
   bool wake_posted_ = false;
+  bool arrived_ = false;  // data, since run_step() looked
   bool writes_watched_ = false;
   bool eof_wanted_ = false;
   bool eof_sent_ = false;
