@@ -2,7 +2,7 @@
 #include "diagnosis/rank_mark.h"
 
 #include "base/text.h"
-#include "diagnosis/mark_scan.h"
+#include "logs/mark_scan.h"
 
 namespace muster::marks {
 

@@ -5,8 +5,8 @@
 #include <cctype>
 
 #include "base/text.h"
-#include "diagnosis/mark_scan.h"
 #include "diagnosis/rank_mark.h"
+#include "logs/mark_scan.h"
 
 namespace muster {
 

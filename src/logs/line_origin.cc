@@ -3,12 +3,12 @@
 #include "logs/line_origin.h"
 
 #include <algorithm>
-#include <cctype>
 #include <ctime>
 #include <optional>
 
 #include "base/text.h"
 #include "job/json_fields.h"
+#include "logs/mark_scan.h"
 
 namespace muster {
 
@@ -17,35 +17,17 @@ namespace {
 constexpr int kMaxPrefixes = 5;
 constexpr size_t kMaxRecord = 64 << 10;
 
-bool digit(char c) { return c >= '0' && c <= '9'; }
+using marks::digit;
+using marks::take_word;
 
-// Takes a number of 1-7 digits from the front.
 std::optional<int> take_number(std::string_view& text) {
-  size_t length = 0;
-  int value = 0;
-  while (length < text.size() && digit(text[length])) {
-    if (length == 7) return std::nullopt;
-    value = value * 10 + (text[length++] - '0');
-  }
-  if (length == 0) return std::nullopt;
-  text.remove_prefix(length);
-  return value;
+  constexpr size_t kMostDigits = 7;  // a process's number, too
+  return marks::take_number(text, kMostDigits);
 }
 
 bool take(std::string_view& text, std::string_view prefix) {
   if (!text.starts_with(prefix)) return false;
   text.remove_prefix(prefix.size());
-  return true;
-}
-
-bool take_ignoring_case(std::string_view& text, std::string_view lower) {
-  if (text.size() < lower.size()) return false;
-  for (size_t i = 0; i < lower.size(); ++i) {
-    if (std::tolower(static_cast<unsigned char>(text[i])) != lower[i]) {
-      return false;
-    }
-  }
-  text.remove_prefix(lower.size());
   return true;
 }
 
@@ -100,7 +82,7 @@ bool take_numbered_tag(std::string_view& text, ParsedLine& line) {
 // "[rank3]:" of PyTorch, "[Rank-5] ", "[RANK 3]:".
 bool take_named_tag(std::string_view& text, ParsedLine& line) {
   std::string_view rest = text;
-  if (!take(rest, "[") || !take_ignoring_case(rest, "rank")) return false;
+  if (!take(rest, "[") || !take_word(rest, "rank")) return false;
   if (!rest.empty() &&
       std::string_view(" -_:").find(rest.front()) != std::string_view::npos) {
     rest.remove_prefix(1);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps of the scanners of writer_mark.cc and its neighbours: each takes
-// something from the front of a text, or leaves it alone. Pure.
+// Steps of those who read whose line it is (line_origin.cc, and writer_mark.cc
+// of the diagnosis): each takes something from the front of a text, or leaves
+// it alone. Pure.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +17,8 @@ inline bool digit(char c) { return c >= '0' && c <= '9'; }
 bool in_name(char c);
 // Whatever its case.
 bool take_word(std::string_view& text, std::string_view lower);
-// 1-6 digits that end there.
-std::optional<int> take_number(std::string_view& text);
+// 1 to `most` digits that end there; `most` is 9 at most.
+std::optional<int> take_number(std::string_view& text, size_t most = 6);
 void take_blanks(std::string_view& text);
 // Letters, digits, '-', '.' and '_'; may be empty.
 std::string_view take_name(std::string_view& text);

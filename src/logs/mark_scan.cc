@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "diagnosis/mark_scan.h"
+#include "logs/mark_scan.h"
 
 #include <cctype>
 
@@ -21,11 +21,11 @@ bool take_word(std::string_view& text, std::string_view lower) {
   return true;
 }
 
-std::optional<int> take_number(std::string_view& text) {
+std::optional<int> take_number(std::string_view& text, size_t most) {
   size_t length = 0;
   int value = 0;
   while (length < text.size() && digit(text[length])) {
-    if (length == 6) return std::nullopt;
+    if (length == most) return std::nullopt;
     value = value * 10 + (text[length++] - '0');
   }
   if (length == 0) return std::nullopt;
