@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Client and server against each other, over TCP, as in a pod.
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <random>
+#include <thread>
 
 #include "base/process_table.h"
 #include "catch.h"
@@ -29,6 +35,7 @@ struct Session {
   std::optional<int> status;
   std::optional<Error> error;
   bool opened = false;
+  std::function<void()> on_bytes = [] {};
 };
 
 struct Runner {
@@ -44,7 +51,10 @@ struct Runner {
     ++running;
     SshClientEvents events;
     events.on_open = [&session] { session.opened = true; };
-    events.on_stdout = [&session](std::string_view b) { session.out += b; };
+    events.on_stdout = [&session](std::string_view b) {
+      session.out += b;
+      session.on_bytes();
+    };
     events.on_stderr = [&session](std::string_view b) { session.err += b; };
     events.on_failed = [this, &session](Error error) {
       session.error = std::move(error);
@@ -514,4 +524,46 @@ TEST_CASE("128 clients with the job key pass strangers who fill all places") {
     CHECK(session.out == "hello\n");
     CHECK(session.status == 0);
   }
+}
+
+// Two bytes at a random distance of some microseconds: the second may come when
+// the client has looked at one of its streams and not yet at the other.
+TEST_CASE("what comes while a client looks at its streams is not left behind") {
+  constexpr size_t kPairs = 4000;
+  constexpr uint32_t kFarthestNs = 150'000;
+  const auto key = SshKey::generate(KeyType::kEcdsaP256);
+  REQUIRE(key);
+  const KeyDirectory keys(*key);
+  const std::string bell = keys.path() + "/bell";
+  REQUIRE(::mkfifo(bell.c_str(), 0600) == 0);
+  UniqueFd ring(::open(bell.c_str(), O_RDWR | O_CLOEXEC));
+  REQUIRE(ring);
+  const TestServer server(keys.path());
+  Runner runner;
+  Session session;
+  std::atomic<size_t> heard = 0;
+  std::atomic<bool> over = false;
+  runner.start(session, server.port(), options_for(*key, "exec cat " + bell));
+  session.on_bytes = [&] {
+    heard = session.out.size();
+    if (heard < 2 * kPairs) return;
+    session.client->close();
+    runner.done();
+  };
+  std::thread ringer([&] {
+    std::minstd_rand random(1);
+    for (size_t pair = 0; pair < kPairs && !over; ++pair) {
+      while (heard < 2 * pair && !over) std::this_thread::yield();
+      const auto second =
+          Clock::now() + std::chrono::nanoseconds(random() % kFarthestNs);
+      if (::write(ring.get(), "x", 1) != 1) return;
+      while (Clock::now() < second) {
+      }
+      if (::write(ring.get(), "x", 1) != 1) return;
+    }
+  });
+  runner.run(180);
+  over = true;
+  ringer.join();
+  CHECK(heard == 2 * kPairs);
 }
