@@ -70,6 +70,21 @@ const Candidate* reason_behind(const Candidate& bare,
   return &bare;
 }
 
+// A launcher kills what has failed: what the rank wrote before says more.
+const Candidate* words_before(const Candidate& kill,
+                              const std::vector<const Candidate*>& own) {
+  if (!kill.death || kill.fact || kill.rule->code != "sigkill_unexplained") {
+    return &kill;
+  }
+  for (const Candidate* candidate : own) {
+    if (candidate->rule->role == CauseRole::kGeneric && !candidate->maybe &&
+        !candidate->death && candidate->time_ns < kill.time_ns) {
+      return candidate;
+    }
+  }
+  return &kill;
+}
+
 // The candidate that says most about one rank's end. A cause beats what is
 // merely true; among the rest the earliest line wins, because what a program
 // says later is about what it said before.
@@ -92,7 +107,7 @@ const Candidate* reduce(const std::vector<const Candidate*>& own) {
   for (const Candidate* candidate : own) {
     if (best == nullptr || key(*candidate) < key(*best)) best = candidate;
   }
-  return best == nullptr ? best : reason_behind(*best, own);
+  return best == nullptr ? best : reason_behind(*words_before(*best, own), own);
 }
 
 // A wait status names a rank that ended by itself without saying why.
@@ -187,6 +202,22 @@ void drop_unknown(std::vector<Candidate>& candidates) {
   std::erase_if(candidates, says_nothing);
 }
 
+// A script goes on after a command that fails ("nvidia-smi: command not
+// found"): what went wrong behind it is the cause.
+void drop_script_errors(std::vector<Candidate>& candidates) {
+  const std::vector<Candidate> all = candidates;
+  std::erase_if(candidates, [&all](const Candidate& candidate) {
+    return candidate.script &&
+           std::any_of(all.begin(), all.end(), [&](const Candidate& other) {
+             const bool clear =
+                 is_cause(other) || other.rule->role == CauseRole::kGeneric;
+             return clear && !other.script && !other.maybe && !other.death &&
+                    other.time_ns > candidate.time_ns &&
+                    (candidate.rank < 0 || other.rank == candidate.rank);
+           });
+  });
+}
+
 // A log without rank tags is one writer's: what a launcher relays about rank 3
 // and the lines before it belong together.
 bool has_tagged_lines(const Evidence& evidence) {
@@ -213,6 +244,7 @@ std::optional<Candidate> first_cause(const Evidence& evidence,
                                      std::vector<Candidate>& others) {
   drop_after_stop(evidence.job.stop_ns, candidates);
   drop_unknown(candidates);
+  if (evidence.job.bare_log) drop_script_errors(candidates);
   const bool one_writer = evidence.job.bare_log && !has_tagged_lines(evidence);
   std::vector<Candidate> reduced;
   std::vector<bool> done(candidates.size(), false);

@@ -31,6 +31,7 @@ Confidence confidence_of(PatternKind kind) {
       return Confidence::kPossible;
     case PatternKind::kMatch:
     case PatternKind::kDeath:
+    case PatternKind::kScript:
       return Confidence::kLikely;
   }
   return Confidence::kPossible;
@@ -44,6 +45,7 @@ Candidate make_candidate(const Evidence& evidence, const Owner& owner,
   candidate.confidence = confidence_of(match.kind);
   candidate.maybe = match.kind == PatternKind::kMaybe;
   candidate.death = match.kind == PatternKind::kDeath;
+  candidate.script = match.kind == PatternKind::kScript;
   candidate.time_ns = line.time_ns;
   candidate.order = order;
   candidate.line = trim(line.text);
@@ -100,6 +102,20 @@ void drop_traceback(std::vector<Candidate>& found) {
   found.erase(std::next(last).base());
 }
 
+// "failed (exitcode: 1) local_rank: 0" of torchrun, and then the traceback of
+// torchrun itself, which may be cut off before its last line.
+void drop_launchers_traceback(std::vector<Candidate>& found) {
+  const auto end =
+      std::find_if(found.begin(), found.end(),
+                   [](const Candidate& candidate) { return candidate.death; });
+  if (end == found.end()) return;
+  const size_t order = end->order;
+  std::erase_if(found, [order](const Candidate& candidate) {
+    return candidate.order > order && candidate.maybe &&
+           candidate.rule->code == "python_exception";
+  });
+}
+
 class Scanner {
  public:
   Scanner(const Evidence& evidence, const RuleBook& rules)
@@ -140,6 +156,7 @@ class Scanner {
         found.push_back(std::move(candidate));
       }
     }
+    if (evidence_.job.bare_log) drop_launchers_traceback(found);
     drop_survived(found, std::max(last_progress, last_success),
                   ended_badly(owner));
     if (last_success > last_failure) said_success_ = true;
@@ -221,12 +238,14 @@ class Scanner {
     return death_somewhere_;
   }
 
-  // After a bad end only retries are believed to be over: stdout and stderr
-  // may be out of order, so that progress seems to follow the last words.
+  // After a bad end only retries, and commands of a script that went on, are
+  // believed to be over: stdout and stderr may be out of order, so that
+  // progress seems to follow the last words.
   static void drop_survived(std::vector<Candidate>& found, size_t went_on,
                             bool bad_end) {
     std::erase_if(found, [went_on, bad_end](const Candidate& candidate) {
-      const bool retried = candidate.rule->phase == "connect" ||
+      const bool retried = candidate.script ||
+                           candidate.rule->phase == "connect" ||
                            candidate.rule->role == CauseRole::kConsequence;
       return candidate.order < went_on && !candidate.death &&
              candidate.confidence != Confidence::kProven &&

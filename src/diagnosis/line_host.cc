@@ -34,13 +34,26 @@ bool names_host(std::string_view name) {
   return letter && name.size() <= kLongestName;
 }
 
-// UCX: "[1700000000.123456] [node-3:4711 :0] …".
+// UCX: "[1700000000.123456] [node-3:4711 :0] …", and NCCL with a time:
+// "[2026-04-22 21:34:20] node-3:4711:4712 [0] …".
 std::string_view behind_time(std::string_view line) {
   if (!line.starts_with('[')) return line;
-  const size_t end = line.find_first_not_of("0123456789.", 1);
-  const bool time = end != std::string_view::npos && end > 1 &&
-                    line.substr(end).starts_with("] [");
+  const size_t end = line.find_first_not_of("0123456789.:-+,TZ ", 1);
+  const bool time = end != std::string_view::npos && end > 8 &&
+                    line.substr(end).starts_with("] ");
   return time ? line.substr(end + 2) : line;
+}
+
+// "[proxy:0:1@node-3] " of Hydra. Its mpiexec speaks about others.
+std::string_view host_of_proxy(std::string_view line) {
+  if (!line.starts_with("[proxy:")) return {};
+  const size_t at = line.find('@');
+  const size_t end = line.find(']');
+  if (at == std::string_view::npos || end == std::string_view::npos ||
+      at > end || end - at - 1 > kLongestName) {
+    return {};
+  }
+  return line.substr(at + 1, end - at - 1);
 }
 
 // "s22r2b61.139634PSM2 can't open hfi unit"
@@ -61,8 +74,10 @@ std::string_view host_before_psm(std::string_view line) {
 
 std::string_view host_in_line(std::string_view line) {
   line = behind_time(line);
-  const std::string_view psm = host_before_psm(line);
-  if (!psm.empty()) return psm;
+  for (const auto written : {host_of_proxy, host_before_psm}) {
+    const std::string_view name = written(line);
+    if (!name.empty()) return name;
+  }
   const bool bracket = line.starts_with('[');
   const size_t start = bracket ? 1 : 0;
   size_t end = start;

@@ -51,6 +51,7 @@ enum class PatternKind {
   kMaybe,   // may mean something else too: possible
   kProven,  // written by the kernel or a driver about itself
   kDeath,   // a launcher relays how a process ended; the job did not end well
+  kScript,  // a command of the job's script failed; scripts mostly go on
 };
 
 using Captures = std::map<std::string, std::string>;

@@ -66,6 +66,30 @@ bool is_verb(std::string_view word) {
          word == "has" || word == "exit" || word == "died" || word == "lost";
 }
 
+// "pod/x-worker-3 trainer …", "pod/x-worker-3/trainer: …": whatever the name.
+bool take_pod_mark(std::string_view& text, WriterMark& mark) {
+  std::string_view rest = text;
+  if (!take_word(rest, "pod/")) return false;
+  const std::string_view name = take_name(rest);
+  if (name.empty() || rest.empty()) return false;
+  if (rest.front() != ':') {
+    if (rest.front() != '/' && rest.front() != ' ') return false;
+    rest.remove_prefix(1);
+    // "pod/x condition met", "pod/x 2/2 Running": sentences about a pod.
+    const std::string_view container = take_name(rest);
+    if (container.empty() || container == "condition" || is_verb(container) ||
+        digit(container.front()) || rest.empty()) {
+      return false;
+    }
+  }
+  if (rest.starts_with(':')) rest.remove_prefix(1);
+  if (!rest.starts_with(' ')) return false;
+  take_blanks(rest);
+  mark.host = name;
+  text = rest;
+  return true;
+}
+
 // "x-worker-3  | " of docker compose, "x-worker-3 trainer " of stern,
 // "[x-worker-3 trainer] " of kubetail, "x1000c0s0b0n0 3: " of PALS, "node-7: ".
 bool take_host_mark(std::string_view& text, WriterMark& mark) {
@@ -172,7 +196,9 @@ bool take_syslog_mark(std::string_view& text, WriterMark& mark, bool timed) {
 WriterMark read_writer_mark(std::string_view line) {
   WriterMark mark;
   const bool timed = take_syslog_time(line);
-  if (!take_syslog_mark(line, mark, timed)) take_host_mark(line, mark);
+  if (!take_syslog_mark(line, mark, timed) && !take_pod_mark(line, mark)) {
+    take_host_mark(line, mark);
+  }
   marks::take_library_mark(line, mark);
   if (mark.rank < 0) marks::take_rank_mark(line, mark);
   if (mark.rank < 0) mark.rank = marks::rank_in_head(line);

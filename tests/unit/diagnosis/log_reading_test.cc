@@ -176,3 +176,44 @@ TEST_CASE("an error that no rule knows is guessed at by its words") {
   CHECK(of_log("WARNING: could not open mesh file m.dat\n").code ==
         "no_failure");
 }
+
+TEST_CASE("a command of the script that fails is no cause if it went on") {
+  const auto code_of = [](std::string_view text) {
+    return diagnose(evidence_from_log(text, RuleBook::built_in())).code;
+  };
+  const std::string missing =
+      "/var/x/script: line 12: nvidia-smi: command not found\n";
+  CHECK(code_of(missing) == "exe_not_runnable");
+  CHECK(code_of(missing +
+                "srun: error: n1: task 0: Exited with exit code 127\n") ==
+        "exe_not_runnable");
+  CHECK(
+      code_of(missing +
+              "Traceback (most recent call last):\nValueError: bad shape\n") ==
+      "python_exception");
+  CHECK(code_of(missing + "epoch 1 loss 0.3\nsrun: error: n1: task 0: Exited "
+                          "with exit code 1\n") == "exit_nonzero_silent");
+  // The rank that lacks its program is the cause of what others wait for.
+  CHECK(code_of("[1] sh: 1: python: not found\n[0] RuntimeError: connect() "
+                "timed out\n") == "exe_not_runnable");
+}
+
+TEST_CASE("the launcher's own traceback is not the program's") {
+  const Verdict verdict = diagnose(evidence_from_log(
+      "ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: "
+      "1) local_rank: 0 (pid: 7) of binary: /usr/bin/python\n"
+      "Traceback (most recent call last):\n"
+      "  File \"/usr/bin/torchrun\", line 8, in <module>\n",
+      RuleBook::built_in()));
+  CHECK(verdict.code == "exit_nonzero_silent");
+}
+
+TEST_CASE("a rank's own words come before what its launcher told of its end") {
+  const Verdict verdict = diagnose(
+      evidence_from_log("0: hello\n"
+                        "0: [n1:7] *** An error occurred in MPI_Bcast\n"
+                        "0: [n1:7] *** MPI_ERR_OTHER: known error not in list\n"
+                        "srun: error: n1: task 0: Killed\n",
+                        RuleBook::built_in()));
+  CHECK(verdict.code == "mpi_error");
+}

@@ -64,7 +64,7 @@ TEST_CASE("a working directory that a host lacks is not a missing program") {
       "[mpiexec@l] control_cb (pm/pmiserv/pmiserv_cb.c:206): assert (!closed) "
       "failed\n");
   CHECK(hydra.code == "workdir_missing");
-  CHECK(hydra.headline == "The job cannot enter the working directory /tmp/w");
+  CHECK(hydra.headline == "Host w-0 cannot enter the working directory /tmp/w");
   CHECK(hydra.exit_code == 126);
 
   const Verdict orte = of_log(
