@@ -118,8 +118,7 @@ Result<Json> expand_list(Json list) {
     if (out.size() + names->size() > kMaxEntries) {
       return invalid(names->front(), "more than 4096 entries in a list");
     }
-    if (names->size() == 1) {
-      item["name"] = names->front();
+    if (names->front() == item["name"].get_ref<const std::string&>()) {
       out.push_back(std::move(item));
       continue;
     }
@@ -133,13 +132,52 @@ Result<Json> expand_list(Json list) {
   return out;
 }
 
+// {"mlx5_[0-1]": "PIX"} of a GPU's distances: the same for each.
+Status expand_keys(Json& object) {
+  std::vector<std::string> keys;
+  for (const auto& item : object.items()) {
+    if (item.key().find('[') != std::string::npos) keys.push_back(item.key());
+  }
+  for (const std::string& key : keys) {
+    const auto names = expand_brackets(key);
+    if (!names) return fail(names.error());
+    const Json value = object[key];
+    object.erase(key);
+    for (const std::string& name : *names) {
+      if (!object.contains(name)) object[name] = value;
+    }
+  }
+  return {};
+}
+
+// A list of names alone, once the brackets of what it is in are gone.
+Status expand_names(Json& list) {
+  if (list.is_string()) list = Json::array({list});
+  if (!list.is_array()) return {};
+  Json out = Json::array();
+  for (const Json& item : list) {
+    if (!item.is_string()) {
+      out.push_back(item);
+      continue;
+    }
+    const auto names = expand_brackets(item.get_ref<const std::string&>());
+    if (!names) return fail(names.error());
+    if (out.size() + names->size() > kMaxEntries) {
+      return invalid(names->front(), "more than 4096 entries in a list");
+    }
+    for (const std::string& name : *names) out.push_back(name);
+  }
+  list = std::move(out);
+  return {};
+}
+
 Status expand_at(Json& json, int depth) {
   if (!json.is_structured()) return {};
   if (depth > kMaxDepth) return invalid("facts", "nested too deeply");
   for (Json& item : json) {
     if (Status status = expand_at(item, depth + 1); !status) return status;
   }
-  if (!json.is_array()) return {};
+  if (json.is_object()) return expand_keys(json);
   auto list = expand_list(std::move(json));
   if (!list) return fail(list.error());
   json = std::move(*list);
@@ -162,6 +200,13 @@ Result<std::vector<std::string>> expand_brackets(std::string_view text) {
   return out;
 }
 
-Status expand_facts(Json& json) { return expand_at(json, 0); }
+Status expand_facts(Json& json) {
+  if (Status status = expand_at(json, 0); !status) return status;
+  for (Json& pod : json) {
+    if (!pod.is_object() || !pod.contains("dead_hcas")) continue;
+    if (Status status = expand_names(pod["dead_hcas"]); !status) return status;
+  }
+  return {};
+}
 
 }  // namespace muster

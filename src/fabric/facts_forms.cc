@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "fabric/facts_words.h"
 
 namespace muster {
 
@@ -44,73 +45,195 @@ constexpr std::array kOfPods = {"hcas",        "netdevs", "gpus",
                                 "environment", "shape",   "nccl_version",
                                 "pci_hcas",    "vendor",  "product"};
 
+constexpr std::array kOfPorts = {"state",  "link_layer", "rate_gbps",  "mtu",
+                                 "netdev", "gids",       "phys_state", "pkeys"};
+
 bool all_objects(const Json& json) {
   return json.is_object() && !json.empty() &&
          std::all_of(json.begin(), json.end(),
                      [](auto& item) { return item.is_object(); });
 }
 
+// mlx5_2 before mlx5_10: the JSON library sorts keys by their letters, and
+// NCCL joins adapters by their order.
+bool before(std::string_view a, std::string_view b) {
+  if (a.find(':') != a.npos) return a < b;  // PCI addresses
+  const auto digits = [](std::string_view text) {
+    const size_t end = text.find_first_not_of("0123456789");
+    return text.substr(0, end);
+  };
+  while (!a.empty() && !b.empty()) {
+    const auto x = digits(a);
+    const auto y = digits(b);
+    if (!x.empty() && !y.empty() && x != y) {
+      return x.size() != y.size() ? x.size() < y.size() : x < y;
+    }
+    const size_t step = std::max<size_t>(1, x == y ? x.size() : 0);
+    if (x != y || a[0] != b[0]) return a[0] < b[0];
+    a.remove_prefix(step);
+    b.remove_prefix(step);
+  }
+  return a.size() < b.size();
+}
+
 // {"a": {…}, "b": {…}} -> [{"name": "a", …}, {"name": "b", …}]
 Json by_key(Json object, const char* field) {
+  std::vector<std::string> keys;
+  for (const auto& item : object.items()) keys.push_back(item.key());
+  std::sort(keys.begin(), keys.end(), before);
   Json out = Json::array();
-  for (auto& [key, item] : object.items()) {
+  for (const std::string& key : keys) {
+    Json& item = object[key];
     item[field] = key;
     out.push_back(std::move(item));
   }
   return out;
 }
 
-void settle_list(Json& pod, const char* name) {
-  if (!pod.contains(name)) return;
-  Json& list = pod[name];
-  if (all_objects(list)) {
-    list = by_key(std::move(list), "name");
-  } else if (list.is_string()) {
-    list = Json::array({list});
+// {"eth0": "10.0.0.1/24"}, {"mlx5_0": "InfiniBand"}
+void settle_short_values(Json& list, const char* field) {
+  if (!list.is_object()) return;
+  for (Json& item : list) {
+    if (item.is_null()) item = Json::object();
+    if (item.is_string() || item.is_array()) item = Json{{field, item}};
   }
 }
 
-// 8, or "8x NVIDIA H100"
+// Entries and whole lists that are one text.
+template <class OfWords>
+Status settle_words(Json& list, OfWords of_words) {
+  if (list.is_string()) list = listed_texts(list.get<std::string>());
+  if (!list.is_array()) return {};
+  for (Json& item : list) {
+    if (!item.is_string()) continue;
+    auto read = of_words(item.get<std::string>());
+    if (!read) return fail(read.error());
+    item = std::move(*read);
+  }
+  return {};
+}
+
+Status settle_lists(Json& pod) {
+  if (pod.contains("hcas")) {
+    Json& list = pod["hcas"];
+    settle_short_values(list, "link_layer");
+    if (all_objects(list)) list = by_key(std::move(list), "name");
+    if (Status status = settle_words(list, hca_of_words); !status) {
+      return status;
+    }
+  }
+  if (pod.contains("netdevs")) {
+    Json& list = pod["netdevs"];
+    settle_short_values(list, "addresses");
+    if (all_objects(list)) list = by_key(std::move(list), "name");
+    if (Status status = settle_words(list, netdev_of_words); !status) {
+      return status;
+    }
+  }
+  if (pod.contains("plugins")) {
+    Json& list = pod["plugins"];
+    if (all_objects(list)) list = by_key(std::move(list), "name");
+    return settle_words(list, [](const std::string& text) -> Result<Json> {
+      return plugin_of_words(text);
+    });
+  }
+  return {};
+}
+
+// "8x NVIDIA H100" and "NVIDIA H100 x8" -> 8 and the name; else 1.
+std::pair<int64_t, std::string> counted(const std::string& text) {
+  const auto number = [](std::string_view digits) {
+    return parse_integer(trim(digits)).value_or(-1);
+  };
+  const size_t end = text.find_first_not_of("0123456789");
+  const size_t x = text.find_first_not_of(' ', end);
+  if (end != 0 && x != text.npos && text[x] == 'x') {
+    return {number(text.substr(0, end)), std::string(trim(text.substr(x + 1)))};
+  }
+  const size_t last = text.rfind(" x");
+  if (last != text.npos && number(text.substr(last + 2)) > 0) {
+    return {number(text.substr(last + 2)), text.substr(0, last)};
+  }
+  return {1, text};
+}
+
+bool is_count(const Json& json) {
+  return json.is_number_integer() && json.get<int64_t>() >= 0 &&
+         json.get<int64_t>() <= kMostGpus;
+}
+
+// By PCI address, or by a number that says nothing.
+void settle_gpu_keys(Json& gpus) {
+  if (!all_objects(gpus)) return;
+  gpus = by_key(std::move(gpus), "_key");
+  for (Json& gpu : gpus) {
+    const std::string key = gpu["_key"].get<std::string>();
+    gpu.erase("_key");
+    const char* field = key.find(':') != key.npos ? "pci" : "name";
+    if (!parse_integer(key) && !gpu.contains(field)) gpu[field] = key;
+  }
+}
+
+// 8, "8x NVIDIA H100", {"name": "NVIDIA H100", "count": 8}, and lists of them.
 void settle_gpus(Json& pod) {
   if (!pod.contains("gpus")) return;
   Json& gpus = pod["gpus"];
-  int64_t count = -1;
-  std::string name;
-  if (gpus.is_number_integer()) {
-    count = gpus.get<int64_t>();
-  } else if (gpus.is_string()) {
-    const std::string text = gpus.get<std::string>();
-    const size_t end = text.find_first_not_of("0123456789");
-    const size_t x = text.find_first_not_of(' ', end);
-    if (end != 0 && x != text.npos && text[x] == 'x') {
-      count = parse_integer(text.substr(0, end)).value_or(-1);
-      name = trim(text.substr(x + 1));
+  settle_gpu_keys(gpus);
+  if (is_count(gpus)) gpus = Json{{"count", gpus}};
+  if (gpus.is_string() || gpus.is_object()) gpus = Json::array({gpus});
+  if (!gpus.is_array()) return;
+  Json out = Json::array();
+  for (Json& item : gpus) {
+    int64_t count = 1;
+    if (item.is_string()) {
+      const auto read = counted(item.get<std::string>());
+      if (is_count(read.first)) count = read.first;
+      item = Json{{"name", read.second}};
+    } else if (item.is_object() && is_count(item.value("count", Json()))) {
+      count = item["count"].get<int64_t>();
+      item.erase("count");
     }
+    for (int64_t i = 0; i < count; ++i) out.push_back(item);
   }
-  if (count < 0 || count > kMostGpus) return settle_list(pod, "gpus");
-  Json one = Json::object();
-  if (!name.empty()) one["name"] = name;
-  gpus = Json::array();
-  for (int64_t i = 0; i < count; ++i) gpus.push_back(one);
+  gpus = std::move(out);
 }
 
-// ["NCCL_DEBUG=INFO"] -> {"NCCL_DEBUG": "INFO"}
+// ["NCCL_DEBUG=INFO"], one text of such lines, or a pod's own
+// [{"name": "NCCL_DEBUG", "value": "INFO"}] -> {"NCCL_DEBUG": "INFO"}
 void settle_variables(Json& pod, const char* name) {
-  if (!pod.contains(name) || !pod[name].is_array()) return;
-  Json out = Json::object();
-  for (const Json& line : pod[name]) {
-    const std::string text = line.is_string() ? line.get<std::string>() : "";
-    const size_t equals = text.find('=');
-    if (equals == 0 || equals == text.npos) return;
-    out[std::string(trim(text.substr(0, equals)))] = text.substr(equals + 1);
+  if (!pod.contains(name)) return;
+  Json& given = pod[name];
+  if (given.is_object()) {
+    for (auto item = given.begin(); item != given.end();) {
+      item = item->is_null() ? given.erase(item) : std::next(item);
+    }
   }
-  pod[name] = std::move(out);
+  if (given.is_string()) given = Json::array({given});
+  if (!given.is_array()) return;
+  Json out = Json::object();
+  for (const Json& line : given) {
+    if (line.is_object() && line.contains("name") && line.contains("value") &&
+        line["name"].is_string()) {
+      out[line["name"].get<std::string>()] = line["value"];
+      continue;
+    }
+    const Json read = line.is_string()
+                          ? variables_of_words(line.get<std::string>())
+                          : Json::object();
+    if (read.empty()) return;
+    out.update(read);
+  }
+  given = std::move(out);
 }
 
 // A rate in the field's unit: "400000 Mb/s" of Gb/s, "25G" of Mb/s.
 void settle_rate(Json& holder, const char* name, char unit) {
   if (!holder.contains(name) || !holder[name].is_string()) return;
   const std::string text = to_lower(holder[name].get<std::string>());
+  if (const int rate = unit == 'g' ? generation_gbps(text) : 0; rate > 0) {
+    holder[name] = rate;
+    return;
+  }
   const size_t end = text.find_first_not_of("0123456789.");
   const size_t at = text.find_first_not_of(' ', end);
   if (end == 0 || at == text.npos || text[at] == unit) return;
@@ -153,7 +276,15 @@ void settle_hca(Json& hca) {
   if (!hca.contains("ports")) return;
   Json& ports = hca["ports"];
   if (all_objects(ports)) ports = by_key(std::move(ports), "port");
+  if (ports.is_object()) ports = Json::array({ports});
   if (!ports.is_array()) return;
+  for (const char* name : kOfPorts) {  // what stands beside is for all ports
+    if (!hca.contains(name)) continue;
+    for (Json& port : ports) {
+      if (port.is_object() && !port.contains(name)) port[name] = hca[name];
+    }
+    hca.erase(name);
+  }
   for (Json& port : ports) {
     if (!port.is_object()) continue;
     settle_gids(port);
@@ -163,9 +294,7 @@ void settle_hca(Json& hca) {
 
 Status settle_pod(Json& pod) {
   if (!pod.is_object()) return {};
-  for (const char* name : {"hcas", "netdevs", "plugins"}) {
-    settle_list(pod, name);
-  }
+  if (Status status = settle_lists(pod); !status) return status;
   settle_gpus(pod);
   for (const char* name : {"environment", "nccl_conf", "nccl_user_conf"}) {
     settle_variables(pod, name);

@@ -21,7 +21,7 @@ bool is_active(const FabricPort& port) {
   if (port.state.empty()) return true;
   const std::string state = to_lower(port.state);
   if (state.find("inactive") != std::string::npos) return false;
-  for (const char* word : {"up", "linkup", "link_up", "4", "5"}) {
+  for (const char* word : {"up", "linkup", "link_up", "link up", "4", "5"}) {
     if (state == word) return true;
   }
   return state.find("active") != std::string::npos;

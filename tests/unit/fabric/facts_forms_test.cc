@@ -155,3 +155,84 @@ TEST_CASE("what cannot be meant is said, with the likely name") {
   CHECK_FALSE(read_facts(R"({"hcas":8})", "f"));
   CHECK_FALSE(read_facts(R"({"gpus":100000})", "f"));
 }
+
+TEST_CASE("a list entry may be one text with what is known of it") {
+  const PodFabric pod = pod_of(
+      R"x({"hcas":["mlx5_[0-1] InfiniBand ACTIVE NDR", "mlx5_2 port 1 ==> eth2 (Down)",
+                  "mlx5_3:1/RoCE"],
+          "netdevs":["eth0 10.0.0.4/24 default", "docker0 172.17.0.1/16 down",
+                     "ib0:10.1.0.4<0>"],
+          "plugins":["aws-ofi-nccl 1.18.0"]})x");
+  REQUIRE(pod.hcas->size() == 4);
+CHECK(pod.hcas->at(1).name == "mlx5_1");
+CHECK(pod.hcas->at(1).ports.at(0).link_layer == "infiniband");
+CHECK(pod.hcas->at(1).ports.at(0).rate_gbps == 400);
+CHECK(pod.hcas->at(2).ports.at(0).netdev == "eth2");
+CHECK(pod.hcas->at(2).ports.at(0).state == "down");
+CHECK(pod.hcas->at(3).name == "mlx5_3");
+CHECK(pod.hcas->at(3).ports.at(0).link_layer == "RoCE");
+REQUIRE(pod.netdevs->size() == 3);
+CHECK(pod.netdevs->at(0).addresses == std::vector<std::string>{"10.0.0.4/24"});
+CHECK(pod.netdevs->at(0).default_route == true);
+CHECK(pod.netdevs->at(1).up == false);
+CHECK(pod.netdevs->at(2).name == "ib0");
+CHECK(pod.netdevs->at(2).addresses == std::vector<std::string>{"10.1.0.4"});
+CHECK(pod.plugins->at(0).name == "aws-ofi-nccl");
+CHECK(pod.plugins->at(0).version == "1.18.0");
+const PodFabric lines = pod_of(
+    R"({"hcas":"mlx5_[0,3], mlx5_bond_0","netdevs":{"eth0":"10.0.0.4/24"},
+          "dead_hcas":["mlx5_[0,3]"]})");
+CHECK(lines.hcas->size() == 3);
+CHECK(lines.netdevs->at(0).addresses.size() == 1);
+CHECK(lines.dead_hcas == std::vector<std::string>{"mlx5_0", "mlx5_3"});
+}
+
+TEST_CASE("a text that says something nobody can read is refused") {
+  for (const char* text :
+       {R"({"hcas":["mlx5_0 fastest"]})", R"({"netdevs":["eth0 somewhere"]})",
+        R"({"hcas":[""]})"}) {
+    const auto facts = read_facts(text, "f");
+    INFO(text);
+    REQUIRE_FALSE(facts);
+    CHECK(facts.error().text().find("means nothing here") != std::string::npos);
+  }
+}
+
+TEST_CASE("names as keys keep the order of their numbers") {
+  const PodFabric pod = pod_of(
+      R"({"hcas":{"mlx5_10":{},"mlx5_9":{},"mlx5_2":"InfiniBand","mlx5_1":null},
+          "gpus":{"0000:18:00.0":{"nics":{"mlx5_[1-2]":"PIX"}},
+                  "0000:2a:00.0":{"name":"NVIDIA H100"}}})");
+  std::string names;
+  for (const FabricHca& hca : *pod.hcas) names += hca.name + " ";
+  CHECK(names == "mlx5_1 mlx5_2 mlx5_9 mlx5_10 ");
+  CHECK(pod.hcas->at(1).ports.at(0).link_layer == "InfiniBand");
+  CHECK(pod.gpus->at(0).pci == "0000:18:00.0");
+  CHECK(pod.gpus->at(0).nics.at("mlx5_2") == "PIX");
+  CHECK(pod.gpus->at(1).name == "NVIDIA H100");
+}
+
+TEST_CASE("GPUs with a count, ports that share their adapter's fields") {
+  CHECK(pod_of(R"({"gpus":[{"name":"NVIDIA L40S","count":4}]})").gpus->size() ==
+        4);
+  CHECK(pod_of(R"({"gpus":"NVIDIA H100 x8"})").gpus->size() == 8);
+  const PodFabric pod = pod_of(
+      R"({"hcas":[{"name":"mlx4_0","link_layer":"IB",
+                   "ports":[{"port":1},{"port":2,"link_layer":"Ethernet"}]},
+                  {"name":"mlx4_1","ports":{"state":"DOWN"}}]})");
+  CHECK(pod.hcas->at(0).ports.at(0).link_layer == "IB");
+  CHECK(pod.hcas->at(0).ports.at(1).link_layer == "Ethernet");
+  CHECK(pod.hcas->at(1).ports.at(0).state == "DOWN");
+}
+
+TEST_CASE("variables as shells, mpirun lines and manifests have them") {
+  const PodFabric pod = pod_of(
+      R"({"environment":"export NCCL_NET=\"AWS Libfabric\"\n-x NCCL_DEBUG=INFO -x NCCL_IB_HCA==mlx5_0",
+          "nccl_conf":[{"name":"NCCL_IB_TC","value":106},
+                       {"name":"NCCL_IB_SL","value":"3"}]})");
+  CHECK(pod.environment.at("NCCL_NET") == "AWS Libfabric");
+  CHECK(pod.environment.at("NCCL_DEBUG") == "INFO");
+  CHECK(pod.environment.at("NCCL_IB_HCA") == "=mlx5_0");
+  CHECK(pod.nccl_conf.at("NCCL_IB_TC") == "106");
+  CHECK(pod_of(R"({"environment":{"NCCL_IB_HCA":null}})").environment.empty());
+}

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fabric/facts_words.h"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+
+namespace muster {
+
+namespace {
+
+using Json = nlohmann::json;
+
+bool one_of(std::string_view word, std::initializer_list<const char*> words) {
+  return std::any_of(words.begin(), words.end(),
+                     [&](const char* known) { return word == known; });
+}
+
+bool is_layer(std::string_view word) {
+  return one_of(word, {"ib", "eth", "unspecified"}) ||
+         word.starts_with("infiniband") || word.starts_with("ethernet") ||
+         word.starts_with("roce");
+}
+
+bool is_state(std::string_view word) {
+  return one_of(word, {"up", "down", "init", "initializing", "armed", "linkup",
+                       "polling", "disabled"}) ||
+         word.find("active") != word.npos || word.starts_with("port_");
+}
+
+// "400", "400G", "400Gb/s"
+bool is_rate(std::string_view word) {
+  const size_t end = word.find_first_not_of("0123456789.");
+  if (end == 0) return false;
+  return end == word.npos || word[end] == 'g';
+}
+
+bool is_address(std::string_view word) {
+  const bool digits = word.find_first_of("0123456789") != word.npos;
+  return digits && word.find_first_of(".:") != word.npos &&
+         word.find_first_not_of("0123456789abcdefABCDEF.:/[],-") == word.npos;
+}
+
+bool is_variable(std::string_view word) {
+  const size_t equals = word.find('=');
+  return equals != 0 && equals != word.npos &&
+         word.substr(0, equals).find_first_not_of(
+             "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
+             "abcdefghijklmnopqrstuvwxyz") == word.npos;
+}
+
+std::string_view without_quotes(std::string_view text) {
+  text = trim(text);
+  for (const char quote : {'"', '\''}) {
+    if (text.size() >= 2 && text.front() == quote && text.back() == quote) {
+      return text.substr(1, text.size() - 2);
+    }
+  }
+  return text;
+}
+
+tl::unexpected<Error> unreadable(const char* list, std::string_view text,
+                                 std::string_view word, const char* form) {
+  return fail({.code = "facts_invalid",
+               .what = list,
+               .why = "\"" + std::string(word.substr(0, 40)) + "\" in \"" +
+                      std::string(text.substr(0, 60)) + "\" means nothing here",
+               .where = {},
+               .hint = form});
+}
+
+// "mlx5_0:1/RoCE" -> name, port and link layer.
+void take_name(std::string_view word, Json& hca) {
+  const size_t slash = word.find('/');
+  if (slash != word.npos && is_layer(to_lower(word.substr(slash + 1)))) {
+    hca["link_layer"] = word.substr(slash + 1);
+    word = word.substr(0, slash);
+  }
+  const size_t colon = word.rfind(':');
+  if (colon != word.npos && parse_integer(word.substr(colon + 1))) {
+    hca["port"] = *parse_integer(word.substr(colon + 1));
+    word = word.substr(0, colon);
+  }
+  hca["name"] = word;
+}
+
+}  // namespace
+
+int generation_gbps(std::string_view word) {
+  constexpr std::array<std::pair<std::string_view, int>, 6> kKnown = {
+      {{"qdr", 40},
+       {"fdr", 56},
+       {"edr", 100},
+       {"hdr", 200},
+       {"ndr", 400},
+       {"xdr", 800}}};
+  const std::string lower = to_lower(trim(word));
+  for (const auto& [name, rate] : kKnown) {
+    if (lower == name) return rate;
+  }
+  return 0;
+}
+
+Result<Json> hca_of_words(std::string_view text) {
+  Json hca = Json::object();
+  const auto words = split_words(text);
+  if (words.empty()) {
+    return unreadable("hcas", text, "", "a list entry is a name or an object");
+  }
+  take_name(words[0], hca);
+  for (size_t i = 1; i < words.size(); ++i) {
+    std::string word = to_lower(words[i]);
+    word.erase(std::remove_if(word.begin(), word.end(),
+                              [](char c) { return c == '(' || c == ')'; }),
+               word.end());
+    const bool more = i + 1 < words.size();
+    if (word == "port" && more) {
+      hca["port"] = words[++i];
+    } else if (word == "==>" && more) {
+      hca["netdev"] = words[++i];
+    } else if (is_layer(word)) {
+      hca["link_layer"] = word;
+    } else if (is_state(word)) {
+      hca["state"] = word;
+    } else if (const int rate = generation_gbps(word); rate > 0) {
+      hca["rate_gbps"] = rate;
+    } else if (is_rate(word)) {
+      hca["rate_gbps"] = word;
+    } else {
+      return unreadable("hcas", text, words[i],
+                        "write an object, or NAME [InfiniBand|Ethernet] "
+                        "[ACTIVE|DOWN] [400]");
+    }
+  }
+  return hca;
+}
+
+Result<Json> netdev_of_words(std::string_view text) {
+  Json netdev = Json::object();
+  auto words = split_words(text);
+  if (words.empty()) {
+    return unreadable("netdevs", text, "", "an entry is a name or an object");
+  }
+  // NCCL's "eth0:10.0.0.1<0>"
+  const size_t end = words[0].find('<');
+  const size_t colon = words[0].find(':');
+  if (end != std::string_view::npos && colon < end) {
+    words.push_back(words[0].substr(colon + 1, end - colon - 1));
+    words[0] = words[0].substr(0, colon);
+  }
+  netdev["name"] = words[0];
+  for (size_t i = 1; i < words.size(); ++i) {
+    const std::string word = to_lower(words[i]);
+    if (is_address(words[i])) {
+      netdev["addresses"].push_back(words[i]);
+    } else if (word == "default") {
+      netdev["default_route"] = true;
+    } else if (word == "up" || word == "down") {
+      netdev["up"] = word == "up";
+    } else {
+      return unreadable("netdevs", text, words[i],
+                        "write an object, or NAME [ADDRESS/LENGTH] [default] "
+                        "[down]");
+    }
+  }
+  return netdev;
+}
+
+Json plugin_of_words(std::string_view text) {
+  Json plugin = Json::object();
+  const auto words = split_words(text);
+  plugin["name"] = trim(text);
+  if (words.size() != 2) return plugin;
+  const std::string_view last = words[1];
+  const size_t digit = last.starts_with('v') ? 1 : 0;
+  if (last.find_first_of("0123456789") != digit) return plugin;
+  plugin["name"] = words[0];
+  plugin["version"] = last;
+  return plugin;
+}
+
+Json variables_of_words(std::string_view text) {
+  Json out = Json::object();
+  for (const auto line : split(text, '\n')) {
+    std::string name;
+    std::string value;
+    for (const auto word : split_words(line)) {
+      if (one_of(word, {"export", "-x", "-e", "--env", "env"})) continue;
+      if (is_variable(word)) {
+        if (!name.empty()) out[name] = without_quotes(value);
+        const size_t equals = word.find('=');
+        name = word.substr(0, equals);
+        value = word.substr(equals + 1);
+      } else if (!name.empty()) {
+        value += " " + std::string(word);
+      }
+    }
+    if (!name.empty()) out[name] = without_quotes(value);
+  }
+  return out;
+}
+
+Json listed_texts(std::string_view text) {
+  Json out = Json::array();
+  std::string item;
+  int depth = 0;
+  const auto finish = [&] {
+    if (!trim(item).empty()) out.push_back(trim(item));
+    item.clear();
+  };
+  for (const char c : text) {
+    depth += c == '[' ? 1 : c == ']' ? -1 : 0;
+    if (c == '\n' || (c == ',' && depth <= 0)) {
+      finish();
+    } else {
+      item += c;
+    }
+  }
+  finish();
+  return out;
+}
+
+}  // namespace muster

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Facts that are one text where the schema has an object: "mlx5_0 IB 400",
+// "mlx5_0 port 1 ==> eth2 (Up)" of ibdev2netdev, "mlx5_0:1/RoCE" and
+// "eth0:10.0.0.1<0>" of NCCL's log, lines of `export NAME=VALUE`. A word that
+// nobody could read is refused: taken for a part of a name it would silently
+// say something else. Pure.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace muster {
+
+// NAME [port N] [==> NETDEV] [state] [link layer] [rate]
+Result<nlohmann::json> hca_of_words(std::string_view text);
+// NAME [ADDRESS/LENGTH]… [default] [up|down]
+Result<nlohmann::json> netdev_of_words(std::string_view text);
+// NAME [VERSION]
+nlohmann::json plugin_of_words(std::string_view text);
+// Lines of NAME=VALUE, each after export, -x or -e; several on a line.
+nlohmann::json variables_of_words(std::string_view text);
+// "a,b[0,2]" and lines -> a list of texts.
+nlohmann::json listed_texts(std::string_view text);
+// Gb/s of four lanes of this InfiniBand generation ("NDR"); 0 if it is none.
+int generation_gbps(std::string_view word);
+
+}  // namespace muster
