@@ -218,6 +218,25 @@ void check_limits(FabricJob& job, FabricPodState& pod) {
   }
 }
 
+// PXN brings data to the GPU of the right rail first; RCCL has it off.
+void keep_on_rails(FabricJob& job, FabricPodState& pod) {
+  FabricSetting setting{"NCCL",
+                        "NCCL_CROSS_NIC",
+                        "0",
+                        "adapters of different rails do not reach each other",
+                        "reachability test",
+                        FabricConfidence::kProven,
+                        "NVIDIA/nccl#2345"};
+  setting.alone = "2: crosses rails where it seems better";
+  propose(job, pod, setting);
+  if (!has_amd_gpus(*pod.facts)) return;
+  setting.name = "NCCL_PXN_DISABLE";
+  setting.reason += ", and RCCL leaves PXN off, which keeps data on its rail";
+  setting.source = "ROCm/rccl#1303";
+  setting.alone = "1: any adapter sends to any";
+  propose(job, pod, setting);
+}
+
 }  // namespace
 
 void set_gpu(FabricJob& job) {
@@ -226,18 +245,7 @@ void set_gpu(FabricJob& job) {
   for (FabricPodState& pod : job.pods) {
     check_gdr(job, pod);
     check_limits(job, pod);
-    if (no(pod.facts->cross_rail)) {
-      propose(job, pod,
-              {"NCCL",
-               "NCCL_CROSS_NIC",
-               "0",
-               "adapters of different rails do not reach each other",
-               "reachability test",
-               FabricConfidence::kProven,
-               "NVIDIA/nccl#2345",
-               "2: crosses rails where it seems better",
-               {}});
-    }
+    if (no(pod.facts->cross_rail)) keep_on_rails(job, pod);
     if (pod.version && *pod.version >= NcclVersion{2, 29, 2} &&
         *pod.version < NcclVersion{2, 30, 3} &&
         effective(*pod.facts, "NCCL_COMM_ID")) {

@@ -89,6 +89,27 @@ std::optional<PluginView> find_plugin(const PodFabric& pod, PluginKind kind) {
   return std::nullopt;
 }
 
+bool kept_out(const PodFabric& pod, PluginKind kind) {
+  const auto asked = effective(pod, "NCCL_NET_PLUGIN");
+  if (!asked) return false;
+  for (const auto part : split(asked->value, ',')) {
+    const std::string word(trim(part));
+    if (to_lower(word) == "none") continue;
+    FabricPlugin named;
+    named.name = word;
+    if (pod.plugins) {
+      for (const FabricPlugin& plugin : *pod.plugins) {
+        if (plugin.name == word || plugin_suffix(plugin) == word) {
+          named = plugin;
+        }
+      }
+    }
+    const PluginKind found = plugin_kind(named);
+    if (found == kind || found == PluginKind::kUnknown) return false;
+  }
+  return true;
+}
+
 bool is_too_old(const PluginView& plugin, const NcclVersion& version) {
   const int oldest = version >= NcclVersion{2, 26, 0}   ? 6
                      : version >= NcclVersion{2, 19, 0} ? 5

@@ -32,6 +32,10 @@ PluginKind plugin_kind(const FabricPlugin& plugin);
 std::optional<PluginView> loaded_plugin(const PodFabric& pod);
 // Any plugin of `kind` in the image, loaded or not.
 std::optional<PluginView> find_plugin(const PodFabric& pod, PluginKind kind);
+// NCCL_NET_PLUGIN (of the user, the image or nccl.conf) names plugins, and none
+// of them is of `kind`, nor one of which nothing is known: a plugin of `kind`
+// stays unloaded.
+bool kept_out(const PodFabric& pod, PluginKind kind);
 // NCCL of this version does not know the interface of the plugin, and goes on
 // without it: it dropped v4 with 2.19 and v5 with 2.26.
 bool is_too_old(const PluginView& plugin, const NcclVersion& version);

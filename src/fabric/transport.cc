@@ -59,9 +59,10 @@ std::set<FabricTransport> offers_of(const FabricPodState& state) {
   const auto found = find_plugin(pod, PluginKind::kOfi);
   const bool works =
       found && !(state.version && is_too_old(*found, *state.version));
-  const bool ofi = !pod.plugins || works ||
-                   (loaded && loaded->kind == PluginKind::kUnknown) ||
-                   state.mpi_only();
+  const bool may_be =
+      !pod.plugins || works || (loaded && loaded->kind == PluginKind::kUnknown);
+  const bool ofi =
+      state.mpi_only() || (may_be && !kept_out(pod, PluginKind::kOfi));
   for (const PortView& view : state.ports) {
     if (!view.usable) continue;
     if (view.kind == LinkKind::kInfiniBand)

@@ -29,6 +29,8 @@ constexpr const char* kErdma = "Alibaba Cloud PAI documentation, eRDMA";
 constexpr const char* kAzure =
     "Azure/azhpc-images components/customizations/ndv4.sh, ndv5.sh";
 constexpr const char* kShs = "HPE shs-ccl-docs, as published by Sigma2 Olivia";
+constexpr const char* kShsCuda =
+    "docs.cscs.ch NCCL, docs.isambard.ac.uk NCCL: Slingshot with NVIDIA GPUs";
 
 constexpr VendorValue kValues[] = {
     {Platform::kOci, FabricTransport::kRoce, "mlx5", "NCCL", "NCCL_IB_TC", "41",
@@ -59,6 +61,10 @@ constexpr VendorValue kValues[] = {
      "FI_CXI_RDZV_PROTO", "alt_read", kShs},
     {Platform::kSlingshot, FabricTransport::kSlingshot, "", "libfabric",
      "FI_CXI_RX_MATCH_MODE", "hybrid", kShs},
+    {Platform::kSlingshot, FabricTransport::kSlingshot, "", "libfabric",
+     "FI_CXI_DISABLE_HOST_REGISTER", "1", kShsCuda},
+    {Platform::kSlingshot, FabricTransport::kSlingshot, "", "libfabric",
+     "FI_MR_CACHE_MONITOR", "userfaultfd", kShsCuda},
 };
 
 bool uses_driver(const FabricPodState& pod, std::string_view driver) {
@@ -190,6 +196,7 @@ void set_vendor_values(FabricJob& job) {
       if (pod.platform != entry.platform && !slingshot) continue;
       if (job.transport != entry.transport) continue;
       if (!uses_driver(pod, entry.driver)) continue;
+      if (entry.source == kShsCuda && has_amd_gpus(*pod.facts)) continue;
       propose(job, pod,
               policy(entry.library, entry.name, entry.value,
                      std::string(platform_name(entry.platform)), entry.source));
