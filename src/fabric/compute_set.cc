@@ -4,6 +4,7 @@
 // taken: their node-level choice is NCCL's or the plugin's, and it is right
 // where every port is on the fabric. Pure.
 #include <algorithm>
+#include <array>
 #include <map>
 #include <string>
 
@@ -15,6 +16,8 @@
 namespace muster {
 
 namespace {
+
+constexpr std::array<std::string_view, 2> kCloudDrivers = {"erdma", "mana"};
 
 bool global_gid(const PodFabric& pod, const FabricPort& port) {
   return !usable_gids(pod, port, GidAddress::kIpv4).empty() ||
@@ -118,12 +121,21 @@ void drop_other_subnet(const PodFabric& pod, std::vector<PortView>& ports) {
   }
 }
 
+// A cloud's own adapters are functions of the network cards that its machines
+// have anyway: all of them are the fabric.
+bool is_of_the_cloud(const FabricHca& hca) {
+  return std::any_of(kCloudDrivers.begin(), kCloudDrivers.end(), [&](auto it) {
+    return hca.driver.starts_with(it) || hca.name.starts_with(it);
+  });
+}
+
 void drop_front_end(const PodFabric& pod, std::vector<PortView>& ports) {
   const std::string primary = primary_interface(pod).name;
   drop(pod, ports, "front end",
        "its interface carries the pod's own network or the default route",
        [&](const PortView& view) {
-         const std::string& name = view.port->netdev;
+         if (is_of_the_cloud(*view.hca)) return false;
+         const std::string name = port_netdev(pod, *view.port);
          if (name.empty()) return false;
          const FabricNetdev* netdev = find_netdev(pod, name);
          return name == primary ||

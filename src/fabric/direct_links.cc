@@ -19,7 +19,8 @@ Subnets subnets_of(const FabricPodState& pod) {
   Subnets out;
   for (const PortView& view : pod.ports) {
     if (!view.chosen) continue;
-    const FabricNetdev* netdev = find_netdev(*pod.facts, view.port->netdev);
+    const FabricNetdev* netdev =
+        find_netdev(*pod.facts, port_netdev(*pod.facts, *view.port));
     if (netdev == nullptr) return {};
     std::string network;
     for (const std::string& address : netdev->addresses) {

@@ -30,7 +30,7 @@ void check_loopback(FabricJob& job, const FabricPodState& pod) {
 
 bool is_rail(const FabricPodState& pod, const std::string& netdev) {
   return std::any_of(pod.ports.begin(), pod.ports.end(), [&](auto& view) {
-    return !netdev.empty() && view.port->netdev == netdev;
+    return port_netdev(*pod.facts, *view.port) == netdev;
   });
 }
 

@@ -88,28 +88,33 @@ void report(FabricJob& job, const FabricPodState* pod, Finding finding);
 // a difference is reported. The first proposal of a name wins.
 void propose(FabricJob& job, FabricPodState& pod, FabricSetting setting);
 
+// NCCL's own choice of interface, all of them or the first, is in networks
+// where every pod has an address of its own: common_network.cc.
+bool interfaces_meet(const FabricJob& job, bool all);
+
 // Steps, in order. See the .cc of each.
-void choose_transport(FabricJob& job);   // transport.cc
-void explain_absence(FabricJob& job);    // absent.cc
-void choose_gids(FabricJob& job);        // gid_settings.cc: may drop ports
-void agree_rails(FabricJob& job);        // rails.cc: may drop ports
-void set_direct_links(FabricJob& job);   // direct_links.cc
-void set_site_values(FabricJob& job);    // site_settings.cc
-void equalise(FabricJob& job);           // equal_settings.cc
-void set_vendor_values(FabricJob& job);  // vendor_settings.cc
-void set_profile(FabricJob& job);        // profile_settings.cc
-void set_transport(FabricJob& job);      // transport_settings.cc
-void set_gids(FabricJob& job);           // gid_settings.cc
-void check_ports(FabricJob& job);        // port_checks.cc
-void set_pkeys(FabricJob& job);          // pkey_settings.cc
-void set_sockets(FabricJob& job);        // socket_settings.cc
-void check_interfaces(FabricJob& job);   // interface_checks.cc
-void set_gpu(FabricJob& job);            // gpu_settings.cc
-void check_gpus(FabricJob& job);         // gpu_checks.cc
-void check_gpu_health(FabricJob& job);   // gpu_health.cc
-void check_gpu_fabric(FabricJob& job);   // gpu_fabric.cc
-void set_mpi(FabricJob& job);            // mpi_settings.cc
-void check_agreement(FabricJob& job);    // agreement.cc
-void lint_users_values(FabricJob& job);  // lint.cc
+void find_common_network(FabricJob& job);  // common_network.cc
+void choose_transport(FabricJob& job);     // transport.cc
+void explain_absence(FabricJob& job);      // absent.cc
+void choose_gids(FabricJob& job);          // gid_settings.cc: may drop ports
+void agree_rails(FabricJob& job);          // rails.cc: may drop ports
+void set_direct_links(FabricJob& job);     // direct_links.cc
+void set_site_values(FabricJob& job);      // site_settings.cc
+void equalise(FabricJob& job);             // equal_settings.cc
+void set_vendor_values(FabricJob& job);    // vendor_settings.cc
+void set_profile(FabricJob& job);          // profile_settings.cc
+void set_transport(FabricJob& job);        // transport_settings.cc
+void set_gids(FabricJob& job);             // gid_settings.cc
+void check_ports(FabricJob& job);          // port_checks.cc
+void set_pkeys(FabricJob& job);            // pkey_settings.cc
+void set_sockets(FabricJob& job);          // socket_settings.cc
+void check_interfaces(FabricJob& job);     // interface_checks.cc
+void set_gpu(FabricJob& job);              // gpu_settings.cc
+void check_gpus(FabricJob& job);           // gpu_checks.cc
+void check_gpu_health(FabricJob& job);     // gpu_health.cc
+void check_gpu_fabric(FabricJob& job);     // gpu_fabric.cc
+void set_mpi(FabricJob& job);              // mpi_settings.cc
+void check_agreement(FabricJob& job);      // agreement.cc
+void lint_users_values(FabricJob& job);    // lint.cc
 
 }  // namespace muster

@@ -189,6 +189,7 @@ FabricPlan plan_fabric(const std::vector<PodFabric>& pods,
   job.profile = strictest(request);
   for (const PodFabric& pod : pods) job.pods.push_back(start(pod, request));
   if (job.pods.empty()) return finish(job);
+  find_common_network(job);
   choose_transport(job);
   explain_absence(job);
   choose_gids(job);

@@ -28,7 +28,8 @@ std::vector<PortView*> chosen(FabricPodState& pod) {
 }
 
 std::string subnet_key(const FabricPodState& pod, const PortView& view) {
-  const FabricNetdev* netdev = find_netdev(*pod.facts, view.port->netdev);
+  const FabricNetdev* netdev =
+      find_netdev(*pod.facts, port_netdev(*pod.facts, *view.port));
   if (netdev == nullptr) return "";
   for (const std::string& address : netdev->addresses) {
     if (auto network = network_of(address); !network.empty()) return network;
@@ -56,8 +57,9 @@ size_t shared(const Keys& a, const Keys& b) {
 
 // Usable as rail names: all known, distinct within a pod, and the pods have
 // the same ones but for a few, or one has a part of another's. Names of
-// virtual functions overlap by chance: that is not enough.
-bool is_good(const std::vector<Keys>& pods) {
+// virtual functions overlap by chance: that is not enough. Subnets do not: it
+// is enough that the poorer pod has half of its own in common.
+bool is_good(const std::vector<Keys>& pods, bool by_chance) {
   for (const Keys& keys : pods) {
     const std::set<std::string> distinct(keys.begin(), keys.end());
     if (keys.empty() || distinct.contains("") ||
@@ -67,7 +69,10 @@ bool is_good(const std::vector<Keys>& pods) {
     const size_t common = shared(keys, pods.front());
     const size_t fewer = std::min(keys.size(), pods.front().size());
     const size_t more = std::max(keys.size(), pods.front().size());
-    if (common < fewer && common * 4 < more * 3) return false;
+    const bool most = common * 4 >= more * 3;
+    if (common < fewer && !most && (by_chance || common * 2 < fewer)) {
+      return false;
+    }
   }
   return true;
 }
@@ -75,13 +80,13 @@ bool is_good(const std::vector<Keys>& pods) {
 std::vector<Keys> rail_keys(FabricJob& job, std::string& how) {
   how = "subnet";
   auto keys = keys_by(job, subnet_key);
-  if (is_good(keys)) return keys;
+  if (is_good(keys, false)) return keys;
   how = "name";
   keys = keys_by(job, [](auto&, auto& view) { return view.name(); });
-  if (is_good(keys)) return keys;
+  if (is_good(keys, true)) return keys;
   how = "PCI address";
   keys = keys_by(job, [](auto&, auto& view) { return view.hca->pci; });
-  if (is_good(keys)) return keys;
+  if (is_good(keys, true)) return keys;
   how = "position";
   for (Keys& pod : keys) {
     for (size_t i = 0; i < pod.size(); ++i) pod[i] = std::to_string(i);
@@ -157,13 +162,61 @@ void drop_uncommon(FabricJob& job) {
   }
 }
 
+Keys subnets_of(const FabricPodState& pod, bool front_end) {
+  Keys keys;
+  for (const PortView& view : pod.ports) {
+    const bool left_out = view.usable && view.role == "front end";
+    if (front_end ? left_out : view.chosen) {
+      keys.push_back(subnet_key(pod, view));
+    }
+  }
+  return keys;
+}
+
+// Ports apart from the front end lead elsewhere in each pod (cables, other
+// networks), and as many are in the network over which the pods reach each
+// other: then those are the rails. Many rails in subnets of their own are
+// routed, and stay.
+void prefer_shared_network(FabricJob& job) {
+  std::vector<Keys> apart;
+  std::vector<Keys> front;
+  for (const FabricPodState& pod : job.pods) {
+    apart.push_back(subnets_of(pod, false));
+    front.push_back(subnets_of(pod, true));
+    const auto& own = apart.back();
+    const bool known = std::find(own.begin(), own.end(), "") == own.end();
+    if (!known || front.back().size() < own.size()) return;
+  }
+  const auto shared = common_keys(front);
+  if (!common_keys(apart).empty() || shared.empty() || shared.contains("")) {
+    return;
+  }
+  for (FabricPodState& pod : job.pods) {
+    for (PortView& view : pod.ports) {
+      if (!view.usable || view.kind != LinkKind::kRoce) continue;
+      view.chosen = shared.contains(subnet_key(pod, view));
+      view.role = view.chosen ? "compute" : "no peer";
+      view.reason = view.chosen ? "it is in the network that all pods share"
+                                : "no other pod is in its subnet";
+    }
+  }
+  report(job, nullptr,
+         {Severity::kWarning, "rails_differ",
+          "adapters apart from the pods' own network lead to different "
+          "subnets in each pod; those in the common network are used",
+          join({shared.begin(), shared.end()}, ", "),
+          "join the other ports to one fabric, or take them down"});
+}
+
 // Rails whose order differs between pods are joined crosswise.
 void check_order(FabricJob& job) {
   std::string how;
   const auto keys = rail_keys(job, how);
   if (how != "subnet") return;
   for (size_t i = 1; i < keys.size(); ++i) {
-    if (keys[i] == keys.front()) continue;
+    const bool same = std::is_permutation(keys[i].begin(), keys[i].end(),
+                                          keys[0].begin(), keys[0].end());
+    if (keys[i] == keys.front() || !same) continue;
     report(job, &job.pods[i],
            {Severity::kWarning, "rails_crossed",
             "its adapters come in another order than those of " +
@@ -243,6 +296,7 @@ void agree_rails(FabricJob& job) {
   if (!job.uses_verbs()) return;
   apply_users_lists(job);
   if (job.pods.size() > 1) {
+    if (job.transport == FabricTransport::kRoce) prefer_shared_network(job);
     drop_uncommon(job);
     check_order(job);
   }

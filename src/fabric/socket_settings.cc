@@ -55,7 +55,7 @@ void set_sockets(FabricJob& job) {
     if (pod.on_loopback) continue;  // check_interfaces() says so
     if (has_setting(pod, "NCCL_SOCKET_IFNAME")) continue;  // the vendor's
     if (pod.primary.name.empty()) {
-      report_unknown(job, pod, own);
+      if (!interfaces_meet(job, data_on_tcp)) report_unknown(job, pod, own);
       continue;
     }
     const bool first_wrong = !own.empty() && own.front() != pod.primary.name;

@@ -67,6 +67,22 @@ const FabricNetdev* find_netdev(const PodFabric& pod, const std::string& name) {
   return nullptr;
 }
 
+std::string port_netdev(const PodFabric& pod, const FabricPort& port) {
+  if (!port.netdev.empty() || !port.gids || !pod.netdevs) return port.netdev;
+  for (const FabricGid& gid : *port.gids) {
+    if (find_netdev(pod, gid.netdev) != nullptr) return gid.netdev;
+  }
+  for (const FabricGid& gid : *port.gids) {
+    if (gid_address(gid) != GidAddress::kIpv4) continue;
+    for (const FabricNetdev& netdev : *pod.netdevs) {
+      for (const std::string& address : netdev.addresses) {
+        if (bare_address(address) == gid_text(gid)) return netdev.name;
+      }
+    }
+  }
+  return "";
+}
+
 NetdevClass netdev_class(const FabricNetdev& netdev) {
   if (netdev.name == "lo") return NetdevClass::kLoopback;
   if (no(netdev.up) || no(netdev.running)) return NetdevClass::kDown;

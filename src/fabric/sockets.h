@@ -40,6 +40,9 @@ std::vector<std::string> nccl_interfaces(const PodFabric& pod,
                                          const std::string& ifname = {});
 
 const FabricNetdev* find_netdev(const PodFabric& pod, const std::string& name);
+// The interface of an adapter's port: as said, else the owner of its GIDs,
+// else the one with the address of one; "" if none is known.
+std::string port_netdev(const PodFabric& pod, const FabricPort& port);
 // "10.1.2.3" of "10.1.2.3/24".
 std::string bare_address(const std::string& address);
 // "10.1.0.0/16" of "10.1.2.3/16"; "" without a length.

@@ -195,3 +195,73 @@ TEST_CASE("clouds and links by their names") {
   CHECK(link("mlx5_0") == LinkKind::kUnknown);
   CHECK(link("ibp24s0") == LinkKind::kUnknown);
 }
+
+TEST_CASE("the one network of all pods is theirs, a bridge's is not") {
+  const auto interface = [](const char* second) {
+    return value(plan(std::string(R"([
+      {"name": "a", "hcas": [], "netdevs": ["docker0 172.17.0.1/16",
+        "ens1 10.1.0.1/24", "ens2 192.168.7.1/24"]},
+      {"name": "b", "hcas": [], "netdevs": ["docker0 172.17.0.1/16",
+        "ens1 10.2.0.1/24", "ens2 )") +
+                      second + R"("]}])"),
+                 0, "NCCL_SOCKET_IFNAME");
+  };
+  CHECK(interface("192.168.7.2/24") == "=ens2");
+  CHECK(interface("192.168.7.1/24").empty());  // the same address: a bridge
+  CHECK(interface("192.168.8.2/24").empty());
+}
+
+TEST_CASE("interfaces that meet in all pods need no choice for the bootstrap") {
+  const auto unknown = [](const char* second, const char* hcas) {
+    return found(plan(std::string(R"([{"name": "a", "hcas": [)") + hcas +
+                      R"(], "netdevs": ["ib0 10.1.0.1/24", "ib1 10.2.0.1/24"]},
+                      {"name": "b", "hcas": [)" +
+                      hcas + R"(], "netdevs": [")" + second +
+                      R"(", "ib1 10.2.0.2/24"]}])"),
+                 "interface_unknown");
+  };
+  const char* ib = "\"mlx5_0 InfiniBand\"";
+  CHECK_FALSE(unknown("ib0 10.1.0.2/24", ib));
+  CHECK_FALSE(unknown("ib0 10.1.0.2/24", ""));  // TCP over both
+  CHECK(unknown("ib0 10.1.0.2", ib));           // no length: not known
+}
+
+TEST_CASE("routed rails stay beside a front end that all pods share") {
+  const auto list = [](const char* rails) {
+    const std::string text =
+        std::string(R"([
+      {"name": "a", "nccl_version": "2.27.5", "peer_address": "10.0.0.1",
+       "hcas": [{"name": "mlx5_0", "gids": ["3 v2 10.0.0.1"]},
+                {"name": "mlx5_)") +
+        rails + R"(", "gids": ["3 v2 10.9.)" + rails + R"(.1"]}],
+       "netdevs": ["eth0 10.0.0.1/24",
+         {"name": "net)" +
+        rails + R"(", "addresses": ["10.9.)" + rails +
+        R"(.1/24"]}]},
+      {"name": "b", "nccl_version": "2.27.5", "peer_address": "10.0.0.2",
+       "hcas": [{"name": "mlx5_0", "gids": ["3 v2 10.0.0.2"]},
+                {"name": "mlx5_)" +
+        rails + R"(", "gids": ["3 v2 10.8.)" + rails + R"(.1"]}],
+       "netdevs": ["eth0 10.0.0.2/24",
+         {"name": "net)" +
+        rails + R"(", "addresses": ["10.8.)" + rails + R"(.1/24"]}]}])";
+    return value(plan(text), 1, "NCCL_IB_HCA");
+  };
+  CHECK(list("[1-2]") == "=mlx5_1,mlx5_2");
+  CHECK(list("[1-1]") == "=mlx5_0");
+}
+
+TEST_CASE("a plugin that NCCL_NET_PLUGIN leaves out stays unloaded") {
+  const auto transport = [](const char* asked) {
+    return plan(std::string(R"({"nccl_version": "2.28.9", "plugins":
+        ["libnccl-net.so", "libnccl-net-ofi.so", "libnccl-net-spcx.so"],
+        "hcas": ["rdmap0s0"], "environment": {"NCCL_NET_PLUGIN": ")") +
+                asked + "\"}}")
+        .transport;
+  };
+  CHECK(transport("ofi") == "EFA");
+  CHECK(transport("spcx,ofi") == "EFA");
+  CHECK(transport("/opt/own/plugin.so") == "EFA");  // nobody knows
+  CHECK(transport("spcx") == "TCP");
+  CHECK(transport("none") == "TCP");
+}
