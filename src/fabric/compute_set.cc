@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // choose_ports(): the front end of a RoCE machine is left out, and InfiniBand
-// of another subnet. Otherwise InfiniBand, EFA and Slingshot ports are all
-// taken: their node-level choice is NCCL's or the plugin's, and it is right
-// where every port is on the fabric. Pure.
+// of storage: of another subnet, slower, or named so by the maker. Otherwise
+// InfiniBand, EFA and Slingshot ports are all taken: their node-level choice is
+// NCCL's or the plugin's, and it is right where every port is on the fabric.
+// Pure.
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <map>
 #include <string>
 
 #include "fabric/gids.h"
 #include "fabric/pci_distance.h"
 #include "fabric/ports.h"
+#include "fabric/published_machines.h"
 #include "fabric/sockets.h"
 
 namespace muster {
@@ -162,6 +165,31 @@ void drop_slow(const PodFabric& pod, std::vector<PortView>& ports) {
        });
 }
 
+// The same of InfiniBand, where a slow port may just as well be a link that
+// was trained badly: as many are fast as a machine has by design.
+void drop_slow_extra(const PodFabric& pod, std::vector<PortView>& ports) {
+  const double half = median_rate(ports) / 2;
+  const auto is_slow = [&](const PortView& view) {
+    return view.port->rate_gbps > 0 && view.port->rate_gbps <= half;
+  };
+  int slow = 0;
+  for (const PortView& view : ports) slow += view.chosen && is_slow(view);
+  const auto fast = static_cast<unsigned>(chosen_count(ports) - slow);
+  if (fast < 2 || !std::has_single_bit(fast)) return;
+  drop(pod, ports, "slow", "it has at most half of the others' rate", is_slow);
+}
+
+void drop_unpublished(const PodFabric& pod, std::vector<PortView>& ports) {
+  const auto names = published_adapters(pod);
+  if (names.empty()) return;
+  drop(pod, ports, "not of the fabric",
+       "the maker of this machine names others for the GPUs",
+       [&](const PortView& view) {
+         return std::find(names.begin(), names.end(), view.hca->name) ==
+                names.end();
+       });
+}
+
 }  // namespace
 
 void choose_ports(const PodFabric& pod, LinkKind kind,
@@ -177,7 +205,11 @@ void choose_ports(const PodFabric& pod, LinkKind kind,
                     std::string(link_kind_name(kind));
     }
   }
-  if (kind == LinkKind::kInfiniBand) drop_other_subnet(pod, ports);
+  if (kind == LinkKind::kInfiniBand) {
+    drop_other_subnet(pod, ports);
+    drop_slow_extra(pod, ports);
+    drop_unpublished(pod, ports);
+  }
   if (kind != LinkKind::kRoce) return;
   drop_front_end(pod, ports);
   drop(pod, ports, "no address", "it has no routable RoCE v2 GID",
@@ -198,6 +230,7 @@ void choose_ports(const PodFabric& pod, LinkKind kind,
                   !near_some_gpu(pod, *view.hca);
          });
   }
+  drop_unpublished(pod, ports);
 }
 
 }  // namespace muster

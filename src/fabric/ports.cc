@@ -163,6 +163,16 @@ LinkKind kind_by_name(const std::string& name) {
   return LinkKind::kUnknown;
 }
 
+// The kernel names an IPoIB interface ib0; udev names those of Ethernet.
+LinkKind kind_by_netdev(const std::string& name) {
+  for (const char* ethernet : {"eth", "en", "bond", "roce"}) {
+    if (name.starts_with(ethernet)) return LinkKind::kRoce;
+  }
+  const bool numbered = name.size() > 2 && name[2] >= '0' && name[2] <= '9';
+  return name.starts_with("ib") && numbered ? LinkKind::kInfiniBand
+                                            : LinkKind::kUnknown;
+}
+
 }  // namespace
 
 LinkKind link_kind(const FabricHca& hca, const FabricPort& port) {
@@ -192,7 +202,7 @@ LinkKind link_kind(const FabricHca& hca, const FabricPort& port) {
                                [](auto& gid) { return gid.type == "v2"; })) {
     return LinkKind::kRoce;
   }
-  return LinkKind::kUnknown;
+  return kind_by_netdev(port.netdev);
 }
 
 const FabricHca* find_hca(const PodFabric& pod, std::string_view name) {

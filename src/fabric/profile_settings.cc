@@ -28,6 +28,13 @@ bool ignores_ib_disable(const FabricPodState& pod) {
   return plugin.has_value();
 }
 
+// NCCL_IB_DISABLE=0 of the user, or of the image, stays: with InfiniBand on in
+// that pod and off in others, the processes would not meet.
+bool keeps_ib_on(const FabricPodState& pod) {
+  return effective(*pod.facts, "NCCL_IB_DISABLE") &&
+         !switched_on(*pod.facts, "NCCL_IB_DISABLE");
+}
+
 double interface_gbps(const FabricPodState& pod) {
   const FabricNetdev* netdev = find_netdev(*pod.facts, pod.primary.name);
   if (netdev == nullptr || netdev->speed_mbps <= 0) return -1;
@@ -66,6 +73,8 @@ void set_rl(FabricJob& job) {
   const bool plugin_anywhere =
       std::any_of(job.pods.begin(), job.pods.end(), ignores_ib_disable) ||
       job.uses_libfabric() || job.transport == FabricTransport::kTcpx;
+  const bool kept_anywhere =
+      std::any_of(job.pods.begin(), job.pods.end(), keeps_ib_on);
   for (FabricPodState& pod : job.pods) {
     FabricSetting off{"NCCL",   "NCCL_IB_DISABLE",
                       "1",      "profile rl switches InfiniBand and RoCE off",
@@ -77,13 +86,15 @@ void set_rl(FabricJob& job) {
     off.reason = "profile rl switches GPU peer-to-peer copies off";
     off.alone = "NVLink or PCIe peer to peer";
     propose(job, pod, off);
-    if (!plugin_anywhere) continue;
+    if (!plugin_anywhere && !kept_anywhere) continue;
     off.name = "NCCL_NET";
     off.value = "Socket";
-    off.reason =
-        "a network plugin ignores NCCL_IB_DISABLE, and all processes need the "
-        "same network";
-    off.alone = "the plugin";
+    off.reason = plugin_anywhere
+                     ? "a network plugin ignores NCCL_IB_DISABLE, and all "
+                       "processes need the same network"
+                     : "the user's NCCL_IB_DISABLE=0 stays in some pod, and "
+                       "all processes need the same network";
+    off.alone = plugin_anywhere ? "the plugin" : "InfiniBand in some pods";
     propose(job, pod, off);
   }
   report(job, nullptr,

@@ -8,6 +8,7 @@
 #include "fabric/effective.h"
 #include "fabric/job_state.h"
 #include "fabric/plugins.h"
+#include "fabric/published_machines.h"
 
 namespace muster {
 
@@ -21,6 +22,7 @@ struct VendorValue {
   const char* name;
   const char* value;
   const char* source;
+  const char* gpus = "";  // "nvidia" or "amd"; "": any
 };
 
 constexpr const char* kOci =
@@ -39,10 +41,10 @@ constexpr VendorValue kValues[] = {
      "41", kOci},
     {Platform::kOci, FabricTransport::kRoce, "ionic", "NCCL", "NCCL_IB_FIFO_TC",
      "185", kOci},
-    {Platform::kOci, FabricTransport::kRoce, "mlx5", "NCCL",
-     "NCCL_IB_QPS_PER_CONNECTION", "4", kOci},
     {Platform::kOci, FabricTransport::kRoce, "mlx5", "NCCL", "NCCL_IB_TIMEOUT",
      "22", kOci},
+    {Platform::kOci, FabricTransport::kRoce, "", "NCCL", "NCCL_PXN_DISABLE",
+     "0", kOci, "amd"},
     {Platform::kAlibaba, FabricTransport::kRoce, "erdma", "NCCL",
      "NCCL_IB_QPS_PER_CONNECTION", "8", kErdma},
     {Platform::kAlibaba, FabricTransport::kRoce, "erdma", "NCCL",
@@ -62,9 +64,9 @@ constexpr VendorValue kValues[] = {
     {Platform::kSlingshot, FabricTransport::kSlingshot, "", "libfabric",
      "FI_CXI_RX_MATCH_MODE", "hybrid", kShs},
     {Platform::kSlingshot, FabricTransport::kSlingshot, "", "libfabric",
-     "FI_CXI_DISABLE_HOST_REGISTER", "1", kShsCuda},
+     "FI_CXI_DISABLE_HOST_REGISTER", "1", kShsCuda, "nvidia"},
     {Platform::kSlingshot, FabricTransport::kSlingshot, "", "libfabric",
-     "FI_MR_CACHE_MONITOR", "userfaultfd", kShsCuda},
+     "FI_MR_CACHE_MONITOR", "userfaultfd", kShsCuda, "nvidia"},
 };
 
 bool uses_driver(const FabricPodState& pod, std::string_view driver) {
@@ -143,6 +145,24 @@ void set_gib(FabricJob& job, FabricPodState& pod) {
           "program"});
 }
 
+// By shape; of machines of an unknown one, those with 100 Gb/s are of the
+// generation for which four queue pairs are published.
+void set_oci_queue_pairs(FabricJob& job, FabricPodState& pod) {
+  std::string count;
+  if (const PublishedMachine* machine = published_machine(*pod.facts)) {
+    count = machine->queue_pairs;
+  } else if (pod.facts->shape.empty() &&
+             std::any_of(pod.ports.begin(), pod.ports.end(), [](auto& view) {
+               return view.chosen && view.port->rate_gbps == 100;
+             })) {
+    count = "4";
+  }
+  if (count.empty()) return;
+  propose(job, pod,
+          policy("NCCL", "NCCL_IB_QPS_PER_CONNECTION", count,
+                 std::string(platform_name(Platform::kOci)), kOci));
+}
+
 // All hsn interfaces, for the rendezvous too.
 void set_slingshot_sockets(FabricJob& job, FabricPodState& pod) {
   std::vector<std::string> names;
@@ -196,7 +216,8 @@ void set_vendor_values(FabricJob& job) {
       if (pod.platform != entry.platform && !slingshot) continue;
       if (job.transport != entry.transport) continue;
       if (!uses_driver(pod, entry.driver)) continue;
-      if (entry.source == kShsCuda && has_amd_gpus(*pod.facts)) continue;
+      const std::string_view gpus = has_amd_gpus(*pod.facts) ? "amd" : "nvidia";
+      if (*entry.gpus != 0 && gpus != entry.gpus) continue;
       propose(job, pod,
               policy(entry.library, entry.name, entry.value,
                      std::string(platform_name(entry.platform)), entry.source));
@@ -208,7 +229,10 @@ void set_vendor_values(FabricJob& job) {
     if (job.transport == FabricTransport::kSlingshot) {
       set_slingshot_sockets(job, pod);
     }
-    if (job.transport == FabricTransport::kRoce) set_bonds(job, pod);
+    if (job.transport == FabricTransport::kRoce) {
+      if (pod.platform == Platform::kOci) set_oci_queue_pairs(job, pod);
+      set_bonds(job, pod);
+    }
   }
   for (FabricPodState& pod : job.pods) {
     if (job.transport != FabricTransport::kTcpx) break;

@@ -265,3 +265,40 @@ TEST_CASE("a plugin that NCCL_NET_PLUGIN leaves out stays unloaded") {
   CHECK(transport("spcx") == "TCP");
   CHECK(transport("none") == "TCP");
 }
+
+TEST_CASE("slow InfiniBand is storage beside a whole set of fast ports") {
+  const auto list = [](const char* fast) {
+    return value(plan(std::string(R"([{"name": "a", "hcas": ["mlx5_)") + fast +
+                      R"( IB NDR", "mlx5_9 IB HDR"]}])"),
+                 0, "NCCL_IB_HCA");
+  };
+  CHECK(list("[0-3]") == "=mlx5_0,mlx5_1,mlx5_2,mlx5_3");
+  CHECK(list("[0-2]").empty());  // a link that was trained badly
+}
+
+TEST_CASE("published adapters count where all are there by name") {
+  const auto list = [](const char* hcas) {
+    return value(
+        plan(std::string(R"({"product": "NVIDIA DGX H100", "hcas": )") + hcas +
+             "}"),
+        0, "NCCL_IB_HCA");
+  };
+  CHECK(list(R"(["mlx5_[0-11] IB"])") ==
+        "=mlx5_0,mlx5_3,mlx5_4,mlx5_5,mlx5_6,mlx5_9,mlx5_10,mlx5_11");
+  CHECK(list(R"(["mlx5_[0-7] IB"])").empty());
+  CHECK(list(R"([{"name": "mlx5_[0-11]", "link_layer": "IB", "vf": true}])")
+            .empty());
+}
+
+TEST_CASE("profile rl holds where a user keeps InfiniBand on") {
+  const auto net = [](const char* environment) {
+    return value(
+        plan(std::string(R"([{"name": "a", "hcas": ["mlx5_0 IB"],
+                      "environment": {)") +
+                 environment + R"(}}, {"name": "b", "hcas": ["mlx5_0 IB"]}])",
+             "grpo"),
+        1, "NCCL_NET");
+  };
+  CHECK(net(R"("NCCL_IB_DISABLE": "0")") == "Socket");
+  CHECK(net("").empty());
+}
