@@ -224,7 +224,8 @@ class Kubelet:
 
     def start(self, pods):
         """Start a batch; a pod without a sandbox gets a new one."""
-        self.machine.expect(len(self.pods))
+        if self.machine.expect(len(self.pods)):
+            self.network.answer_arp()
         for at in range(0, len(pods), 16):
             fresh, containers = [], []
             for p in pods[at:at + 16]:

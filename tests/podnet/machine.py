@@ -33,8 +33,9 @@ class Settings:
         return fd
 
     def expect(self, pods):
+        """Whether so many pods are more than a few; then there is room for all of them."""
         if pods <= FEW or self.raised or len(self.files) != len(_WANT):
-            return
+            return pods > FEW
         lock = self._lock()
         if not os.path.exists(f"{self.run}/neigh.json"):
             with open(f"{self.run}/neigh.json", "w") as f:
@@ -42,6 +43,7 @@ class Settings:
         self._write([max(a, b) for a, b in zip(self._values(), _WANT)])
         self.raised = True
         os.close(lock)
+        return True
 
     def restore(self):
         if os.path.isdir(self.run):
