@@ -7,14 +7,14 @@
 #include <cstdint>
 #include <cstring>
 
-#include "base/byte_block.h"
+#include "logs/byte_marks.h"
 #include "logs/masker.h"
 #include "logs/secret_shapes.h"
 #include "logs/secret_tokens.h"
 
 namespace muster {
 
-#ifdef __SSE2__
+#ifdef MUSTER_BYTE_MARKS
 
 namespace {
 
@@ -83,29 +83,6 @@ std::string_view url_line(std::string_view text, size_t at) {
   return text.substr(at, std::min(text.find('\n', at), text.size()) - at);
 }
 
-// Where the stems of secret names begin: pass, pwd, secret, sig, token, key,
-// cred, cookie. Of those that lie across the end of a block only the first
-// bytes count.
-uint64_t stems_of(const ByteBlock& block) {
-  constexpr uint64_t kLast = uint64_t{3} << 62U;
-  const auto next = [](uint64_t marks) { return marks >> 1U | kLast; };
-  const auto after = [](uint64_t marks) { return marks >> 2U | kLast; };
-  const uint64_t s = block.is_letter('s');
-  const uint64_t c = block.is_letter('c');
-  const uint64_t e = block.is_letter('e');
-  const uint64_t k = block.is_letter('k');
-  const uint64_t pa = next(block.is_letter('a')) & after(s);
-  const uint64_t pw = next(block.is_letter('w')) & after(block.is_letter('d'));
-  const uint64_t se = next(e) & after(c);
-  const uint64_t si = next(block.is_letter('i')) & after(block.is_letter('g'));
-  const uint64_t o = block.is_letter('o');
-  const uint64_t cr = next(block.is_letter('r')) & after(e);
-  return (block.is_letter('p') & (pa | pw)) | (s & (se | si)) |
-         (block.is_letter('t') & next(o) & after(k)) |
-         (k & next(e) & after(block.is_letter('y'))) |
-         (c & (cr | (next(o) & after(o))));
-}
-
 // Where at least 16 bytes of `bytes` follow each other: no token and no value
 // of an Authorization header is shorter, and most words of a text are. What
 // lies behind the block counts as more of them, unless the line ends in it.
@@ -127,12 +104,12 @@ struct Carry {
 
 // Is there a stem in the name that ends before `bit`? A name has at most 64
 // bytes: one that began in the block before may have its stem there.
-bool stem_before(size_t bit, uint64_t stems, uint64_t names, uint64_t quotes,
-                 uint64_t blanks, bool carried) {
+bool stem_before(size_t bit, uint64_t stems, const ByteMarks& block,
+                 bool carried) {
   uint64_t below = (uint64_t{1} << bit) - 1;
-  while ((blanks & (below ^ below >> 1U)) != 0) below >>= 1U;
-  if ((quotes & (below ^ below >> 1U)) != 0) below >>= 1U;
-  const uint64_t others = ~names & below;
+  while ((block.blanks & (below ^ below >> 1U)) != 0) below >>= 1U;
+  if ((block.quotes & (below ^ below >> 1U)) != 0) below >>= 1U;
+  const uint64_t others = ~block.names & below;
   if (others == 0) return carried || (stems & below) != 0;
   const auto begin = static_cast<size_t>(64 - std::countl_zero(others));
   return (stems & below) >> begin != 0;
@@ -140,19 +117,17 @@ bool stem_before(size_t bit, uint64_t stems, uint64_t names, uint64_t quotes,
 
 // Does a '=' or ':' of `marks` stand behind a secret's name, or in a URL with
 // an '@' or of a webhook?
-bool names_secret(std::string_view line, size_t offset, const ByteBlock& block,
-                  uint64_t marks, uint64_t names, Carry& carry) {
-  const uint64_t quotes = block.is('"') | block.is('\'');
-  const uint64_t blanks = block.is(' ');
-  const uint64_t stems = stems_of(block);
-  for (; marks != 0; marks &= marks - 1) {
+bool names_secret(std::string_view line, size_t offset, const ByteMarks& block,
+                  uint64_t stems, Carry& carry) {
+  for (uint64_t marks = block.equals | block.colons; marks != 0;
+       marks &= marks - 1) {
     const auto bit = static_cast<size_t>(std::countr_zero(marks));
     if (opens_url(line, offset + bit)) {
       if (url_line(line, offset + bit).find('@') != std::string_view::npos ||
           secret_path(line, offset + bit + 3) > 0) {
         return true;
       }
-    } else if (stem_before(bit, stems, names, quotes, blanks, carry.stem) &&
+    } else if (stem_before(bit, stems, block, carry.stem) &&
                is_secret_name(name_before(line, offset + bit))) {
       return true;
     }
@@ -161,31 +136,27 @@ bool names_secret(std::string_view line, size_t offset, const ByteBlock& block,
   return false;
 }
 
-bool block_may(std::string_view line, size_t offset, Carry& carry) {
-  const ByteBlock block(line, offset);
-  const uint64_t dashes = block.is('-');
+bool block_may(const ByteReader& reader, std::string_view line, size_t offset,
+               Carry& carry) {
+  const ByteMarks block = reader.marks(line, offset);
   // "--flag", "-----BEGIN"; behind a colour a token may stand without a blank.
-  if ((dashes & (dashes << 1U | carry.dash)) != 0 || block.is('\x1b') != 0) {
+  if ((block.dashes & (block.dashes << 1U | carry.dash)) != 0 ||
+      block.escapes != 0) {
     return true;
   }
-  const uint64_t words = block.in_word();
-  const uint64_t blanks = block.is(' ');
-  const uint64_t equals = block.is('=');
-  const bool last = line.size() - offset <= ByteBlock::kSize;
-  const uint64_t runs = long_runs(block.in_token() | equals, last);
-  const uint64_t begins =
-      (words & ~(words << 1U | carry.word)) | (blanks << 1U | carry.blank);
+  const bool last = line.size() - offset <= kMarkedBytes;
+  const uint64_t runs = long_runs(block.tokens, last);
+  const uint64_t begins = (block.words & ~(block.words << 1U | carry.word)) |
+                          (block.blanks << 1U | carry.blank);
   for (uint64_t starts = begins & runs; starts != 0; starts &= starts - 1) {
     const auto bit = static_cast<size_t>(std::countr_zero(starts));
     if (begins_secret(line, offset + bit)) return true;
   }
-  carry.word = words >> 63U;
-  carry.blank = blanks >> 63U;
-  carry.dash = dashes >> 63U;
-  const uint64_t marks = equals | block.is(':');
-  if (marks != 0) {
-    const uint64_t names = words | dashes | block.is('_');
-    return names_secret(line, offset, block, marks, names, carry);
+  carry.word = block.words >> 63U;
+  carry.blank = block.blanks >> 63U;
+  carry.dash = block.dashes >> 63U;
+  if ((block.equals | block.colons) != 0) {
+    return names_secret(line, offset, block, reader.stems(line, offset), carry);
   }
   carry.stem = true;  // not looked for
   return false;
@@ -194,9 +165,13 @@ bool block_may(std::string_view line, size_t offset, Carry& carry) {
 }  // namespace
 
 bool may_hold_secret(std::string_view line) {
+  return may_hold_secret(line, byte_reader());
+}
+
+bool may_hold_secret(std::string_view line, const ByteReader& reader) {
   Carry carry;
-  for (size_t at = 0; at < line.size(); at += ByteBlock::kSize) {
-    if (block_may(line, at, carry)) return true;
+  for (size_t at = 0; at < line.size(); at += kMarkedBytes) {
+    if (block_may(reader, line, at, carry)) return true;
   }
   return false;
 }

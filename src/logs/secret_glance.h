@@ -7,8 +7,14 @@
 
 #include <string_view>
 
+#include "logs/byte_marks.h"
+
 namespace muster {
 
 bool may_hold_secret(std::string_view text);
+#ifdef MUSTER_BYTE_MARKS
+// By that reader, for tests.
+bool may_hold_secret(std::string_view text, const ByteReader& reader);
+#endif
 
 }  // namespace muster
