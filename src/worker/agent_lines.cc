@@ -1,27 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/agent_lines.h"
 
-#include <utility>
+#include <cstring>
 
 namespace muster {
 
-void LineSplitter::add(std::string_view bytes, const Emit& emit) {
-  const size_t newline = bytes.rfind('\n');
-  if (newline == std::string_view::npos) {
-    held_.append(bytes);
-    if (held_.size() >= kMaxPiece) emit(take_rest(), true);
-    return;
+std::span<char> LineSplitter::room() {
+  if (!buffer_) buffer_ = std::make_unique_for_overwrite<char[]>(kMaxPiece);
+  if (begin_ > 0) {
+    std::memmove(buffer_.get(), buffer_.get() + begin_, end_ - begin_);
+    end_ -= begin_;
+    begin_ = 0;
   }
-  const std::string_view whole = bytes.substr(0, newline + 1);
-  if (held_.empty()) {
-    emit(whole, false);
-  } else {
-    held_.append(whole);
-    emit(take_rest(), false);
-  }
-  held_.assign(bytes.substr(newline + 1));
+  return {buffer_.get() + end_, kMaxPiece - end_};
 }
 
-std::string LineSplitter::take_rest() { return std::exchange(held_, {}); }
+std::optional<LineSplitter::Piece> LineSplitter::add(size_t count) {
+  const std::string_view fresh(buffer_.get() + end_, count);
+  const size_t newline = fresh.rfind('\n');
+  const bool whole = newline != std::string_view::npos;
+  const size_t end = whole ? end_ + newline + 1 : end_ + count;
+  end_ += count;
+  if (!whole && end_ < kMaxPiece) return std::nullopt;
+  const std::string_view piece(buffer_.get() + begin_, end - begin_);
+  begin_ = end;
+  return Piece{piece, !whole};
+}
+
+std::string LineSplitter::take_rest() {
+  std::string rest(buffer_.get() + begin_, end_ - begin_);
+  begin_ = end_ = 0;
+  return rest;
+}
 
 }  // namespace muster

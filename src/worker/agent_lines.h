@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // LineSplitter: cuts a byte stream into pieces that end at a line end, so that
-// lines of different ranks can be interleaved without tearing one. Holds only
-// the incomplete last line; one longer than kMaxPiece is cut and marked.
+// lines of different ranks can be interleaved without tearing one. Bytes are
+// read straight into its room and leave from there; behind a piece only the
+// start of the next line stays. A line longer than kMaxPiece is cut and marked.
 // Pure.
 #pragma once
 
 #include <cstddef>
-#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -16,19 +19,23 @@ class LineSplitter {
  public:
   // With its 8-byte time a piece fills a 32 KiB frame.
   static constexpr size_t kMaxPiece = 32 * 1024 - 8;
-  // `partial`: the last byte is not the end of a line.
-  using Emit = std::function<void(std::string_view bytes, bool partial)>;
+  struct Piece {
+    std::string_view bytes;  // valid until the next call
+    bool partial = false;    // the last byte is not the end of a line
+  };
 
-  // How many bytes add() takes at most now; never 0.
-  [[nodiscard]] size_t space() const { return kMaxPiece - held_.size(); }
-  // Emits one piece or none. `bytes` must not be longer than space().
-  void add(std::string_view bytes, const Emit& emit);
-  [[nodiscard]] bool empty() const { return held_.empty(); }
+  // Where the next bytes belong; never empty.
+  [[nodiscard]] std::span<char> room();
+  // The first `count` bytes of room() are there now, `count` > 0.
+  std::optional<Piece> add(size_t count);
+  [[nodiscard]] bool empty() const { return begin_ == end_; }
   // Gives up the incomplete line.
   std::string take_rest();
 
  private:
-  std::string held_;
+  std::unique_ptr<char[]> buffer_;  // kMaxPiece, from the first room() on
+  size_t begin_ = 0;                // of what was not given out
+  size_t end_ = 0;
 };
 
 }  // namespace muster

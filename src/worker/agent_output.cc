@@ -5,8 +5,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
+#include <span>
 #include <utility>
 
 #include "base/json_text.h"
@@ -25,6 +25,10 @@ constexpr int64_t kDefaultPipeSize = 64 * 1024;
 constexpr size_t kBusy = 4096;
 constexpr size_t kPlenty = 32 * 1024;
 constexpr Milliseconds kGather{1};
+// What a pipe holds of a rank that prints without a pause, so that it need not
+// stop before its pipe is read again. The kernel may refuse: a user's pipes
+// hold 64 MiB by default.
+constexpr int kBusyPipeSize = 256 * 1024;
 }  // namespace
 
 OutputStream::OutputStream(Loop& loop, SendFrame send, uint32_t id,
@@ -80,26 +84,29 @@ void OutputStream::read_or_wait() {
 }
 
 void OutputStream::read_some() {
-  std::array<char, LineSplitter::kMaxPiece> bytes;
   size_t taken = 0;
   for (int turn = 0; turn < kReadsPerTurn && may_read(); ++turn) {
-    const size_t wanted = lines_.space();
-    const ssize_t n = ::read(pipe_.get(), bytes.data(), wanted);
+    const std::span<char> room = lines_.room();
+    const ssize_t n = ::read(pipe_.get(), room.data(), room.size());
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && errno == EAGAIN) break;
     if (n <= 0) return end();
     if (free_bytes_ > 0) free_bytes_ -= n;
-    taken += static_cast<size_t>(n);
-    lines_.add({bytes.data(), static_cast<size_t>(n)},
-               [this](std::string_view piece, bool partial) {
-                 emit(piece, partial ? wire::kPartial : 0);
-               });
-    if (static_cast<size_t>(n) < wanted) break;
+    const auto count = static_cast<size_t>(n);
+    taken += count;
+    if (const auto piece = lines_.add(count)) {
+      emit(piece->bytes, piece->partial ? wire::kPartial : 0);
+    }
+    if (count < room.size()) break;
   }
   if (lines_.empty()) {
     idle_.cancel();
   } else {
     idle_.start(kIdleFlush, [this] { emit_partial(); });
+  }
+  if (taken >= kBusy && !enlarged_) {
+    enlarged_ = true;
+    ::fcntl(pipe_.get(), F_SETPIPE_SZ, kBusyPipeSize);
   }
   if (taken >= kBusy && taken < kPlenty) {
     gather_.start(kGather, [this] { read_or_wait(); });

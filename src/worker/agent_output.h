@@ -59,6 +59,7 @@ class OutputStream {
   int64_t free_bytes_ = 0;  // after exit: what may be read without credit
   uint64_t bytes_lost_ = 0;
   bool reading_ = false;
+  bool enlarged_ = false;  // the pipe, or tried
   LineSplitter lines_;
   std::function<void()> ended_;
   Timer idle_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 
 #include "worker/agent_lines.h"
@@ -20,17 +21,19 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   std::string out;
   LineSplitter splitter;
-  const LineSplitter::Emit emit = [&out](std::string_view bytes, bool partial) {
-    if (bytes.empty() || bytes.size() > LineSplitter::kMaxPiece) std::abort();
-    if (!partial && bytes.back() != '\n') std::abort();
-    if (partial && bytes.find('\n') != std::string_view::npos) std::abort();
-    out += bytes;
-  };
   for (size_t at = 0; at < text.size();) {
-    const size_t take = std::min({step, splitter.space(), text.size() - at});
+    const std::span<char> room = splitter.room();
+    const size_t take = std::min({step, room.size(), text.size() - at});
     if (take == 0) std::abort();
-    splitter.add(std::string_view(text).substr(at, take), emit);
+    std::memcpy(room.data(), text.data() + at, take);
     at += take;
+    const auto piece = splitter.add(take);
+    if (!piece) continue;
+    const std::string_view bytes = piece->bytes;
+    if (bytes.empty() || bytes.size() > LineSplitter::kMaxPiece) std::abort();
+    if (!piece->partial && bytes.back() != '\n') std::abort();
+    if (piece->partial && bytes.find('\n') != bytes.npos) std::abort();
+    out += bytes;
   }
   out += splitter.take_rest();
   if (out != text || !splitter.empty()) std::abort();

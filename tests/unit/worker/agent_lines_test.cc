@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/agent_lines.h"
 
+#include <algorithm>
+#include <cstring>
 #include <random>
 #include <utility>
 #include <vector>
@@ -13,10 +15,14 @@ namespace {
 
 using Pieces = std::vector<std::pair<std::string, bool>>;
 
-LineSplitter::Emit into(Pieces& pieces) {
-  return [&pieces](std::string_view bytes, bool partial) {
-    pieces.emplace_back(bytes, partial);
-  };
+// As reads of any size bring them, as long as they fit.
+void add(LineSplitter& lines, std::string_view bytes, Pieces& pieces) {
+  const std::span<char> room = lines.room();
+  REQUIRE(bytes.size() <= room.size());
+  std::memcpy(room.data(), bytes.data(), bytes.size());
+  if (const auto piece = lines.add(bytes.size())) {
+    pieces.emplace_back(piece->bytes, piece->partial);
+  }
 }
 
 }  // namespace
@@ -24,9 +30,12 @@ LineSplitter::Emit into(Pieces& pieces) {
 TEST_CASE("LineSplitter holds an incomplete line") {
   LineSplitter lines;
   Pieces pieces;
-  lines.add("a", into(pieces));
+  CHECK(lines.empty());
+  CHECK(lines.take_rest().empty());
+  add(lines, "a", pieces);
   CHECK(pieces.empty());
-  lines.add("b\nc\nd", into(pieces));
+  CHECK_FALSE(lines.empty());
+  add(lines, "b\nc\nd", pieces);
   CHECK(pieces == Pieces{{"ab\nc\n", false}});
   CHECK(lines.take_rest() == "d");
   CHECK(lines.empty());
@@ -35,12 +44,12 @@ TEST_CASE("LineSplitter holds an incomplete line") {
 TEST_CASE("LineSplitter cuts a line that is too long and says so") {
   LineSplitter lines;
   Pieces pieces;
-  lines.add("x", into(pieces));
-  lines.add(std::string(lines.space(), 'y'), into(pieces));
+  add(lines, "x", pieces);
+  add(lines, std::string(lines.room().size(), 'y'), pieces);
   REQUIRE(pieces.size() == 1);
   CHECK(pieces[0].second);
   CHECK(pieces[0].first.size() == LineSplitter::kMaxPiece);
-  CHECK(lines.space() == LineSplitter::kMaxPiece);
+  CHECK(lines.room().size() == LineSplitter::kMaxPiece);
 }
 
 TEST_CASE("LineSplitter loses nothing, whatever the cuts") {
@@ -53,9 +62,9 @@ TEST_CASE("LineSplitter loses nothing, whatever the cuts") {
   Pieces pieces;
   size_t at = 0;
   while (at < text.size()) {
-    const size_t n = std::min(
-        {size_t{1} + random() % 5000, lines.space(), text.size() - at});
-    lines.add(std::string_view(text).substr(at, n), into(pieces));
+    const size_t n = std::min({size_t{1} + random() % 5000,
+                               lines.room().size(), text.size() - at});
+    add(lines, std::string_view(text).substr(at, n), pieces);
     at += n;
   }
   std::string joined;
