@@ -16,6 +16,10 @@ namespace {
 // The thread is woken for so much at once, for less at the end of the loop's
 // turn: small frames of many ranks then cost one wake-up.
 constexpr size_t kEnoughToWrite = 64 << 10;  // as a pipe takes at once
+// Buffers kept for later writes: as many as are under way at full speed, none
+// that a single long line made large.
+constexpr size_t kMostSpare = 32;
+constexpr size_t kLargestSpare = 256 << 10;
 
 }  // namespace
 
@@ -33,9 +37,16 @@ struct OutputWriter::Shared {
   size_t waiting = 0;
   Clock::time_point moved = Clock::now();  // last progress, or start of waiting
   std::set<int> broken;                    // the thread's own
+  std::vector<std::string> spare;          // the loop's own
   Loop* loop;                              // null once the owner is gone
   std::function<void(int, int)> failed;
   std::function<void()> settled;
+
+  void keep(std::string bytes) {
+    if (spare.size() == kMostSpare || bytes.capacity() > kLargestSpare) return;
+    bytes.clear();
+    spare.push_back(std::move(bytes));
+  }
 
   // All on the thread; the first one with the mutex.
   std::vector<Item> take_batch();
@@ -81,6 +92,19 @@ void OutputWriter::write(int fd, std::string bytes,
       shared->wake_posted = false;
       shared->changed.notify_all();
     });
+  }
+}
+
+std::string OutputWriter::buffer() {
+  if (shared_->spare.empty()) return {};
+  std::string out = std::move(shared_->spare.back());
+  shared_->spare.pop_back();
+  return out;
+}
+
+void OutputWriter::give_back(std::string unused) {
+  if (unused.capacity() > std::string().capacity()) {
+    shared_->keep(std::move(unused));
   }
 }
 
@@ -198,16 +222,16 @@ void OutputWriter::run(std::shared_ptr<Shared> shared) {
     shared->writing = true;
     lock.unlock();
     shared->write_batch(batch);
-    for (Item& item : batch) item.bytes = {};
     lock.lock();
     shared->writing = false;
     shared->moved = Clock::now();
     if (shared->loop != nullptr) {
-      shared->loop->post([batch = std::move(batch), settled = shared->settled] {
-        for (const Item& item : batch) {
+      shared->loop->post([shared, batch = std::move(batch)]() mutable {
+        for (Item& item : batch) {
+          shared->keep(std::move(item.bytes));
           if (item.done) item.done();
         }
-        if (settled) settled();
+        if (shared->settled) shared->settled();
       });
     }
     shared->changed.notify_all();

@@ -31,6 +31,12 @@ class OutputWriter {
   // Descriptors are borrowed until drained. `done` (may be empty) runs on the
   // loop when these bytes were written or dropped.
   void write(int fd, std::string bytes, std::function<void()> done);
+  // An empty string for the next write(), if possible one that has room from an
+  // earlier write: a job's output otherwise takes and returns its memory from
+  // the kernel once for each frame. Loop thread.
+  [[nodiscard]] std::string buffer();
+  // Takes back what buffer() gave and nobody wrote. Loop thread.
+  void give_back(std::string unused);
   // Waits until everything queued is written, at most `limit`; false if not.
   bool drain(Milliseconds limit);
   [[nodiscard]] uint64_t dropped_bytes() const;

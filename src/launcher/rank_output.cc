@@ -29,6 +29,10 @@ constexpr size_t kToolTailLines = 64;
 // A group of lines that belong together waits at most so long, and so large.
 constexpr Milliseconds kGroupWait{250};
 constexpr size_t kMaxGroup = 64 << 10;
+// A stream whose frames are that long prints without a pause. It may have more
+// under way: its agent then need not wait for each answer.
+constexpr size_t kBusyFrame = 4 << 10;
+constexpr uint64_t kMostExtraCredit = 64 << 20;
 
 // A traceback's lines are as serious as its last one, and filtered together.
 LogLevel level_of(std::string_view line, bool in_group) {
@@ -57,7 +61,9 @@ struct RankOutput::Stream {
   bool ended = false;
   std::optional<LineTail> tail;
   LineGrouper grouper;
-  uint32_t owed = 0;  // credit of what is held back
+  uint32_t held = 0;  // credit of what is held back
+  uint32_t owed = 0;  // … of what has left, not sent to the agent yet
+  bool wide = false;  // has extra credit
   MaskState mask;
   std::unique_ptr<ProgressBar> splitter;
 };
@@ -141,6 +147,8 @@ void RankOutput::frame(ProcessKey key, const wire::Frame& frame) {
                        ? process.err
                        : process.out;
   stream.time_ns = output->time_ns;
+  if (output->bytes.size() >= kBusyFrame) widen(key, stream);
+  if (stream.ready.empty()) stream.ready = stdio_.buffer();
   const auto sink = [&](const ProgressBar::Piece& piece) {
     take_line(process, stream, piece);
   };
@@ -151,10 +159,11 @@ void RankOutput::frame(ProcessKey key, const wire::Frame& frame) {
   clean_ = {};
   if ((frame.flags & wire::kEnd) != 0) {
     stream.ended = true;
+    narrow(stream);
     stream.splitter->finish(sink);
   }
   if (process.rank >= 0 && !output->bytes.empty()) last_output_ = Clock::now();
-  stream.owed += static_cast<uint32_t>(output->bytes.size());
+  stream.held += static_cast<uint32_t>(output->bytes.size());
   // A traceback comes line by line: its lines wait for each other.
   if (stream.grouper.open() && !stream.ended &&
       stream.ready.size() < kMaxGroup) {
@@ -164,7 +173,7 @@ void RankOutput::frame(ProcessKey key, const wire::Frame& frame) {
     }
     return;
   }
-  hand_over(key, process, stream, std::exchange(stream.owed, 0));
+  hand_over(key, process, stream, std::exchange(stream.held, 0));
 }
 
 void RankOutput::let_groups_go() {
@@ -173,7 +182,7 @@ void RankOutput::let_groups_go() {
     if (found == processes_.end()) continue;
     Process& process = *found->second;
     Stream& stream = flag == wire::kStderr ? process.err : process.out;
-    hand_over(key, process, stream, std::exchange(stream.owed, 0));
+    hand_over(key, process, stream, std::exchange(stream.held, 0));
   }
 }
 
@@ -238,10 +247,11 @@ void RankOutput::take_line(Process& process, Stream& stream,
 void RankOutput::finish(ProcessKey key, Process& process) {
   for (Stream* stream : {&process.out, &process.err}) {
     stream->ended = true;
+    narrow(*stream);
     stream->splitter->finish([&](const ProgressBar::Piece& piece) {
       take_line(process, *stream, piece);
     });
-    hand_over(key, process, *stream, std::exchange(stream->owed, 0));
+    hand_over(key, process, *stream, std::exchange(stream->held, 0));
   }
 }
 
@@ -298,7 +308,8 @@ void RankOutput::hand_over(ProcessKey key, Process& process, Stream& stream,
                            uint32_t credit) {
   // Who drops never waits: credit returns before the bytes are written.
   if (options_.drop && credit > 0) {
-    give_credit_(key, stream.flag, std::exchange(credit, 0));
+    owe_credit(key, stream.flag, std::exchange(credit, 0));
+    return_credit();
   }
   // Once for the file and once for stdout; the later one gives it back.
   const auto waits = std::make_shared<int>(1);
@@ -323,6 +334,8 @@ void RankOutput::hand_over(ProcessKey key, Process& process, Stream& stream,
   }
   stream.ready = terminal_.around(std::move(stream.ready));
   if (stream.ready.empty() || dropped(stdio_, stream.ready)) {
+    stdio_.give_back(std::move(stream.ready));
+    stream.ready = {};
     done();
     return_credit();
     return;
@@ -336,15 +349,40 @@ void RankOutput::hand_over(ProcessKey key, Process& process, Stream& stream,
   stream.ready.clear();
 }
 
-// One message for all that left together: with many small frames a message
-// each would cost more than the frames.
-void RankOutput::owe_credit(ProcessKey key, uint8_t stream, uint32_t bytes) {
-  if (bytes > 0) credit_[{key, stream}] += bytes;
+RankOutput::Stream* RankOutput::stream_of(ProcessKey key, uint8_t flag) {
+  const auto found = processes_.find(key);
+  if (found == processes_.end()) return nullptr;
+  return flag == wire::kStderr ? &found->second->err : &found->second->out;
 }
 
+void RankOutput::widen(ProcessKey key, Stream& stream) {
+  const uint32_t extra = options_.extra_credit;
+  if (stream.wide || extra_credit_ + extra > kMostExtraCredit) return;
+  stream.wide = true;
+  extra_credit_ += extra;
+  if (extra > 0) give_credit_(key, stream.flag, extra);
+}
+
+void RankOutput::narrow(Stream& stream) {
+  if (std::exchange(stream.wide, false)) extra_credit_ -= options_.extra_credit;
+}
+
+// A stream's agent stops with nothing left of its credit. All of it is then on
+// the way through here, which makes more than a step: it goes on.
+void RankOutput::owe_credit(ProcessKey key, uint8_t flag, uint32_t bytes) {
+  Stream* stream = stream_of(key, flag);
+  if (stream == nullptr) return;
+  stream->owed += bytes;
+  if (stream->owed >= options_.credit_step) credited_.insert({key, flag});
+}
+
+// One message for all that left together: with many small frames a message
+// each would cost more than the frames.
 void RankOutput::return_credit() {
-  for (const auto& [stream, bytes] : std::exchange(credit_, {})) {
-    give_credit_(stream.first, stream.second, bytes);
+  for (const auto& [key, flag] : std::exchange(credited_, {})) {
+    if (Stream* stream = stream_of(key, flag)) {
+      give_credit_(key, flag, std::exchange(stream->owed, 0));
+    }
   }
 }
 

@@ -2,7 +2,8 @@
 // RankOutput: the way of a rank's bytes from an agent's frame to stdout and to
 // the per-rank files. Labels each stream, joins partial lines, formats, hands
 // them to the writer threads, and returns credit to the agent once they left,
-// so that memory stays bounded by the credits given out.
+// so that memory stays bounded by the credits given out: 64 KiB for each stream
+// and 192 more for those that print much, 64 MiB of these at most.
 // Refuses: merging two streams within one line.
 #pragma once
 
@@ -24,6 +25,7 @@
 #include "logs/masker.h"
 #include "logs/progress_bar.h"
 #include "wire/frame.h"
+#include "wire/messages.h"
 
 namespace muster {
 
@@ -41,6 +43,11 @@ struct OutputOptions {
   bool status_line = false;  // stdout is a terminal: bars in its last line
   // Text only: equal lines of several ranks within it become one. 0: never.
   Milliseconds fold{0};
+  // Credit goes back in no smaller pieces, in bytes: half of what a stream has
+  // at first, so that a rank that prints little costs no answers at all.
+  uint32_t credit_step = wire::kFirstCredit / 2;
+  // For a stream that prints without a pause, in bytes, once.
+  uint32_t extra_credit = 192 << 10;
 };
 
 // Which process a stream belongs to: agent and process id on it.
@@ -109,7 +116,10 @@ class RankOutput {
   void let_groups_go();
   void hand_over(ProcessKey key, Process& process, Stream& stream,
                  uint32_t credit);
-  void owe_credit(ProcessKey key, uint8_t stream, uint32_t bytes);
+  Stream* stream_of(ProcessKey key, uint8_t flag);
+  void widen(ProcessKey key, Stream& stream);
+  void narrow(Stream& stream);
+  void owe_credit(ProcessKey key, uint8_t flag, uint32_t bytes);
   void return_credit();
   void write_failed(int fd, int error);
 
@@ -130,7 +140,8 @@ class RankOutput {
   Timer reader_timer_;
   Timer group_timer_;
   std::set<std::pair<ProcessKey, uint8_t>> grouping_;  // held back streams
-  std::map<std::pair<ProcessKey, uint8_t>, uint32_t> credit_;  // not sent yet
+  std::set<std::pair<ProcessKey, uint8_t>> credited_;  // a step is owed to them
+  uint64_t extra_credit_ = 0;  // that wide streams have
   TerminalLines terminal_;
   Clock::time_point last_output_ = Clock::now();
   uint64_t lost_at_source_ = 0;

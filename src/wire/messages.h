@@ -64,6 +64,9 @@ struct ProbeReply {
   int listen_port = 0;
 };
 
+// Bytes of a stream that an agent may send before any came back as credit.
+constexpr uint32_t kFirstCredit = 64 << 10;
+
 enum class ProcessKind { kRank, kDaemon, kTool };
 
 struct StartRequest {
@@ -74,7 +77,7 @@ struct StartRequest {
   std::string cwd;
   bool stdin_open = false;  // else /dev/null
   int rank = -1;            // kRank only
-  uint32_t credit = 65536;  // first output credit per stream, bytes
+  uint32_t credit = kFirstCredit;  // for each output stream, bytes
   std::vector<int> cpus;
   // Environment that rank wrappers under a kDaemon or kTool are told to set.
   Environment rank_env;

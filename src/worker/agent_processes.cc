@@ -16,8 +16,6 @@ namespace muster {
 
 namespace {
 
-// Credit of an attached rank until the launcher sends its own.
-constexpr uint32_t kAttachedCredit = 64 * 1024;
 
 struct ChildPipes {
   Pipe in;  // empty unless stdin is open
@@ -141,7 +139,7 @@ uint32_t AgentProcesses::attach(wire::Attached attached, pid_t wrapper,
   info.oom_kills_before = oom_kills_();
   const uint32_t id = info.id;
   send_(wire::FrameType::kAttached, 0, id, wire::to_json(attached));
-  add(std::move(info), std::move(pipes), kAttachedCredit);
+  add(std::move(info), std::move(pipes), wire::kFirstCredit);
   return id;
 }
 

@@ -166,14 +166,15 @@ def is_full(pipe):
 
 
 def test_a_slow_reader_loses_nothing():
-    job = Job("plain", 4000, "2x2", options=("--grace", "1s"))
+    # Far more than pipes and credits hold, so that ranks have to wait.
+    job = Job("plain", 40_000, "2x2", options=("--grace", "1s"))
     process = job.start(subprocess.PIPE)
     judge = checked(subprocess.PIPE)
     check(until(lambda: is_full(process.stdout)), "nothing fills up")
     time.sleep(5)  # what is worth telling, and some more
     while data := os.read(process.stdout.fileno(), 65536):
         judge.stdin.write(data.decode(errors="surrogateescape"))
-        time.sleep(0.02)
+        time.sleep(0.002)
     out, _ = judge.communicate(timeout=60)
     err = process.stderr.read().decode()
     equal(process.wait(60), 0, "exit code", err)

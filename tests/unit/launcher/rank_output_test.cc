@@ -64,9 +64,12 @@ struct Bed {
   RankOutput ranks;
 };
 
+// Every byte of credit comes back, and nothing besides.
 OutputOptions with(LogFormat format) {
   OutputOptions options;
   options.format = format;
+  options.credit_step = 1;
+  options.extra_credit = 0;
   return options;
 }
 
@@ -139,6 +142,49 @@ TEST_CASE("all credit comes back, by stream, shown or not") {
   CHECK(bed.credits[{kRank0, wire::kStdout}] == 10);
   CHECK(bed.credits[{kRank0, wire::kStderr}] == 4);
   CHECK(bed.credits[{kRank1, wire::kStdout}] == 7);
+}
+
+TEST_CASE("credit comes back in steps; a window of it always does") {
+  OutputOptions options;
+  options.format = LogFormat::kText;
+  REQUIRE(options.credit_step <= wire::kFirstCredit);
+  Bed bed(options);
+  auto& credit = bed.credits[{kRank0, wire::kStdout}];
+  const std::string line = std::string(999, 'x') + "\n";
+  // All that an agent sends before it waits, never more than half a step alone.
+  uint64_t sent = 0;
+  for (; sent < wire::kFirstCredit; sent += line.size()) {
+    bed.out(kRank0, line);
+    run_for(bed.loop, 1ms);
+  }
+  CHECK(run_until(bed.loop, [&] { return credit >= options.credit_step; }));
+  CHECK(credit <= sent);
+  bed.out(kRank1, "few words\n");
+  run_for(bed.loop, 20ms);
+  CHECK(bed.credits.count({kRank1, wire::kStdout}) == 0);
+}
+
+TEST_CASE("who prints without a pause may have more under way, within limits") {
+  OutputOptions options;
+  options.format = LogFormat::kText;
+  options.credit_step = 1 << 30;
+  options.extra_credit = 20 << 20;  // of 64 MiB for all
+  Bed bed(options);
+  const std::string block = std::string(5'000, 'x') + "\n";
+  for (int i = 0; i < 3; ++i) bed.out(kRank0, block);
+  bed.err(kRank0, block);
+  bed.out(kRank1, block);
+  bed.err(kRank1, block);
+  bed.out(kTool, "few words\n");
+  const std::pair<ProcessKey, uint8_t> first{kRank0, wire::kStdout};
+  CHECK(bed.credits == decltype(bed.credits){
+                           {first, 20 << 20},
+                           {{kRank0, wire::kStderr}, 20 << 20},
+                           {{kRank1, wire::kStdout}, 20 << 20}});
+  // What one has no use for any more is another's.
+  bed.out(kRank0, "", wire::kEnd);
+  bed.err(kRank1, block);
+  CHECK(bed.credits[{kRank1, wire::kStderr}] == 20 << 20);
 }
 
 TEST_CASE("frames of nobody, and broken ones, are dropped") {
