@@ -22,20 +22,14 @@ void UniqueFd::reset(int fd) {
 
 Result<Pipe> make_pipe() {
   int fds[2];
-  if (::pipe2(fds, O_CLOEXEC) != 0) {
-    if (is_no_descriptors(errno)) return fail(no_descriptors(errno, "pipe"));
-    return fail_errno("resources", "pipe");
-  }
+  if (::pipe2(fds, O_CLOEXEC) != 0) return fail_descriptor("pipe");
   return Pipe{UniqueFd(fds[0]), UniqueFd(fds[1])};
 }
 
 Result<Pipe> make_socketpair(int type) {
   int fds[2];
   if (::socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, fds) != 0) {
-    if (is_no_descriptors(errno)) {
-      return fail(no_descriptors(errno, "socketpair"));
-    }
-    return fail_errno("resources", "socketpair");
+    return fail_descriptor("socketpair");
   }
   return Pipe{UniqueFd(fds[0]), UniqueFd(fds[1])};
 }

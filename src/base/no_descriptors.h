@@ -35,4 +35,10 @@ inline Error no_descriptors(int saved_errno, const std::string& what) {
           : "look for what holds the node's files"};
 }
 
+// Of a call that makes a descriptor, with the present errno.
+inline tl::unexpected<Error> fail_descriptor(const std::string& what) {
+  if (is_no_descriptors(errno)) return fail(no_descriptors(errno, what));
+  return fail_errno("resources", what);
+}
+
 }  // namespace muster

@@ -7,6 +7,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -157,6 +158,23 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
   return out;
 }
 
+const char* exec_hint(int error) {
+  switch (error) {
+    case ENOENT:
+    case ENOTDIR:
+      return "the file or its interpreter (#! line, ELF loader) is not in this "
+             "image";
+    case ENOEXEC:
+      return "a script begins with #! and its interpreter; a program is built "
+             "for this machine";
+    case E2BIG:
+      return "its arguments and environment are longer than the kernel takes: "
+             "pass less on";
+    default:
+      return "check its mode and that it was built for this machine";
+  }
+}
+
 Error spawn_error(const StageReport& report, const SpawnOptions& options) {
   switch (report.stage) {
     case Stage::kDirectory:
@@ -177,12 +195,7 @@ Error spawn_error(const StageReport& report, const SpawnOptions& options) {
                "cannot start " + options.argv[0],
                strerror(report.error),
                {},
-               missing ? "the file or its interpreter (#! line, ELF loader) "
-                         "is not in this image"
-               : report.error == ENOEXEC
-                   ? "a script begins with #! and its interpreter; a program "
-                     "is built for this machine"
-                   : "check its mode and that it was built for this machine"};
+               exec_hint(report.error)};
 }
 
 }  // namespace
@@ -224,11 +237,12 @@ Result<pid_t> spawn(const SpawnOptions& options) {
   std::vector<UniqueFd> moved;  // so that no dup2 overwrites a later source
   for (const auto& [source, target] : options.fds) {
     moved.emplace_back(::fcntl(source, F_DUPFD_CLOEXEC, first_free));
-    if (!moved.back()) return fail(no_descriptors(errno, "to start " + *path));
+    if (!moved.back()) return fail_descriptor("to start " + *path);
     plan.fds.emplace_back(moved.back().get(), target);
   }
   UniqueFd report_end(
       ::fcntl(report->write.get(), F_DUPFD_CLOEXEC, first_free));
+  if (!report_end) return fail_descriptor("to start " + *path);
   report->write.reset();
   plan.report = report_end.get();
 
@@ -264,46 +278,72 @@ Result<pid_t> spawn(const SpawnOptions& options) {
   return pid;
 }
 
+namespace {
+
+// `file` is there, and yet cannot be run.
+tl::unexpected<Error> not_runnable(const std::string& name,
+                                   const std::string& file,
+                                   const std::string& why) {
+  struct statvfs mount {};
+  const bool noexec = ::statvfs(file.c_str(), &mount) == 0 &&
+                      (mount.f_flag & ST_NOEXEC) != 0;
+  return fail(Error{"exe_not_runnable",
+                    "cannot start " + name,
+                    noexec ? "its file system is mounted noexec" : why,
+                    {},
+                    noexec ? "put it where programs may run, as in the image"
+                           : "make it executable (chmod +x)"});
+}
+
+}  // namespace
+
 Result<std::string> find_program(const std::string& name,
                                  const std::string& search_path,
                                  const std::string& cwd) {
-  const auto not_found = [&name](int code, const std::string& why) {
+  const auto not_found = [&name](const std::string& why) {
     const bool blank = trim(name).empty();
-    return fail(Error{code == ENOENT ? "exe_not_found" : "exe_not_runnable",
+    return fail(Error{"exe_not_found",
                       "cannot start " + (blank ? "\"" + name + "\"" : name),
                       why,
                       {},
-                      code == EISDIR ? "name a program"
-                      : code == ENOENT
-                          ? "check the spelling and that the image of this "
-                            "host contains it"
-                          : "make it executable (chmod +x)"});
+                      "check the spelling and that the image of this host "
+                      "contains it"});
   };
-  if (name.empty()) return not_found(ENOENT, "empty program name");
+  if (name.empty()) return not_found("empty program name");
   if (name.find('/') != std::string::npos) {
     const std::string full =
         name[0] == '/' || cwd.empty() ? name : cwd + "/" + name;
     struct stat info {};
     if (::stat(full.c_str(), &info) != 0) {
-      return not_found(errno == EACCES ? EACCES : ENOENT, strerror(errno));
+      const int error = errno;
+      return error == EACCES ? not_runnable(name, full, strerror(error))
+                             : not_found(strerror(error));
     }
-    if (S_ISDIR(info.st_mode)) return not_found(EISDIR, "is a directory");
+    if (S_ISDIR(info.st_mode)) {
+      return fail(Error{"exe_not_runnable",
+                        "cannot start " + name,
+                        "is a directory",
+                        {},
+                        "name a program"});
+    }
     if (::access(full.c_str(), X_OK) != 0) {
-      return not_found(EACCES, strerror(errno));
+      return not_runnable(name, full, strerror(errno));
     }
     return name;
   }
-  bool seen_unrunnable = false;
+  std::string unrunnable;
   for (const std::string_view directory : split(search_path, ':')) {
     const std::string full =
         (directory.empty() ? "." : std::string(directory)) + "/" + name;
     struct stat info {};
     if (::stat(full.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) continue;
     if (::access(full.c_str(), X_OK) == 0) return full;
-    seen_unrunnable = true;
+    if (unrunnable.empty()) unrunnable = full;
   }
-  if (seen_unrunnable) return not_found(EACCES, "found, but not executable");
-  return not_found(ENOENT, "not found in PATH=" + search_path);
+  if (!unrunnable.empty()) {
+    return not_runnable(name, unrunnable, "found, but not executable");
+  }
+  return not_found("not found in PATH=" + search_path);
 }
 
 Environment current_environment() {

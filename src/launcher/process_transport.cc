@@ -6,8 +6,6 @@
 
 #include <cerrno>
 
-#include "base/no_descriptors.h"
-
 namespace muster {
 
 ProcessTransport::ProcessTransport(Loop& loop, Reaper& reaper, std::string host,
@@ -29,12 +27,11 @@ void ProcessTransport::start(TransportEvents events) {
   auto in = make_pipe();
   auto out = make_pipe();
   auto err = make_pipe();
-  if (!in || !out || !err) {
-    // Nothing else can be wrong with a pipe.
-    Error error = no_descriptors(EMFILE, "to start an agent");
+  for (const auto* pipe : {&in, &out, &err}) {
+    if (*pipe) continue;
+    Error error = pipe->error();
     error.where = host_;
-    close(std::move(error));
-    return;
+    return close(std::move(error));
   }
   SpawnOptions options;
   options.argv = argv_;

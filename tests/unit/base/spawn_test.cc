@@ -2,12 +2,16 @@
 // Which step failed when a program does not start, and what a child inherits.
 #include "base/spawn.h"
 
+#include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <fcntl.h>
 #include <unistd.h>
+
+#include <algorithm>
 
 #include "base/fd.h"
 #include "catch.h"
@@ -79,6 +83,92 @@ TEST_CASE("programs that cannot start") {
   CHECK(failure({directory.at("binary")}).code == "exe_not_runnable");
   CHECK(failure({"true"}, "/no/such/directory").code == "cwd_missing");
   CHECK(failure({"./prog"}, "/no/such/directory").code == "cwd_missing");
+}
+
+TEST_CASE("what makes a start impossible is named, not guessed at") {
+  SpawnOptions options;
+  options.argv = {"/bin/true"};
+  options.env = {{"LONG", std::string(200'000, 'x')}};
+  const auto long_environment = spawn(options);
+  REQUIRE_FALSE(long_environment);
+  CHECK(long_environment.error().text() ==
+        "cannot start /bin/true: Argument list too long. its arguments and "
+        "environment are longer than the kernel takes: pass less on");
+  options.env = {};
+  options.fds = {{-1, 1}};
+  const auto no_source = spawn(options);
+  REQUIRE_FALSE(no_source);
+  CHECK(no_source.error().text() == "to start /bin/true: Bad file descriptor");
+}
+
+// Its message, from a mount that only the child sees; "" where it may not make
+// one.
+std::string refusal_on_noexec_mount() {
+  const TemporaryDirectory directory;
+  auto pipe = make_pipe();
+  REQUIRE(pipe);
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    const bool mounted =
+        (::unshare(CLONE_NEWNS) == 0 ||
+         ::unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0) &&
+        ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+        ::mount("none", directory.path().c_str(), "tmpfs", MS_NOEXEC,
+                nullptr) == 0;
+    if (mounted) {
+      directory.write("tool", "#!/bin/sh\n");
+      ::chmod(directory.at("tool").c_str(), 0755);
+      for (const auto& found :
+           {find_program(directory.at("tool"), ""),
+            find_program("tool", directory.path())}) {
+        (void)write_all(pipe->write.get(),
+                        found ? "runs" : found.error().why + "\n");
+      }
+    }
+    ::_exit(0);
+  }
+  pipe->write.reset();
+  wait_for(pid);
+  char text[512];
+  const ssize_t n = ::read(pipe->read.get(), text, sizeof text);
+  return {text, static_cast<size_t>(std::max<ssize_t>(n, 0))};
+}
+
+TEST_CASE("a mount that lets nothing run is named") {
+  const std::string said = refusal_on_noexec_mount();
+  if (said.empty()) {
+    WARN("no mount can be made here");
+    return;
+  }
+  CHECK(said ==
+        "its file system is mounted noexec\n"
+        "its file system is mounted noexec\n");
+}
+
+TEST_CASE("a start without a descriptor left is no start") {
+  TemporaryDirectory directory;
+  directory.write("loader", "#!/no/such/shell\n");
+  ::chmod(directory.at("loader").c_str(), 0755);
+  rlimit before{};
+  ::getrlimit(RLIMIT_NOFILE, &before);
+  rlimit low = before;
+  low.rlim_cur = 64;
+  ::setrlimit(RLIMIT_NOFILE, &low);
+  std::vector<UniqueFd> all;
+  while (true) {
+    UniqueFd one(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    if (!one) break;
+    all.push_back(std::move(one));
+  }
+  all.resize(all.size() - 2);  // the pipe that tells of a failure, no more
+  SpawnOptions options;
+  options.argv = {directory.at("loader")};
+  const auto started = spawn(options);
+  all.clear();
+  ::setrlimit(RLIMIT_NOFILE, &before);
+  if (started) wait_for(*started);
+  REQUIRE_FALSE(started);
+  CHECK(started.error().code == "no_descriptors");
 }
 
 TEST_CASE("a child gets the environment and directory it was given") {
