@@ -236,6 +236,18 @@ TEST_CASE("soft limits are raised") {
   CHECK(kept == "64\n");
 }
 
+// glibc gives threads 2 MiB, not the limit's 8, once the limit is "unlimited".
+TEST_CASE("the stack limit, which is also that of threads, is left alone") {
+  rlimit before{};
+  ::getrlimit(RLIMIT_STACK, &before);
+  rlimit low = before;
+  low.rlim_cur = 4 << 20;
+  ::setrlimit(RLIMIT_STACK, &low);
+  const std::string kept = shell("ulimit -Ss");
+  ::setrlimit(RLIMIT_STACK, &before);
+  CHECK(kept == "4096\n");
+}
+
 TEST_CASE("looking for a program") {
   TemporaryDirectory directory;
   directory.write("bin/tool", "#!/bin/sh\n");
