@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/loop.h"
 
+#include <fcntl.h>
 #include <signal.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include <asio/error.hpp>
+#include <asio/executor_work_guard.hpp>
 #include <asio/io_context.hpp>
 #include <asio/post.hpp>
-#include <asio/executor_work_guard.hpp>
 #include <asio/posix/stream_descriptor.hpp>
 #include <asio/steady_timer.hpp>
-#include <cerrno>
 
 namespace muster {
 
@@ -68,11 +68,7 @@ bool Timer::pending() const { return static_cast<bool>(impl_->fire); }
 
 struct FdWatch::Impl : std::enable_shared_from_this<FdWatch::Impl> {
   Impl(Loop& owner, int descriptor)
-      : loop(owner), stream(owner.impl().context) {
-    struct stat info {};
-    always_ready = ::fstat(descriptor, &info) == 0 && S_ISREG(info.st_mode);
-    if (!always_ready) stream.assign(descriptor);
-  }
+      : loop(owner), stream(owner.impl().context, descriptor) {}
 
   // Waits again after each callback while the slot is still filled; `armed`
   // keeps it to one outstanding wait per direction.
@@ -83,6 +79,10 @@ struct FdWatch::Impl : std::enable_shared_from_this<FdWatch::Impl> {
     auto handler = [self = shared_from_this(), write](const auto& error) {
       (write ? self->write_armed : self->read_armed) = false;
       auto& slot = write ? self->writable : self->readable;
+      if (error == asio::error::operation_not_supported && slot) {
+        self->always_ready = true;
+        return self->arm(write);
+      }
       if (error || self->closed || !slot) return;
       const auto task = slot;  // the callback may empty the slot or destroy us
       task();
@@ -92,17 +92,30 @@ struct FdWatch::Impl : std::enable_shared_from_this<FdWatch::Impl> {
       asio::post(loop.impl().context,
                  [handler] { handler(asio::error_code{}); });
     } else {
-      stream.async_wait(write ? asio::posix::stream_descriptor::wait_write
-                              : asio::posix::stream_descriptor::wait_read,
-                        handler);
+      wait(write ? asio::posix::stream_descriptor::wait_write
+                 : asio::posix::stream_descriptor::wait_read,
+           handler);
     }
+  }
+
+  // Asio makes a descriptor non-blocking at the first wait. That would reach
+  // everybody who shares it, as the shell does with our stdin, and outlast us.
+  template <class Handler>
+  void wait(asio::posix::stream_descriptor::wait_type what,
+            const Handler& handler) {
+    const int fd = stream.native_handle();
+    const int flags = waited ? -1 : ::fcntl(fd, F_GETFL);
+    waited = true;
+    stream.async_wait(what, handler);
+    if (flags >= 0 && (flags & O_NONBLOCK) == 0) ::fcntl(fd, F_SETFL, flags);
   }
 
   Loop& loop;
   asio::posix::stream_descriptor stream;
   std::function<void()> readable;
   std::function<void()> writable;
-  bool always_ready = false;
+  bool always_ready = false;  // epoll does not take it
+  bool waited = false;
   bool read_armed = false;
   bool write_armed = false;
   bool closed = false;
@@ -115,7 +128,7 @@ FdWatch::~FdWatch() {
   impl_->closed = true;
   impl_->readable = nullptr;
   impl_->writable = nullptr;
-  if (!impl_->always_ready) impl_->stream.release();
+  impl_->stream.release();
 }
 
 void FdWatch::on_readable(std::function<void()> ready) {

@@ -52,8 +52,8 @@ class Timer {
   std::shared_ptr<Impl> impl_;
 };
 
-// Level-triggered readiness of a descriptor that the caller owns and closes
-// after this object is gone. Regular files count as always ready.
+// Level-triggered readiness of a descriptor that the caller closes after us; it
+// stays blocking if it was. Files and /dev/null count as always ready.
 class FdWatch {
  public:
   FdWatch(Loop& loop, int fd);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/stdin_pump.h"
 
-#include <sys/stat.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,11 +11,19 @@ namespace muster {
 
 namespace {
 
-// epoll refuses devices such as /dev/null, which never make a reader wait.
-bool is_pollable(int fd) {
-  struct stat info {};
-  return ::fstat(fd, &info) == 0 &&
-         (!S_ISCHR(info.st_mode) || ::isatty(fd) == 1);
+constexpr Milliseconds kForegroundCheck{300};
+
+// Reading its terminal would stop a job of the background (SIGTTIN), and with
+// it the heartbeats.
+bool is_in_background(int fd) {
+  const pid_t foreground = ::tcgetpgrp(fd);
+  return foreground > 0 && foreground != ::getpgrp();
+}
+
+// Who has the same stdin may have been faster; a read must not wait.
+bool has_input(int fd) {
+  pollfd waiting{fd, POLLIN, 0};
+  return ::poll(&waiting, 1, 0) == 1;
 }
 
 }  // namespace
@@ -25,9 +33,7 @@ StdinPump::StdinPump(Loop& loop, int fd, Send send, SendEof send_eof)
       fd_(fd),
       send_(std::move(send)),
       send_eof_(std::move(send_eof)),
-      pollable_(is_pollable(fd)) {}
-
-StdinPump::~StdinPump() { *alive_ = false; }
+      foreground_(loop) {}
 
 void StdinPump::add_target(ProcessKey key) {
   credit_.emplace(key, 0);
@@ -54,12 +60,6 @@ void StdinPump::update() {
                    [](const auto& entry) { return entry.second == 0; });
   if (want == reading_) return;
   reading_ = want;
-  if (want && !pollable_) {
-    loop_.post([this, alive = alive_] {
-      if (*alive && reading_) read_some();
-    });
-    return;
-  }
   if (want) {
     if (!watch_) watch_ = std::make_unique<FdWatch>(loop_, fd_);
     watch_->on_readable([this] { read_some(); });
@@ -69,6 +69,13 @@ void StdinPump::update() {
 }
 
 void StdinPump::read_some() {
+  if (is_in_background(fd_)) {
+    watch_->stop_reading();
+    reading_ = false;
+    foreground_.start(kForegroundCheck, [this] { update(); });
+    return;
+  }
+  if (!has_input(fd_)) return;
   char buffer[32768];
   size_t room = sizeof buffer;
   for (const auto& [key, credit] : credit_) {
@@ -85,7 +92,6 @@ void StdinPump::read_some() {
       credit -= static_cast<uint32_t>(n);
     }
   }
-  if (!pollable_) reading_ = false;
   update();
 }
 

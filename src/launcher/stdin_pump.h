@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // StdinPump: the launcher's standard input to the processes that get it, no
-// faster than the slowest takes it. Reads only while every target has credit.
+// faster than the slowest takes it. Reads only while every target has credit,
+// and a terminal only in its foreground.
 // Lives on the launcher's loop; stdin itself is borrowed.
 #pragma once
 
@@ -21,8 +22,6 @@ class StdinPump {
 
   StdinPump(Loop& loop, int fd, Send send, SendEof send_eof);
 
-  ~StdinPump();
-
   void add_target(ProcessKey key);
   void remove_target(ProcessKey key);
   void credit(ProcessKey key, uint32_t bytes);
@@ -37,8 +36,7 @@ class StdinPump {
   SendEof send_eof_;
   std::map<ProcessKey, uint32_t> credit_;
   std::unique_ptr<FdWatch> watch_;
-  bool pollable_ = true;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  Timer foreground_;
   bool reading_ = false;
   bool ended_ = false;
 };

@@ -82,6 +82,8 @@ def behaviours(tally, client, place, megabytes):
         tally.skip(f"{client.name}: exit signal", "the client does not tell")
     done = run(client.argv("cat; echo end"), stdin=b"some text\n")
     check("stdin to its end", done.stdout == b"some text\nend\n", done)
+    done = subprocess.run(client.argv("cat; echo end"), stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+    check("/dev/null to its end", done.stdout == b"end\n", done)
     done = run(client.argv("cat >/dev/null; echo 'late words' >&2"), stdin=b"x")
     check("stderr after stdin ended", b"late words\n" in done.stderr, done)
 

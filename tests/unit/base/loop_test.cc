@@ -190,6 +190,42 @@ TEST_CASE("regular files are always ready") {
   run(loop);
 }
 
+// epoll takes none of them, and none of them ever makes anybody wait.
+TEST_CASE("devices and directories are always ready") {
+  for (const char* path : {"/dev/null", "/dev/zero", "/"}) {
+    Loop loop;
+    const UniqueFd file(::open(path, O_RDONLY | O_CLOEXEC));
+    REQUIRE(file);
+    int calls = 0;
+    FdWatch watch(loop, file.get());
+    watch.on_readable([&] {
+      if (++calls < 3) return;
+      watch.stop_reading();
+      loop.stop();
+    });
+    run(loop);
+    CHECK(calls == 3);
+  }
+}
+
+// Others share the description: the shell, the next program of a script.
+TEST_CASE("a descriptor that blocks goes on blocking") {
+  Loop loop;
+  auto pipe = make_pipe();
+  REQUIRE(pipe);
+  {
+    FdWatch watch(loop, pipe->read.get());
+    watch.on_readable([&] {
+      watch.stop_reading();
+      loop.stop();
+    });
+    REQUIRE(write_all(pipe->write.get(), "x"));
+    run(loop);
+    CHECK((::fcntl(pipe->read.get(), F_GETFL) & O_NONBLOCK) == 0);
+  }
+  CHECK((::fcntl(pipe->read.get(), F_GETFL) & O_NONBLOCK) == 0);
+}
+
 TEST_CASE("signals arrive with their sender") {
   sigset_t before;
   ::sigprocmask(SIG_SETMASK, nullptr, &before);

@@ -3,7 +3,12 @@
 #include "launcher/stdin_pump.h"
 
 #include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+#include <algorithm>
 
 #include "../base/temporary_directory.h"
 #include "base/fd.h"
@@ -150,6 +155,60 @@ TEST_CASE("/dev/null is at its end, /dev/zero stops with the credit") {
       run_until(loop, [&] { return targets.got[kSecond].size() == 100'000; }));
   run_for(loop, 20ms);
   CHECK(targets.got[kSecond].size() == 100'000);
+}
+
+// What the pump in the background of a terminal got once it was in front; "?"
+// if it was stopped before.
+std::string typed_in_background(const char* terminal) {
+  ::setsid();
+  const UniqueFd tty(::open(terminal, O_RDWR | O_CLOEXEC));  // ours from now on
+  auto pipe = make_pipe();
+  const pid_t job = ::fork();
+  if (job == 0) {
+    ::setpgid(0, 0);
+    Loop loop;
+    Targets targets;
+    StdinPump pump(loop, tty.get(), targets.send(), targets.send_eof());
+    pump.add_target(kFirst);
+    pump.credit(kFirst, 100);
+    run_until(loop, [&] { return !targets.got[kFirst].empty(); });
+    (void)write_all(pipe->write.get(), targets.got[kFirst]);
+    ::_exit(0);
+  }
+  pipe->write.reset();
+  ::setpgid(job, job);
+  ::usleep(500'000);  // it may read meanwhile, and must not
+  int status = 0;
+  if (::waitpid(job, &status, WNOHANG | WUNTRACED) != 0) {
+    ::kill(job, SIGKILL);
+    return "?";
+  }
+  ::tcsetpgrp(tty.get(), job);
+  char bytes[100];
+  const ssize_t n = ::read(pipe->read.get(), bytes, sizeof bytes);
+  return {bytes, static_cast<size_t>(std::max<ssize_t>(n, 0))};
+}
+
+TEST_CASE("in the background of a terminal it waits, and is not stopped") {
+  const UniqueFd master(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
+  REQUIRE(::grantpt(master.get()) == 0);
+  REQUIRE(::unlockpt(master.get()) == 0);
+  auto pipe = make_pipe();
+  REQUIRE(pipe);
+  const pid_t session = ::fork();
+  if (session == 0) {
+    ::alarm(20);
+    (void)write_all(pipe->write.get(),
+                    typed_in_background(::ptsname(master.get())));
+    ::_exit(0);
+  }
+  pipe->write.reset();
+  REQUIRE(write_all(master.get(), "typed\n"));
+  char bytes[100];
+  const ssize_t n = ::read(pipe->read.get(), bytes, sizeof bytes);
+  ::waitpid(session, nullptr, 0);
+  CHECK(std::string(bytes, static_cast<size_t>(std::max<ssize_t>(n, 0))) ==
+        "typed\n");
 }
 
 TEST_CASE("a pump may go while a read is due") {
