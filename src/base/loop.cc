@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <asio/error.hpp>
 #include <asio/executor_work_guard.hpp>
 #include <asio/io_context.hpp>
@@ -47,9 +48,12 @@ Timer::Timer(Loop& loop) : impl_(std::make_shared<Impl>(loop)) {}
 Timer::~Timer() { cancel(); }
 
 void Timer::start(Milliseconds delay, std::function<void()> fire) {
+  // The clock counts nanoseconds in 64 bits: what is meant as "never" must not
+  // come out as "now".
+  constexpr Milliseconds kLongest = std::chrono::hours(24 * 365 * 100);
   impl_->fire = std::move(fire);
   const uint64_t generation = ++impl_->generation;
-  impl_->timer.expires_after(delay);
+  impl_->timer.expires_after(std::min(delay, kLongest));
   impl_->timer.async_wait([impl = impl_, generation](const auto& error) {
     if (error || generation != impl->generation || !impl->fire) return;
     const auto task = std::move(impl->fire);

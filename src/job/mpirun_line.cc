@@ -282,7 +282,8 @@ Status Parser::apply(const LineOption& option) {
 Status Parser::apply_number(const LineOption& option) {
   const auto number = parse_integer(option.values[0]);
   if (option.meaning == OptionMeaning::kTimeout) {
-    if (!number || *number < 0) {
+    constexpr int64_t kMostSeconds = 1'000'000'000'000;
+    if (!number || *number < 0 || *number > kMostSeconds) {
       return usage(line_, option.at, "a time limit is a number of seconds");
     }
     if (*number > 0) line_.timeout_s = *number;

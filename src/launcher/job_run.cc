@@ -110,7 +110,7 @@ void JobRun::arm_deadlines() {
     });
   }
   if (t.run_ms <= 0) return;
-  time_warning_.start(Milliseconds{t.run_ms * 4 / 5}, [this] {
+  time_warning_.start(Milliseconds{t.run_ms / 5 * 4}, [this] {
     log::warn("80 % of the time limit of {} is used up",
               human_duration_ms(options_.timeouts.run_ms));
   });

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an option's word means; whatever means nothing is refused by name.
 #include <cstring>
+#include <limits>
 #include <optional>
 
 #include "base/text.h"
@@ -74,17 +75,32 @@ Status check_watching(const OptionWords& raw, LaunchOptions& o) {
 }
 
 Status check_durations(const OptionWords& raw, Timeouts& t) {
-  const std::pair<const std::string*, std::pair<const char*, int64_t*>> all[] =
-      {{&raw.connect_timeout, {"--connect-timeout", &t.connect_ms}},
-       {&raw.start_timeout, {"--start-timeout", &t.start_ms}},
-       {&raw.timeout, {"--timeout", &t.run_ms}},
-       {&raw.heartbeat, {"--heartbeat", &t.heartbeat_ms}},
-       {&raw.silence, {"--silence", &t.silence_ms}},
-       {&raw.grace, {"--grace", &t.grace_ms}}};
-  for (const auto& [text, target] : all) {
-    if (auto set = set_duration(*text, target.first, *target.second); !set) {
+  struct Row {
+    const std::string& text;
+    const char* option;
+    int64_t& value;
+    int64_t longest;
+  };
+  constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
+  // As agents are told them.
+  constexpr int64_t kTold = std::numeric_limits<int32_t>::max();
+  const Row all[] = {
+      {raw.connect_timeout, "--connect-timeout", t.connect_ms, kAny},
+      {raw.start_timeout, "--start-timeout", t.start_ms, kAny},
+      {raw.timeout, "--timeout", t.run_ms, kAny},
+      {raw.heartbeat, "--heartbeat", t.heartbeat_ms, kTold},
+      {raw.silence, "--silence", t.silence_ms, kTold},
+      {raw.grace, "--grace", t.grace_ms, kTold}};
+  for (const Row& row : all) {
+    if (auto set = set_duration(row.text, row.option, row.value); !set) {
       return set;
     }
+    if (row.value <= row.longest) continue;
+    return fail(Error{"usage",
+                      std::string("bad value of ") + row.option,
+                      "'" + row.text + "' is too long",
+                      {},
+                      "24d is the most."});
   }
   if (t.silence_ms < 2 * t.heartbeat_ms) {
     return fail(Error{"usage",

@@ -226,6 +226,20 @@ TEST_CASE("a descriptor that blocks goes on blocking") {
   CHECK((::fcntl(pipe->read.get(), F_GETFL) & O_NONBLOCK) == 0);
 }
 
+TEST_CASE("a delay of centuries is not over at once") {
+  Loop loop;
+  Timer century(loop);
+  Timer end(loop);
+  bool fired = false;
+  for (const Milliseconds delay :
+       {Milliseconds{86'400'000'000'000}, Milliseconds::max()}) {
+    century.start(delay, [&] { fired = true; });
+    end.start(20ms, [&] { loop.stop(); });
+    run(loop);
+  }
+  CHECK_FALSE(fired);
+}
+
 TEST_CASE("signals arrive with their sender") {
   sigset_t before;
   ::sigprocmask(SIG_SETMASK, nullptr, &before);

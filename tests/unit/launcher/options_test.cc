@@ -139,6 +139,9 @@ TEST_CASE("bounds") {
   CHECK(good({"--silence", "30s"}).timeouts.silence_ms == 30'000);
   CHECK(good({"--grace", "1s"}).timeouts.grace_ms == 1'000);
   CHECK(contains(bad({"--heartbeat", "7s"}), "--silence is too short"));
+  CHECK(contains(bad({"--silence", "30d"}), "'30d' is too long"));
+  CHECK(contains(bad({"--grace", "25d"}), "'25d' is too long"));
+  CHECK(good({"--timeout", "999999d"}).timeouts.run_ms == 86'399'913'600'000);
   for (const char* option :
        {"--connect-timeout", "--start-timeout", "--timeout", "--heartbeat",
         "--silence", "--grace"}) {
