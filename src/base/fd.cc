@@ -66,7 +66,8 @@ Status write_file_atomically(const std::string& path, std::string_view text,
   const std::string temporary = path + ".tmp";
   {
     UniqueFd fd(::open(temporary.c_str(),
-                       O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode));
+                       O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
+                       mode));
     if (!fd) return fail_errno("file_unwritable", "cannot write", path);
     if (auto written = write_all(fd.get(), text); !written) {
       const int saved = errno;

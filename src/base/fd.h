@@ -47,7 +47,7 @@ void set_nonblocking(int fd, bool on = true);
 // Whole file, at most `limit` bytes (more is an error, not a cut).
 Result<std::string> read_file(const std::string& path,
                               size_t limit = 1 << 20);
-// Writes to PATH.tmp beside it and renames, so that no reader sees half a file.
+// Writes to PATH.tmp, not through a link there, and renames: no half a file.
 Status write_file_atomically(const std::string& path, std::string_view text,
                              int mode = 0644);
 // Blocking write of everything; retries EINTR. For small control writes only.

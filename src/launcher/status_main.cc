@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/status_main.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cstdio>
 #include <filesystem>
 
@@ -54,6 +57,17 @@ int show(const char* command, const std::vector<std::string>& args,
   return 0;
 }
 
+// A directory of another user may hold anything; root looks at all the same.
+bool is_run_directory(const std::filesystem::path& path) {
+  struct stat directory {};
+  struct stat status {};
+  return path.filename().string().starts_with("muster-run-") &&
+         ::lstat(path.c_str(), &directory) == 0 && S_ISDIR(directory.st_mode) &&
+         (directory.st_uid == ::geteuid() || ::geteuid() == 0) &&
+         ::lstat((path / "status.json").c_str(), &status) == 0 &&
+         S_ISREG(status.st_mode);
+}
+
 }  // namespace
 
 std::vector<RunningLaunch> running_launches() {
@@ -62,9 +76,7 @@ std::vector<RunningLaunch> running_launches() {
     std::error_code error;
     for (const auto& entry :
          std::filesystem::directory_iterator(directory, error)) {
-      if (!entry.path().filename().string().starts_with("muster-run-")) {
-        continue;
-      }
+      if (!is_run_directory(entry.path())) continue;
       const auto text =
           read_file(entry.path().string() + "/status.json", 64 << 20);
       if (!text) continue;

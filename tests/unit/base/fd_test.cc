@@ -54,6 +54,15 @@ TEST_CASE("a file is replaced, never half written") {
   CHECK_FALSE(write_file_atomically(directory.at("no/f"), "x"));
 }
 
+TEST_CASE("a link in place of the new file is not written through") {
+  TemporaryDirectory directory;
+  directory.write("victim", "precious");
+  REQUIRE(::symlink(directory.at("victim").c_str(),
+                    directory.at("f.tmp").c_str()) == 0);
+  CHECK_FALSE(write_file_atomically(directory.at("f"), "x"));
+  CHECK(read_file(directory.at("victim")) == "precious");
+}
+
 TEST_CASE("descriptors travel over a socket") {
   auto pair = make_socketpair(SOCK_SEQPACKET);
   auto pipe = make_pipe();
