@@ -34,12 +34,6 @@ constexpr size_t kMaxGroup = 64 << 10;
 constexpr size_t kBusyFrame = 4 << 10;
 constexpr uint64_t kMostExtraCredit = 64 << 20;
 
-// A traceback's lines are as serious as its last one, and filtered together.
-LogLevel level_of(std::string_view line, bool in_group) {
-  const LogLevel own = detect_level(line).value_or(LogLevel::kInfo);
-  return in_group ? std::max(own, LogLevel::kError) : own;
-}
-
 bool lies_in(std::string_view part, std::string_view whole) {
   const std::less_equal<const char*> before;  // orders any two pointers
   return before(whole.data(), part.data()) &&
@@ -210,12 +204,15 @@ void RankOutput::take_line(Process& process, Stream& stream,
   // Text shows no level: then it is looked for only where lines are filtered.
   const bool level_counts =
       options_.format == LogFormat::kJson || options_.level > LogLevel::kTrace;
-  const bool in_group =
-      (level_counts || options_.format != LogFormat::kPlain) &&
-      !piece.progress &&
-      stream.grouper.next(line, stream.time_ns) != LineGrouper::Step::kAlone;
+  const bool grouped =
+      (level_counts || options_.format != LogFormat::kPlain) && !piece.progress;
+  const LineGrouper::Step step = grouped
+                                     ? stream.grouper.next(line, stream.time_ns)
+                                     : LineGrouper::Step::kAlone;
   const LogLevel level =
-      level_counts ? level_of(line, in_group) : LogLevel::kInfo;
+      level_counts
+          ? level_at(step, detect_level(line).value_or(LogLevel::kInfo))
+          : LogLevel::kInfo;
   if (level < options_.level ||
       (!options_.ranks.empty() && options_.ranks.count(process.rank) == 0)) {
     return;
@@ -225,7 +222,8 @@ void RankOutput::take_line(Process& process, Stream& stream,
                     !piece.progress || stream.ended)) {
     return;
   }
-  if (options_.format != LogFormat::kPlain && !in_group && !piece.more &&
+  if (options_.format != LogFormat::kPlain &&
+      step == LineGrouper::Step::kAlone && !piece.more &&
       terminal_.fold(process.rank, line)) {
     return;
   }

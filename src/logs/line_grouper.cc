@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "logs/line_grouper.h"
 
+#include <algorithm>
+
 namespace muster {
 
 namespace {
@@ -74,6 +76,11 @@ LineGrouper::Step LineGrouper::next(std::string_view line, int64_t time_ns) {
   if (inside) return Step::kContinues;
   kind_ = Kind::kNone;  // the exception itself
   return Step::kCloses;
+}
+
+LogLevel level_at(LineGrouper::Step step, LogLevel own) {
+  return step == LineGrouper::Step::kAlone ? own
+                                           : std::max(own, LogLevel::kError);
 }
 
 }  // namespace muster

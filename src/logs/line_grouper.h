@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "logs/level.h"
+
 namespace muster {
 
 class LineGrouper {
@@ -32,5 +34,10 @@ class LineGrouper {
   int lines_ = 0;
   int64_t last_ns_ = 0;
 };
+
+// How serious a line at `step` is that says `own` by itself: all lines of a
+// group are at least errors, as its last one is, so that filters keep or leave
+// them together.
+LogLevel level_at(LineGrouper::Step step, LogLevel own);
 
 }  // namespace muster

@@ -64,8 +64,7 @@ void append_json_line(std::string& out, const ParsedLine& line,
   out += "}\n";
 }
 
-// How serious the lines of a log are: as told, as marked, and at least an error
-// within a traceback, whose lines are wanted together.
+// How serious the lines of a log are: as told, as marked, and as those around.
 class Levels {
  public:
   LogLevel of(const ParsedLine& line) {
@@ -74,16 +73,17 @@ class Levels {
         told && *told != LogLevel::kInfo
             ? *told
             : detect_level(line.message).value_or(LogLevel::kInfo);
-    return in_group(line) ? std::max(own, LogLevel::kError) : own;
+    return level_at(step_of(line), own);
   }
 
  private:
-  bool in_group(const ParsedLine& line) {
+  LineGrouper::Step step_of(const ParsedLine& line) {
     constexpr size_t kMostStreams = 4096;
     const auto key = std::tie(line.rank, line.host, line.stream);
-    if (groups_.size() >= kMostStreams && groups_.count(key) == 0) return false;
-    return !line.progress && groups_[key].next(line.message, line.time_ns) !=
-                                 LineGrouper::Step::kAlone;
+    const bool full =
+        groups_.size() >= kMostStreams && groups_.count(key) == 0;
+    if (full || line.progress) return LineGrouper::Step::kAlone;
+    return groups_[key].next(line.message, line.time_ns);
   }
 
   std::map<std::tuple<int, std::string, std::string>, LineGrouper> groups_;
