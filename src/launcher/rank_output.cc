@@ -222,9 +222,11 @@ void RankOutput::take_line(Process& process, Stream& stream,
                     !piece.progress || stream.ended)) {
     return;
   }
+  // What this frame has brought already must not be overtaken.
+  const bool alone = step == LineGrouper::Step::kAlone && !piece.more &&
+                     stream.ready.empty();
   if (options_.format != LogFormat::kPlain &&
-      step == LineGrouper::Step::kAlone && !piece.more &&
-      terminal_.fold(process.rank, line)) {
+      terminal_.fold(process.rank, line, alone)) {
     return;
   }
   LineOrigin origin;

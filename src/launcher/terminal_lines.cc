@@ -6,14 +6,18 @@
 
 #include <utility>
 
-#include "base/json_text.h"
-
 namespace muster {
 
 namespace {
 
 // More lines than this within one folding window are not compared.
 constexpr size_t kMaxFolded = 256;
+
+// Not the time of day: no line may wait until a clock that was set back has
+// caught up.
+int64_t now_ns() {
+  return std::chrono::nanoseconds(Clock::now().time_since_epoch()).count();
+}
 
 }  // namespace
 
@@ -35,26 +39,28 @@ void TerminalLines::name_rank(int rank, const std::string& tag) {
   if (folder_) tags_[rank] = tag;
 }
 
-bool TerminalLines::fold(int rank, std::string_view line) {
+bool TerminalLines::fold(int rank, std::string_view line, bool alone) {
   if (!folder_) return false;
-  const int64_t now = realtime_ns();
+  const int64_t now = now_ns();
   const int64_t window = std::chrono::nanoseconds(options_.fold).count();
   if (now - window_ > window) {
     window_ = now;
     lines_in_window_ = 0;
   }
-  const bool calm = rank >= 0 && ++lines_in_window_ <= kMaxFolded;
-  if (calm) {
+  const bool taken = alone && rank >= 0 && ++lines_in_window_ <= kMaxFolded;
+  if (taken) {
     folder_->add(rank, line, now);
+  } else if (!alone) {
+    folder_->flush(rank);
   } else {
     folder_->flush();
   }
   write_folded();
-  return calm;
+  return taken;
 }
 
 void TerminalLines::write_folded() {
-  const int64_t now = realtime_ns();
+  const int64_t now = now_ns();
   const int64_t next = folder_->expire(now);
   std::string text = around(std::exchange(folded_, {}));
   if (!text.empty()) write_(std::move(text));

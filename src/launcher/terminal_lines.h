@@ -32,8 +32,8 @@ class TerminalLines {
   // How a single rank's line begins, should it be the only one of its kind.
   void name_rank(int rank, const std::string& tag);
   // true: the whole line is taken, and comes out folded. false: what was folded
-  // is out before this one. rank -1: no rank's.
-  bool fold(int rank, std::string_view line);
+  // is out before this one. rank -1: no rank's; `alone`: it may be taken.
+  bool fold(int rank, std::string_view line, bool alone);
   // true: the line is a state of a bar and stays in the last line. `over`: a
   // whole line of its stream has come, or its end.
   bool bar(StatusLine::Owner owner, const std::string& tag,

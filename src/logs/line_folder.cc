@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "logs/line_folder.h"
 
+#include <algorithm>
+
 namespace muster {
 
 void LineFolder::add(int rank, std::string_view text, int64_t now_ns) {
@@ -27,6 +29,13 @@ int64_t LineFolder::expire(int64_t now_ns) {
 
 void LineFolder::flush() {
   while (!held_.empty()) let_go();
+}
+
+void LineFolder::flush(int rank) {
+  const auto newest =
+      std::find_if(held_.rbegin(), held_.rend(),
+                   [rank](const auto& h) { return h.ranks.contains(rank); });
+  for (auto left = held_.rend() - newest; left > 0; --left) let_go();
 }
 
 void LineFolder::let_go() {

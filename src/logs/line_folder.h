@@ -28,6 +28,8 @@ class LineFolder {
   // Lets go what has waited long enough. Returns when to call again, or -1.
   int64_t expire(int64_t now_ns);
   void flush();
+  // Only what a line of this rank must not overtake.
+  void flush(int rank);
 
  private:
   struct Held {

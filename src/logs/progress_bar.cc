@@ -148,7 +148,10 @@ void ProgressBar::end_state(int64_t now_ns, const Sink& sink) {
   }
   waiting_ = state;
   held_.clear();
-  if (told_any_ && now_ns - told_ns_ < interval_ns_) return;
+  // A clock may be set back.
+  if (told_any_ && now_ns >= told_ns_ && now_ns - told_ns_ < interval_ns_) {
+    return;
+  }
   told_any_ = true;
   told_ns_ = now_ns;
   tell_waiting(sink);

@@ -459,6 +459,24 @@ TEST_CASE("equal lines of many ranks are one line; others keep their order") {
   CHECK(bed.credits[{kRank0, wire::kStdout}] == 15);
 }
 
+TEST_CASE("folded lines keep their place before and after a traceback") {
+  OutputOptions options = with(LogFormat::kText);
+  options.fold = 100ms;
+  Bed bed(options);
+  std::string many;
+  for (int i = 0; i < 300; ++i) many += std::to_string(i) + "\n";
+  bed.out(kRank0, "before\n");
+  bed.out(kRank1, "elsewhere\n");
+  bed.out(kRank0, "Traceback (most recent call last):\nKeyError: 'x'\n" + many);
+  std::string expected =
+      "[0|w-0] before\n[0|w-0] Traceback (most recent call last):\n"
+      "[0|w-0] KeyError: 'x'\n";
+  for (int i = 0; i < 300; ++i) {
+    expected += "[0|w-0] " + std::to_string(i) + "\n";
+  }
+  CHECK(bed.text() == expected + "[1|w-1] elsewhere\n");
+}
+
 TEST_CASE("a traceback that comes line by line stays in one piece") {
   Bed bed(with(LogFormat::kText));
   bed.err(kRank0, "Traceback (most recent call last):\n");

@@ -39,6 +39,17 @@ TEST_CASE("a bar tells one state per interval and its last one") {
   CHECK(out.told.back() == Told{"done", false, false});
 }
 
+TEST_CASE("a clock that is set back does not silence a bar") {
+  ProgressBar bar(100);
+  Collector out;
+  for (const int64_t now : {999'999, 1'000'000, 500, 601}) {
+    bar.feed("\r" + std::to_string(now) + " B", now, out.sink);
+  }
+  CHECK(out.told == std::vector<Told>{{"999999 B", true, false},
+                                      {"1000000 B", true, false},
+                                      {"500 B", true, false}});
+}
+
 TEST_CASE("CRLF is a line end, also when it comes in two pieces") {
   ProgressBar bar(0);
   Collector out;
