@@ -146,6 +146,7 @@ void Launch::on_frame(uint16_t node, wire::Frame frame) {
 }
 
 void Launch::on_lost(uint16_t node, Error error) {
+  if (draining_) return;  // the job is over: nobody is missing any more
   if (leaving_) {
     if (fleet_->ready_count() == 0) loop_.stop();
     return;
@@ -174,6 +175,10 @@ void Launch::on_signal(const signalfd_siginfo& info) {
   if (holding_) {
     holding_ = false;
     leave();
+    return;
+  }
+  if (draining_) {  // whoever sends it does not want to wait for the log
+    drain_until_ = Clock::now();
     return;
   }
   const bool again = stop_signal_ != 0;

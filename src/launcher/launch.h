@@ -57,6 +57,7 @@ class Launch {
   void prove_reach(const Survey::Answers& ports);
   void spawn();
   void drained();
+  void drain();
   void report();
   void say_goodbye(bool success);
   void leave();
@@ -117,6 +118,8 @@ class Launch {
   int stop_signal_ = 0;  // what ended it from outside; SIGPIPE: its reader
   bool preempted_ = false;
   bool leaving_ = false;
+  bool draining_ = false;  // all ranks have ended, their output is on its way
+  Clock::time_point drain_until_;
   bool holding_ = false;  // --hold-on-failure
   int exit_code_ = 0;
   MeshWait mesh_;

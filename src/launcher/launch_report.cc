@@ -20,6 +20,7 @@ namespace {
 
 constexpr Milliseconds kLeaveDeadline{3'000};
 constexpr Milliseconds kDrainLimit{30'000};
+constexpr Milliseconds kDrainSlice{200};
 
 // With the user's own rules, if they can (still) be read.
 Verdict judge(const Evidence& evidence, const LaunchOptions& options) {
@@ -42,9 +43,27 @@ void Launch::fail(const Error& error) {
 
 void Launch::drained() {
   clock_.enter("drain");
-  output_->drain(kDrainLimit);
-  if (nccl_) nccl_->finish();
   leaving_ = true;
+  draining_ = true;
+  drain_until_ = Clock::now() + kDrainLimit;
+  drain();
+}
+
+// In slices: agents that hear nothing for long take the launcher for lost.
+void Launch::drain() {
+  const bool written = output_->drain(kDrainSlice);
+  if (!written && Clock::now() < drain_until_) {
+    leave_timer_.start(Milliseconds{0}, [this] { drain(); });
+    return;
+  }
+  if (!written) {
+    const size_t left = output_->waiting_bytes();
+    log::warn("stdout does not take the ranks' output: gave up {} of it",
+              human_bytes(left));
+    output_->add_lost(left);
+  }
+  draining_ = false;
+  if (nccl_) nccl_->finish();
   report();
 }
 

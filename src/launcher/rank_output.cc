@@ -414,19 +414,16 @@ std::vector<LineEvidence> RankOutput::last_lines(ProcessKey key,
   return out;
 }
 
-void RankOutput::drain(Milliseconds limit) {
+bool RankOutput::drain(Milliseconds limit) {
   for (auto& [key, process] : processes_) {
     if (!process->out.ended || !process->err.ended) finish(key, *process);
   }
   terminal_.finish();
   const auto end = Clock::now() + limit;
-  if (!stdio_.drain(limit)) {
-    log::warn("stdout does not take the ranks' output: gave up after {} ms",
-              limit.count());
-  }
+  const bool written = stdio_.drain(limit);
   const auto left =
       std::chrono::duration_cast<Milliseconds>(end - Clock::now());
-  files_.drain(std::max(left, Milliseconds{100}));
+  return files_.drain(std::max(left, Milliseconds{100})) && written;
 }
 
 uint64_t RankOutput::dropped_bytes() const {

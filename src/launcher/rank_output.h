@@ -88,15 +88,20 @@ class RankOutput {
   // The last `count` lines of each stream of a process, in order of time.
   [[nodiscard]] std::vector<LineEvidence> last_lines(ProcessKey key,
                                                      size_t count) const;
-  // Output that an agent could not read any more.
+  // Output that an agent could not read any more, or nobody took from us.
   void add_lost(uint64_t bytes) { lost_at_source_ += bytes; }
   // Since any rank put out anything, or was started.
   [[nodiscard]] Milliseconds silent_for() const {
     return std::chrono::duration_cast<Milliseconds>(Clock::now() -
                                                     last_output_);
   }
-  // Waits for slow readers, at most `limit`. Bytes given up are counted.
-  void drain(Milliseconds limit);
+  // Ends every stream, and waits for slow readers, at most `limit`; false if
+  // something still waits for them.
+  bool drain(Milliseconds limit);
+  // Bytes that no reader has taken yet.
+  [[nodiscard]] size_t waiting_bytes() const {
+    return stdio_.waiting_bytes() + files_.waiting_bytes();
+  }
   [[nodiscard]] uint64_t lines() const { return lines_; }
   [[nodiscard]] uint64_t dropped_bytes() const;
   // How long nobody has read stdout, while something waits for it.

@@ -182,6 +182,26 @@ def test_a_slow_reader_loses_nothing():
     contains(err, "log_stalled", "stderr")
 
 
+def test_a_reader_that_stalls_at_the_end_costs_no_goodbye():
+    """All ranks have ended, their last lines wait: agents still hear from the
+    launcher, and leave by its word."""
+    job = Job("plain", 500, "1x4", options=(
+        "--heartbeat", "500ms", "--silence", "2s", "--log-level", "debug"))
+    process = job.start(subprocess.PIPE)
+    judge = checked(subprocess.PIPE)
+    check(until(lambda: len(job.truth()) == 4), "the ranks do not end")
+    check(until(lambda: is_full(process.stdout)), "nothing fills up")
+    time.sleep(6)  # three times the silence
+    while data := os.read(process.stdout.fileno(), 65536):
+        judge.stdin.write(data.decode(errors="surrogateescape"))
+    out, _ = judge.communicate(timeout=60)
+    err = process.stderr.read().decode()
+    equal(process.wait(60), 0, "exit code", err)
+    equal(figures(out)[0], job.truth(), "figures", err)
+    check("the launcher is gone" not in err, "an agent was left alone", err)
+    equal(job.report()["lost_output_bytes"], 0, "lost bytes", err)
+
+
 def test_drop_never_holds_a_rank_and_counts():
     job = Job("plain", 60_000, "2x2", options=("--log-overflow", "drop"))
     process = job.start(subprocess.PIPE)
