@@ -27,6 +27,19 @@ constexpr Milliseconds kStatusInterval{2'000};
 // Of the logs that --bundle keeps: 128 MiB a stream.
 constexpr LogRotation kBundleRotation{64 << 20, 1};
 
+// What nohup, or a shell for what it starts with "&", had us ignore is ignored:
+// a signalfd would be told of it all the same.
+std::vector<int> heeded_signals() {
+  std::vector<int> out = {SIGTERM, SIGUSR1, SIGUSR2};
+  for (const int signal : {SIGINT, SIGHUP}) {
+    struct sigaction now {};
+    if (::sigaction(signal, nullptr, &now) == 0 && now.sa_handler != SIG_IGN) {
+      out.push_back(signal);
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 Launch::Launch(Loop& loop, LaunchOptions options, Discovery discovery)
@@ -36,7 +49,7 @@ Launch::Launch(Loop& loop, LaunchOptions options, Discovery discovery)
       launch_id_(new_launch_id()),
       started_ns_(realtime_ns()),
       reaper_(loop),
-      signals_(loop, {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2},
+      signals_(loop, heeded_signals(),
                [this](const signalfd_siginfo& info) { on_signal(info); }),
       mesh_(loop),
       leave_timer_(loop),
