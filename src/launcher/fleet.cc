@@ -38,7 +38,7 @@ Fleet::Fleet(Loop& loop, wire::Hello hello, std::vector<FleetNode> nodes,
       greeted(node, reply);
     };
     dialer_events.on_frame = [this, node](wire::Frame frame) {
-      events_.on_frame(node, std::move(frame));
+      this->frame(node, std::move(frame));
     };
     dialer_events.on_lost = [this, node](Error error) {
       events_.on_lost(node, std::move(error));
@@ -99,6 +99,17 @@ std::vector<Laggard> Fleet::laggards() const {
                           : no_answer(dialer.host(), dialer.step())});
   }
   return out;
+}
+
+void Fleet::frame(uint16_t node, wire::Frame frame) {
+  if (frame.type != wire::FrameType::kLog) {
+    return events_.on_frame(node, std::move(frame));
+  }
+  const auto line = wire::from_json<wire::LogLine>(frame.payload);
+  if (!line) return;
+  const bool warns = line->level == "error" || line->level == "warn";
+  log::write(warns ? log::Level::kWarn : log::Level::kDebug,
+             dialers_[node]->host() + ": " + line->text);
 }
 
 // After a restart a name may still lead to the address of another pod of this

@@ -2,7 +2,8 @@
 // Fleet: the agents of one launch. Node 0 is the launcher's own pod, 1..N the
 // workers in hostfile order. Dials all in parallel, says every 10 s who is
 // missing and why, and gives up at the deadline with every laggard named.
-// All or nothing: nobody is used before everybody is ready.
+// All or nothing: nobody is used before everybody is ready. What an agent has
+// to say of itself goes to the log.
 #pragma once
 
 #include <functional>
@@ -66,6 +67,7 @@ class Fleet {
 
  private:
   void greeted(uint16_t node, const wire::HelloReply& reply);
+  void frame(uint16_t node, wire::Frame frame);
   void became_ready();
   void report_progress();
   void failed(bool permanent);

@@ -256,23 +256,7 @@ void JobRun::backend_finished(int tool_status) {
 
 void JobRun::frame(uint16_t node, const wire::Frame& frame) {
   const ProcessKey key{node, frame.id};
-  switch (frame.type) {
-    case wire::FrameType::kStopped:
-      node_stopped(node);
-      return;
-    case wire::FrameType::kLog:
-      if (const auto line = wire::from_json<wire::LogLine>(frame.payload)) {
-        const std::string& host = fleet_.dialer(node).host();
-        if (line->level == "error" || line->level == "warn") {
-          log::warn("{}: {}", host, line->text);
-        } else {
-          log::debug("{}: {}", host, line->text);
-        }
-      }
-      return;
-    default:
-      break;
-  }
+  if (frame.type == wire::FrameType::kStopped) return node_stopped(node);
   if (hang_.frame(node, frame)) return;
   if (backend_ && backend_->frame(node, frame)) return;
   if (frame.type == wire::FrameType::kOutput) {

@@ -2,6 +2,7 @@
 // All or nothing over many workers, and how those who are late are told.
 #include "launcher/fleet.h"
 
+#include "base/log.h"
 #include "catch.h"
 #include "fake_fleet.h"
 #include "run_loop.h"
@@ -72,6 +73,22 @@ TEST_CASE("ready when all are, each under its own name and number") {
     CHECK(hello->node == static_cast<int>(i));
     CHECK(hello->host == bed.fleet->dialer(static_cast<uint16_t>(i)).host());
   }
+}
+
+TEST_CASE("what an agent says of itself is in the log from the start") {
+  Bed bed;
+  bed.add("l", test::open_and_answer);
+  bed.add("w-0", test::fail_with("dns_unresolved"));
+  std::string told;
+  log::redirect([&](const std::string& line) { told += line; });
+  bed.start();
+  run_until(bed.loop, [&] { return bed.fleet->ready_count() == 1; });
+  bed.peers[0]->say(wire::FrameType::kLog, 0,
+                    wire::to_json(wire::LogLine{"warn", "made room"}));
+  run_until(bed.loop, [&] { return !told.empty(); });
+  log::redirect({});
+  CHECK(told == "muster: warning: l: made room\n");
+  CHECK(bed.frames.empty());
 }
 
 TEST_CASE("a node's own job is not the next one's") {
