@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/stack_messages.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace muster::wire {
@@ -45,18 +46,37 @@ std::string to_json(const StackRequest& request) {
   return dump({{"ranks", request.ranks}, {"signal", request.signal}});
 }
 
-std::string to_json(const StackReply& reply) {
+namespace {
+
+std::string reply_text(const StackReply& reply, size_t frames) {
   Json ranks = Json::array();
   for (const RankStack& rank : reply.ranks) {
+    const auto most = std::min(frames, rank.frames.size());
+    const auto end = rank.frames.begin() + static_cast<std::ptrdiff_t>(most);
     ranks.push_back({{"rank", rank.rank},
                      {"pid", rank.pid},
                      {"program", rank.program},
                      {"state", rank.state},
                      {"threads", rank.threads},
-                     {"frames", rank.frames},
+                     {"frames", std::vector(rank.frames.begin(), end)},
                      {"problem", rank.problem}});
   }
   return dump({{"ranks", std::move(ranks)}});
+}
+
+}  // namespace
+
+std::string to_json(const StackReply& reply) {
+  size_t frames = 0;
+  for (const RankStack& rank : reply.ranks) {
+    frames = std::max(frames, rank.frames.size());
+  }
+  std::string text = reply_text(reply, frames);
+  while (text.size() > kMaxPayload && frames > 0) {
+    frames /= 2;
+    text = reply_text(reply, frames);
+  }
+  return text;
 }
 
 Result<StackRequest> stack_request_from_json(std::string_view text) {

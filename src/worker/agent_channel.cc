@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/fd.h"
+#include "wire/messages.h"
 
 namespace muster {
 
@@ -42,6 +43,14 @@ AgentChannel::AgentChannel(Loop& loop, int in, int out, Handlers handlers)
 void AgentChannel::send(wire::FrameType type, uint8_t flags, uint32_t id,
                         std::string_view payload) {
   if (deaf_) return;
+  if (payload.size() > wire::kMaxPayload) {
+    // The launcher would take it for garbage, and us for lost.
+    return send(wire::FrameType::kLog, 0, 0,
+                wire::to_json(wire::LogLine{
+                    "error", "left out " + std::to_string(payload.size()) +
+                                 " bytes, too many for a message of type " +
+                                 std::to_string(static_cast<int>(type))}));
+  }
   wire::encode(type, flags, node_, id, payload, queue_);
   if (waiting_to_write_ || flush_posted_) return;
   flush_posted_ = true;

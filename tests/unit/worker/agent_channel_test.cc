@@ -57,6 +57,34 @@ TEST_CASE("what is sent in one turn of the loop leaves together") {
   CHECK(packet_from(out->read.get()).empty());
 }
 
+TEST_CASE("what no frame can carry is said, and does not end the connection") {
+  Loop loop;
+  auto in = make_socketpair(SOCK_STREAM);
+  auto out = make_socketpair(SOCK_SEQPACKET);
+  REQUIRE(in);
+  REQUIRE(out);
+  AgentChannel channel(loop, in->read.get(), out->write.get(),
+                       {[](const wire::Frame&) {},
+                        [](ChannelEnd, const std::string&) {}});
+  channel.send(wire::FrameType::kFacts, 0, 7,
+               std::string(wire::kMaxPayload + 1, 'x'));
+  channel.send(wire::FrameType::kStopped, 0, 8, "");
+  wire::FrameReader reader;
+  REQUIRE(run_until(loop, [&] {
+    reader.append(packet_from(out->read.get()));
+    return !reader.buffered().empty();
+  }));
+  const auto told = reader.next();
+  REQUIRE(told);
+  REQUIRE(*told);
+  CHECK((*told)->type == wire::FrameType::kLog);
+  CHECK((*told)->payload.find("left out 1048577 bytes") != std::string::npos);
+  const auto next = reader.next();
+  REQUIRE(next);
+  REQUIRE(*next);
+  CHECK((*next)->id == 8);
+}
+
 TEST_CASE("a channel may go with words unsaid") {
   Loop loop;
   auto in = make_socketpair(SOCK_STREAM);

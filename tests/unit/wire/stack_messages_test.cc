@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where ranks are, however long the names of their functions.
+#include "wire/stack_messages.h"
+
+#include "catch.h"
+
+namespace muster::wire {
+namespace {
+
+StackReply reply_of(int ranks, int frames, size_t name) {
+  StackReply reply;
+  for (int rank = 0; rank < ranks; ++rank) {
+    RankStack stack;
+    stack.rank = rank;
+    stack.program = "app";
+    for (int i = 0; i < frames; ++i) {
+      stack.frames.push_back(std::to_string(i) + std::string(name, 'f'));
+    }
+    reply.ranks.push_back(std::move(stack));
+  }
+  return reply;
+}
+
+TEST_CASE("stacks there and back") {
+  const auto back = stack_reply_from_json(to_json(reply_of(3, 64, 40)));
+  REQUIRE(back);
+  REQUIRE(back->ranks.size() == 3);
+  CHECK(back->ranks[2].rank == 2);
+  CHECK(back->ranks[2].frames.size() == 64);
+}
+
+// More would end the connection, and the job with it.
+TEST_CASE("the answer of many ranks with long names fits into a frame") {
+  const std::string text = to_json(reply_of(64, 64, 3'000));
+  CHECK(text.size() <= kMaxPayload);
+  const auto back = stack_reply_from_json(text);
+  REQUIRE(back);
+  REQUIRE(back->ranks.size() == 64);
+  for (const RankStack& rank : back->ranks) {
+    REQUIRE(rank.frames.size() >= 4);
+    CHECK(rank.frames[0].starts_with("0f"));  // the innermost stay
+  }
+}
+
+}  // namespace
+}  // namespace muster::wire
