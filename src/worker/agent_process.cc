@@ -3,6 +3,7 @@
 
 #include <signal.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/process_table.h"
@@ -14,9 +15,9 @@ namespace muster {
 namespace {
 // How long output may still come from a background process after the exit.
 constexpr Milliseconds kLinger{2000};
-// Programs that end before this are asked nothing; later the heartbeat asks.
+// Programs that end before this are asked nothing.
 constexpr Milliseconds kFirstMpiSample{150};
-constexpr Milliseconds kSecondMpiSample{1000};
+constexpr Milliseconds kNextMpiSample{1000};
 }  // namespace
 
 AgentProcess::AgentProcess(Loop& loop, SendFrame send, AgentProcessInfo info,
@@ -35,10 +36,7 @@ AgentProcess::AgentProcess(Loop& loop, SendFrame send, AgentProcessInfo info,
     in_ = std::make_unique<InputPipe>(loop, std::move(send), info_.id,
                                       std::move(pipes.in));
   }
-  sample_timer_.start(kFirstMpiSample, [this] {
-    sample_mpi();
-    sample_timer_.start(kSecondMpiSample, [this] { sample_mpi(); });
-  });
+  sample_later(kFirstMpiSample);
 }
 
 void AgentProcess::add_credit(uint8_t stream, uint32_t bytes) {
@@ -64,14 +62,19 @@ void AgentProcess::signal(int number) const {
   }
 }
 
-void AgentProcess::sample_mpi() {
-  if (loaded_mpi_ || exited_) return;
-  for (const pid_t pid : with_descendants(info_.pid)) {
-    if (has_mapped(pid, "libmpi")) {
-      loaded_mpi_ = true;
-      return;
-    }
-  }
+// Is libmpi mapped into it or a descendant? The kernel holds a process up while
+// it lists what is mapped, so the older one is the less often it is asked.
+void AgentProcess::sample_later(Milliseconds delay) {
+  sample_timer_.start(delay, [this] {
+    const auto processes = with_descendants(info_.pid);
+    loaded_mpi_ =
+        std::any_of(processes.begin(), processes.end(),
+                    [](pid_t pid) { return has_mapped(pid, "libmpi"); });
+    if (loaded_mpi_) return;
+    const auto age =
+        std::chrono::duration_cast<Milliseconds>(Clock::now() - started_);
+    sample_later(std::max(kNextMpiSample, age / 8));
+  });
 }
 
 void AgentProcess::exited(wire::Exited exit, int64_t oom_kills_now) {

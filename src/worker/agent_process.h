@@ -52,12 +52,11 @@ class AgentProcess {
   [[nodiscard]] bool write_stdin(std::string_view bytes);
   void end_stdin();
   void signal(int number) const;
-  // Notes whether libmpi is mapped into it or a descendant, while it lives.
-  void sample_mpi();
   // `oom_kills_now`: the cgroup's counter, -1 if unknown.
   void exited(wire::Exited exit, int64_t oom_kills_now);
 
  private:
+  void sample_later(Milliseconds delay);
   void stream_ended();
   void give_up_streams();
 
@@ -67,6 +66,7 @@ class AgentProcess {
   std::optional<wire::Exited> exited_;
   bool reported_ = false;
   bool loaded_mpi_ = false;
+  Clock::time_point started_ = Clock::now();
   Timer sample_timer_;
   Timer linger_;
   std::unique_ptr<InputPipe> in_;

@@ -204,10 +204,6 @@ void AgentProcesses::end_stdin(uint32_t id) {
   if (found != processes_.end()) found->second->end_stdin();
 }
 
-void AgentProcesses::sample_mpi() {
-  for (const auto& [id, process] : processes_) process->sample_mpi();
-}
-
 std::vector<const AgentProcess*> AgentProcesses::running_ranks() const {
   std::vector<const AgentProcess*> out;
   for (const auto& [id, process] : processes_) {

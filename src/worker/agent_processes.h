@@ -51,7 +51,6 @@ class AgentProcesses {
   void add_credit(uint32_t id, uint8_t stream, uint32_t bytes);
   void write_stdin(uint32_t id, std::string_view bytes);
   void end_stdin(uint32_t id);
-  void sample_mpi();
 
   [[nodiscard]] bool empty() const { return processes_.empty(); }
   [[nodiscard]] bool any_running() const;

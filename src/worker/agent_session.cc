@@ -311,7 +311,6 @@ void AgentSession::handle_bye(const wire::Frame& frame) {
 }
 
 void AgentSession::heartbeat() {
-  processes_.sample_mpi();
   const wire::HealthSample sample = health_.sample();
   memory_watch_.told(sample);
   send_(wire::FrameType::kHeartbeat, 0, 0,
