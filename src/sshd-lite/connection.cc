@@ -36,7 +36,7 @@ namespace {
 constexpr Milliseconds kCommandTimeout{30000};  // authenticated, then nothing
 constexpr Milliseconds kStartTimeout{20000};    // pid 1's answer to a command
 constexpr Milliseconds kFlushTimeout{5000};
-constexpr Milliseconds kNoDeadline{24 * 3600 * 1000};
+constexpr auto kNoDeadline = Clock::time_point::max();
 constexpr int kMaxEnvironment = 16;
 
 class Connection {
@@ -241,7 +241,7 @@ void Connection::run_command() {
   }
   while (alive() && !pump_->finished()) {
     if (channel_ == nullptr || ssh_channel_is_closed(channel_) != 0) return;
-    if (!step(Clock::now() + kNoDeadline)) return;
+    if (!step(kNoDeadline)) return;
   }
   flush();
 }
@@ -273,9 +273,13 @@ bool Connection::step(Clock::time_point deadline) {
     }
     if (pump_->finished() && !alive()) return false;
   }
-  const auto left =
-      std::chrono::duration_cast<Milliseconds>(deadline - Clock::now());
-  if (left.count() <= 0) return false;
+  int left = -1;  // as long as it takes
+  if (deadline != kNoDeadline) {
+    left = static_cast<int>(
+        std::chrono::duration_cast<Milliseconds>(deadline - Clock::now())
+            .count());
+    if (left <= 0) return false;
+  }
   std::vector<pollfd> fds{{socket_, POLLIN, 0}, {link_.get(), POLLIN, 0}};
   if ((ssh_get_poll_flags(session_) & SSH_WRITE_PENDING) != 0) {
     fds[0].events |= POLLOUT;
@@ -283,7 +287,7 @@ bool Connection::step(Clock::time_point deadline) {
   if (pump_ && !pump_->finished()) pump_->add_to_poll(fds);
   // What one wake-up made us say leaves as one packet: each wakes the peer.
   hold_packets(socket_, false);
-  const int n = ::poll(fds.data(), fds.size(), static_cast<int>(left.count()));
+  const int n = ::poll(fds.data(), fds.size(), left);
   hold_packets(socket_, true);
   if (n < 0 && errno != EINTR) return false;
   if (n == 0) return false;
