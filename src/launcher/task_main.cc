@@ -72,16 +72,18 @@ void copy_lines(TaskOutput& output, const TaskPlace& place,
   output.ended.notify_all();
 }
 
-// The wait status; TERM and its like go to the program's process group.
+// The wait status; TERM and its like go to the program's process group. Whoever
+// else has ended is an orphan that came to us as pid 1.
 int wait_for(pid_t child, const sigset_t& signals) {
-  int status = 0;
   for (;;) {
     siginfo_t info{};
     const int signal = ::sigwaitinfo(&signals, &info);
-    if (signal == SIGCHLD && ::waitpid(child, &status, WNOHANG) == child) {
-      return status;
-    }
     if (signal > 0 && signal != SIGCHLD) ::kill(-child, signal);
+    int status = 0;
+    pid_t ended = 0;
+    while ((ended = ::waitpid(-1, &status, WNOHANG)) > 0) {
+      if (ended == child) return status;
+    }
   }
 }
 
