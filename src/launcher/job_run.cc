@@ -276,9 +276,17 @@ void JobRun::node_lost(uint16_t node, const Error& error) {
   node_stopped(node);
 }
 
+// Not to an mpirun beside them: it passes the signal on to the ranks, and some
+// programs take a second one as "at once".
 void JobRun::signal_ranks(int signal) {
-  fleet_.send_all(wire::FrameType::kSignal,
-                  wire::to_json(wire::SignalRequest{signal}));
+  const std::string request = wire::to_json(wire::SignalRequest{signal});
+  bool any = false;
+  for (const RankRecord& record : ranks_.records()) {
+    if (record.state != RankState::kRunning) continue;
+    any = true;
+    fleet_.send(record.node, wire::FrameType::kSignal, record.key.id, request);
+  }
+  if (!any) fleet_.send_all(wire::FrameType::kSignal, request);
 }
 
 void JobRun::stop(StopCause cause, std::string reason, bool now) {

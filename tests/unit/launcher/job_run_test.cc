@@ -316,15 +316,24 @@ TEST_CASE("MPI_Abort waits for the exit that carries its code") {
         std::string::npos);
 }
 
-TEST_CASE("signals go to every agent") {
-  Bed bed(expecting(1));
-  bed.run->signal_ranks(10);
-  for (const auto& peer : bed.fleet.peers) {
+TEST_CASE("signals go to what runs, and then to each rank once") {
+  Bed bed(expecting(2));
+  REQUIRE(bed.connected);
+  bed.run->signal_ranks(10);  // before any rank: mpirun may know what to do
+  for (auto& peer : bed.fleet.peers) {
     const auto request = wire::from_json<wire::SignalRequest>(
         peer->last(wire::FrameType::kSignal));
     REQUIRE(request);
     CHECK(request->signal == 10);
+    CHECK(peer->count(wire::FrameType::kSignal) == 1);
   }
+  bed.run_rank(0, 1);
+  bed.exit(bed.run_rank(1, 2), 0);
+  bed.run->signal_ranks(12);
+  CHECK(bed.fleet.peers[0]->count(wire::FrameType::kSignal) == 1);
+  CHECK(bed.fleet.peers[2]->count(wire::FrameType::kSignal) == 1);
+  REQUIRE(bed.fleet.peers[1]->count(wire::FrameType::kSignal) == 2);
+  CHECK(bed.fleet.peers[1]->got.back().id == 1);
 }
 
 TEST_CASE("an exit told twice counts once; strangers are ignored") {
