@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Signals to a launcher at a shell, on emulated nodes."""
+import os
+import signal
+import subprocess
+import sys
+import time
+
+from harness import PREFIX, check, contains, equal, main, program
+
+MUSTER = os.path.join(PREFIX, "bin", "muster")
+ENVIRONMENT = {"OMPI_ALLOW_RUN_AS_ROOT": "1",
+               "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+
+def start(*words, before=None):
+    return subprocess.Popen(
+        [MUSTER, "launch", "--local", "1x2", "--log-format", "text", *words],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True, preexec_fn=before,
+        env={**os.environ, **ENVIRONMENT})
+
+
+def ready(process, ranks):
+    for _ in range(ranks):
+        contains(process.stdout.readline(), "] ready", "stdout")
+
+
+def test_what_nohup_ignores_stays_ignored():
+    def ignore():
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+
+    for before, code in ((ignore, 0), (None, 129)):
+        run = start("--bootstrap", "pmix", "-n", "1", "--", "sh", "-c",
+                    "echo ready; sleep 2", before=before)
+        ready(run, 1)
+        run.send_signal(signal.SIGHUP)
+        _, err = run.communicate(timeout=60)
+        equal(run.returncode, code, "exit code", err)
+
+
+def test_a_signal_of_the_user_comes_once():
+    """mpirun passes on what it gets itself."""
+    for words in (["--bootstrap", "pmix", "-n", "2", "--"],
+                  ["--", "mpirun", "-np", "2"]):
+        run = start(*words, program("signals"))
+        ready(run, 2)
+        run.send_signal(signal.SIGUSR1)
+        time.sleep(1)  # for a second one
+        run.send_signal(signal.SIGTERM)
+        out, err = run.communicate(timeout=60)
+        equal(run.returncode, 143, "exit code", err)
+        for rank in (0, 1):
+            lines = [line for line in out.splitlines()
+                     if line.startswith(f"[{rank}|") and " USR1 " in line]
+            equal(len(lines), 1, f"USR1 at rank {rank}", out, err)
+        check("[mpirun]" not in out, "mpirun got it, too", out)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.modules[__name__]))
