@@ -60,6 +60,8 @@ const Candidate* reason_behind(const Candidate& bare,
                         candidate->rule->role == CauseRole::kConsequence;
     if (victim && !candidate->maybe && !candidate->death &&
         candidate->rule != bare.rule && candidate->time_ns > bare.time_ns &&
+        (bare.host.empty() || candidate->host.empty() ||
+         candidate->host == bare.host) &&
         candidate->time_ns - bare.time_ns <=
             bare.rule->message_lines * kLogLineNs &&
         (bare.rule->code != "abort_sigabrt" ||
@@ -237,6 +239,26 @@ void drop_untagged_tails(std::vector<Candidate>& reduced) {
   });
 }
 
+// A rank that a launcher saw end before anybody waited in vain or lost a peer:
+// they waited for it.
+std::vector<Candidate>::iterator first_to_leave(
+    std::vector<Candidate>& reduced) {
+  auto first = reduced.end();
+  for (auto it = reduced.begin(); it != reduced.end(); ++it) {
+    const int step = step_of(*it);
+    if (step < 3) return reduced.end();
+    if (step == 5 && (first == reduced.end() || earlier(*it, *first))) {
+      first = it;
+    }
+  }
+  const bool all_later =
+      first != reduced.end() &&
+      std::all_of(reduced.begin(), reduced.end(), [&](const Candidate& other) {
+        return step_of(other) >= 5 || other.time_ns > first->time_ns;
+      });
+  return all_later ? first : reduced.end();
+}
+
 }  // namespace
 
 std::optional<Candidate> first_cause(const Evidence& evidence,
@@ -272,7 +294,10 @@ std::optional<Candidate> first_cause(const Evidence& evidence,
     if (!done[i]) reduced.push_back(candidates[i]);
   }
   if (evidence.job.bare_log) drop_untagged_tails(reduced);
-  const auto best = std::min_element(reduced.begin(), reduced.end(), better);
+  auto best = evidence.job.bare_log ? first_to_leave(reduced) : reduced.end();
+  if (best == reduced.end()) {
+    best = std::min_element(reduced.begin(), reduced.end(), better);
+  }
   if (best == reduced.end()) return std::nullopt;
   Candidate winner = *best;
   reduced.erase(best);

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <cstdint>
 #include <deque>
+#include <set>
 
 #include "base/text.h"
 #include "diagnosis/candidate.h"
@@ -116,6 +117,23 @@ void drop_launchers_traceback(std::vector<Candidate>& found) {
   });
 }
 
+// "task 5: Exited with exit code 1", and then "tasks 0-4: Terminated": the
+// launcher ends the rest.
+void drop_teardown(std::vector<Candidate>& candidates) {
+  const auto told_to_end = [](const Candidate& candidate) {
+    return candidate.rule->code == "terminated_external";
+  };
+  int64_t first_end = INT64_MAX;
+  for (const Candidate& candidate : candidates) {
+    if (candidate.death && candidate.rank >= 0 && !told_to_end(candidate)) {
+      first_end = std::min(first_end, candidate.time_ns);
+    }
+  }
+  std::erase_if(candidates, [&](const Candidate& candidate) {
+    return told_to_end(candidate) && candidate.time_ns > first_end;
+  });
+}
+
 class Scanner {
  public:
   Scanner(const Evidence& evidence, const RuleBook& rules)
@@ -131,7 +149,6 @@ class Scanner {
   void scan(const Owner& owner) {
     std::vector<Candidate> found;
     size_t order = 0;
-    size_t last_progress = 0;
     size_t last_success = 0;
     size_t last_failure = 0;
     for (const LineEvidence& line : *owner.lines) {
@@ -142,7 +159,7 @@ class Scanner {
       }
       if (meaning.ignored) continue;
       if (meaning.matches.empty()) {
-        if (meaning.progress) last_progress = order;
+        if (meaning.progress) progress_.push_back(order);
         if (meaning.success) last_success = order;
         if (!meaning.progress && !meaning.success) tail(owner, line, order);
         continue;
@@ -157,8 +174,11 @@ class Scanner {
       }
     }
     if (evidence_.job.bare_log) drop_launchers_traceback(found);
+    const size_t last_progress = progress_.empty() ? 0 : progress_.back();
     drop_survived(found, std::max(last_progress, last_success),
                   ended_badly(owner));
+    drop_started(found);
+    progress_.clear();
     if (last_success > last_failure) said_success_ = true;
     keep_tail(order, std::max(last_progress, last_success));
     std::move(found.begin(), found.end(), std::back_inserter(scan_.candidates));
@@ -166,6 +186,7 @@ class Scanner {
 
   LineScan take() {
     scan_.ended_well = said_success_ && !scan_.saw_death;
+    if (evidence_.job.bare_log) drop_teardown(scan_.candidates);
     return std::move(scan_);
   }
 
@@ -253,9 +274,29 @@ class Scanner {
     });
   }
 
+  // Whoever makes progress has started: what it could not load it can do
+  // without ("No module named 'apex'").
+  void drop_started(std::vector<Candidate>& found) const {
+    constexpr size_t kEnough = 3;  // not the one line that a script adds
+    if (progress_.size() < kEnough) return;
+    const size_t started = progress_[progress_.size() - kEnough];
+    std::set<size_t> survived;  // a line may fit several classes
+    for (const Candidate& candidate : found) {
+      const bool loads = candidate.rule->phase == "spawn" ||
+                         candidate.rule->code == "python_import_error";
+      if (loads && candidate.order < started && !candidate.death) {
+        survived.insert(candidate.order);
+      }
+    }
+    std::erase_if(found, [&survived](const Candidate& candidate) {
+      return survived.contains(candidate.order);
+    });
+  }
+
   const Evidence& evidence_;
   const RuleBook& rules_;
   LineScan scan_;
+  std::vector<size_t> progress_;  // orders of the lines of one owner
   std::deque<Candidate> tail_;
   std::string_view last_text_;
   int64_t last_ns_ = kLongAgo;

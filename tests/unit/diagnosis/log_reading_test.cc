@@ -217,3 +217,57 @@ TEST_CASE("a rank's own words come before what its launcher told of its end") {
                         RuleBook::built_in()));
   CHECK(verdict.code == "mpi_error");
 }
+
+TEST_CASE("who is ended after a rank has failed is no cause") {
+  const Verdict verdict = diagnose(
+      evidence_from_log("reading boundary data\n"
+                        "srun: error: n2: task 5: Exited with exit code 255\n"
+                        "srun: Terminating StepId=1.0\n"
+                        "srun: error: n2: tasks 1,3: Terminated\n"
+                        "srun: Force Terminated StepId=1.0\n",
+                        RuleBook::built_in()));
+  CHECK(verdict.code == "exit_nonzero_silent");
+  CHECK(verdict.first_rank == 5);
+  CHECK(verdict.host == "n2");
+}
+
+TEST_CASE("who makes progress has started") {
+  const auto code_of = [](const std::string& text) {
+    return diagnose(evidence_from_log(text, RuleBook::built_in())).code;
+  };
+  const std::string missing = "ModuleNotFoundError: No module named 'apex'\n";
+  const std::string end = "srun: error: n1: task 2: Segmentation fault\n";
+  CHECK(code_of(missing + "epoch 1 loss 2.1\n" + end) == "python_import_error");
+  CHECK(code_of(missing +
+                "epoch 1 loss 2.1\nepoch 2 loss 2.0\nepoch 3 loss 1.9\n" +
+                end) == "segfault");
+  CHECK(code_of("ModuleNotFoundError: No module named 'apex', falling back to "
+                "torch\n" +
+                end) == "segfault");
+}
+
+TEST_CASE("the rank that left first is the one the others waited for") {
+  const std::string left = "srun: error: n1: task 2: Exited with exit code 3\n";
+  const std::string waited =
+      "[rank5]:[E1121 08:10:00.1 ProcessGroupNCCL.cpp:607] [Rank 5] Watchdog "
+      "caught collective operation timeout: WorkNCCL(SeqNum=77, "
+      "OpType=ALLREDUCE, NumelIn=1, NumelOut=1, Timeout(ms)=600000) ran for "
+      "600010 milliseconds before timing out.\n";
+  const auto of = [](const std::string& text) {
+    return diagnose(evidence_from_log(text, RuleBook::built_in()));
+  };
+  CHECK(of(left + waited).code == "exit_nonzero_silent");
+  CHECK(of(left + waited).first_rank == 2);
+  CHECK(of(waited + left).code == "nccl_timeout");
+}
+
+TEST_CASE("a warning about a module is no import error") {
+  const auto code_of = [](const std::string& text) {
+    return diagnose(evidence_from_log(text, RuleBook::built_in())).code;
+  };
+  const std::string warning =
+      "Failed to import flash_attn: No module named 'flash_attn'\n";
+  CHECK(code_of(warning) == "python_import_error");
+  CHECK(code_of(warning + "srun: error: n1: task 2: Segmentation fault\n") ==
+        "segfault");
+}
