@@ -159,5 +159,9 @@ struct PodFabric {
 // "unknown" for an empty optional.
 inline bool yes(const Known& value) { return value.value_or(false); }
 inline bool no(const Known& value) { return !value.value_or(true); }
+// Somebody looked, and there are none.
+inline bool no_gpus(const PodFabric& pod) {
+  return pod.gpus && pod.gpus->empty();
+}
 
 }  // namespace muster

@@ -18,28 +18,38 @@ using Json = nlohmann::json;
 
 constexpr int64_t kMostGpus = 64;
 
-constexpr std::array<std::array<std::string_view, 2>, 20> kMeant = {{
-    {"env", "environment"},
-    {"envs", "environment"},
-    {"variables", "environment"},
-    {"nccl", "nccl_version"},
-    {"adapters", "hcas"},
-    {"nics", "hcas"},
-    {"devices", "hcas"},
-    {"interfaces", "netdevs"},
-    {"ip", "addresses"},
-    {"ips", "addresses"},
-    {"ipv4", "addresses"},
-    {"address", "addresses"},
+struct Meant {
+  const char* written;
+  const char* meant;
+};
+
+// Names in other tools and in people's heads, by where they stand.
+constexpr Meant kOfPod[] = {
+    {"env", "environment"},        {"envs", "environment"},
+    {"variables", "environment"},  {"nccl", "nccl_version"},
+    {"adapters", "hcas"},          {"nics", "hcas"},
+    {"devices", "hcas"},           {"interfaces", "netdevs"},
+    {"plugin", "plugins"},         {"driver_version", "gpu_driver"},
+    {"shm", "shm_bytes"},          {"memlock", "memlock_bytes"},
+    {"ulimit_l", "memlock_bytes"}, {"hostnetwork", "host_network"},
+    {"peer_ip", "peer_address"},   {"vm", "virtual_machine"},
+};
+constexpr Meant kOfPort[] = {
     {"rate", "rate_gbps"},
     {"speed", "rate_gbps"},
     {"linklayer", "link_layer"},
     {"layer", "link_layer"},
-    {"driver_version", "gpu_driver"},
-    {"shm", "shm_bytes"},
-    {"memlock", "memlock_bytes"},
-    {"ulimit_l", "memlock_bytes"},
-}};
+    {"gid", "gids"},
+    {"gid_table", "gids"},
+    {"interface", "netdev"},
+    {"physical_state", "phys_state"},
+};
+constexpr Meant kOfNetdev[] = {
+    {"ip", "addresses"},          {"ips", "addresses"},
+    {"ipv4", "addresses"},        {"address", "addresses"},
+    {"speed", "speed_mbps"},      {"type", "kind"},
+    {"default", "default_route"},
+};
 
 constexpr std::array kOfPods = {"hcas",        "netdevs", "gpus",
                                 "environment", "shape",   "nccl_version",
@@ -52,6 +62,30 @@ bool all_objects(const Json& json) {
   return json.is_object() && !json.empty() &&
          std::all_of(json.begin(), json.end(),
                      [](auto& item) { return item.is_object(); });
+}
+
+// Fields by their names in the schema, where that is not there too.
+template <size_t kCount>
+void rename(Json& object, const Meant (&names)[kCount], const char* where,
+            std::vector<std::string>& notes) {
+  if (!object.is_object()) return;
+  std::vector<std::string> keys;
+  for (const auto& item : object.items()) keys.push_back(item.key());
+  for (const std::string& key : keys) {
+    for (const Meant& name : names) {
+      if (to_lower(key) != name.written || object.contains(name.meant)) {
+        continue;
+      }
+      object[name.meant] = std::move(object[key]);
+      object.erase(key);
+      const std::string note =
+          std::string(where) + ": " + key + " is read as " + name.meant;
+      if (std::find(notes.begin(), notes.end(), note) == notes.end()) {
+        notes.push_back(note);
+      }
+      break;
+    }
+  }
 }
 
 // mlx5_2 before mlx5_10: the JSON library sorts keys by their letters, and
@@ -269,8 +303,9 @@ void settle_gids(Json& port) {
   gids = std::move(out);
 }
 
-void settle_hca(Json& hca) {
+void settle_hca(Json& hca, std::vector<std::string>& notes) {
   if (!hca.is_object()) return;
+  rename(hca, kOfPort, "hcas", notes);
   settle_gids(hca);
   settle_rate(hca, "rate_gbps", 'g');
   if (!hca.contains("ports")) return;
@@ -287,23 +322,26 @@ void settle_hca(Json& hca) {
   }
   for (Json& port : ports) {
     if (!port.is_object()) continue;
+    rename(port, kOfPort, "ports", notes);
     settle_gids(port);
     settle_rate(port, "rate_gbps", 'g');
   }
 }
 
-Status settle_pod(Json& pod) {
+Status settle_pod(Json& pod, std::vector<std::string>& notes) {
   if (!pod.is_object()) return {};
+  rename(pod, kOfPod, "pods", notes);
   if (Status status = settle_lists(pod); !status) return status;
   settle_gpus(pod);
   for (const char* name : {"environment", "nccl_conf", "nccl_user_conf"}) {
     settle_variables(pod, name);
   }
   if (pod.contains("hcas") && pod["hcas"].is_array()) {
-    for (Json& hca : pod["hcas"]) settle_hca(hca);
+    for (Json& hca : pod["hcas"]) settle_hca(hca, notes);
   }
   if (pod.contains("netdevs") && pod["netdevs"].is_array()) {
     for (Json& netdev : pod["netdevs"]) {
+      rename(netdev, kOfNetdev, "netdevs", notes);
       if (netdev.is_object()) settle_rate(netdev, "speed_mbps", 'm');
     }
   }
@@ -330,12 +368,12 @@ bool is_map_of_pods(const Json& json) {
 
 }  // namespace
 
-Status settle_forms(Json& pods) {
+Status settle_forms(Json& pods, std::vector<std::string>& notes) {
   if (is_map_of_pods(pods)) pods = by_key(std::move(pods), "name");
-  if (pods.is_object()) return settle_pod(pods);
+  if (pods.is_object()) return settle_pod(pods, notes);
   if (!pods.is_array()) return {};
   for (Json& pod : pods) {
-    if (Status status = settle_pod(pod); !status) return status;
+    if (Status status = settle_pod(pod, notes); !status) return status;
   }
   return {};
 }
@@ -349,14 +387,6 @@ std::string without_gid_frame(std::string_view line) {
   return std::string(line.substr(0, at)) +
          std::string(trim(line.substr(at + 4, end - at - 4))) + " " +
          std::string(line.substr(end + 1 + colon));
-}
-
-std::string field_meant_by(std::string_view key) {
-  const std::string lower = to_lower(key);
-  for (const auto& [written, meant] : kMeant) {
-    if (lower == written) return std::string(meant);
-  }
-  return "";
 }
 
 }  // namespace muster

@@ -8,16 +8,16 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 
 namespace muster {
 
-// `pods`: the value of "pods", or a pod, or a list of pods.
-Status settle_forms(nlohmann::json& pods);
+// `pods`: the value of "pods", or a pod, or a list of pods. `notes`: which
+// fields were read by another name than the schema's.
+Status settle_forms(nlohmann::json& pods, std::vector<std::string>& notes);
 // "GID[  3]: ADDRESS" of ibv_devinfo -> "3 ADDRESS": its brackets are no range.
 std::string without_gid_frame(std::string_view line);
-// The field that people mean by `key`; "" if none comes to mind.
-std::string field_meant_by(std::string_view key);
 
 }  // namespace muster

@@ -175,10 +175,7 @@ class FactsIn {
 
  private:
   [[nodiscard]] std::string hint(const std::string& key) const {
-    std::string meant = field_meant_by(key);
-    if (std::find(asked_.begin(), asked_.end(), meant) == asked_.end()) {
-      meant = nearest(key, asked_).value_or("");
-    }
+    const std::string meant = nearest(key, asked_).value_or("");
     return meant.empty() ? "" : "; did you mean " + meant + "?";
   }
   static bool scalar(const Json& json) {
@@ -322,7 +319,8 @@ Result<FactsFile> read_facts(std::string_view text, const std::string& where) {
   Json json = std::move(*parsed);
   const bool wrapped = json.is_object() && json.contains("pods");
   Json pods = std::move(wrapped ? json["pods"] : json);
-  if (Status status = settle_forms(pods); !status) {
+  Report report;
+  if (Status status = settle_forms(pods, report.notes); !status) {
     return invalid(where, status.error().text());
   }
   if (pods.is_object()) {
@@ -337,7 +335,6 @@ Result<FactsFile> read_facts(std::string_view text, const std::string& where) {
     return invalid(where, status.error().text());
   }
   FactsFile out;
-  Report report;
   std::set<std::string> names;
   for (size_t i = 0; i < pods.size(); ++i) {
     FactsIn reader(pods[i], "pods[" + std::to_string(i) + "]", report);

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "fabric/gpu_names.h"
 #include "fabric/job_state.h"
 
 namespace muster {
@@ -17,18 +18,10 @@ bool nccl_uses_verbs(const FabricJob& job) {
   return job.uses_verbs() && job.profile != Profile::kRl;
 }
 
-// Grace shares its page tables with the GPU: there the IOMMU is in use by
-// design.
-bool grace(const FabricGpu& gpu) {
-  for (const char* word : {"GH200", "GB200", "GB300", "GB10"}) {
-    if (gpu.name.find(word) != std::string::npos) return true;
-  }
-  return false;
-}
-
 // Peer to peer over PCIe: between GPUs without NVLink, or GPU and adapter.
 bool uses_pcie_peers(const FabricJob& job, const PodFabric& facts) {
-  if (!facts.gpus || facts.gpus->empty()) return false;
+  if (no_gpus(facts)) return false;
+  if (!facts.gpus) return nccl_uses_verbs(job);
   const bool bare = std::any_of(facts.gpus->begin(), facts.gpus->end(),
                                 [](auto& gpu) { return !yes(gpu.nvlink); });
   return nccl_uses_verbs(job) || (facts.gpus->size() > 1 && bare);
@@ -49,7 +42,8 @@ void check_redirection(FabricJob& job, const FabricPodState& pod) {
             "disable ACS on the node's PCIe switches and root ports"});
   }
   if (yes(facts.iommu) &&
-      std::none_of(facts.gpus->begin(), facts.gpus->end(), grace)) {
+      !(facts.gpus &&
+        std::any_of(facts.gpus->begin(), facts.gpus->end(), is_grace))) {
     report(job, &pod,
            {Severity::kWarning, "iommu_on",
             "the IOMMU translates, which sends peer-to-peer traffic of GPUs "

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "fabric/effective.h"
+#include "fabric/gpu_names.h"
 #include "fabric/job_state.h"
 
 namespace muster {
@@ -28,16 +29,6 @@ void on_all(FabricJob& job, const FabricSetting& setting) {
   for (FabricPodState& pod : job.pods) propose(job, pod, setting);
 }
 
-bool any_gpu_named(const PodFabric& pod,
-                   std::initializer_list<std::string_view> words) {
-  return pod.gpus &&
-         std::any_of(pod.gpus->begin(), pod.gpus->end(), [&](auto& gpu) {
-           return std::any_of(words.begin(), words.end(), [&](auto word) {
-             return gpu.name.find(word) != std::string::npos;
-           });
-         });
-}
-
 // "550.40.07" < "550.54.15"; false if unknown.
 bool driver_before(const std::string& driver, int64_t major, int64_t minor,
                    int64_t patch) {
@@ -54,13 +45,14 @@ bool driver_before(const std::string& driver, int64_t major, int64_t minor,
 
 bool consumer_card_bug(const FabricPodState& pod) {
   return pod.facts->gpus && pod.facts->gpus->size() > 1 &&
-         any_gpu_named(*pod.facts, {"RTX 40"}) &&
+         has_rtx40(*pod.facts) &&
          driver_before(pod.facts->gpu_driver, 550, 40, 7);
 }
 
 void set_p2p_and_nvls(FabricJob& job) {
   if (const FabricPodState* pod = first_pod(job, [](const FabricPodState& p) {
-        return no(p.facts->multicast) && yes(p.facts->nvswitch);
+        return no(p.facts->multicast) &&
+               p.facts->nvswitch.value_or(has_nvlink_board(*p.facts));
       })) {
     on_all(job, {"NCCL",
                  "NCCL_NVLS_ENABLE",
@@ -108,8 +100,7 @@ void set_cumem_and_mnnvl(FabricJob& job) {
                  {"NCCL_CUMEM_ENABLE=0: also switches NVLS off"}});
   }
   const FabricPodState* pod = first_pod(job, [](const FabricPodState& p) {
-    return no(p.facts->imex_channel) &&
-           any_gpu_named(*p.facts, {"GB200", "GB300"}) &&
+    return no(p.facts->imex_channel) && has_rack_nvlink(*p.facts) &&
            p.assumed_version() >= kMnnvlFatal;
   });
   if (pod == nullptr) return;
@@ -132,8 +123,7 @@ void set_cumem_and_mnnvl(FabricJob& job) {
 
 void check_gdr(FabricJob& job, FabricPodState& pod) {
   const PodFabric& facts = *pod.facts;
-  if (!job.uses_verbs() || job.profile == Profile::kRl || !facts.gpus ||
-      facts.gpus->empty()) {
+  if (!job.uses_verbs() || job.profile == Profile::kRl || no_gpus(facts)) {
     return;
   }
   if (no(facts.gdr_verified)) {
@@ -147,8 +137,9 @@ void check_gdr(FabricJob& job, FabricPodState& pod) {
   }
   const bool no_dmabuf =
       no(facts.dmabuf) ||
-      (!facts.dmabuf && std::all_of(facts.gpus->begin(), facts.gpus->end(),
-                                    [](auto& gpu) { return no(gpu.dmabuf); }));
+      (!facts.dmabuf && facts.gpus &&
+       std::all_of(facts.gpus->begin(), facts.gpus->end(),
+                   [](auto& gpu) { return no(gpu.dmabuf); }));
   if (no(facts.peermem) && no_dmabuf) {
     report(job, &pod,
            {Severity::kWarning, "gdr_missing",
@@ -196,7 +187,7 @@ void check_gdr(FabricJob& job, FabricPodState& pod) {
 
 void check_limits(FabricJob& job, FabricPodState& pod) {
   const PodFabric& facts = *pod.facts;
-  const bool gpus = facts.gpus && facts.gpus->size() > 1;
+  const bool gpus = !facts.gpus || facts.gpus->size() > 1;
   if (facts.shm_bytes >= 0 && facts.shm_bytes < kSmallShm && gpus) {
     report(
         job, &pod,

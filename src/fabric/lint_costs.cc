@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "fabric/gpu_names.h"
 #include "fabric/lint.h"
 #include "fabric/pci_distance.h"
 #include "fabric/plugins.h"
@@ -19,10 +20,9 @@ bool several_gpus(const PodFabric& pod) {
 
 bool any_nvlink(const PodFabric& pod) {
   return yes(pod.nvswitch) ||
-         (pod.gpus &&
-          std::any_of(pod.gpus->begin(), pod.gpus->end(), [](auto& gpu) {
-            return yes(gpu.nvlink) || gpu.name.find("SXM") != std::string::npos;
-          }));
+         (pod.gpus && std::any_of(pod.gpus->begin(), pod.gpus->end(),
+                                  [](auto& gpu) { return yes(gpu.nvlink); })) ||
+         has_nvlink_board(pod);
 }
 
 void lint_peers(FabricJob& job, FabricPodState& pod, const std::string& name,

@@ -69,23 +69,6 @@ Platform platform_of(const PodFabric& pod) {
   return Platform::kNone;
 }
 
-bool has_amd_gpus(const PodFabric& pod) {
-  const auto is_amd = [](const FabricGpu& gpu) {
-    if (!gpu.vendor.empty()) return to_lower(gpu.vendor).starts_with("amd");
-    return gpu.name.find("AMD") != std::string::npos ||
-           gpu.name.find("Instinct") != std::string::npos ||
-           gpu.name.find("Radeon") != std::string::npos ||
-           (gpu.name.starts_with("MI") && gpu.name.size() > 2 &&
-            gpu.name[2] >= '0' && gpu.name[2] <= '9');
-  };
-  if (pod.gpus && !pod.gpus->empty()) {
-    return std::any_of(pod.gpus->begin(), pod.gpus->end(), is_amd);
-  }
-  return pod.plugins &&
-         std::any_of(pod.plugins->begin(), pod.plugins->end(),
-                     [](auto& one) { return one.name.starts_with("librccl"); });
-}
-
 std::string_view platform_name(Platform platform) {
   switch (platform) {
     case Platform::kAws:

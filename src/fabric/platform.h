@@ -12,8 +12,6 @@ namespace muster {
 enum class Platform { kNone, kAws, kAzure, kGcp, kOci, kAlibaba, kSlingshot };
 
 Platform platform_of(const PodFabric& pod);
-// GPUs of AMD, hence RCCL in the place of NCCL.
-bool has_amd_gpus(const PodFabric& pod);
 std::string_view platform_name(Platform platform);
 
 }  // namespace muster

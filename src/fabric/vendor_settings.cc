@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "fabric/effective.h"
+#include "fabric/gpu_names.h"
 #include "fabric/job_state.h"
 #include "fabric/plugins.h"
 #include "fabric/published_machines.h"

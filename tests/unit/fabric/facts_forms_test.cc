@@ -140,10 +140,8 @@ TEST_CASE("what is no JSON is said with its place") {
 }
 
 TEST_CASE("what cannot be meant is said, with the likely name") {
-  CHECK(notes_of(R"({"env":{"A":"b"}})").find("did you mean environment?") !=
-        std::string::npos);
-  CHECK(notes_of(R"({"netdevs":[{"name":"e","ip":"10.0.0.1"}]})")
-            .find("did you mean addresses?") != std::string::npos);
+  CHECK(notes_of(R"({"enviroment":{"A":"b"}})")
+            .find("did you mean environment?") != std::string::npos);
   CHECK(notes_of(R"({"nccl_version":"latest"})").find("no version") !=
         std::string::npos);
   CHECK(notes_of(R"([{"name":"w"},{"name":"w"}])")
@@ -164,27 +162,28 @@ TEST_CASE("a list entry may be one text with what is known of it") {
                      "ib0:10.1.0.4<0>"],
           "plugins":["aws-ofi-nccl 1.18.0"]})x");
   REQUIRE(pod.hcas->size() == 4);
-CHECK(pod.hcas->at(1).name == "mlx5_1");
-CHECK(pod.hcas->at(1).ports.at(0).link_layer == "infiniband");
-CHECK(pod.hcas->at(1).ports.at(0).rate_gbps == 400);
-CHECK(pod.hcas->at(2).ports.at(0).netdev == "eth2");
-CHECK(pod.hcas->at(2).ports.at(0).state == "down");
-CHECK(pod.hcas->at(3).name == "mlx5_3");
-CHECK(pod.hcas->at(3).ports.at(0).link_layer == "RoCE");
-REQUIRE(pod.netdevs->size() == 3);
-CHECK(pod.netdevs->at(0).addresses == std::vector<std::string>{"10.0.0.4/24"});
-CHECK(pod.netdevs->at(0).default_route == true);
-CHECK(pod.netdevs->at(1).up == false);
-CHECK(pod.netdevs->at(2).name == "ib0");
-CHECK(pod.netdevs->at(2).addresses == std::vector<std::string>{"10.1.0.4"});
-CHECK(pod.plugins->at(0).name == "aws-ofi-nccl");
-CHECK(pod.plugins->at(0).version == "1.18.0");
-const PodFabric lines = pod_of(
-    R"({"hcas":"mlx5_[0,3], mlx5_bond_0","netdevs":{"eth0":"10.0.0.4/24"},
+  CHECK(pod.hcas->at(1).name == "mlx5_1");
+  CHECK(pod.hcas->at(1).ports.at(0).link_layer == "infiniband");
+  CHECK(pod.hcas->at(1).ports.at(0).rate_gbps == 400);
+  CHECK(pod.hcas->at(2).ports.at(0).netdev == "eth2");
+  CHECK(pod.hcas->at(2).ports.at(0).state == "down");
+  CHECK(pod.hcas->at(3).name == "mlx5_3");
+  CHECK(pod.hcas->at(3).ports.at(0).link_layer == "RoCE");
+  REQUIRE(pod.netdevs->size() == 3);
+  CHECK(pod.netdevs->at(0).addresses ==
+        std::vector<std::string>{"10.0.0.4/24"});
+  CHECK(pod.netdevs->at(0).default_route == true);
+  CHECK(pod.netdevs->at(1).up == false);
+  CHECK(pod.netdevs->at(2).name == "ib0");
+  CHECK(pod.netdevs->at(2).addresses == std::vector<std::string>{"10.1.0.4"});
+  CHECK(pod.plugins->at(0).name == "aws-ofi-nccl");
+  CHECK(pod.plugins->at(0).version == "1.18.0");
+  const PodFabric lines = pod_of(
+      R"({"hcas":"mlx5_[0,3], mlx5_bond_0","netdevs":{"eth0":"10.0.0.4/24"},
           "dead_hcas":["mlx5_[0,3]"]})");
-CHECK(lines.hcas->size() == 3);
-CHECK(lines.netdevs->at(0).addresses.size() == 1);
-CHECK(lines.dead_hcas == std::vector<std::string>{"mlx5_0", "mlx5_3"});
+  CHECK(lines.hcas->size() == 3);
+  CHECK(lines.netdevs->at(0).addresses.size() == 1);
+  CHECK(lines.dead_hcas == std::vector<std::string>{"mlx5_0", "mlx5_3"});
 }
 
 TEST_CASE("a text that says something nobody can read is refused") {
@@ -235,4 +234,23 @@ TEST_CASE("variables as shells, mpirun lines and manifests have them") {
   CHECK(pod.environment.at("NCCL_IB_HCA") == "=mlx5_0");
   CHECK(pod.nccl_conf.at("NCCL_IB_TC") == "106");
   CHECK(pod_of(R"({"environment":{"NCCL_IB_HCA":null}})").environment.empty());
+}
+
+TEST_CASE("fields by other names are read, and that is said") {
+  const std::string text =
+      R"({"env":{"A":"b"},"nccl":"2.21.5","interfaces":[{"name":"e","ip":"10.0.0.1/24"}],
+          "NICs":[{"name":"mlx5_0","rate":"NDR","layer":"IB"}]})";
+  const PodFabric pod = pod_of(text);
+  CHECK(pod.environment.at("A") == "b");
+  CHECK(pod.nccl_version == "2.21.5");
+  CHECK(pod.netdevs->at(0).addresses ==
+        std::vector<std::string>{"10.0.0.1/24"});
+  CHECK(pod.hcas->at(0).ports.at(0).rate_gbps == 400);
+  CHECK(pod.hcas->at(0).ports.at(0).link_layer == "IB");
+  CHECK(notes_of(text).find("pods: env is read as environment") !=
+        std::string::npos);
+  // Both: the schema's name counts, the other is reported.
+  const std::string both = R"({"env":{"A":"c"},"environment":{"A":"b"}})";
+  CHECK(pod_of(both).environment.at("A") == "b");
+  CHECK(notes_of(both).find("env is not a known field") != std::string::npos);
 }

@@ -302,3 +302,32 @@ TEST_CASE("profile rl holds where a user keeps InfiniBand on") {
   CHECK(net(R"("NCCL_IB_DISABLE": "0")") == "Socket");
   CHECK(net("").empty());
 }
+
+TEST_CASE("what stands in the way of GPUs counts where nobody named them") {
+  for (const auto& [fact, code] :
+       {std::pair{R"("acs": true)", "acs_on"},
+        {R"("iommu": "yes")", "iommu_on"},
+        {R"("peermem": false, "dmabuf": false)", "gdr_missing"},
+        {R"("shm_bytes": "64M")", "shm_small"}}) {
+    INFO(fact);
+    const std::string pod = std::string(R"({"hcas": ["mlx5_0 IB"], )") + fact;
+    CHECK(found(plan(pod + "}"), code));
+    CHECK_FALSE(found(plan(pod + R"(, "gpus": []})"), code));
+  }
+}
+
+TEST_CASE("GPUs as people name them") {
+  const auto set = [](const char* gpus, const char* facts, const char* name) {
+    return value(plan(std::string(R"({"hcas": [], "gpus": ")") + gpus + "\", " +
+                      facts + "}"),
+                 0, name);
+  };
+  const char* old = R"("gpu_driver": "535.129.03")";
+  CHECK(set("8x RTX4090", old, "NCCL_P2P_DISABLE") == "1");
+  CHECK(set("8x GeForce 4090", old, "NCCL_P2P_DISABLE") == "1");
+  CHECK(set("8x NVIDIA RTX A6000", old, "NCCL_P2P_DISABLE").empty());
+  const char* nvls = R"("multicast": false)";
+  CHECK(set("8x NVIDIA H100 80GB HBM3", nvls, "NCCL_NVLS_ENABLE") == "0");
+  CHECK(set("8x NVIDIA H100 PCIe", nvls, "NCCL_NVLS_ENABLE").empty());
+  CHECK(set("4x NVIDIA L40S", nvls, "NCCL_NVLS_ENABLE").empty());
+}
