@@ -15,7 +15,8 @@
 namespace muster {
 
 namespace {
-// A prompt or a progress bar without a line end is shown after this long.
+// What has no line end yet is with the launcher after this long: then a worker
+// that is lost does not take it along.
 constexpr Milliseconds kIdleFlush{1000};
 // Reads per turn of the loop: enough for throughput, few enough for fairness.
 constexpr int kReadsPerTurn = 4;
