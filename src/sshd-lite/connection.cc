@@ -397,7 +397,7 @@ int Connection::on_exec(const char* command) {
     refusal_ = "the worker's supervisor did not answer in 20 s";
     return 1;
   }
-  auto message = receive_with_fds(link_.get(), 8192);
+  auto message = receive_with_fds(link_.get(), kMaxLinkMessage);
   const auto reply = message ? decode_reply(message->bytes) : std::nullopt;
   if (reply && std::holds_alternative<ProgramStarted>(*reply) &&
       message->fds.size() == 3) {

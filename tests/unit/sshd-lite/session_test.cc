@@ -304,11 +304,13 @@ TEST_CASE("the failures are told apart") {
     REQUIRE(session.error);
     CHECK(session.error->code == "ssh_auth");
   }
-  SECTION("a command that is refused") {
-    const auto session = run_one(server.port(), options_for(*key, "refuse me"));
-    REQUIRE(session.error);
-    CHECK(session.error->code == "ssh_exec");
-    CHECK(session.error->why.find("as asked") != std::string::npos);
+  SECTION("a command that is refused, in few words or many") {
+    for (const char* command : {"refuse me", "refuse me at length"}) {
+      const auto session = run_one(server.port(), options_for(*key, command));
+      REQUIRE(session.error);
+      CHECK(session.error->code == "ssh_exec");
+      CHECK(session.error->why.find("as asked") != std::string::npos);
+    }
   }
   SECTION("a server that dies under the session") {
     Runner runner;

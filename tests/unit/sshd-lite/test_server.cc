@@ -59,8 +59,10 @@ Result<ProgramPipes> run_shell(const std::string& command, pid_t& pid) {
   ServerEvents events;
   events.on_exec = [&](ConnectionId id,
                        const ExecRequest& request) -> Result<StartedProgram> {
-    if (request.command == "refuse me") {
-      return fail(Error{"exec_refused", "command refused", "as asked", {}, {}});
+    if (request.command.starts_with("refuse me")) {
+      std::string why = "as asked";
+      if (request.command != "refuse me") why += std::string(100'000, '.');
+      return fail(Error{"exec_refused", "command refused", why, {}, {}});
     }
     pid_t pid = 0;
     auto pipes = run_shell(request.command, pid);
