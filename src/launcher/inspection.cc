@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/inspection.h"
 
+#include <set>
+
 #include "base/log.h"
 #include "wire/messages.h"
 
@@ -115,11 +117,22 @@ std::vector<Finding> read_reach(const Fleet& fleet,
                                 const std::vector<ReachTest>& tests,
                                 const Survey::Answers& answers) {
   std::vector<Finding> findings;
+  std::set<uint16_t> silent;
   for (const ReachTest& test : tests) {
     const auto answer = answers.find(test.from);
-    if (answer == answers.end()) continue;
-    const auto reply = wire::from_json<wire::ProbeReply>(answer->second);
-    if (!reply) continue;
+    const auto reply =
+        answer == answers.end()
+            ? Result<wire::ProbeReply>(fail(
+                  Error{"timeout", "no answer", "none came in time", {}, {}}))
+            : wire::from_json<wire::ProbeReply>(answer->second);
+    if (!reply) {
+      if (!silent.insert(test.from).second) continue;
+      findings.push_back({Severity::kWarning, "reach_unproved",
+                          "whom " + fleet.dialer(test.from).host() +
+                              " can reach is not proved",
+                          reply.error().text(), ""});
+      continue;
+    }
     const std::string target =
         (test.address.find(':') == std::string::npos
              ? test.address

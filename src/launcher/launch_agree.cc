@@ -150,12 +150,20 @@ void Launch::prove_reach(const Survey::Answers& ports) {
       [this](const Survey::Answers& answers) {
         const auto findings = read_reach(*fleet_, reach_tests_, answers);
         findings_.insert(findings_.end(), findings.begin(), findings.end());
-        if (findings.empty()) {
-          spawn();
-          return;
+        const Finding* blocked = nullptr;
+        for (const Finding& one : findings) {
+          if (one.severity != Severity::kError) {
+            log::warn("{}: {}", one.text, one.evidence);
+          } else if (blocked == nullptr) {
+            blocked = &one;
+          }
         }
-        const Finding& first = findings[0];
-        fail(Error{first.code, first.text, first.evidence, {}, first.remedy});
+        if (blocked == nullptr) return spawn();
+        fail(Error{blocked->code,
+                   blocked->text,
+                   blocked->evidence,
+                   {},
+                   blocked->remedy});
       });
 }
 

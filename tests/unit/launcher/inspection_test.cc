@@ -151,9 +151,18 @@ TEST_CASE("a blocked connection is an error that names both ends") {
       *bed.fleet.fleet,
       {{1, 2, "10.0.0.3", 102},
        {2, 3, "fd00::2", 103},
+       {0, 1, "10.0.0.2", 101},
+       {3, 0, "10.0.0.1", 100},
        {3, 1, "10.0.0.2", 101}},
       {{1, wire::to_json(reply)}, {2, wire::to_json(fine)}, {3, "nonsense"}});
-  REQUIRE(findings.size() == 1);
+  // Who has not answered, or nothing that can be read, has proved nothing.
+  REQUIRE(findings.size() == 3);
+  for (const size_t i : {1, 2}) {
+    CHECK(findings[i].severity == Severity::kWarning);
+    CHECK(findings[i].code == "reach_unproved");
+  }
+  CHECK(findings[1].text == "whom l can reach is not proved");
+  CHECK(findings[2].text == "whom w-2 can reach is not proved");
   CHECK(findings[0].severity == Severity::kError);
   CHECK(findings[0].code == "unreachable");
   CHECK(findings[0].text.find("w-0") != std::string::npos);
