@@ -268,7 +268,9 @@ void set_gids(FabricJob& job) {
   }
   for (FabricPodState& pod : job.pods) {
     if (!any_table(pod)) {
-      if (pod.assumed_version() < kGidScan) {
+      const bool by_user =
+          effective(*pod.facts, "NCCL_IB_GID_INDEX").has_value();
+      if (pod.assumed_version() < kGidScan && !by_user) {
         report(job, &pod,
                {Severity::kWarning, "gid_unknown",
                 "NCCL " + pod.assumed_version().text() +

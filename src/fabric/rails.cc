@@ -49,10 +49,13 @@ std::vector<Keys> keys_by(FabricJob& job, KeyOf key_of) {
   return out;
 }
 
+bool has(const Keys& keys, const std::string& key) {
+  return std::find(keys.begin(), keys.end(), key) != keys.end();
+}
+
 size_t shared(const Keys& a, const Keys& b) {
-  return static_cast<size_t>(std::count_if(a.begin(), a.end(), [&](auto& key) {
-    return std::find(b.begin(), b.end(), key) != b.end();
-  }));
+  return static_cast<size_t>(std::count_if(
+      a.begin(), a.end(), [&](auto& key) { return has(b, key); }));
 }
 
 // Usable as rail names: all known, distinct within a pod, and the pods have
@@ -77,13 +80,35 @@ bool is_good(const std::vector<Keys>& pods, bool by_chance) {
   return true;
 }
 
+bool is_broken_in(const FabricPodState& pod, const std::string& name) {
+  return std::any_of(pod.ports.begin(), pod.ports.end(), [&](auto& view) {
+    return view.name() == name && !view.usable;
+  });
+}
+
+// As many adapters in both, of which some have other names, though none of
+// that name is broken: another machine, which counts them in another way.
+bool renumbered(const FabricJob& job, const std::vector<Keys>& pods) {
+  for (size_t i = 1; i < pods.size(); ++i) {
+    if (pods[i].size() != pods[0].size()) continue;
+    const auto lacks = [&](size_t one, size_t other) {
+      return std::any_of(
+          pods[other].begin(), pods[other].end(), [&](auto& name) {
+            return !has(pods[one], name) && !is_broken_in(job.pods[one], name);
+          });
+    };
+    if (lacks(0, i) && lacks(i, 0)) return true;
+  }
+  return false;
+}
+
 std::vector<Keys> rail_keys(FabricJob& job, std::string& how) {
   how = "subnet";
   auto keys = keys_by(job, subnet_key);
   if (is_good(keys, false)) return keys;
   how = "name";
   keys = keys_by(job, [](auto&, auto& view) { return view.name(); });
-  if (is_good(keys, true)) return keys;
+  if (is_good(keys, true) && !renumbered(job, keys)) return keys;
   how = "PCI address";
   keys = keys_by(job, [](auto&, auto& view) { return view.hca->pci; });
   if (is_good(keys, true)) return keys;

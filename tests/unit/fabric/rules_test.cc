@@ -331,3 +331,17 @@ TEST_CASE("GPUs as people name them") {
   CHECK(set("8x NVIDIA H100 PCIe", nvls, "NCCL_NVLS_ENABLE").empty());
   CHECK(set("4x NVIDIA L40S", nvls, "NCCL_NVLS_ENABLE").empty());
 }
+
+TEST_CASE("names are rails unless machines count their adapters otherwise") {
+  const auto list = [](const char* second) {
+    return value(plan(std::string(R"([{"name": "a", "hcas": ["mlx5_[0-7] IB",
+                      "mlx5_8 IB DOWN"]}, {"name": "b", "hcas": )") +
+                      second + "}]"),
+                 0, "NCCL_IB_HCA");
+  };
+  // Eight there, too, and none is broken.
+  CHECK(list(R"(["mlx5_[0-6] IB", "mlx5_9 IB"])").empty());
+  // Both lack one of nine.
+  CHECK(list(R"(["mlx5_[0-6] IB", "mlx5_7 IB DOWN", "mlx5_8 IB"])") ==
+        "=mlx5_0,mlx5_1,mlx5_2,mlx5_3,mlx5_4,mlx5_5,mlx5_6");
+}
