@@ -116,6 +116,7 @@ bool is_address(std::string_view host) {
 void LogEvidence::add(std::string_view raw) {
   ++line_;
   while (raw.ends_with('\r')) raw.remove_suffix(1);
+  while (raw.starts_with("> ")) raw.remove_prefix(2);  // quoted in a report
   const size_t bar = raw.rfind('\r');
   if (bar != std::string_view::npos) raw.remove_prefix(bar + 1);
   ParsedLine parsed = parse_line(without_escapes(raw.substr(0, 4 * kMaxLine)));

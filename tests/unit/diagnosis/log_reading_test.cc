@@ -271,3 +271,13 @@ TEST_CASE("a warning about a module is no import error") {
   CHECK(code_of(warning + "srun: error: n1: task 2: Segmentation fault\n") ==
         "segfault");
 }
+
+TEST_CASE("a quoted log reads as if it were not") {
+  const Verdict verdict =
+      diagnose(evidence_from_log("> Traceback (most recent call last):\n"
+                                 ">   File \"x.py\", line 1, in <module>\n"
+                                 "> ValueError: bad shape\n",
+                                 RuleBook::built_in()));
+  CHECK(verdict.code == "python_exception");
+  CHECK(verdict.confidence == Confidence::kLikely);
+}
