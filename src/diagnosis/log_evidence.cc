@@ -113,10 +113,20 @@ bool is_address(std::string_view host) {
 
 }  // namespace
 
+// A report shows a log as a block of code: what its first line is indented by.
+size_t LogEvidence::margin_of(std::string_view line) {
+  constexpr size_t kCodeBlock = 4;
+  const size_t blanks = std::min(line.find_first_not_of(" \t"), line.size());
+  if (blanks == line.size()) return 0;
+  if (!margin_) margin_ = blanks >= kCodeBlock ? blanks : 0;
+  return std::min(blanks, *margin_);
+}
+
 void LogEvidence::add(std::string_view raw) {
   ++line_;
   while (raw.ends_with('\r')) raw.remove_suffix(1);
   while (raw.starts_with("> ")) raw.remove_prefix(2);  // quoted in a report
+  raw.remove_prefix(margin_of(raw));
   const size_t bar = raw.rfind('\r');
   if (bar != std::string_view::npos) raw.remove_prefix(bar + 1);
   ParsedLine parsed = parse_line(without_escapes(raw.substr(0, 4 * kMaxLine)));
@@ -205,6 +215,7 @@ Evidence LogEvidence::take() {
   }
   writers_.clear();
   line_ = 0;
+  margin_.reset();
   return evidence;
 }
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,10 +42,12 @@ class LogEvidence {
   };
 
   void keep(Writer& writer, LineEvidence line);
+  size_t margin_of(std::string_view line);
 
   const RuleBook& rules_;
   TorchFailures failures_;
   int64_t line_ = 0;
+  std::optional<size_t> margin_;  // known from the first line on
   std::map<int, Writer> writers_;  // by rank; -1: nobody's
 };
 

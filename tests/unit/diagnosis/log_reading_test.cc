@@ -281,3 +281,14 @@ TEST_CASE("a quoted log reads as if it were not") {
   CHECK(verdict.code == "python_exception");
   CHECK(verdict.confidence == Confidence::kLikely);
 }
+
+TEST_CASE("a log shown as a block of code reads as if it were not") {
+  const Verdict verdict = diagnose(evidence_from_log(
+      "    Traceback (most recent call last):\n"
+      "      File \"x.py\", line 1, in <module>\n"
+      "    ValueError: bad shape\n"
+      "  Process exited\n",
+      RuleBook::built_in()));
+  CHECK(verdict.code == "python_exception");
+  CHECK(verdict.confidence == Confidence::kLikely);
+}
