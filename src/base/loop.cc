@@ -2,6 +2,7 @@
 #include "base/loop.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -88,6 +89,7 @@ struct FdWatch::Impl : std::enable_shared_from_this<FdWatch::Impl> {
         return self->arm(write);
       }
       if (error || self->closed || !slot) return;
+      if (!self->ready(write)) return self->arm(write);
       const auto task = slot;  // the callback may empty the slot or destroy us
       task();
       if (slot && !self->closed) self->arm(write);
@@ -111,7 +113,17 @@ struct FdWatch::Impl : std::enable_shared_from_this<FdWatch::Impl> {
     const int flags = waited ? -1 : ::fcntl(fd, F_GETFL);
     waited = true;
     stream.async_wait(what, handler);
-    if (flags >= 0 && (flags & O_NONBLOCK) == 0) ::fcntl(fd, F_SETFL, flags);
+    if (flags < 0 || (flags & O_NONBLOCK) != 0) return;
+    ::fcntl(fd, F_SETFL, flags);
+    blocking = true;
+  }
+
+  // Of a descriptor that blocks: somebody who shares it may have been faster.
+  [[nodiscard]] bool ready(bool write) {
+    if (!blocking) return true;
+    const short wanted = write ? POLLOUT : POLLIN;
+    pollfd now{stream.native_handle(), wanted, 0};
+    return ::poll(&now, 1, 0) == 1;
   }
 
   Loop& loop;
@@ -120,6 +132,7 @@ struct FdWatch::Impl : std::enable_shared_from_this<FdWatch::Impl> {
   std::function<void()> writable;
   bool always_ready = false;  // epoll does not take it
   bool waited = false;
+  bool blocking = false;
   bool read_armed = false;
   bool write_armed = false;
   bool closed = false;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/stdin_pump.h"
 
-#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,12 +17,6 @@ constexpr Milliseconds kForegroundCheck{300};
 bool is_in_background(int fd) {
   const pid_t foreground = ::tcgetpgrp(fd);
   return foreground > 0 && foreground != ::getpgrp();
-}
-
-// Who has the same stdin may have been faster; a read must not wait.
-bool has_input(int fd) {
-  pollfd waiting{fd, POLLIN, 0};
-  return ::poll(&waiting, 1, 0) == 1;
 }
 
 }  // namespace
@@ -75,7 +68,6 @@ void StdinPump::read_some() {
     foreground_.start(kForegroundCheck, [this] { update(); });
     return;
   }
-  if (!has_input(fd_)) return;
   char buffer[32768];
   size_t room = sizeof buffer;
   for (const auto& [key, credit] : credit_) {

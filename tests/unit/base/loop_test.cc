@@ -226,6 +226,29 @@ TEST_CASE("a descriptor that blocks goes on blocking") {
   CHECK((::fcntl(pipe->read.get(), F_GETFL) & O_NONBLOCK) == 0);
 }
 
+TEST_CASE("what somebody else has read first makes nobody wait") {
+  Loop loop;
+  auto pipe = make_pipe();
+  REQUIRE(pipe);
+  REQUIRE(write_all(pipe->write.get(), "x"));
+  FdWatch first(loop, pipe->read.get());
+  const UniqueFd same(::fcntl(pipe->read.get(), F_DUPFD_CLOEXEC, 0));
+  FdWatch second(loop, same.get());
+  int calls = 0;
+  const auto take = [&] {
+    char byte = 0;
+    calls += static_cast<int>(::read(pipe->read.get(), &byte, 1));
+  };
+  first.on_readable(take);
+  second.on_readable(take);
+  Timer end(loop);
+  end.start(100ms, [&] { loop.stop(); });
+  ::alarm(20);  // should a read wait all the same
+  run(loop);
+  ::alarm(0);
+  CHECK(calls == 1);
+}
+
 TEST_CASE("a delay of centuries is not over at once") {
   Loop loop;
   Timer century(loop);
