@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "fabric/facts_common.h"
 #include "fabric/facts_expand.h"
 #include "fabric/facts_fields.h"
 #include "fabric/facts_forms.h"
@@ -309,6 +310,15 @@ Result<Json> parse_json(std::string_view text, const std::string& where) {
   }
 }
 
+// What stands beside `pods`, read as the fields of a pod.
+Status share_beside(Json& json, Json& pods, std::vector<std::string>& notes) {
+  json.erase("pods");
+  Json beside = Json::array();
+  beside.push_back(std::move(json));
+  if (Status status = settle_forms(beside, notes); !status) return status;
+  return take_common_fields(beside[0], pods, notes);
+}
+
 }  // namespace
 
 Result<FactsFile> read_facts(std::string_view text, const std::string& where) {
@@ -321,6 +331,11 @@ Result<FactsFile> read_facts(std::string_view text, const std::string& where) {
   Json pods = std::move(wrapped ? json["pods"] : json);
   Report report;
   if (Status status = settle_forms(pods, report.notes); !status) {
+    return invalid(where, status.error().text());
+  }
+  if (Status status =
+          wrapped ? share_beside(json, pods, report.notes) : Status{};
+      !status) {
     return invalid(where, status.error().text());
   }
   if (pods.is_object()) {

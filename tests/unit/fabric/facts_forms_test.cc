@@ -57,6 +57,41 @@ TEST_CASE("lists may be objects by name, and pods too") {
   CHECK(one.environment.at("A") == "b");
 }
 
+TEST_CASE("fields beside pods are those of all pods") {
+  const std::string text =
+      R"({"source":"s","nccl":"2.21.5","gpus":8,"name":"all",
+          "env":{"A":"1","B":"2"},"hcas":["mlx5_[0-1] IB ACTIVE 400"],
+          "pods":[{"name":"w0","environment":{"A":"own"},"gpus":4},
+                  "w[1-2]"]})";
+  const auto facts = read_facts(text, "f");
+  if (!facts) FAIL(facts.error().text());
+  REQUIRE(facts->pods.size() == 3);
+  const PodFabric& own = facts->pods[0];
+  CHECK(own.name == "w0");
+  CHECK(own.nccl_version == "2.21.5");
+  CHECK(own.gpus->size() == 4);
+  CHECK(own.environment.at("A") == "own");
+  CHECK(own.environment.at("B") == "2");
+  CHECK(own.hcas->size() == 2);
+  CHECK(facts->pods[2].name == "w2");
+  CHECK(facts->pods[2].gpus->size() == 8);
+  CHECK(facts->pods[2].environment.at("A") == "1");
+  const std::string notes = notes_of(text);
+  CHECK(notes.find("gpus beside pods") != notes.npos);
+  CHECK(notes.find("source") == notes.npos);
+  CHECK(notes.find("name beside") == notes.npos);
+}
+
+TEST_CASE("fields beside pods are not copied without end") {
+  std::string pods = "{}";
+  for (int i = 0; i < 1000; ++i) pods += ",{}";
+  const auto facts = read_facts(R"({"vendor":")" + std::string(1 << 17, 'v') +
+                                    R"(","pods":[)" + pods + "]}",
+                                "f");
+  REQUIRE(!facts);
+  CHECK(facts.error().why.find("too large for 1001 pods") != std::string::npos);
+}
+
 TEST_CASE("GPUs may be a number or a text, variables may be lines") {
   CHECK(pod_of(R"({"gpus":8})").gpus->size() == 8);
   const PodFabric pod = pod_of(
