@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/ignored_signal.h"
 #include "base/json_text.h"
 #include "base/log.h"
 #include "base/self_path.h"
@@ -27,15 +28,10 @@ constexpr Milliseconds kStatusInterval{2'000};
 // Of the logs that --bundle keeps: 128 MiB a stream.
 constexpr LogRotation kBundleRotation{64 << 20, 1};
 
-// What nohup, or a shell for what it starts with "&", had us ignore is ignored:
-// a signalfd would be told of it all the same.
 std::vector<int> heeded_signals() {
   std::vector<int> out = {SIGTERM, SIGUSR1, SIGUSR2};
   for (const int signal : {SIGINT, SIGHUP}) {
-    struct sigaction now {};
-    if (::sigaction(signal, nullptr, &now) == 0 && now.sa_handler != SIG_IGN) {
-      out.push_back(signal);
-    }
+    if (!is_ignored(signal)) out.push_back(signal);
   }
   return out;
 }

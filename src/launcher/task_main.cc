@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "base/fd.h"
+#include "base/ignored_signal.h"
 #include "base/json_text.h"
 #include "base/spawn.h"
 #include "diagnosis/verdict.h"
@@ -108,9 +109,10 @@ Verdict judge(const TaskPlace& place, const std::vector<std::string>& argv,
 int run_task(const std::vector<std::string>& argv, const TaskPlace& place) {
   sigset_t signals;
   sigemptyset(&signals);
-  for (const int one : {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2}) {
-    sigaddset(&signals, one);
+  for (const int one : {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2}) {
+    if (!is_ignored(one)) sigaddset(&signals, one);
   }
+  sigaddset(&signals, SIGCHLD);
   ::sigprocmask(SIG_BLOCK, &signals, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
   auto out = make_pipe();

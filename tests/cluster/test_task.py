@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`muster task`: one rank that somebody else starts."""
 import os
+import signal
 import subprocess
 import sys
 
@@ -21,6 +22,20 @@ def test_lines_and_codes_are_the_programs():
         contains(done.stdout, "] " + line + "\n", "stdout")
     done = run(*TASK, "--", "sh", "-c", "kill -TERM $$")
     equal(done.returncode, 143, "exit code", done.stderr)
+
+
+def test_what_nohup_ignores_stays_ignored():
+    """And what it does not ignore reaches the program."""
+    for before, code in ((signal.SIG_IGN, 3), (signal.SIG_DFL, 129)):
+        task = subprocess.Popen(
+            [*TASK, "--", "sh", "-c", "echo up; sleep 1; exit 3"],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True,
+            preexec_fn=lambda how=before: signal.signal(signal.SIGHUP, how))
+        contains(task.stdout.readline(), "up", "stdout")
+        task.send_signal(signal.SIGHUP)
+        _, err = task.communicate(timeout=60)
+        equal(task.returncode, code, "exit code", err)
 
 
 def test_as_pid_1_it_reaps_orphans():
