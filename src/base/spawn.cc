@@ -286,8 +286,8 @@ tl::unexpected<Error> not_runnable(const std::string& name,
                                    const std::string& file,
                                    const std::string& why) {
   struct statvfs mount {};
-  const bool noexec = ::statvfs(file.c_str(), &mount) == 0 &&
-                      (mount.f_flag & ST_NOEXEC) != 0;
+  const bool noexec =
+      ::statvfs(file.c_str(), &mount) == 0 && (mount.f_flag & ST_NOEXEC) != 0;
   return fail(Error{"exe_not_runnable",
                     "cannot start " + name,
                     noexec ? "its file system is mounted noexec" : why,

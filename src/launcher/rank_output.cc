@@ -223,8 +223,8 @@ void RankOutput::take_line(Process& process, Stream& stream,
     return;
   }
   // What this frame has brought already must not be overtaken.
-  const bool alone = step == LineGrouper::Step::kAlone && !piece.more &&
-                     stream.ready.empty();
+  const bool alone =
+      step == LineGrouper::Step::kAlone && !piece.more && stream.ready.empty();
   if (options_.format != LogFormat::kPlain &&
       terminal_.fold(process.rank, line, alone)) {
     return;

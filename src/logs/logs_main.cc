@@ -80,8 +80,7 @@ class Levels {
   LineGrouper::Step step_of(const ParsedLine& line) {
     constexpr size_t kMostStreams = 4096;
     const auto key = std::tie(line.rank, line.host, line.stream);
-    const bool full =
-        groups_.size() >= kMostStreams && groups_.count(key) == 0;
+    const bool full = groups_.size() >= kMostStreams && groups_.count(key) == 0;
     if (full || line.progress) return LineGrouper::Step::kAlone;
     return groups_[key].next(line.message, line.time_ns);
   }

@@ -36,7 +36,8 @@ struct StackReply {
 };
 
 std::string to_json(const StackRequest&);
-// At most kMaxPayload bytes: the outer frames are left out where names are long.
+// At most kMaxPayload bytes: the outer frames are left out where names are
+// long.
 std::string to_json(const StackReply&);
 // Error code "protocol".
 Result<StackRequest> stack_request_from_json(std::string_view text);

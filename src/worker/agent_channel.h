@@ -5,8 +5,8 @@
 // process of the connection, and then the launcher.
 // The outgoing queue has no limit of its own: control frames are few, and
 // output frames are bounded by the launcher's credits.
-// Refuses: bytes that are not frames; payloads above kMaxPayload, which become a
-// kLog. Borrows the descriptors. Loop thread.
+// Refuses: bytes that are not frames; payloads above kMaxPayload, which become
+// a kLog. Borrows the descriptors. Loop thread.
 #pragma once
 
 #include <cstdint>

@@ -16,7 +16,6 @@ namespace muster {
 
 namespace {
 
-
 struct ChildPipes {
   Pipe in;  // empty unless stdin is open
   Pipe out;

@@ -118,9 +118,8 @@ std::string refusal_on_noexec_mount() {
     if (mounted) {
       directory.write("tool", "#!/bin/sh\n");
       ::chmod(directory.at("tool").c_str(), 0755);
-      for (const auto& found :
-           {find_program(directory.at("tool"), ""),
-            find_program("tool", directory.path())}) {
+      for (const auto& found : {find_program(directory.at("tool"), ""),
+                                find_program("tool", directory.path())}) {
         (void)write_all(pipe->write.get(),
                         found ? "runs" : found.error().why + "\n");
       }

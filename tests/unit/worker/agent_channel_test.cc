@@ -63,9 +63,9 @@ TEST_CASE("what no frame can carry is said, and does not end the connection") {
   auto out = make_socketpair(SOCK_SEQPACKET);
   REQUIRE(in);
   REQUIRE(out);
-  AgentChannel channel(loop, in->read.get(), out->write.get(),
-                       {[](const wire::Frame&) {},
-                        [](ChannelEnd, const std::string&) {}});
+  AgentChannel channel(
+      loop, in->read.get(), out->write.get(),
+      {[](const wire::Frame&) {}, [](ChannelEnd, const std::string&) {}});
   channel.send(wire::FrameType::kFacts, 0, 7,
                std::string(wire::kMaxPayload + 1, 'x'));
   channel.send(wire::FrameType::kStopped, 0, 8, "");
