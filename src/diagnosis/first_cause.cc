@@ -228,11 +228,36 @@ bool has_tagged_lines(const Evidence& evidence) {
       [](const RankEvidence& rank) { return !rank.lines.empty(); });
 }
 
+// "Abort(1) on node 3 (rank 3 in comm 0): Fatal error in PMPI_Init", and the
+// stack below it, which names no rank.
+void adopt_stacks(std::vector<Candidate>& candidates) {
+  const Candidate* head = nullptr;
+  for (Candidate& candidate : candidates) {
+    if (candidate.rule->code == "mpi_error" && candidate.rank >= 0) {
+      head = &candidate;
+      continue;
+    }
+    const bool of_stack =
+        is_cause(candidate) || candidate.rule->code == "mpi_error";
+    if (head == nullptr || candidate.rank >= 0 || !of_stack ||
+        (!candidate.host.empty() && candidate.host != head->host) ||
+        candidate.time_ns < head->time_ns ||
+        candidate.time_ns - head->time_ns >
+            head->rule->message_lines * kLogLineNs) {
+      continue;
+    }
+    candidate.rank = head->rank;
+    candidate.node = head->node;
+    if (candidate.host.empty()) candidate.host = head->host;
+  }
+}
+
 // In a log, an untagged "terminate called" after a tagged error is its tail.
 void drop_untagged_tails(std::vector<Candidate>& reduced) {
   const std::vector<Candidate> all = reduced;
   std::erase_if(reduced, [&all](const Candidate& candidate) {
-    return candidate.rank < 0 && candidate.rule->role == CauseRole::kGeneric &&
+    return candidate.rank < 0 && !candidate.death &&
+           candidate.rule->role == CauseRole::kGeneric &&
            std::any_of(all.begin(), all.end(), [&](const Candidate& other) {
              return other.rank >= 0 && other.time_ns < candidate.time_ns;
            });
@@ -268,6 +293,7 @@ std::optional<Candidate> first_cause(const Evidence& evidence,
   drop_unknown(candidates);
   if (evidence.job.bare_log) drop_script_errors(candidates);
   const bool one_writer = evidence.job.bare_log && !has_tagged_lines(evidence);
+  if (evidence.job.bare_log && !one_writer) adopt_stacks(candidates);
   std::vector<Candidate> reduced;
   std::vector<bool> done(candidates.size(), false);
   for (size_t i = 0; i < candidates.size(); ++i) {

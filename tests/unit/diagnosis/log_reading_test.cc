@@ -283,12 +283,25 @@ TEST_CASE("a quoted log reads as if it were not") {
 }
 
 TEST_CASE("a log shown as a block of code reads as if it were not") {
-  const Verdict verdict = diagnose(evidence_from_log(
-      "    Traceback (most recent call last):\n"
-      "      File \"x.py\", line 1, in <module>\n"
-      "    ValueError: bad shape\n"
-      "  Process exited\n",
-      RuleBook::built_in()));
+  const Verdict verdict =
+      diagnose(evidence_from_log("    Traceback (most recent call last):\n"
+                                 "      File \"x.py\", line 1, in <module>\n"
+                                 "    ValueError: bad shape\n"
+                                 "  Process exited\n",
+                                 RuleBook::built_in()));
   CHECK(verdict.code == "python_exception");
   CHECK(verdict.confidence == Confidence::kLikely);
+}
+
+TEST_CASE("the stack of an MPI error is of the rank in its head") {
+  const Verdict verdict = diagnose(evidence_from_log(
+      "[1] hello\n"
+      "Abort(1091215) on node 3 (rank 3 in comm 0): Fatal error in PMPI_Init: "
+      "Other MPI error, error stack:\n"
+      "MPIDI_OFI_mpi_init_hook(1581): OFI addrinfo() failed "
+      "(ofi_init.c:1581:MPIDI_OFI_mpi_init_hook:No data available)\n"
+      "[1] Connection reset by peer\n",
+      RuleBook::built_in()));
+  CHECK(verdict.code == "transport_unavailable");
+  CHECK(verdict.first_rank == 3);
 }
