@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <utility>
@@ -13,7 +14,9 @@ namespace muster {
 
 namespace {
 constexpr size_t kMostUnsent = 1 << 20;
-constexpr size_t kMostGuests = 64;
+// All ranks of the pod may come at once, and some strangers with them.
+constexpr size_t kStrangers = 64;
+constexpr size_t kMostGuests = 4096;
 
 uint32_t random_number() {
   uint32_t out = 0;
@@ -70,7 +73,8 @@ void AgentPmi1::accept_guest() {
   UniqueFd socket(::accept4(listener_.socket.get(), nullptr, nullptr,
                             SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!socket) return;
-  if (guests_.size() >= kMostGuests) guests_.pop_front();
+  const size_t expected = world_.own_ranks().size() + kStrangers;
+  if (guests_.size() >= std::min(expected, kMostGuests)) guests_.pop_front();
   send_at_once(socket.get());
   const auto guest = guests_.insert(guests_.end(), Guest{});
   guest->socket = std::move(socket);
