@@ -13,10 +13,14 @@
 #include "base/known_files.h"
 #include "base/loop.h"
 #include "worker/agent_session.h"
+#include "worker/exit_deadline.h"
 
 namespace muster {
 
 namespace {
+
+// The session's end joins the thread of libpmix.
+constexpr Milliseconds kEndLimit{3000};
 
 // The name by which we can be started again, whatever argv[0] says.
 std::string own_binary() {
@@ -43,6 +47,7 @@ int agent_main() {
   }
   AgentSession session(loop, std::move(options));
   loop.run();
+  exit_at_latest(kEndLimit, session.exit_code());
   return session.exit_code();
 }
 

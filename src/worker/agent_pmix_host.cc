@@ -190,13 +190,8 @@ AgentPmixHost::AgentPmixHost(std::unique_ptr<Impl> impl)
     : impl_(std::move(impl)) {}
 
 AgentPmixHost::~AgentPmixHost() {
-  // It joins libpmix' thread; should that hang, the process has to end anyway.
-  constexpr unsigned kFinalizeSeconds = 3;
-  if (impl_->inside_port > 0) {
-    ::alarm(kFinalizeSeconds);
-    impl_->bridge->library().server_finalize();
-    ::alarm(0);
-  }
+  // It joins libpmix' thread, which may hang: agent_main() bounds the end.
+  if (impl_->inside_port > 0) impl_->bridge->library().server_finalize();
   PmixBridge::set_current(nullptr);
 }
 
