@@ -13,9 +13,9 @@ constexpr size_t kNamedPods = 8;
 
 // What follows "NCCL INFO "; empty for any other line.
 std::string_view message_of(std::string_view line) {
-  constexpr std::string_view kMark = "NCCL INFO ";
-  const size_t at = line.substr(0, kLongestPrefix).find(kMark);
-  return at == line.npos ? std::string_view{} : line.substr(at + kMark.size());
+  const size_t at = line.substr(0, kLongestPrefix).find(kNcclMark);
+  return at == line.npos ? std::string_view{}
+                         : line.substr(at + kNcclMark.size());
 }
 
 bool is_tcp(std::string_view network) {

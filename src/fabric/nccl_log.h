@@ -14,6 +14,9 @@
 
 namespace muster {
 
+// What every line has that NcclLogWatch reads.
+inline constexpr std::string_view kNcclMark = "NCCL INFO ";
+
 class NcclLogWatch {
  public:
   // `planned`: the plan's transport, "RoCE", "InfiniBand", "EFA", "TCP", …;

@@ -49,10 +49,10 @@ void Launch::spawn() {
         log::warn("{}. {}", finding.text, finding.remedy);
         findings_.push_back(finding);
       });
-  output_->on_line(
-      [this](int rank, const std::string& host, std::string_view line) {
-        nccl_->line(rank, host, line);
-      });
+  output_->on_line(kNcclMark, [this](int rank, const std::string& host,
+                                     std::string_view line) {
+    nccl_->line(rank, host, line);
+  });
   if (options_.stdin_mode != StdinMode::kNone) {
     stdin_ = std::make_unique<StdinPump>(
         loop_, STDIN_FILENO,

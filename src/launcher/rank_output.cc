@@ -149,8 +149,12 @@ void RankOutput::frame(ProcessKey key, const wire::Frame& frame) {
   clean_ = masker_ && !masker_->needs_look(output->bytes, stream.mask)
                ? output->bytes
                : std::string_view{};
+  wordless_ = on_line_ && output->bytes.find(word_) == std::string_view::npos
+                  ? output->bytes
+                  : std::string_view{};
   stream.splitter->feed(output->bytes, output->time_ns, sink);
   clean_ = {};
+  wordless_ = {};
   if ((frame.flags & wire::kEnd) != 0) {
     stream.ended = true;
     narrow(stream);
@@ -187,7 +191,9 @@ void RankOutput::take_line(Process& process, Stream& stream,
     ++lines_;
     ++stream.sequence;
     stream.part = 0;
-    if (on_line_) on_line_(process.rank, process.host, line);
+    if (on_line_ && !lies_in(line, wordless_)) {
+      on_line_(process.rank, process.host, line);
+    }
   }
   stream.within = piece.more;
   if (masker_ && !lies_in(line, clean_) &&

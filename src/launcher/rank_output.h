@@ -67,11 +67,15 @@ class RankOutput {
 
   // Hides secrets in everything that follows; without: nothing is hidden.
   void set_masker(Masker masker) { masker_ = std::move(masker); }
-  // Sees every line of every process (rank -1: no rank's), before it is masked
-  // or filtered; of one that comes in pieces the first.
+  // Sees every line of every process (rank -1: no rank's) that has `word`, and
+  // some others, before it is masked or filtered; of one that comes in pieces
+  // the first. `word` outlives this.
   using OnLine = std::function<void(int rank, const std::string& host,
                                     std::string_view line)>;
-  void on_line(OnLine on_line) { on_line_ = std::move(on_line); }
+  void on_line(std::string_view word, OnLine on_line) {
+    word_ = word;
+    on_line_ = std::move(on_line);
+  }
   // Called once when stdout's reader has hung up; without, that is a warning.
   void on_reader_gone(std::function<void()> gone) {
     on_reader_gone_ = std::move(gone);
@@ -132,6 +136,7 @@ class RankOutput {
   GiveCredit give_credit_;
   std::optional<Masker> masker_;
   OnLine on_line_;
+  std::string_view word_;  // without which on_line_ need not be asked
   std::function<void()> on_reader_gone_;
   OutputWriter stdio_;
   OutputWriter files_;
@@ -142,11 +147,12 @@ class RankOutput {
   int cut_processes_ = 0;
   std::string scratch_;
   std::string_view clean_;  // of the frame in hand, if nothing in it is secret
+  std::string_view wordless_;  // … and if it lacks word_
   Timer reader_timer_;
   Timer group_timer_;
   std::set<std::pair<ProcessKey, uint8_t>> grouping_;  // held back streams
   std::set<std::pair<ProcessKey, uint8_t>> credited_;  // a step is owed to them
-  uint64_t extra_credit_ = 0;  // that wide streams have
+  uint64_t extra_credit_ = 0;                          // that wide streams have
   TerminalLines terminal_;
   Clock::time_point last_output_ = Clock::now();
   uint64_t lost_at_source_ = 0;

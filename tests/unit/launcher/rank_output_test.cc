@@ -177,14 +177,32 @@ TEST_CASE("who prints without a pause may have more under way, within limits") {
   bed.err(kRank1, block);
   bed.out(kTool, "few words\n");
   const std::pair<ProcessKey, uint8_t> first{kRank0, wire::kStdout};
-  CHECK(bed.credits == decltype(bed.credits){
-                           {first, 20 << 20},
-                           {{kRank0, wire::kStderr}, 20 << 20},
-                           {{kRank1, wire::kStdout}, 20 << 20}});
+  CHECK(bed.credits ==
+        decltype(bed.credits){{first, 20 << 20},
+                              {{kRank0, wire::kStderr}, 20 << 20},
+                              {{kRank1, wire::kStdout}, 20 << 20}});
   // What one has no use for any more is another's.
   bed.out(kRank0, "", wire::kEnd);
   bed.err(kRank1, block);
   CHECK(bed.credits[{kRank1, wire::kStderr}] == 20 << 20);
+}
+
+TEST_CASE("a listener hears each line with its word, however it comes") {
+  Bed bed(with(LogFormat::kText));
+  std::vector<std::string> heard;
+  bed.ranks.on_line("NCCL INFO ", [&](int rank, const std::string& host,
+                                      std::string_view line) {
+    if (line.find("NCCL INFO ") == std::string_view::npos) return;
+    heard.push_back(std::to_string(rank) + host + " " + std::string(line));
+  });
+  bed.out(kRank0, "one\nw:1:1 [0] NCCL INFO two\nthree\n");
+  bed.out(kRank1, "w:1:1 [0] NCCL IN", wire::kPartial);
+  bed.out(kRank0, "nothing\n");
+  bed.out(kRank1, "FO four\nfive\n");
+  bed.err(kRank0, "NCCL INFO six\n");
+  CHECK(heard == std::vector<std::string>{"0w-0 w:1:1 [0] NCCL INFO two",
+                                          "1w-1 w:1:1 [0] NCCL INFO four",
+                                          "0w-0 NCCL INFO six"});
 }
 
 TEST_CASE("frames of nobody, and broken ones, are dropped") {
