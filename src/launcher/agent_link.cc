@@ -24,7 +24,8 @@ std::string printable(std::string_view bytes, size_t limit = 120) {
 AgentLink::AgentLink(Loop& loop, std::unique_ptr<Transport> transport,
                      wire::Hello hello, AgentLinkEvents events,
                      std::vector<wire::Frame> questions)
-    : transport_(std::move(transport)),
+    : loop_(loop),
+      transport_(std::move(transport)),
       hello_(std::move(hello)),
       events_(std::move(events)),
       questions_(std::move(questions)),
@@ -81,10 +82,37 @@ void AgentLink::greet() {
 
 void AgentLink::send(wire::FrameType type, uint32_t id,
                      std::string_view payload, uint8_t flags) {
+  if (payload.size() > wire::kMaxPayload) {
+    return send_too_large(type, id, payload.size());
+  }
   std::string bytes;
   wire::encode(type, flags, static_cast<uint16_t>(hello_.node), id, payload,
                bytes);
   transport_->send(bytes);
+}
+
+// The agent would take it for garbage and leave. Later: the caller is not yet
+// done with what it sends.
+void AgentLink::send_too_large(wire::FrameType type, uint32_t id, size_t size) {
+  Error error{"request_too_large",
+              "more than a worker takes in one message",
+              human_bytes(size) + ", at most " + human_bytes(wire::kMaxPayload),
+              hello_.host,
+              {}};
+  if (type == wire::FrameType::kStart) {
+    error.what = "the program's arguments and environment are too large";
+    error.hint =
+        "leave variables out, or pass long lists in a file (the kernel has a "
+        "limit, too: getconf ARG_MAX)";
+  }
+  loop_.post([this, alive = alive_, type, id, error = std::move(error)] {
+    if (!*alive || !events_.on_closed) return;
+    if (type != wire::FrameType::kStart) return close(error);
+    constexpr int kCannotExecute = 126;  // as a shell has it for E2BIG
+    events_.on_frame({wire::FrameType::kStartFailed, 0,
+                      static_cast<uint16_t>(hello_.node), id,
+                      wire::to_json(wire::StartFailed{error, kCannotExecute})});
+  });
 }
 
 void AgentLink::received(std::string_view bytes) {

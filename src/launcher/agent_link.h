@@ -32,6 +32,8 @@ class AgentLink {
   ~AgentLink();
 
   void start();
+  // A program that no message can hold is answered as the agent would answer
+  // one that it cannot start.
   void send(wire::FrameType type, uint32_t id = 0,
             std::string_view payload = {}, uint8_t flags = 0);
   [[nodiscard]] bool ready() const { return ready_; }
@@ -42,11 +44,13 @@ class AgentLink {
 
  private:
   void greet();
+  void send_too_large(wire::FrameType type, uint32_t id, size_t size);
   void received(std::string_view bytes);
   void handle(wire::Frame frame);
   void beat();
   void close(Error error);
 
+  Loop& loop_;
   std::unique_ptr<Transport> transport_;
   wire::Hello hello_;
   AgentLinkEvents events_;

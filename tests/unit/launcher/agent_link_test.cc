@@ -72,6 +72,38 @@ TEST_CASE("hello, its answer, then frames both ways") {
   CHECK(bed.frames[0].id == 9);
 }
 
+TEST_CASE("a program too large for a message is refused, not the worker lost") {
+  Bed bed;
+  bed.start();
+  REQUIRE(bed.wait_ready());
+  wire::StartRequest request;
+  request.argv = {"train", std::string(wire::kMaxPayload, 'x')};
+  bed.link->send(wire::FrameType::kStart, 7, wire::to_json(request));
+  CHECK(bed.frames.empty());  // the sender is not interrupted
+  REQUIRE(run_until(bed.loop, [&] { return !bed.frames.empty(); }));
+  CHECK(bed.peer->count(wire::FrameType::kStart) == 0);
+  CHECK(bed.frames[0].type == wire::FrameType::kStartFailed);
+  CHECK(bed.frames[0].id == 7);
+  const auto refusal =
+      wire::from_json<wire::StartFailed>(bed.frames[0].payload);
+  REQUIRE(refusal);
+  CHECK(refusal->exit_code == 126);
+  CHECK(refusal->error.where == "w-1");
+  CHECK(refusal->error.text().find("at most 1") != std::string::npos);
+  CHECK(bed.closed.empty());
+}
+
+TEST_CASE("any other message that is too large ends the link, and says so") {
+  Bed bed;
+  bed.start();
+  REQUIRE(bed.wait_ready());
+  bed.link->send(wire::FrameType::kJobMap, 0,
+                 std::string(wire::kMaxPayload + 1, 'x'));
+  REQUIRE(run_until(bed.loop, [&] { return !bed.closed.empty(); }));
+  CHECK(bed.closed[0].code == "request_too_large");
+  CHECK(bed.peer->count(wire::FrameType::kJobMap) == 0);
+}
+
 TEST_CASE("questions leave with the hello, before it is answered") {
   Bed bed;
   bed.peer->answers_hello = false;
