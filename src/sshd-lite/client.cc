@@ -103,6 +103,7 @@ bool SshClient::Impl::setup() {
 void SshClient::Impl::shutdown() {
   stage_ = Stage::kOver;
   banner_timer_.cancel();
+  banner_pause_.cancel();
   handshake_timer_.cancel();
   stage_timer_.cancel();
   watch_.reset();

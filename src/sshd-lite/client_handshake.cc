@@ -14,6 +14,7 @@ namespace muster {
 namespace {
 
 constexpr Milliseconds kRefusalTimeout{1000};
+constexpr Milliseconds kBannerPause{20};
 constexpr size_t kMaxReason = 2048;
 // libssh 0.10 picks an RSA signature kind before it has read the server's
 // extension list, which comes right behind the key exchange.
@@ -35,18 +36,26 @@ const char* SshClient::Impl::stage_name(Stage stage) {
   }
 }
 
-// False: it is over.
+// False: it is over, or too early for libssh.
 bool SshClient::Impl::check_banner() {
   const auto seen = peek_banner(fd_.get());
   if (!seen) {
     fail_with(seen.error());
     return false;
   }
-  if (!*seen) return true;
+  if (seen->begun && !seen->line) {
+    // libssh would take what is there, and the rest would look foreign. What is
+    // only looked at stays readable: not again at once.
+    watch_->stop_reading();
+    banner_pause_.start(kBannerPause,
+                        [this] { watch_->on_readable([this] { step(); }); });
+    return false;
+  }
+  if (!seen->line) return true;
   banner_seen_ = true;
   banner_timer_.cancel();
   stage_timer_.cancel();
-  if (!may_speak_) answer_door(**seen);
+  if (!may_speak_) answer_door(*seen->line);
   may_speak_ = true;
   return true;
 }

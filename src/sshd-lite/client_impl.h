@@ -29,6 +29,7 @@ class SshClient::Impl : public std::enable_shared_from_this<Impl> {
         options_(std::move(options)),
         events_(std::move(events)),
         banner_timer_(loop),
+        banner_pause_(loop),
         handshake_timer_(loop),
         stage_timer_(loop) {}
   ~Impl() { shutdown(); }
@@ -83,6 +84,7 @@ class SshClient::Impl : public std::enable_shared_from_this<Impl> {
   SshClientOptions options_;
   SshClientEvents events_;
   Timer banner_timer_;
+  Timer banner_pause_;
   Timer handshake_timer_;
   Timer stage_timer_;
   ssh_session session_ = nullptr;

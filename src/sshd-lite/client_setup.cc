@@ -54,13 +54,13 @@ void set_client_options(ssh_session_struct* session, int fd,
   }
 }
 
-Result<std::optional<std::string>> peek_banner(int fd) {
+Result<SeenBanner> peek_banner(int fd) {
   char bytes[256];  // no version line is longer
   ssize_t n;
   do {
     n = ::recv(fd, bytes, sizeof bytes, MSG_PEEK | MSG_DONTWAIT);
   } while (n < 0 && errno == EINTR);
-  if (n < 0 && errno == EAGAIN) return std::nullopt;
+  if (n < 0 && errno == EAGAIN) return SeenBanner{};
   if (n <= 0) {
     Error error = ssh_error::closed_early();
     if (n < 0) error.why += std::string(": ") + strerror(errno);
@@ -73,8 +73,11 @@ Result<std::optional<std::string>> peek_banner(int fd) {
     return fail(ssh_error::foreign(seen));
   }
   const size_t end = seen.find('\n');
-  if (end == seen.npos && seen.size() < sizeof bytes) return std::nullopt;
-  return std::string(seen.substr(0, end == seen.npos ? end : end + 1));
+  if (end == seen.npos && seen.size() < sizeof bytes) {
+    return SeenBanner{std::nullopt, true};
+  }
+  return SeenBanner{
+      std::string(seen.substr(0, end == seen.npos ? end : end + 1)), true};
 }
 
 }  // namespace muster

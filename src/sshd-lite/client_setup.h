@@ -20,8 +20,12 @@ namespace muster {
 void set_client_options(ssh_session_struct* session, int fd,
                         const std::string& user, uint64_t rekey_bytes);
 
-// Looks without taking: the server's version line once it is there, nothing if
-// it is too early to say. Errors: ssh_foreign, ssh_closed.
-Result<std::optional<std::string>> peek_banner(int fd);
+// Looks without taking: the server's version line once it is there.
+struct SeenBanner {
+  std::optional<std::string> line;
+  bool begun = false;  // some of the line is there
+};
+// Errors: ssh_foreign, ssh_closed.
+Result<SeenBanner> peek_banner(int fd);
 
 }  // namespace muster

@@ -393,6 +393,35 @@ TEST_CASE("servers that are not SSH servers are named") {
   CHECK(session.error->text().find('\x1b') == std::string::npos);
 }
 
+TEST_CASE("half a version line is waited for, without a spin") {
+  const auto made = SshKey::generate(KeyType::kEcdsaP256);
+  const KeyDirectory keys(*made);
+  const auto job = find_keys(keys.path());
+  REQUIRE(job);
+  const Stranger stranger;
+  Runner runner;
+  Session session;
+  auto options = options_for(job->private_key, "true");
+  options.handshake_timeout = Milliseconds(1600);
+  runner.start(session, stranger.port, std::move(options));
+  const UniqueFd peer(::accept(stranger.listener, nullptr, nullptr));
+  REQUIRE(::write(peer.get(), "SSH-2.0-", 8) == 8);
+  // The client speaks first after a second.
+  Timer rest(runner.loop);
+  rest.start(Milliseconds(1200),
+             [&] { CHECK(::write(peer.get(), "x\r\n", 3) == 3); });
+  const auto cpu_ms = [] {
+    timespec used{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return used.tv_sec * 1000 + used.tv_nsec / 1'000'000;
+  };
+  const auto before = cpu_ms();
+  runner.run();
+  CHECK(cpu_ms() - before < 300);
+  REQUIRE(session.error);
+  CHECK(session.error->code == "ssh_kex");
+}
+
 TEST_CASE("a client may be destroyed in each of its callbacks") {
   const auto key = SshKey::generate(KeyType::kEcdsaP256);
   const KeyDirectory keys(*key);
