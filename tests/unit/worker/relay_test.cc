@@ -86,6 +86,7 @@ struct Bed {
     err = std::move(err_pipe->read);
   }
   bool run_until(const std::function<bool()>& done, int limit_ms = 60000) {
+    if (done()) return true;  // a stop before run() would be lost
     Timer deadline(loop);
     Timer poll(loop);
     deadline.start(Milliseconds(limit_ms), [this] { loop.stop(); });
@@ -93,7 +94,7 @@ struct Bed {
       if (done()) return loop.stop();
       poll.start(Milliseconds(2), check);
     };
-    check();
+    poll.start(Milliseconds(2), check);
     loop.run();
     return done();
   }
