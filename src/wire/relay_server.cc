@@ -187,21 +187,14 @@ Status RelayServer::listen(const std::string& path) {
     return fail_errno("resources", "cannot open the relay socket", path);
   }
   path_ = path;
-  watch_ = std::make_unique<FdWatch>(loop_, listener_.get());
-  watch_->on_readable([this] { accept_relay(); });
+  watch_ = std::make_unique<AcceptWatch>(
+      loop_, listener_.get(),
+      [this](UniqueFd socket) { accept_relay(std::move(socket)); });
   return {};
 }
 
-void RelayServer::accept_relay() {
-  UniqueFd socket(::accept4(listener_.get(), nullptr, nullptr,
-                            SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (!socket) return;
-  ucred peer{};
-  socklen_t size = sizeof peer;
-  if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 ||
-      peer.uid != ::geteuid()) {
-    return;
-  }
+void RelayServer::accept_relay(UniqueFd socket) {
+  if (!own_peer(socket.get())) return;
   const uint32_t id = next_id_++;
   connections_[id] = std::make_unique<Connection>(*this, id, std::move(socket));
 }

@@ -17,6 +17,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/accept_watch.h"
 #include "base/fd.h"
 #include "base/loop.h"
 #include "base/result.h"
@@ -53,14 +54,14 @@ class RelayServer {
  private:
   class Connection;
 
-  void accept_relay();
+  void accept_relay(UniqueFd socket);
   void remove(uint32_t id);
 
   Loop& loop_;
   Callbacks callbacks_;
   std::string path_;
   UniqueFd listener_;
-  std::unique_ptr<FdWatch> watch_;
+  std::unique_ptr<AcceptWatch> watch_;
   uint32_t next_id_ = 1;
   std::map<uint32_t, std::unique_ptr<Connection>> connections_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

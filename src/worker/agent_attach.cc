@@ -55,25 +55,18 @@ Status AgentAttach::listen(const std::string& run_dir) {
       ::listen(listener_.get(), SOMAXCONN) != 0) {
     return fail_errno("resources", "cannot open the rank socket", path);
   }
-  watch_ = std::make_unique<FdWatch>(loop_, listener_.get());
-  watch_->on_readable([this] { accept_peer(); });
+  watch_ = std::make_unique<AcceptWatch>(
+      loop_, listener_.get(),
+      [this](UniqueFd socket) { accept_peer(std::move(socket)); });
   return {};
 }
 
-void AgentAttach::accept_peer() {
-  UniqueFd socket(::accept4(listener_.get(), nullptr, nullptr,
-                            SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (!socket) return;
-  ucred peer_id{};
-  socklen_t size = sizeof peer_id;
-  if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer_id, &size) !=
-          0 ||
-      peer_id.uid != ::geteuid()) {
-    return;
-  }
+void AgentAttach::accept_peer(UniqueFd socket) {
+  const auto pid = own_peer(socket.get());
+  if (!pid) return;
   Peer& peer = peers_.emplace_back();
   peer.socket = std::move(socket);
-  peer.pid = peer_id.pid;
+  peer.pid = *pid;
   peer.watch = std::make_unique<FdWatch>(loop_, peer.socket.get());
   peer.watch->on_readable([this, &peer] { read_from(peer); });
 }

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 
+#include "base/accept_watch.h"
 #include "base/fd.h"
 #include "base/loop.h"
 #include "base/result.h"
@@ -37,7 +38,7 @@ class AgentAttach {
     std::unique_ptr<FdWatch> watch;
   };
 
-  void accept_peer();
+  void accept_peer(UniqueFd socket);
   void read_from(Peer& peer);
   bool handle(Peer& peer, Received& received);
   bool handle_attach(Peer& peer, std::string_view body,
@@ -48,7 +49,7 @@ class AgentAttach {
   Loop& loop_;
   AgentProcesses& processes_;
   UniqueFd listener_;
-  std::unique_ptr<FdWatch> watch_;
+  std::unique_ptr<AcceptWatch> watch_;
   std::list<Peer> peers_;
 };
 

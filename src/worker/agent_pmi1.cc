@@ -58,8 +58,9 @@ void AgentPmi1::listen() {
   auto listener = listen_on_loopback();
   if (!listener) return;
   listener_ = std::move(*listener);
-  listener_watch_ = std::make_unique<FdWatch>(loop_, listener_.socket.get());
-  listener_watch_->on_readable([this] { accept_guest(); });
+  listener_watch_ = std::make_unique<AcceptWatch>(
+      loop_, listener_.socket.get(),
+      [this](UniqueFd socket) { accept_guest(std::move(socket)); });
 }
 
 std::string AgentPmi1::port() const {
@@ -69,10 +70,7 @@ std::string AgentPmi1::port() const {
 
 int AgentPmi1::id_for(int rank) { return ids_.give(rank, random_number()); }
 
-void AgentPmi1::accept_guest() {
-  UniqueFd socket(::accept4(listener_.socket.get(), nullptr, nullptr,
-                            SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (!socket) return;
+void AgentPmi1::accept_guest(UniqueFd socket) {
   const size_t expected = world_.own_ranks().size() + kStrangers;
   if (guests_.size() >= std::min(expected, kMostGuests)) guests_.pop_front();
   send_at_once(socket.get());

@@ -13,6 +13,7 @@
 #include <memory>
 #include <string>
 
+#include "base/accept_watch.h"
 #include "base/fd.h"
 #include "base/loop.h"
 #include "base/loopback.h"
@@ -59,7 +60,7 @@ class AgentPmi1 {
   using Guests = std::list<Guest>;
 
   void listen();
-  void accept_guest();
+  void accept_guest(UniqueFd socket);
   void hear(Guests::iterator guest);
   void adopt(int rank, UniqueFd socket, std::string_view more);
   void watch(int rank, Link& link);
@@ -77,7 +78,7 @@ class AgentPmi1 {
   Pmi1Server server_;
   std::map<int, Link> links_;
   LoopbackListener listener_;
-  std::unique_ptr<FdWatch> listener_watch_;
+  std::unique_ptr<AcceptWatch> listener_watch_;
   Pmi1Ids ids_;
   Guests guests_;
 };

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/agent_pmix_door.h"
 
-#include <sys/socket.h>
-
-#include <cerrno>
 #include <utility>
 
 #include "base/loopback.h"
@@ -16,19 +13,10 @@ Result<std::unique_ptr<PmixDoor>> PmixDoor::open(Loop& loop, Start start) {
   if (!listener) return tl::unexpected(listener.error());
   door->port_ = listener->port;
   door->listener_ = std::move(listener->socket);
-  door->watch_ = std::make_unique<FdWatch>(loop, door->listener_.get());
-  door->watch_->on_readable([self = door.get()] { self->accept_all(); });
+  door->watch_ = std::make_unique<AcceptWatch>(
+      loop, door->listener_.get(),
+      [self = door.get()](UniqueFd guest) { self->pass_on(std::move(guest)); });
   return door;
-}
-
-void PmixDoor::accept_all() {
-  for (;;) {
-    UniqueFd guest(::accept4(listener_.get(), nullptr, nullptr,
-                             SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!guest && errno == EINTR) continue;
-    if (!guest) return;
-    pass_on(std::move(guest));
-  }
 }
 
 void PmixDoor::pass_on(UniqueFd guest) {

@@ -10,6 +10,7 @@
 #include <list>
 #include <memory>
 
+#include "base/accept_watch.h"
 #include "base/fd.h"
 #include "base/loop.h"
 #include "base/result.h"
@@ -28,14 +29,13 @@ class PmixDoor {
 
  private:
   PmixDoor(Loop& loop, Start start) : loop_(loop), start_(std::move(start)) {}
-  void accept_all();
   void pass_on(UniqueFd guest);
 
   Loop& loop_;
   Start start_;
   int port_ = 0;
   UniqueFd listener_;
-  std::unique_ptr<FdWatch> watch_;
+  std::unique_ptr<AcceptWatch> watch_;
   std::list<std::unique_ptr<SocketRelay>> relays_;
 };
 

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/accept_watch.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+namespace muster {
+
+namespace {
+
+constexpr Milliseconds kPause{100};
+
+}  // namespace
+
+AcceptWatch::AcceptWatch(Loop& loop, int listener,
+                         std::function<void(UniqueFd)> accepted)
+    : listener_(listener),
+      accepted_(std::move(accepted)),
+      watch_(loop, listener),
+      again_(loop) {
+  watch_.on_readable([this] { accept_one(); });
+}
+
+void AcceptWatch::accept_one() {
+  UniqueFd socket(
+      ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (socket) return accepted_(std::move(socket));
+  if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED) return;
+  watch_.stop_reading();
+  again_.start(kPause,
+               [this] { watch_.on_readable([this] { accept_one(); }); });
+}
+
+std::optional<pid_t> own_peer(int socket) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 ||
+      peer.uid != ::geteuid()) {
+    return std::nullopt;
+  }
+  return peer.pid;
+}
+
+}  // namespace muster

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// AcceptWatch: takes the connections of a listening socket, which stays the
+// caller's. Where no more can be taken (no descriptor is left), the socket
+// stays readable: the watch then looks away for a moment instead of spinning.
+// Loop thread; the callback must not destroy it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <optional>
+
+#include "base/fd.h"
+#include "base/loop.h"
+
+namespace muster {
+
+class AcceptWatch {
+ public:
+  AcceptWatch(Loop& loop, int listener, std::function<void(UniqueFd)> accepted);
+
+ private:
+  void accept_one();
+
+  int listener_;
+  std::function<void(UniqueFd)> accepted_;
+  FdWatch watch_;
+  Timer again_;
+};
+
+// Whose process is at the other end of a Unix socket; nullopt: another user's.
+std::optional<pid_t> own_peer(int socket);
+
+}  // namespace muster
