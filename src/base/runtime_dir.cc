@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <utility>
@@ -18,7 +19,8 @@ std::vector<std::string> writable_candidates() {
   std::vector<std::string> out;
   const char* tmpdir = std::getenv("TMPDIR");
   // A socket path holds at most 107 bytes; a long TMPDIR leaves no room.
-  if (tmpdir != nullptr && tmpdir[0] == '/' && std::string(tmpdir).size() < 48) {
+  if (tmpdir != nullptr && tmpdir[0] == '/' &&
+      std::string(tmpdir).size() < 48) {
     out.emplace_back(tmpdir);
   }
   out.emplace_back("/tmp");
@@ -26,14 +28,28 @@ std::vector<std::string> writable_candidates() {
   return out;
 }
 
+namespace {
+
+// By a file without a name: one with a name would stay where this process is
+// killed before it can remove it. Not every file system has such files.
+bool takes_a_file(const std::string& directory) {
+  const UniqueFd nameless(
+      ::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  if (nameless) return true;
+  if (errno != EOPNOTSUPP && errno != EISDIR) return false;
+  std::string probe = directory + "/.muster-probe-XXXXXX";
+  const UniqueFd named(::mkostemp(probe.data(), O_CLOEXEC));
+  if (!named) return false;
+  ::unlink(probe.c_str());
+  return true;
+}
+
+}  // namespace
+
 std::vector<std::string> writable_directories() {
   std::vector<std::string> out;
   for (const std::string& directory : writable_candidates()) {
-    std::string probe = directory + "/.muster-probe-XXXXXX";
-    UniqueFd fd(::mkostemp(probe.data(), O_CLOEXEC));
-    if (!fd) continue;
-    ::unlink(probe.c_str());
-    out.push_back(directory);
+    if (takes_a_file(directory)) out.push_back(directory);
   }
   return out;
 }
@@ -52,7 +68,9 @@ Result<RuntimeDir> RuntimeDir::create(const std::string& name) {
     }
     tried += (tried.empty() ? "" : ", ") + directory;
   }
-  return fail(Error{"no_writable_dir", "no writable directory", "tried " + tried,
+  return fail(Error{"no_writable_dir",
+                    "no writable directory",
+                    "tried " + tried,
                     {},
                     "mount an emptyDir at /tmp or set TMPDIR to one"});
 }

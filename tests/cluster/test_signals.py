@@ -27,12 +27,10 @@ def ready(process, ranks):
 
 
 def test_what_nohup_ignores_stays_ignored():
-    def ignore():
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)
-
-    for before, code in ((ignore, 0), (None, 129)):
+    for how, code in ((signal.SIG_IGN, 0), (signal.SIG_DFL, 129)):
         run = start("--bootstrap", "pmix", "-n", "1", "--", "sh", "-c",
-                    "echo ready; sleep 2", before=before)
+                    "echo ready; sleep 2",
+                    before=lambda how=how: signal.signal(signal.SIGHUP, how))
         ready(run, 1)
         run.send_signal(signal.SIGHUP)
         _, err = run.communicate(timeout=60)
