@@ -351,6 +351,11 @@ def parse(argv):
 
 
 def main(argv):
+    # In the background, or under nohup, these are ignored, and would be by all
+    # that is tested.
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
     options = parse(argv)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     runner = Runner(options)

@@ -24,6 +24,11 @@ sys.path.insert(0, os.path.join(ROOT, "tests"))
 from podnet import Cluster, cleanup  # noqa: E402
 
 os.umask(0o022)  # pods run as other users, who read what is made here
+# A test in the background, or under nohup, has these ignored, and so would all
+# that it starts.
+for _number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+    if signal.getsignal(_number) == signal.SIG_IGN:
+        signal.signal(_number, signal.SIG_DFL)
 
 PREFIX = os.environ.get("MUSTER_PREFIX", os.path.join(ROOT, "build", "prefix"))
 EXAMPLES = os.path.join(ROOT, "examples")
