@@ -137,7 +137,7 @@ wire::Hello test_hello() {
   hello.job = "job";
   hello.incarnation = "1";
   hello.heartbeat_ms = 20;
-  hello.silence_ms = 2'000;
+  hello.silence_ms = 30'000;
   return hello;
 }
 
