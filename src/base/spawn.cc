@@ -8,7 +8,6 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,6 +17,7 @@
 #include <cstring>
 #include <memory>
 
+#include "base/close_from.h"
 #include "base/fd.h"
 #include "base/no_descriptors.h"
 #include "base/text.h"
@@ -110,10 +110,9 @@ void raise_soft_limits() {
       }
     }
   }
-  // Everything else of ours is close-on-exec already; this catches what
-  // libraries opened without it. ENOSYS on kernels before 5.9 is fine.
-  ::syscall(SYS_close_range, static_cast<unsigned>(highest + 1), ~0U,
-            4U /* CLOSE_RANGE_CLOEXEC */);
+  // Everything of ours is close-on-exec already; this catches what libraries
+  // opened without it, and what we were started with.
+  close_on_exec_from(highest + 1);
   if (!options.cwd.empty() && ::chdir(options.cwd.c_str()) != 0) {
     child_fails(plan.report, Stage::kDirectory);
   }

@@ -31,19 +31,28 @@ bool exists(const std::string& path) {
   return ::access(path.c_str(), F_OK) == 0;
 }
 
-// Part of the image, and for everybody to read: whoever can pull the image has
-// it. A Secret is a mount of its own, whatever its mode. Kernels before 5.8 do
-// not tell mounts apart; then the answer is no.
-bool bare_in_image(const std::string& path) {
-  struct statx file {};
-  struct statx root {};
-  constexpr unsigned kWanted = STATX_MODE | STATX_MNT_ID;
-  if (::statx(AT_FDCWD, path.c_str(), 0, kWanted, &file) != 0 ||
-      ::statx(AT_FDCWD, "/", 0, kWanted, &root) != 0 ||
-      (file.stx_mask & root.stx_mask & STATX_MNT_ID) == 0) {
-    return false;
+// The line of its fdinfo; "": not known, as in some sandboxes. (statx tells it
+// only since Linux 5.8.)
+std::string mount_of(const UniqueFd& file) {
+  const auto info =
+      read_file("/proc/self/fdinfo/" + std::to_string(file.get()));
+  if (!info) return {};
+  for (const std::string_view line : split(*info, '\n')) {
+    if (line.starts_with("mnt_id:")) return std::string(line);
   }
-  return file.stx_mnt_id == root.stx_mnt_id && (file.stx_mode & S_IROTH) != 0;
+  return {};
+}
+
+// Part of the image, and for everybody to read: whoever can pull the image has
+// it. A Secret is a mount of its own, whatever its mode.
+bool bare_in_image(const std::string& path) {
+  const UniqueFd file(::open(path.c_str(), O_PATH | O_CLOEXEC));
+  const UniqueFd root(::open("/", O_PATH | O_CLOEXEC));
+  struct stat info {};
+  if (!file || !root || ::fstat(file.get(), &info) != 0) return false;
+  const std::string mount = mount_of(file);
+  return !mount.empty() && mount == mount_of(root) &&
+         (info.st_mode & S_IROTH) != 0;
 }
 
 void read_authorized(const KeyFiles& files, JobKeys& keys) {

@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,6 +14,7 @@
 #include <map>
 #include <vector>
 
+#include "base/close_from.h"
 #include "base/log.h"
 #include "sshd-lite/connection.h"
 #include "sshd-lite/listener.h"
@@ -60,9 +60,7 @@ constexpr size_t kMaxLeaving = 8;
   ::dup3(high_link, 4, O_CLOEXEC);
   (void)socket.release();
   (void)link.release();
-  if (::syscall(SYS_close_range, 5U, ~0U, 0U) != 0) {
-    for (int fd = 5; fd < 4096; ++fd) ::close(fd);  // kernels before 5.9
-  }
+  close_from(5);
   serve_connection(UniqueFd(3), UniqueFd(4), options);
   ::_exit(0);
 }

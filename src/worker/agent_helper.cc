@@ -5,13 +5,13 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <utility>
 
+#include "base/close_from.h"
 #include "base/spawn.h"
 
 namespace muster {
@@ -40,7 +40,7 @@ constexpr size_t kLongestAnswer = 4 << 20;
     ::dup2(null, 0);
     ::dup2(null, 1);
   }
-  ::syscall(SYS_close_range, static_cast<unsigned>(kOut + 1), ~0U, 0U);
+  close_from(kOut + 1);
   const bool written = write_all(kOut, work()).has_value();
   // Threads may still sit in the resolver; nothing of theirs is worth waiting.
   ::_exit(written ? 0 : 1);

@@ -114,7 +114,8 @@ class Container:
                 os.chdir(spec["cwd"])
             os.closerange(3, self._status_w)
             os.closerange(self._status_w + 1, 4096)
-            security.drop_to(spec["uid"], spec["gid"], spec["groups"], spec["caps"], spec["no_new_privs"])
+            security.drop_to(spec["uid"], spec["gid"], spec["groups"], spec["caps"], spec["no_new_privs"],
+                             spec["old_kernel"])
             linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)     # a killed kubelet leaves no pod behind
             program = sandbox.find_program(spec["argv"][0], spec["env"].get("PATH", os.defpath))
             os.execve(program, spec["argv"], spec["env"])

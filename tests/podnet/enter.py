@@ -17,7 +17,7 @@ _KINDS = (("ipc", linux.CLONE_NEWIPC), ("uts", linux.CLONE_NEWUTS), ("net", linu
 
 
 def popen(info, argv, env=None, user=None, **popen_args):
-    """info: the kubelet's op_info answer. user: (uid, gid, groups, caps, no_new_privs), default the container's."""
+    """info: the kubelet's op_info answer. user: (uid, gid, groups, caps, no_new_privs, old_kernel), default the container's."""
     if not info["pid"]:
         raise ProcessLookupError(f"pod {info['name']} has no running container (phase {info['phase']})")
     namespaces, cgroups = [], []

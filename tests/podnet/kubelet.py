@@ -190,7 +190,7 @@ class Pod:
                 "created": self.created, "ready_at": self.ready_at, "frozen": self.frozen, "hostname": s["hostname"],
                 "namespace": s["namespace"], "env": s["env"], "argv": s["argv"], "job": s["job"], "role": s["role"],
                 "index": s["index"], "history": self.history, "dir": self.dir, "cgroup_procs": self.cgroup.procs_files(),
-                "identity": [s["uid"], s["gid"], s["groups"], s["caps"], s["no_new_privs"]], "veth": f"v{self.number}"}
+                "identity": [s["uid"], s["gid"], s["groups"], s["caps"], s["no_new_privs"], s["old_kernel"]], "veth": f"v{self.number}"}
 
 
 async def wait_event(event, timeout):

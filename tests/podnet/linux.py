@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The few Linux calls that Python 3.11 has no function for, by ctypes.
 
-Does: unshare, setns, mount, umount, pivot_root, sethostname, prctl, capset. Nothing else knows errno or syscall numbers.
+Does: unshare, setns, mount, umount, pivot_root, sethostname, prctl, capset, and a filter that hides system calls. Nothing
+      else knows errno or syscall numbers.
 Refuses: nothing by itself; a failing call raises OSError that names the call and its target.
 """
 import ctypes
+import errno
 import os
+import struct
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -18,6 +21,7 @@ MNT_DETACH = 2
 
 PR_SET_PDEATHSIG, PR_SET_KEEPCAPS, PR_CAPBSET_DROP = 1, 8, 24
 PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL = 38, 47, 4
+PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 22, 2
 
 CAPABILITIES = [
     "CHOWN", "DAC_OVERRIDE", "DAC_READ_SEARCH", "FOWNER", "FSETID", "KILL", "SETGID", "SETUID", "SETPCAP",
@@ -85,6 +89,22 @@ def capset(mask):
     for i in range(2):
         data[i].effective = data[i].permitted = (mask >> (32 * i)) & 0xFFFFFFFF
     _check(_libc.capset(ctypes.byref(header), ctypes.byref(data)), "capset")
+
+
+class _FilterProgram(ctypes.Structure):
+    _fields_ = [("length", ctypes.c_ushort), ("steps", ctypes.c_char_p)]
+
+
+def hide_newer_calls(first=424):
+    """Every system call numbered `first` or above fails with ENOSYS, for this process and all that come of it. All
+    that came after Linux 4.18 are: pidfd_send_signal (5.1), the first of them, is 424 on every machine."""
+    steps = b"".join(struct.pack("=HBBI", *step) for step in (
+        (0x20, 0, 0, 0),                            # load the call's number
+        (0x35, 0, 1, first),                        # at least `first`: go on, else skip one
+        (0x06, 0, 0, 0x00050000 | errno.ENOSYS),    # SECCOMP_RET_ERRNO
+        (0x06, 0, 0, 0x7FFF0000)))                  # SECCOMP_RET_ALLOW
+    program = _FilterProgram(len(steps) // 8, steps)
+    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.addressof(program))
 
 
 def last_capability():

@@ -20,7 +20,7 @@ class Options:
     def __init__(self, prefix=None, root=None, uid=None, gid=None, fs_group=None, profile="restricted", caps=None,
                  no_new_privs=None, readonly_root=None, binds=(), extra_env=None, sshd_dropin=True, layer="mpioperator",
                  entrypoint=None, memory=None, cpu=None, cpus=None, pids=None, shm_size="64m", log_mode="pipe",
-                 restarts=False, restart_backoff=1.0, files=None, links=None, mpirun_dropin=True):
+                 restarts=False, restart_backoff=1.0, files=None, links=None, mpirun_dropin=True, old_kernel=False):
         self.__dict__.update({k: v for k, v in locals().items() if k != "self"})
         if profile not in security.PROFILES:
             raise ManifestError(f"profile is one of {', '.join(security.PROFILES)}, not {profile!r}")
@@ -42,6 +42,7 @@ def bare(name, argv, options, namespace="default", env=None):
             "argv": argv, "cwd": "/", "root": o.root, "readonly_root": pick(o.readonly_root, profile["readonly_root"]),
             "uid": uid, "gid": gid, "groups": [fs_group] if fs_group is not None else [], "fs_group": fs_group,
             "caps": pick(o.caps, profile["caps"]), "no_new_privs": pick(o.no_new_privs, profile["no_new_privs"]),
+            "old_kernel": o.old_kernel,
             "tmpfs": [], "projected": [], "binds": [list(b) for b in o.binds], "termination_path": "/dev/termination-log",
             "memory": o.memory and quantity(o.memory), "cpu": o.cpu and quantity(o.cpu), "cpus": o.cpus, "pids": o.pids,
             "shm_size": o.shm_size, "log_mode": o.log_mode, "dns_search": [], "publish_not_ready": False, "ports": {},

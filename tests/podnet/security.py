@@ -22,8 +22,10 @@ PROFILES = {
 }
 
 
-def drop_to(uid, gid, groups, caps, no_new_privs):
+def drop_to(uid, gid, groups, caps, no_new_privs, old_kernel=False):
     """Become uid:gid with exactly these capabilities (names without CAP_)."""
+    if old_kernel:      # first: without no_new_privs it needs a capability
+        linux.hide_newer_calls()
     mask = 0
     for name in caps:
         mask |= 1 << linux.CAPABILITIES.index(name.upper().removeprefix("CAP_"))
