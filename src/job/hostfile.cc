@@ -205,6 +205,10 @@ Result<HostEntry> parse_entry(const Place& place) {
       return fail(status.error());
     }
   }
+  if (entry.max_slots != 0 && !entry.slots_given) {
+    entry.slots = entry.max_slots;  // as in Open MPI 4.1
+    entry.slots_given = true;
+  }
   if (entry.max_slots != 0 && entry.max_slots < entry.slots) {
     return place.wrong("hostfile_slots", "max_slots is less than slots",
                        "Raise max_slots or lower slots.");

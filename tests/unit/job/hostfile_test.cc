@@ -37,6 +37,7 @@ TEST_CASE("one host in every dialect") {
       {"  h  slots = 4  # four", "h", 4, true},
       {"h SLOTS=4 max_slots=8", "h", 4, true},
       {"h max-slots=8 slots=4", "h", 4, true},
+      {"h max_slots=3", "h", 3, true},
       {"h:4", "h", 4, true},
       {"h:4 ifname=eth0 binding=rr", "h", 4, true},
       {"h:4:mlx5_0", "h", 4, true},
