@@ -50,7 +50,10 @@ void collect_libraries(const ImageLibraries& libraries, KnownFiles& known,
   pod.plugins.emplace();
   for (const auto& [directory, names] : libraries) {
     for (const std::string& name : names) {
-      if (!name.starts_with("libnccl-net") || !name.ends_with(".so")) continue;
+      const bool plugin_name = name.starts_with("libnccl-net") ||
+                               name.starts_with("librccl-net") ||
+                               name.starts_with("librccl-anp");
+      if (!plugin_name || !name.ends_with(".so")) continue;
       FabricPlugin plugin;
       plugin.name = name;
       plugin.network = network_by_place(directory + "/" + name);
@@ -99,7 +102,10 @@ void collect_environment(const std::string& root, PodFabric& pod) {
 }
 
 void collect_conf(const std::string& root, PodFabric& pod) {
-  pod.nccl_conf = read_conf(root + "/etc/nccl.conf");
+  // RCCL reads files of its own name.
+  const std::string file_name =
+      pod.nccl_version.starts_with("RCCL") ? "rccl.conf" : "nccl.conf";
+  pod.nccl_conf = read_conf(root + "/etc/" + file_name);
   const auto file = pod.environment.find("NCCL_CONF_FILE");
   if (file != pod.environment.end()) {
     pod.nccl_user_conf = read_conf(root + file->second);
@@ -107,7 +113,7 @@ void collect_conf(const std::string& root, PodFabric& pod) {
   }
   const char* home = root.empty() ? ::getenv("HOME") : "/root";
   if (home != nullptr) {
-    pod.nccl_user_conf = read_conf(root + home + "/.nccl.conf");
+    pod.nccl_user_conf = read_conf(root + home + "/." + file_name);
   }
 }
 
@@ -178,8 +184,8 @@ void collect_software(const std::string& root, const ImageLibraries& libraries,
                       KnownFiles& known, PodFabric& pod) {
   collect_environment(root, pod);
   pod.environment.erase("LD_LIBRARY_PATH");
-  collect_conf(root, pod);
   collect_libraries(libraries, known, pod);
+  collect_conf(root, pod);
   collect_limits(root, pod);
   collect_machine(root, pod);
 }

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "fabric/gpu_names.h"
 
 namespace muster {
 
@@ -17,8 +18,12 @@ std::optional<EffectiveValue> effective(const PodFabric& pod,
   };
   if (auto value = look(pod.environment, "environment")) return value;
   if (!name.starts_with("NCCL_")) return std::nullopt;
-  if (auto value = look(pod.nccl_user_conf, "~/.nccl.conf")) return value;
-  return look(pod.nccl_conf, "/etc/nccl.conf");
+  auto value = look(pod.nccl_user_conf, "~/.nccl.conf");
+  if (!value) value = look(pod.nccl_conf, "/etc/nccl.conf");
+  if (value && has_amd_gpus(pod)) {  // RCCL reads files of its own
+    value->origin.replace(value->origin.find("nccl.conf"), 1, "r");
+  }
+  return value;
 }
 
 std::vector<std::string> effective_names(const PodFabric& pod) {

@@ -33,6 +33,8 @@ constexpr Meant kOfPod[] = {
     {"shm", "shm_bytes"},          {"memlock", "memlock_bytes"},
     {"ulimit_l", "memlock_bytes"}, {"hostnetwork", "host_network"},
     {"peer_ip", "peer_address"},   {"vm", "virtual_machine"},
+    {"rccl", "nccl_version"},      {"rccl_version", "nccl_version"},
+    {"rccl_conf", "nccl_conf"},    {"rccl_user_conf", "nccl_user_conf"},
 };
 constexpr Meant kOfPort[] = {
     {"rate", "rate_gbps"},
@@ -328,8 +330,20 @@ void settle_hca(Json& hca, std::vector<std::string>& notes) {
   }
 }
 
+// "2.22.3" under a name of RCCL's tells which library it is.
+void name_rccl(Json& pod) {
+  for (const char* name : {"rccl", "rccl_version"}) {
+    if (!pod.contains(name) || !pod[name].is_string()) continue;
+    const std::string version = pod[name].get<std::string>();
+    if (to_lower(version).find("rccl") == std::string::npos) {
+      pod[name] = "RCCL " + version;
+    }
+  }
+}
+
 Status settle_pod(Json& pod, std::vector<std::string>& notes) {
   if (!pod.is_object()) return {};
+  name_rccl(pod);
   rename(pod, kOfPod, "pods", notes);
   if (Status status = settle_lists(pod); !status) return status;
   settle_gpus(pod);

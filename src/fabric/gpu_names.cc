@@ -39,6 +39,7 @@ bool is_amd(const FabricGpu& gpu) {
 }  // namespace
 
 bool has_amd_gpus(const PodFabric& pod) {
+  if (to_lower(pod.nccl_version).find("rccl") != std::string::npos) return true;
   if (pod.gpus && !pod.gpus->empty()) return any_gpu(pod, is_amd);
   return pod.plugins &&
          std::any_of(pod.plugins->begin(), pod.plugins->end(),

@@ -8,7 +8,7 @@
 
 namespace muster {
 
-// Of AMD, hence RCCL in the place of NCCL.
+// Of AMD, hence RCCL in the place of NCCL; or RCCL is there by name.
 bool has_amd_gpus(const PodFabric& pod);
 // GeForce 40, whose drivers before 550.40.07 offered a P2P that does not work.
 bool has_rtx40(const PodFabric& pod);

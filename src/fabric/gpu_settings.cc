@@ -121,6 +121,22 @@ void set_cumem_and_mnnvl(FabricJob& job) {
           "", "request a ComputeDomain (DRA) or mount the IMEX channel"});
 }
 
+// RCCL looks for the kernel's peer memory, which newer kernels have elsewhere.
+void check_amd_gdr(FabricJob& job, const FabricPodState& pod) {
+  if (!no(pod.facts->memory_peers) || !pod.version ||
+      *pod.version >= kAmdKernelPeers ||
+      switched_on(*pod.facts, "NCCL_DMABUF_ENABLE")) {
+    return;
+  }
+  report(job, &pod,
+         {Severity::kWarning, "gdr_unseen",
+          "RCCL " + pod.version->text() +
+              " cannot see on this kernel that adapters reach the GPUs' "
+              "memory, and data goes through host memory",
+          "/sys/kernel/mm/memory_peers; RCCL's changes for ROCm 6.2.1 and 6.3",
+          "use RCCL 2.21.5 (ROCm 6.3) or later"});
+}
+
 void check_gdr(FabricJob& job, FabricPodState& pod) {
   const PodFabric& facts = *pod.facts;
   if (!job.uses_verbs() || job.profile == Profile::kRl || no_gpus(facts)) {
@@ -140,7 +156,9 @@ void check_gdr(FabricJob& job, FabricPodState& pod) {
       (!facts.dmabuf && facts.gpus &&
        std::all_of(facts.gpus->begin(), facts.gpus->end(),
                    [](auto& gpu) { return no(gpu.dmabuf); }));
-  if (no(facts.peermem) && no_dmabuf) {
+  if (has_amd_gpus(facts)) {
+    check_amd_gdr(job, pod);
+  } else if (no(facts.peermem) && no_dmabuf) {
     report(job, &pod,
            {Severity::kWarning, "gdr_missing",
             "GPUDirect RDMA does not work: neither nvidia_peermem nor DMA-BUF "

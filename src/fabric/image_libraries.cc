@@ -40,6 +40,7 @@ constexpr const char* kUsual[] = {"/usr/local/cuda/lib64",
                                   "/usr/lib/x86_64-linux-gnu",
                                   "/usr/lib/aarch64-linux-gnu",
                                   "/opt/conda/lib",
+                                  "/opt/rocm/lib",
                                   "/opt/amazon/ofi-nccl/lib",
                                   "/opt/amazon/ofi-nccl/lib64",
                                   "/opt/aws-ofi-nccl/lib",
@@ -82,7 +83,9 @@ class Search {
     for (const std::string& name : library_names(root_ + prefix, known_)) {
       if (!name.starts_with("python3")) continue;
       for (const char* packages : {"/site-packages", "/dist-packages"}) {
-        const std::string wheels = prefix + "/" + name + packages + "/nvidia";
+        const std::string here = prefix + "/" + name + packages;
+        visit(here + "/torch/lib");  // RCCL in wheels for ROCm
+        const std::string wheels = here + "/nvidia";
         if (::access((root_ + wheels).c_str(), F_OK) != 0) continue;
         for (const char* part : kWheelParts) visit(wheels + part);
       }
@@ -152,9 +155,17 @@ std::string version_of_wheel(const std::string& directory,
   return dash == std::string::npos ? "" : name.substr(dash + 1);
 }
 
-// The digits behind "NCCL version " inside the library.
-std::string version_inside(const std::string& path) {
-  constexpr std::string_view kMarker = "NCCL version 2.";
+// One library family: how its files and its wheels are called.
+struct Family {
+  std::string prefix;  // "libnccl.so."
+  std::string wheel;   // "nvidia_nccl_cu"
+  // What stands before "2.21.5" inside the library; "": it is not there.
+  std::string marker;
+  bool named = true;  // the version is in the file's name
+};
+
+// The digits behind the marker inside the library; RCCL has " : " between.
+std::string version_inside(const std::string& path, const Family& family) {
   constexpr size_t kChunk = 1 << 20;
   constexpr size_t kOverlap = 64;
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
@@ -165,24 +176,19 @@ std::string version_inside(const std::string& path) {
     const ssize_t n = ::read(fd.get(), chunk.data(), chunk.size());
     if (n <= 0) return "";
     window.append(chunk, 0, static_cast<size_t>(n));
-    const size_t at = window.find(kMarker);
-    if (at != std::string::npos && at + kOverlap < window.size()) {
-      const size_t start = at + kMarker.size() - 2;
-      size_t end = window.find_first_not_of("0123456789.", start);
-      return window.substr(start, end - start);
+    size_t at = window.find(family.marker);
+    while (at != std::string::npos && at + kOverlap < window.size()) {
+      const size_t start =
+          window.find_first_not_of(" :", at + family.marker.size());
+      const size_t end = window.find_first_not_of("0123456789.", start);
+      if (end > start) return window.substr(start, end - start);
+      at = window.find(family.marker, at + 1);  // that was "NCCL version %s"
     }
     if (window.size() > kOverlap) {
       window.erase(0, at != std::string::npos ? at : window.size() - kOverlap);
     }
   }
 }
-
-// One library family: how its files and its wheels are called.
-struct Family {
-  std::string prefix;  // "libnccl.so."
-  std::string wheel;   // "nvidia_nccl_cu"
-  bool says_inside = false;
-};
 
 // Metadata and contents are looked at once for each state of the library.
 std::string version_slowly(const Family& family,
@@ -194,8 +200,12 @@ std::string version_slowly(const Family& family,
   if (library == directory.names.end()) return "";
   const std::string path = directory.path + "/" + *library;
   if (const auto answer = known.find(path)) return *answer;
-  std::string version = version_of_wheel(directory.path, family.wheel);
-  if (version.empty() && family.says_inside) version = version_inside(path);
+  std::string version = family.wheel.empty()
+                            ? ""
+                            : version_of_wheel(directory.path, family.wheel);
+  if (version.empty() && !family.marker.empty()) {
+    version = version_inside(path, family);
+  }
   known.remember(path, version);
   return version;
 }
@@ -203,7 +213,8 @@ std::string version_slowly(const Family& family,
 std::string version_of(const Family& family, const ImageLibraries& libraries,
                        KnownFiles& known) {
   for (const LibraryDirectory& directory : libraries) {
-    auto version = version_of_name(directory, family.prefix);
+    std::string version;
+    if (family.named) version = version_of_name(directory, family.prefix);
     if (version.empty()) version = version_slowly(family, directory, known);
     if (!version.empty()) return version;
   }
@@ -230,14 +241,19 @@ ImageLibraries find_libraries(const std::string& root,
 
 std::string nccl_version(const ImageLibraries& libraries, KnownFiles& known) {
   const std::string version =
-      version_of({"libnccl.so.", "nvidia_nccl_cu", true}, libraries, known);
-  return parse_nccl_version(version) ? version : "";
+      version_of({"libnccl.so.", "nvidia_nccl_cu", "NCCL version"}, libraries,
+                 known);
+  if (parse_nccl_version(version)) return version;
+  // librccl.so.1.0.60200: the numbers are those of ROCm.
+  const std::string amds =
+      version_of({"librccl.so", "", "RCCL version", false}, libraries, known);
+  return parse_nccl_version(amds) ? "RCCL " + amds : "";
 }
 
 std::string cuda_runtime_version(const ImageLibraries& libraries,
                                  KnownFiles& known) {
   const std::string version = version_of(
-      {"libcudart.so.", "nvidia_cuda_runtime", false}, libraries, known);
+      {"libcudart.so.", "nvidia_cuda_runtime", ""}, libraries, known);
   const auto parts = split(version, '.');
   if (parts.size() < 2) return "";
   return std::string(parts[0]) + "." + std::string(parts[1]);

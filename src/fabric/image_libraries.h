@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// NVIDIA's libraries in the image: where they lie and which versions they are,
-// without loading them. A version is told by a file name, by the metadata that
+// NVIDIA's libraries in the image, or AMD's RCCL: where they lie and which
+// versions they are, without loading them. A version is told by a file name, by the metadata that
 // pip leaves beside a wheel, and for NCCL, last, by the text in the library.
 // `known` spares what is slow, and takes up what was found.
 #pragma once
@@ -14,9 +14,9 @@ namespace muster {
 
 struct LibraryDirectory {
   std::string path;
-  std::vector<std::string> names;  // libnccl* and libcudart*, sorted
+  std::vector<std::string> names;  // libnccl*, librccl* and libcudart*, sorted
 };
-// In search order, without directories that have neither.
+// In search order, without directories that have none.
 using ImageLibraries = std::vector<LibraryDirectory>;
 
 // LD_LIBRARY_PATH, the directories of /etc/ld.so.conf, the usual ones, those of
@@ -26,7 +26,7 @@ ImageLibraries find_libraries(const std::string& root,
                               const std::string& ld_library_path,
                               KnownFiles& known);
 
-// "2.21.5"; "" where there is none that tells.
+// "2.21.5", of RCCL "RCCL 2.21.5"; "" where there is none that tells.
 std::string nccl_version(const ImageLibraries& libraries, KnownFiles& known);
 // "12.4"
 std::string cuda_runtime_version(const ImageLibraries& libraries,

@@ -25,8 +25,8 @@ std::vector<std::string> list(const std::string& directory) {
   if (!open) return names;
   while (const dirent* entry = ::readdir(open.get())) {
     const std::string_view name = entry->d_name;
-    if (!name.starts_with("libnccl") && !name.starts_with("libcudart") &&
-        !name.starts_with("python3")) {
+    if (!name.starts_with("libnccl") && !name.starts_with("librccl") &&
+        !name.starts_with("libcudart") && !name.starts_with("python3")) {
       continue;
     }
     names.emplace_back(name);

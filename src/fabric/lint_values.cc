@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "base/text.h"
+#include "fabric/gpu_names.h"
 #include "fabric/lint.h"
 #include "fabric/nccl_variables.h"
 #include "fabric/pci_distance.h"
@@ -49,7 +50,8 @@ CNumber c_number(const std::string& text) {
 
 // False: NCCL of this version does not read it, and that was said.
 bool lint_name(FabricJob& job, FabricPodState& pod, const std::string& name) {
-  const NcclVariable* known = find_nccl_variable(name);
+  const NcclVariable* known =
+      find_nccl_variable(name, has_amd_gpus(*pod.facts));
   if (known == nullptr) {
     if (const auto meant = nearest(name, nccl_variable_names())) {
       lint_warn(job, pod, "lint_unknown_name",
@@ -78,7 +80,8 @@ bool lint_name(FabricJob& job, FabricPodState& pod, const std::string& name) {
 
 void lint_number(FabricJob& job, FabricPodState& pod, const std::string& name,
                  const std::string& value) {
-  const NcclVariable& known = *find_nccl_variable(name);
+  const NcclVariable& known =
+      *find_nccl_variable(name, has_amd_gpus(*pod.facts));
   if (known.high < known.low) return;  // any text
   const CNumber number = c_number(value);
   if (!number.whole) {

@@ -301,6 +301,28 @@ constexpr NcclVariable kVariables[] = {
      "NCCL_WORK_FIFO_BYTES"},
 };
 
+// What RCCL reads otherwise: it has up to 256 channels, names of its own, and
+// some that NCCL gave up. Source: ROCm/rccl, src/graph, device.h.
+constexpr NcclVariable kOfRccl[] = {
+    {"NCCL_AGG_CHANNEL_SIZE", {2, 10, 0}},
+    {"NCCL_BOOTSTRAP_BIDIR_ALLGATHER", {2, 27, 0}},
+    {"NCCL_CHECK_MODE", {2, 27, 0}},
+    {"NCCL_LIBIBVERBS_SO", {2, 27, 0}},
+    {"NCCL_MAX_CTAS", {2, 17, 0}, 1, 256},
+    {"NCCL_MAX_NCHANNELS", kOld, 1, 256},
+    {"NCCL_MAX_NRINGS", kOld, 1, 256},
+    {"NCCL_MAX_P2P_NCHANNELS", kOld, 1, 256},
+    {"NCCL_MIN_CTAS", {2, 17, 0}, 1, 256},
+    {"NCCL_MIN_NCHANNELS", kOld, 1, 256},
+    {"NCCL_MIN_NRINGS", kOld, 1, 256},
+    {"NCCL_MIN_P2P_NCHANNELS", kOld, 1, 256},
+    {"NCCL_NCHANNELS_PER_NET_PEER", {2, 12, 0}, -1, 256},
+    {"NCCL_NCHANNELS_PER_PEER", kOld},
+    {"NCCL_PROXY_PROFILE", kOld},
+    {"NCCL_RINGS", kOld},
+    {"NCCL_RINGS_REMAP", kOld},
+};
+
 constexpr const char* kOthers[] = {"NCCL_ASYNC_ERROR_HANDLING",
                                    "NCCL_BLOCKING_WAIT",
                                    "NCCL_DESYNC_DEBUG",
@@ -341,7 +363,10 @@ bool is_others_variable(std::string_view name) {
              [&](const char* prefix) { return name.starts_with(prefix); });
 }
 
-const NcclVariable* find_nccl_variable(std::string_view name) {
+const NcclVariable* find_nccl_variable(std::string_view name, bool rccl) {
+  for (const NcclVariable& variable : kOfRccl) {
+    if (rccl && name == variable.name) return &variable;
+  }
   for (const NcclVariable& variable : kVariables) {
     if (name == variable.name) return &variable;
   }

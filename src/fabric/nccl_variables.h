@@ -23,7 +23,9 @@ struct NcclVariable {
   const char* instead = nullptr;
 };
 
-const NcclVariable* find_nccl_variable(std::string_view name);
+// `rccl`: as AMD's library reads it.
+const NcclVariable* find_nccl_variable(std::string_view name,
+                                       bool rccl = false);
 std::vector<std::string> nccl_variable_names();
 // Begins with NCCL_ and is read by somebody else: images (NCCL_VERSION),
 // PyTorch, network plugins, tests.

@@ -27,6 +27,7 @@ inline constexpr NcclVersion kLinkLayer{2, 12, 7};      // RoCE with a LID
 inline constexpr NcclVersion kGidScan{2, 21, 0};        // index -1: scan
 inline constexpr NcclVersion kGidScanSafe{2, 26, 2};    // survives EINVAL
 inline constexpr NcclVersion kPeermemModule{2, 23, 0};  // new module path
+inline constexpr NcclVersion kAmdKernelPeers{2, 21, 5};  // RCCL, kernel 6.4
 inline constexpr NcclVersion kCumemHost{2, 24, 0};
 inline constexpr NcclVersion kCumemHostFallback{2, 26, 5};
 inline constexpr NcclVersion kMnnvlFatal{2, 27, 0};

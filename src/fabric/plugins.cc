@@ -28,13 +28,21 @@ constexpr KindWord kWords[] = {
     {"fastsocket", PluginKind::kFastSocket},
 };
 
-bool is_default_file(const std::string& name) {
-  return name.ends_with("libnccl-net.so") ||
-         name.find("libnccl-net-") == std::string::npos;
+// The file that the pod's library loads by itself. RCCL's was librccl-net.so
+// until that of ROCm 7.2 took NCCL's name over (ROCm/rocm-systems#4001).
+constexpr NcclVersion kNamesOfNccl{2, 27, 0};
+
+bool is_default_file(const PodFabric& pod, const std::string& name) {
+  const auto version = parse_nccl_version(pod.nccl_version);
+  const bool amds = name.ends_with("librccl-net.so");
+  if (amds && version && *version >= kNamesOfNccl) return false;
+  return amds || name.ends_with("libnccl-net.so") ||
+         (name.find("ccl-net-") == std::string::npos &&
+          name.find("librccl-anp") == std::string::npos);
 }
 
-PluginView view(const FabricPlugin& plugin) {
-  return {&plugin, plugin_kind(plugin), is_default_file(plugin.name)};
+PluginView view(const PodFabric& pod, const FabricPlugin& plugin) {
+  return {&plugin, plugin_kind(plugin), is_default_file(pod, plugin.name)};
 }
 
 }  // namespace
@@ -50,7 +58,7 @@ PluginKind plugin_kind(const FabricPlugin& plugin) {
 }
 
 std::string plugin_suffix(const FabricPlugin& plugin) {
-  const std::string marker = "libnccl-net-";
+  const std::string marker = "ccl-net-";  // libnccl-net-ofi.so, librccl-…
   const size_t at = plugin.name.find(marker);
   if (at == std::string::npos) return plugin.name;
   const std::string rest = plugin.name.substr(at + marker.size());
@@ -62,14 +70,14 @@ std::optional<PluginView> loaded_plugin(const PodFabric& pod) {
   const auto asked = effective(pod, "NCCL_NET_PLUGIN");
   if (!asked) {
     for (const FabricPlugin& plugin : *pod.plugins) {
-      if (is_default_file(plugin.name)) return view(plugin);
+      if (is_default_file(pod, plugin.name)) return view(pod, plugin);
     }
     return std::nullopt;
   }
   for (const auto word : split(asked->value, ',')) {
     for (const FabricPlugin& plugin : *pod.plugins) {
       if (plugin.name == word || plugin_suffix(plugin) == word) {
-        PluginView found = view(plugin);
+        PluginView found = view(pod, plugin);
         found.by_default = true;
         return found;
       }
@@ -84,7 +92,17 @@ std::optional<PluginView> find_plugin(const PodFabric& pod, PluginKind kind) {
   }
   if (!pod.plugins) return std::nullopt;
   for (const FabricPlugin& plugin : *pod.plugins) {
-    if (plugin_kind(plugin) == kind) return view(plugin);
+    if (plugin_kind(plugin) == kind) return view(pod, plugin);
+  }
+  return std::nullopt;
+}
+
+std::optional<PluginView> find_ofi_plugin(const PodFabric& pod) {
+  if (const auto found = find_plugin(pod, PluginKind::kOfi)) return found;
+  // On a machine whose network is libfabric's, librccl-net.so is for it.
+  if (!pod.plugins || loaded_plugin(pod)) return std::nullopt;
+  for (const FabricPlugin& plugin : *pod.plugins) {
+    if (plugin.name.ends_with("librccl-net.so")) return view(pod, plugin);
   }
   return std::nullopt;
 }

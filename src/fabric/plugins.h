@@ -32,6 +32,8 @@ PluginKind plugin_kind(const FabricPlugin& plugin);
 std::optional<PluginView> loaded_plugin(const PodFabric& pod);
 // Any plugin of `kind` in the image, loaded or not.
 std::optional<PluginView> find_plugin(const PodFabric& pod, PluginKind kind);
+// aws-ofi-nccl, where the machine's adapters need it.
+std::optional<PluginView> find_ofi_plugin(const PodFabric& pod);
 // NCCL_NET_PLUGIN (of the user, the image or nccl.conf) names plugins, and none
 // of them is of `kind`, nor one of which nothing is known: a plugin of `kind`
 // stays unloaded.

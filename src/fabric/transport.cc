@@ -56,7 +56,7 @@ std::set<FabricTransport> offers_of(const FabricPodState& state) {
   // An image whose plugins nobody listed may well have the right one; so may
   // one with a libnccl-net.so of which nobody said more.
   const auto loaded = loaded_plugin(pod);
-  const auto found = find_plugin(pod, PluginKind::kOfi);
+  const auto found = find_ofi_plugin(pod);
   const bool works =
       found && !(state.version && is_too_old(*found, *state.version));
   const bool may_be =

@@ -69,7 +69,7 @@ void pin_rdma(FabricJob& job, FabricPodState& pod) {
     name = network_name(*plugin);
   }
   if (!job.uses_verbs()) {
-    const auto ofi = find_plugin(*pod.facts, PluginKind::kOfi);
+    const auto ofi = find_ofi_plugin(*pod.facts);
     name = ofi ? network_name(*ofi) : "AWS Libfabric";
   }
   if (name.empty() || job.transport == FabricTransport::kTcpx) return;
@@ -108,7 +108,7 @@ void choose_plugin(FabricJob& job, FabricPodState& pod) {
   const auto loaded = loaded_plugin(*pod.facts);
   if (job.uses_libfabric()) {
     if (pod.mpi_only()) return;  // MPI has libfabric of its own
-    const auto ofi = find_plugin(*pod.facts, PluginKind::kOfi);
+    const auto ofi = find_ofi_plugin(*pod.facts);
     if (!pod.facts->plugins || (!ofi && loaded)) {
       report(job, &pod,
              {Severity::kInfo, "plugin_unknown",
