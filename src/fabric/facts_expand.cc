@@ -103,7 +103,25 @@ void pick(Json& json, size_t index, size_t count) {
   }
 }
 
-Result<Json> expand_list(Json list) {
+Result<std::vector<std::string>> expand_within(FactsBudget& budget,
+                                               std::string_view text) {
+  const size_t open = text.find('[');
+  const size_t close = text.find(']', open == text.npos ? 0 : open);
+  if (open == text.npos || close == text.npos) {
+    return std::vector<std::string>{std::string(text)};
+  }
+  const auto ranges = ranges_in(text, text.substr(open + 1, close - open - 1));
+  if (!ranges) return fail(ranges.error());
+  std::vector<std::string> out;
+  const size_t count = count_of(*ranges);
+  if (Status enough = budget.spend(count, text, text); !enough) {
+    return fail(enough.error());
+  }
+  for (size_t i = 0; i < count; ++i) out.push_back(picked(text, i, count));
+  return out;
+}
+
+Result<Json> expand_list(Json list, FactsBudget& budget) {
   Json out = Json::array();
   for (Json& item : list) {
     const bool named =
@@ -112,15 +130,18 @@ Result<Json> expand_list(Json list) {
       out.push_back(std::move(item));
       continue;
     }
-    const auto names =
-        expand_brackets(item["name"].get_ref<const std::string&>());
+    const std::string name = item["name"].get<std::string>();
+    const auto names = expand_within(budget, name);
     if (!names) return fail(names.error());
     if (out.size() + names->size() > kMaxEntries) {
       return invalid(names->front(), "more than 4096 entries in a list");
     }
-    if (names->front() == item["name"].get_ref<const std::string&>()) {
+    if (names->front() == name) {
       out.push_back(std::move(item));
       continue;
+    }
+    if (Status enough = budget.spend(names->size(), item, name); !enough) {
+      return fail(enough.error());
     }
     for (size_t i = 0; i < names->size(); ++i) {
       Json copy = item;
@@ -133,15 +154,18 @@ Result<Json> expand_list(Json list) {
 }
 
 // {"mlx5_[0-1]": "PIX"} of a GPU's distances: the same for each.
-Status expand_keys(Json& object) {
+Status expand_keys(Json& object, FactsBudget& budget) {
   std::vector<std::string> keys;
   for (const auto& item : object.items()) {
     if (item.key().find('[') != std::string::npos) keys.push_back(item.key());
   }
   for (const std::string& key : keys) {
-    const auto names = expand_brackets(key);
+    const auto names = expand_within(budget, key);
     if (!names) return fail(names.error());
     const Json value = object[key];
+    if (Status enough = budget.spend(names->size(), value, key); !enough) {
+      return enough;
+    }
     object.erase(key);
     for (const std::string& name : *names) {
       if (!object.contains(name)) object[name] = value;
@@ -151,7 +175,7 @@ Status expand_keys(Json& object) {
 }
 
 // A list of names alone, once the brackets of what it is in are gone.
-Status expand_names(Json& list) {
+Status expand_names(Json& list, FactsBudget& budget) {
   if (list.is_string()) list = Json::array({list});
   if (!list.is_array()) return {};
   Json out = Json::array();
@@ -160,7 +184,8 @@ Status expand_names(Json& list) {
       out.push_back(item);
       continue;
     }
-    const auto names = expand_brackets(item.get_ref<const std::string&>());
+    const auto names =
+        expand_within(budget, item.get_ref<const std::string&>());
     if (!names) return fail(names.error());
     if (out.size() + names->size() > kMaxEntries) {
       return invalid(names->front(), "more than 4096 entries in a list");
@@ -171,14 +196,16 @@ Status expand_names(Json& list) {
   return {};
 }
 
-Status expand_at(Json& json, int depth) {
+Status expand_at(Json& json, int depth, FactsBudget& budget) {
   if (!json.is_structured()) return {};
   if (depth > kMaxDepth) return invalid("facts", "nested too deeply");
   for (Json& item : json) {
-    if (Status status = expand_at(item, depth + 1); !status) return status;
+    if (Status status = expand_at(item, depth + 1, budget); !status) {
+      return status;
+    }
   }
-  if (json.is_object()) return expand_keys(json);
-  auto list = expand_list(std::move(json));
+  if (json.is_object()) return expand_keys(json, budget);
+  auto list = expand_list(std::move(json), budget);
   if (!list) return fail(list.error());
   json = std::move(*list);
   return {};
@@ -187,24 +214,17 @@ Status expand_at(Json& json, int depth) {
 }  // namespace
 
 Result<std::vector<std::string>> expand_brackets(std::string_view text) {
-  const size_t open = text.find('[');
-  const size_t close = text.find(']', open == text.npos ? 0 : open);
-  if (open == text.npos || close == text.npos) {
-    return std::vector<std::string>{std::string(text)};
-  }
-  const auto ranges = ranges_in(text, text.substr(open + 1, close - open - 1));
-  if (!ranges) return fail(ranges.error());
-  std::vector<std::string> out;
-  const size_t count = count_of(*ranges);
-  for (size_t i = 0; i < count; ++i) out.push_back(picked(text, i, count));
-  return out;
+  FactsBudget budget;
+  return expand_within(budget, text);
 }
 
-Status expand_facts(Json& json) {
-  if (Status status = expand_at(json, 0); !status) return status;
+Status expand_facts(Json& json, FactsBudget& budget) {
+  if (Status status = expand_at(json, 0, budget); !status) return status;
   for (Json& pod : json) {
     if (!pod.is_object() || !pod.contains("dead_hcas")) continue;
-    if (Status status = expand_names(pod["dead_hcas"]); !status) return status;
+    if (Status status = expand_names(pod["dead_hcas"], budget); !status) {
+      return status;
+    }
   }
   return {};
 }

@@ -10,14 +10,15 @@
 #include <vector>
 
 #include "base/result.h"
+#include "fabric/facts_budget.h"
 
 namespace muster {
 
 // "a[0,2-3]b" -> {"a0b", "a2b", "a3b"}; text without brackets -> itself.
-// At most 4096 numbers; error code "facts_invalid".
+// At most 4096 numbers and 64 MiB; error code "facts_invalid".
 Result<std::vector<std::string>> expand_brackets(std::string_view text);
 
 // Expands lists of named objects everywhere in `json`, innermost first.
-Status expand_facts(nlohmann::json& json);
+Status expand_facts(nlohmann::json& json, FactsBudget& budget);
 
 }  // namespace muster

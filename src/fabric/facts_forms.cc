@@ -211,13 +211,13 @@ void settle_gpu_keys(Json& gpus) {
 }
 
 // 8, "8x NVIDIA H100", {"name": "NVIDIA H100", "count": 8}, and lists of them.
-void settle_gpus(Json& pod) {
-  if (!pod.contains("gpus")) return;
+Status settle_gpus(Json& pod, FactsBudget& budget) {
+  if (!pod.contains("gpus")) return {};
   Json& gpus = pod["gpus"];
   settle_gpu_keys(gpus);
   if (is_count(gpus)) gpus = Json{{"count", gpus}};
   if (gpus.is_string() || gpus.is_object()) gpus = Json::array({gpus});
-  if (!gpus.is_array()) return;
+  if (!gpus.is_array()) return {};
   Json out = Json::array();
   for (Json& item : gpus) {
     int64_t count = 1;
@@ -229,9 +229,14 @@ void settle_gpus(Json& pod) {
       count = item["count"].get<int64_t>();
       item.erase("count");
     }
-    for (int64_t i = 0; i < count; ++i) out.push_back(item);
+    const auto copies = static_cast<size_t>(count);
+    if (Status enough = budget.spend(copies, item, "gpus"); !enough) {
+      return enough;
+    }
+    out.insert(out.end(), copies, item);
   }
   gpus = std::move(out);
+  return {};
 }
 
 // ["NCCL_DEBUG=INFO"], one text of such lines, or a pod's own
@@ -305,18 +310,22 @@ void settle_gids(Json& port) {
   gids = std::move(out);
 }
 
-void settle_hca(Json& hca, std::vector<std::string>& notes) {
-  if (!hca.is_object()) return;
+Status settle_hca(Json& hca, FactsBudget& budget,
+                  std::vector<std::string>& notes) {
+  if (!hca.is_object()) return {};
   rename(hca, kOfPort, "hcas", notes);
   settle_gids(hca);
   settle_rate(hca, "rate_gbps", 'g');
-  if (!hca.contains("ports")) return;
+  if (!hca.contains("ports")) return {};
   Json& ports = hca["ports"];
   if (all_objects(ports)) ports = by_key(std::move(ports), "port");
   if (ports.is_object()) ports = Json::array({ports});
-  if (!ports.is_array()) return;
+  if (!ports.is_array()) return {};
   for (const char* name : kOfPorts) {  // what stands beside is for all ports
     if (!hca.contains(name)) continue;
+    if (Status enough = budget.spend(ports.size(), hca[name], name); !enough) {
+      return enough;
+    }
     for (Json& port : ports) {
       if (port.is_object() && !port.contains(name)) port[name] = hca[name];
     }
@@ -328,6 +337,7 @@ void settle_hca(Json& hca, std::vector<std::string>& notes) {
     settle_gids(port);
     settle_rate(port, "rate_gbps", 'g');
   }
+  return {};
 }
 
 // "2.22.3" under a name of RCCL's tells which library it is.
@@ -341,17 +351,22 @@ void name_rccl(Json& pod) {
   }
 }
 
-Status settle_pod(Json& pod, std::vector<std::string>& notes) {
+Status settle_pod(Json& pod, FactsBudget& budget,
+                  std::vector<std::string>& notes) {
   if (!pod.is_object()) return {};
   name_rccl(pod);
   rename(pod, kOfPod, "pods", notes);
   if (Status status = settle_lists(pod); !status) return status;
-  settle_gpus(pod);
+  if (Status status = settle_gpus(pod, budget); !status) return status;
   for (const char* name : {"environment", "nccl_conf", "nccl_user_conf"}) {
     settle_variables(pod, name);
   }
   if (pod.contains("hcas") && pod["hcas"].is_array()) {
-    for (Json& hca : pod["hcas"]) settle_hca(hca, notes);
+    for (Json& hca : pod["hcas"]) {
+      if (Status status = settle_hca(hca, budget, notes); !status) {
+        return status;
+      }
+    }
   }
   if (pod.contains("netdevs") && pod["netdevs"].is_array()) {
     for (Json& netdev : pod["netdevs"]) {
@@ -382,12 +397,13 @@ bool is_map_of_pods(const Json& json) {
 
 }  // namespace
 
-Status settle_forms(Json& pods, std::vector<std::string>& notes) {
+Status settle_forms(Json& pods, FactsBudget& budget,
+                    std::vector<std::string>& notes) {
   if (is_map_of_pods(pods)) pods = by_key(std::move(pods), "name");
-  if (pods.is_object()) return settle_pod(pods, notes);
+  if (pods.is_object()) return settle_pod(pods, budget, notes);
   if (!pods.is_array()) return {};
   for (Json& pod : pods) {
-    if (Status status = settle_pod(pod, notes); !status) return status;
+    if (Status status = settle_pod(pod, budget, notes); !status) return status;
   }
   return {};
 }

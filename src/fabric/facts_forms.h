@@ -11,12 +11,14 @@
 #include <vector>
 
 #include "base/result.h"
+#include "fabric/facts_budget.h"
 
 namespace muster {
 
 // `pods`: the value of "pods", or a pod, or a list of pods. `notes`: which
 // fields were read by another name than the schema's.
-Status settle_forms(nlohmann::json& pods, std::vector<std::string>& notes);
+Status settle_forms(nlohmann::json& pods, FactsBudget& budget,
+                    std::vector<std::string>& notes);
 // "GID[  3]: ADDRESS" of ibv_devinfo -> "3 ADDRESS": its brackets are no range.
 std::string without_gid_frame(std::string_view line);
 

@@ -311,11 +311,12 @@ Result<Json> parse_json(std::string_view text, const std::string& where) {
 }
 
 // What stands beside `pods`, read as the fields of a pod.
-Status share_beside(Json& json, Json& pods, std::vector<std::string>& notes) {
+Status share_beside(Json& json, Json& pods, FactsBudget& budget,
+                    std::vector<std::string>& notes) {
   json.erase("pods");
   Json beside = Json::array();
   beside.push_back(std::move(json));
-  if (Status status = settle_forms(beside, notes); !status) return status;
+  if (Status status = settle_forms(beside, budget, notes); !status) return status;
   return take_common_fields(beside[0], pods, notes);
 }
 
@@ -330,11 +331,12 @@ Result<FactsFile> read_facts(std::string_view text, const std::string& where) {
   const bool wrapped = json.is_object() && json.contains("pods");
   Json pods = std::move(wrapped ? json["pods"] : json);
   Report report;
-  if (Status status = settle_forms(pods, report.notes); !status) {
+  FactsBudget budget;
+  if (Status status = settle_forms(pods, budget, report.notes); !status) {
     return invalid(where, status.error().text());
   }
   if (Status status =
-          wrapped ? share_beside(json, pods, report.notes) : Status{};
+          wrapped ? share_beside(json, pods, budget, report.notes) : Status{};
       !status) {
     return invalid(where, status.error().text());
   }
@@ -346,7 +348,7 @@ Result<FactsFile> read_facts(std::string_view text, const std::string& where) {
   if (!pods.is_array() || pods.empty()) {
     return invalid(where, "no pods in it");
   }
-  if (Status status = expand_facts(pods); !status) {
+  if (Status status = expand_facts(pods, budget); !status) {
     return invalid(where, status.error().text());
   }
   FactsFile out;

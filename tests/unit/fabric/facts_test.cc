@@ -59,6 +59,42 @@ TEST_CASE("mistakes are one sentence with the place") {
   CHECK(mistake(deep.c_str()).find("deep") != std::string::npos);
 }
 
+TEST_CASE("brackets are bounded by what they make, not by numbers alone") {
+  // 4096 pods with 4096 adapters each; one name of a megabyte, 4096 times.
+  const auto most = [](const std::string& text) {
+    const std::string said = mistake(text.c_str());
+    INFO(said.substr(0, 300));
+    CHECK(said.find("make more than 64 MiB of facts") != said.npos);
+    CHECK(said.size() < 400);
+  };
+  most(R"([{"name": "w[0-4095]", "hcas": [{"name": "mlx5_[0-4095]"}]}])");
+  most(R"([{"name": "w[0-4095]", "vendor": ")" + std::string(1 << 20, 'x') +
+       "\"}]");
+  most(R"([{"name": "w[0-4095])" + std::string(1 << 20, 'x') + "\"}]");
+  most(R"([{"name": "w", "hcas": [{"name": "mlx5_[0-1023]", "ports":
+           [{"port": 1, "gids": [)" +
+       std::string(1 << 15, ' ') + R"("v2 ::ffff:10.0.0.1)" +
+       std::string(1 << 17, ' ') + R"("]}]}]}])");
+  most(R"({"gpus": [{"name": "a", "nics": {"mlx5_[0-4095]": ")" +
+       std::string(1 << 16, 'x') + R"("}}]})");
+  most(R"({"dead_hcas": ["a[0-4095])" + std::string(1 << 16, 'x') + R"("]})");
+  // What a large job needs.
+  CHECK(read_facts(R"([{"name": "w[0-2047]", "hcas": [{"name": "mlx5_[0-15]",
+    "link_layer": "Ethernet", "gids": ["v1 fe80::1", "v2 fe80::1",
+    "v1 10.0.0.[1-16]", "v2 10.0.0.[1-16]"]}]}])",
+                   "f"));
+}
+
+TEST_CASE("what stands beside ports is bounded, too") {
+  std::string ports;
+  for (int i = 1; i <= 4000; ++i) ports += std::string(i > 1 ? "," : "") + "{}";
+  const std::string said =
+      mistake((R"({"hcas": [{"name": "a", "pkeys": [")" +
+               std::string(1 << 16, 'x') + R"("], "ports": [)" + ports + "]}]}")
+                  .c_str());
+  CHECK(said.find("make more than 64 MiB of facts") != said.npos);
+}
+
 TEST_CASE("an unknown field is reported with what was meant") {
   const auto facts =
       read_facts(R"({"hcas": [{"name": "a", "drivr": "efa"}]})", "f");
