@@ -5,6 +5,7 @@
 // another network on each node. Pure.
 #include <map>
 
+#include "fabric/effective.h"
 #include "fabric/job_state.h"
 
 namespace muster {
@@ -82,11 +83,13 @@ void find_common_network(FabricJob& job) {
   }
 }
 
-bool interfaces_meet(const FabricJob& job, bool all) {
+bool interfaces_meet(const FabricJob& job, bool all, bool users) {
   std::vector<std::vector<Places>> pods;
   size_t most = 0;
   for (const FabricPodState& pod : job.pods) {
-    auto own = nccl_interfaces(*pod.facts, pod.assumed_version());
+    const auto wanted = effective(*pod.facts, "NCCL_SOCKET_IFNAME");
+    auto own = nccl_interfaces(*pod.facts, pod.assumed_version(),
+                               users && wanted ? wanted->value : "");
     if (!all && own.size() > 1) own.resize(1);
     auto& places = pods.emplace_back();
     for (const std::string& name : own) {

@@ -132,6 +132,15 @@ bool is_of_the_cloud(const FabricHca& hca) {
   });
 }
 
+// RDMA in software, and a cloud's own adapters, beside real ones.
+void drop_substitutes(const PodFabric& pod, std::vector<PortView>& ports) {
+  drop(pod, ports, "substitute",
+       "it is no adapter of its own, and there are real ones",
+       [](const PortView& view) {
+         return is_software(*view.hca) || is_of_the_cloud(*view.hca);
+       });
+}
+
 void drop_front_end(const PodFabric& pod, std::vector<PortView>& ports) {
   const std::string primary = primary_interface(pod).name;
   drop(pod, ports, "front end",
@@ -211,6 +220,7 @@ void choose_ports(const PodFabric& pod, LinkKind kind,
     drop_unpublished(pod, ports);
   }
   if (kind != LinkKind::kRoce) return;
+  drop_substitutes(pod, ports);
   drop_front_end(pod, ports);
   drop(pod, ports, "no address", "it has no routable RoCE v2 GID",
        [&](const PortView& view) {

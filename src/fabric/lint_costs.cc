@@ -58,6 +58,22 @@ void lint_gpu_direct(FabricJob& job, FabricPodState& pod,
             "remove it, unless it shows where a hang comes from (ACS, IOMMU)");
 }
 
+// The handles by which GPUs of other machines are reached over NVLink are
+// cuMem's (vllm-project/vllm#16992).
+void lint_rack(FabricJob& job, FabricPodState& pod, const std::string& name,
+               const EffectiveValue& users) {
+  const bool off = trim(users.value) == "0" &&
+                   (name == "NCCL_CUMEM_ENABLE" || name == "NCCL_MNNVL_ENABLE");
+  if (!off || job.pods.size() < 2 || !has_rack_nvlink(*pod.facts)) return;
+  if (no(pod.facts->imex_channel)) return;  // there is nothing to lose
+  const bool sure = yes(pod.facts->imex_channel);
+  report(job, &pod,
+         {sure ? Severity::kWarning : Severity::kInfo, "lint_mnnvl_off",
+          name + "=0 switches NVLink between the machines off: data goes over "
+                 "the network",
+          "vllm-project/vllm#16992", "remove it"});
+}
+
 void lint_sharp(FabricJob& job, FabricPodState& pod, const std::string& name) {
   if (name != "NCCL_COLLNET_ENABLE" || !switched_on(*pod.facts, name)) return;
   if (!pod.facts->plugins || loaded_plugin(*pod.facts)) return;
@@ -75,6 +91,7 @@ void lint_costs(FabricJob& job, FabricPodState& pod, const std::string& name,
   if (job.profile == Profile::kRl) return;
   lint_peers(job, pod, name, users);
   lint_gpu_direct(job, pod, name, users);
+  lint_rack(job, pod, name, users);
   lint_sharp(job, pod, name);
 }
 

@@ -109,6 +109,56 @@ void lint_ports(FabricJob& job, FabricPodState& pod, const NameList& list) {
   }
 }
 
+// TCP goes over all interfaces of the list at once, RDMA's bootstrap over the
+// first. Harmless where all pods meet on each of them.
+void lint_spread(FabricJob& job, FabricPodState& pod, const std::string& value,
+                 const std::vector<std::string>& taken) {
+  if (taken.size() < 2 || job.pods.size() < 2) return;
+  if (job.transport != FabricTransport::kTcp && job.profile != Profile::kRl) {
+    return;
+  }
+  if (interfaces_meet(job, true, true)) return;
+  const bool known =
+      std::all_of(taken.begin(), taken.end(), [&](const std::string& name) {
+        const FabricNetdev* netdev = find_netdev(*pod.facts, name);
+        return std::any_of(
+            netdev->addresses.begin(), netdev->addresses.end(),
+            [](auto& address) { return !network_of(address).empty(); });
+      });
+  report(job, &pod,
+         {known ? Severity::kWarning : Severity::kInfo,
+          "lint_several_interfaces",
+          "NCCL_SOCKET_IFNAME=" + value + " takes " + join(taken, ", ") +
+              ": NCCL spreads TCP over all of them, and not every one leads to "
+              "the other pods",
+          "NCCL src/transport/net_socket.cc",
+          "NCCL_SOCKET_IFNAME==" + (pod.primary.name.empty()
+                                        ? "NAME of the pods' network"
+                                        : pod.primary.name)});
+}
+
+// Which interface the bootstrap uses.
+void lint_first(FabricJob& job, FabricPodState& pod, const std::string& value,
+                const std::string& first) {
+  if (pod.primary.name.empty() || first == pod.primary.name) return;
+  if (interfaces_meet(job, false, true)) return;
+  // The peers' address is certain; that of the default route is a guess, and
+  // the user may well know better. Slingshot's are its vendor's choice.
+  const bool certain = !pod.facts->peer_address.empty();
+  const FabricNetdev* netdev = find_netdev(*pod.facts, first);
+  const bool usable =
+      netdev != nullptr && netdev_class(*netdev) == NetdevClass::kUsable;
+  if (job.transport == FabricTransport::kSlingshot && usable) return;
+  report(
+      job, &pod,
+      {certain || !usable ? Severity::kWarning : Severity::kInfo,
+       "lint_other_interface",
+       "NCCL_SOCKET_IFNAME=" + value + " chooses " + first + ", and " +
+           (certain ? "the peers use " : "the pods' network seems to be ") +
+           pod.primary.name,
+       pod.primary.reason, "NCCL_SOCKET_IFNAME==" + pod.primary.name});
+}
+
 void lint_interfaces(FabricJob& job, FabricPodState& pod,
                      const std::string& value, const NameList& list) {
   const bool keeps_lo_out =
@@ -133,25 +183,8 @@ void lint_interfaces(FabricJob& job, FabricPodState& pod,
             "NVIDIA/nccl#286", "remove it"});
     return;
   }
-  if (pod.primary.name.empty()) return;
-  if (std::find(taken.begin(), taken.end(), pod.primary.name) != taken.end()) {
-    return;
-  }
-  // The peers' address is certain; that of the default route is a guess, and
-  // the user may well know better. Slingshot's are its vendor's choice.
-  const bool certain = !pod.facts->peer_address.empty();
-  const FabricNetdev* netdev = find_netdev(*pod.facts, taken.front());
-  const bool usable =
-      netdev != nullptr && netdev_class(*netdev) == NetdevClass::kUsable;
-  if (job.transport == FabricTransport::kSlingshot && usable) return;
-  report(
-      job, &pod,
-      {certain || !usable ? Severity::kWarning : Severity::kInfo,
-       "lint_other_interface",
-       "NCCL_SOCKET_IFNAME=" + value + " chooses " + taken.front() + ", and " +
-           (certain ? "the peers use " : "the pods' network seems to be ") +
-           pod.primary.name,
-       pod.primary.reason, "NCCL_SOCKET_IFNAME==" + pod.primary.name});
+  lint_spread(job, pod, value, taken);
+  lint_first(job, pod, value, taken.front());
 }
 
 }  // namespace

@@ -137,21 +137,57 @@ void lint_ucx_devices(FabricJob& job, const FabricPodState& pod) {
   }
 }
 
+bool is_rdma(const std::string& transport) {
+  static const std::set<std::string> kRdma = {
+      "rc",      "rc_x", "rc_v", "rc_mlx5", "ud", "ud_x",     "ud_v",
+      "ud_mlx5", "dc",   "dc_x", "dc_mlx5", "ib", "rc_verbs", "ud_verbs"};
+  return kRdma.contains(transport);
+}
+
+// Transports of one network, devices of the other.
+void lint_ucx_contradiction(FabricJob& job, const FabricPodState& pod,
+                            const std::string& transports) {
+  const std::string devices = value_of(pod, "UCX_NET_DEVICES");
+  if (devices.empty() || devices == "all" || devices.starts_with('^')) return;
+  const auto entries = entries_of(devices);
+  const auto all = [&](auto test) {
+    return std::all_of(entries.begin(), entries.end(), [&](auto& entry) {
+      return test(entry.substr(0, entry.find(':')));
+    });
+  };
+  const auto names = entries_of(transports);
+  const bool tcp = has(names, "tcp");
+  const bool rdma = std::any_of(names.begin(), names.end(), is_rdma);
+  const bool wrong =
+      (tcp && !rdma && all([&](const std::string& name) {
+         return find_hca(*pod.facts, name) != nullptr;
+       })) ||
+      (rdma && !tcp && all([&](const std::string& name) {
+         return find_netdev(*pod.facts, name) != nullptr;
+       }));
+  if (!wrong || entries.empty()) return;
+  lint_warn(job, pod, "lint_ucx_devices",
+            "UCX_NET_DEVICES=" + devices + " names " +
+                (tcp ? "adapters" : "interfaces") + ", and UCX_TLS=" +
+                transports + " allows " + (tcp ? "TCP" : "RDMA") +
+                " only: UCX has no device to use",
+            tcp ? "name interfaces such as eth0, or allow rc"
+                : "name adapters with their port, or allow tcp");
+}
+
 void lint_ucx_transports(FabricJob& job, const FabricPodState& pod) {
   const std::string value = value_of(pod, "UCX_TLS");
   if (value.empty() || value == "all" || value.starts_with('^')) return;
-  const std::set<std::string> rdma = {
-      "rc",      "rc_x", "rc_v", "rc_mlx5", "ud", "ud_x",     "ud_v",
-      "ud_mlx5", "dc",   "dc_x", "dc_mlx5", "ib", "rc_verbs", "ud_verbs"};
   bool any_rdma = false;
   bool other_network = false;
   for (const std::string& entry : entries_of(value)) {
-    any_rdma = any_rdma || rdma.contains(entry);
+    any_rdma = any_rdma || is_rdma(entry);
     other_network = other_network || entry == "tcp" || entry == "all" ||
                     entry.starts_with("srd");
   }
   const bool without =
       job.transport == FabricTransport::kTcp || job.uses_libfabric();
+  lint_ucx_contradiction(job, pod, value);
   if (!any_rdma || other_network || !without || job.pods.size() < 2) return;
   lint_warn(job, pod, "lint_ucx_tls",
             "UCX_TLS=" + value +

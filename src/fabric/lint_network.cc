@@ -98,6 +98,34 @@ void lint_gid_index(FabricJob& job, FabricPodState& pod,
   }
 }
 
+// What NCCL makes of a range that is none: it takes one network with a length.
+std::string range_trouble(const std::string& range, bool ipv6) {
+  const std::string first(trim(split(range, ',')[0]));
+  if (first.size() != trim(range).size()) {
+    return "NCCL reads one network, here " + first + ", and no list";
+  }
+  const auto parts = split(first, '/');
+  const auto bits = parts.size() == 2 ? parse_integer(parts[1]) : std::nullopt;
+  if (parts.size() < 2) {
+    return "there is no length behind the address, without which NCCL may "
+           "crash";
+  }
+  FabricGid gid;
+  gid.gid = parts[0];
+  if (gid.gid.empty() || gid_in(gid, "::/0") == gid_in(gid, "0.0.0.0/0")) {
+    return "\"" + gid.gid + "\" is no address, and NCCL ignores the range";
+  }
+  if (gid_in(gid, "0.0.0.0/0") == ipv6) {
+    return std::string("NCCL_IB_ADDR_FAMILY is ") +
+           (ipv6 ? "AF_INET6" : "AF_INET") + ", and NCCL ignores the range";
+  }
+  if (!bits || *bits < 0 || *bits > (ipv6 ? 128 : 32)) {
+    return "\"" + std::string(parts[1]) +
+           "\" is no length, and NCCL ignores the range";
+  }
+  return "";
+}
+
 // NCCL_IB_ADDR_FAMILY and NCCL_IB_ADDR_RANGE, which steer NCCL's own scan.
 void lint_gid_scan(FabricJob& job, FabricPodState& pod, const std::string& name,
                    const EffectiveValue& users) {
@@ -106,7 +134,15 @@ void lint_gid_scan(FabricJob& job, FabricPodState& pod, const std::string& name,
   if (effective(*pod.facts, "NCCL_IB_GID_INDEX")) return;  // no scan then
   const auto family = effective(*pod.facts, "NCCL_IB_ADDR_FAMILY");
   const bool ipv6 = family && trim(family->value) == "AF_INET6";
-  const std::string range = name == "NCCL_IB_ADDR_RANGE" ? users.value : "";
+  std::string range = name == "NCCL_IB_ADDR_RANGE" ? users.value : "";
+  const std::string trouble = range.empty() ? "" : range_trouble(range, ipv6);
+  if (!trouble.empty()) {
+    lint_warn(job, pod, "lint_range_form",
+              name + "=" + users.value + ": " + trouble,
+              "write one network, for example 10.0.0.0/16");
+    if (split(range, ',').size() < 2) return;
+    range = trim(split(range, ',')[0]);
+  }
   const auto kind = ipv6 ? GidAddress::kIpv6 : GidAddress::kIpv4;
   for (const PortView& view : pod.ports) {
     const bool typed =

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Adapters that differ where they should be alike: a port that runs slower
 // than the same one elsewhere, InfiniBand ports of another subnet, functions
-// that a virtual machine shows as one card. Sources: NCCL net_ib/init.cc
+// that a virtual machine shows as one card; Soft-RoCE. Sources: NCCL net_ib/init.cc
 // (ncclIbGetPciPath), Mellanox/nccl-rdma-sharp-plugins#145. Pure.
 #include <algorithm>
 #include <map>
@@ -87,12 +87,29 @@ void set_merging(FabricJob& job, FabricPodState& pod) {
   propose(job, pod, setting);
 }
 
+void check_software(FabricJob& job, const FabricPodState& pod) {
+  if (std::none_of(pod.ports.begin(), pod.ports.end(), [](auto& view) {
+        return view.chosen && is_software(*view.hca);
+      })) {
+    return;
+  }
+  report(job, &pod,
+         {Severity::kWarning, "soft_roce",
+          "its RDMA is made in software (rxe): processors copy the data, GPUs "
+          "are not reached, and TCP is usually faster",
+          "the adapter's driver",
+          "profile tcp, or nodes with RDMA adapters"});
+}
+
 }  // namespace
 
 void check_ports(FabricJob& job) {
   check_rates(job);
   if (!job.uses_verbs() || job.profile == Profile::kRl) return;
-  for (FabricPodState& pod : job.pods) set_merging(job, pod);
+  for (FabricPodState& pod : job.pods) {
+    set_merging(job, pod);
+    check_software(job, pod);
+  }
 }
 
 }  // namespace muster

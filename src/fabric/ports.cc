@@ -205,6 +205,12 @@ LinkKind link_kind(const FabricHca& hca, const FabricPort& port) {
   return kind_by_netdev(port.netdev);
 }
 
+bool is_software(const FabricHca& hca) {
+  return to_lower(hca.driver).starts_with("rxe") ||
+         to_lower(hca.driver).starts_with("rdma_rxe") ||
+         hca.name.starts_with("rxe");
+}
+
 const FabricHca* find_hca(const PodFabric& pod, std::string_view name) {
   if (!pod.hcas) return nullptr;
   for (const FabricHca& hca : *pod.hcas) {

@@ -32,6 +32,8 @@ struct PortView {
   [[nodiscard]] std::string name() const;
 };
 
+// RDMA made by the kernel over an ordinary interface: Soft-RoCE.
+bool is_software(const FabricHca& hca);
 // nullptr: the pod has none of that name, or none is known.
 const FabricHca* find_hca(const PodFabric& pod, std::string_view name);
 

@@ -102,6 +102,70 @@ TEST_CASE("values that do not fit the network") {
   CHECK(codes(kTcp, "2.26.2", "NCCL_SOCKET_IFNAME=").empty());
 }
 
+TEST_CASE("ranges of addresses that NCCL reads otherwise") {
+  const auto range = [](const std::string& value, const char* more = "") {
+    return codes(kRoce, "2.26.2", "NCCL_IB_ADDR_RANGE=" + value + more);
+  };
+  CHECK(range("10.1.0.0/16,10.2.0.0/16") == "lint_range_form");
+  CHECK(range("10.2.0.0/16,10.1.0.0/16") == "lint_gid_range lint_range_form");
+  CHECK(range("10.1.0.1") == "lint_range_form");
+  CHECK(range("10.1.0/24") == "lint_range_form");
+  CHECK(range("/24") == "lint_range_form");
+  CHECK(range("10.1.0.0/33") == "lint_range_form");
+  CHECK(range("10.1.0.0/x") == "lint_range_form");
+  CHECK(range("fd00::/16") == "lint_range_form");
+  CHECK(range("10.1.0.0/0").empty());
+}
+
+TEST_CASE("a prefix that takes several interfaces") {
+  const auto said = [](const std::string& value, const char* rails,
+                       const char* hcas, const char* profile = "") {
+    const auto facts = read_facts(
+        R"([{"name": "w[0-1]", "nccl": "2.26.2", )" + std::string(hcas) +
+            R"(, "netdevs": [{"name": "eth0", "addresses":
+            ["10.0.0.[1-2]/24"], "default_route": true}, )" +
+            rails + R"(], "environment": ["NCCL_SOCKET_IFNAME=)" + value +
+            R"("]}])",
+        "test");
+    if (!facts) FAIL(facts.error().text());
+    FabricRequest request;
+    request.profile = parse_profile(profile).value();
+    std::string out;
+    for (auto& finding : plan_fabric(facts->pods, request).findings) {
+      if (finding.code.starts_with("lint_")) {
+        out += finding.code + (finding.text.find("eth0, eth1") != std::string::npos
+                                   ? " named "
+                                   : " ");
+      }
+    }
+    return out;
+  };
+  const char* apart = R"({"name": "eth1", "addresses": ["172.16.[1-2].1/24"]})";
+  const char* shared = R"({"name": "eth1", "addresses": ["172.16.1.[1-2]/24"]})";
+  CHECK(said("eth", apart, kTcp) == "lint_several_interfaces named ");
+  CHECK(said("eth0,eth1", apart, kTcp) == "lint_several_interfaces named ");
+  CHECK(said("eth", apart, kIb, "grpo").starts_with("lint_several_interfaces"));
+  CHECK(said("eth", shared, kTcp).empty());  // all pods meet on both
+  CHECK(said("eth", apart, kIb).empty());    // the bootstrap takes the first
+  CHECK(said("=eth0", apart, kTcp).empty());
+  CHECK(said("e", R"({"name": "eth1"})", kTcp).empty());  // no address
+}
+
+TEST_CASE("NVLink between machines goes by cuMem") {
+  const auto rack = [](const char* variable, const char* imex) {
+    return codes(kIb, "2.27.7", variable,
+                 std::string(R"(, "gpus": "4x NVIDIA GB200", "imex_channel": )") +
+                     imex);
+  };
+  CHECK(rack("NCCL_CUMEM_ENABLE=0", "true") == "lint_mnnvl_off");
+  CHECK(rack("NCCL_MNNVL_ENABLE=0", "true") == "lint_mnnvl_off");
+  CHECK(rack("NCCL_CUMEM_ENABLE=1", "true").empty());
+  CHECK(rack("NCCL_MNNVL_ENABLE=0", "false").find("mnnvl_off") ==
+        std::string::npos);
+  CHECK(codes(kIb, "2.27.7", "NCCL_CUMEM_ENABLE=0", R"(, "gpus": "8x H100")")
+            .empty());
+}
+
 TEST_CASE("networks and plugins that are not there") {
   const std::string none = R"(, "plugins": [])";
   CHECK(codes(kIb, "2.26.2", "NCCL_NET=gIB", none) == "lint_net_name");
@@ -136,6 +200,12 @@ TEST_CASE("variables of MPI, UCX and libfabric") {
   CHECK(codes(kIb, "2.26.2", "UCX_NET_DEVICES=mlx5_0") == "lint_ucx_devices");
   CHECK(codes(kIb, "2.26.2", "UCX_NET_DEVICES=mlx5_0", ucx).empty());
   CHECK(codes(kIb, "2.26.2", "UCX_NET_DEVICES=mlx5_7:1") == "lint_ucx_devices");
+  CHECK(codes(kIb, "2.26.2", R"(UCX_TLS=tcp", "UCX_NET_DEVICES=mlx5_0:1)") ==
+        "lint_ucx_devices");
+  CHECK(codes(kIb, "2.26.2", R"(UCX_TLS=rc,sm", "UCX_NET_DEVICES=eth0)") ==
+        "lint_ucx_devices");
+  CHECK(codes(kIb, "2.26.2", R"(UCX_TLS=tcp,sm", "UCX_NET_DEVICES=eth0)")
+            .empty());
   CHECK(codes(kTcp, "2.26.2", "UCX_TLS=rc,self,sm") == "lint_ucx_tls");
   CHECK(codes(kTcp, "2.26.2", "UCX_TLS=^ib").empty());
   CHECK(codes(kEfa, "2.26.2", "FI_PROVIDER=tcp") == "lint_fi_provider");

@@ -345,3 +345,22 @@ TEST_CASE("names are rails unless machines count their adapters otherwise") {
   CHECK(list(R"(["mlx5_[0-6] IB", "mlx5_7 IB DOWN", "mlx5_8 IB"])") ==
         "=mlx5_0,mlx5_1,mlx5_2,mlx5_3,mlx5_4,mlx5_5,mlx5_6");
 }
+
+TEST_CASE("RDMA in software and a cloud's own beside real adapters") {
+  const auto with = [](const char* hcas) {
+    return plan(R"([{"name": "w[0-1]", "nccl_version": "2.26.2", "hcas": [)" +
+                std::string(hcas) + "]}]");
+  };
+  const FabricPlan alone = with(R"("rxe0 Ethernet ACTIVE")");
+  CHECK(alone.transport == "RoCE");
+  CHECK(found(alone, "soft_roce"));
+  const char* real = R"({"name": "mlx5_[0-1]", "link_layer": "Ethernet"})";
+  const FabricPlan beside =
+      with((std::string(R"("rxe0 Ethernet ACTIVE", )") + real).c_str());
+  CHECK(value(beside, 0, "NCCL_IB_HCA") == "=mlx5_0,mlx5_1");
+  CHECK(!found(beside, "soft_roce"));
+  const FabricPlan azure =
+      with((std::string(R"("mana_0 Ethernet ACTIVE", )") + real).c_str());
+  CHECK(value(azure, 0, "NCCL_IB_HCA") == "=mlx5_0,mlx5_1");
+  CHECK(with(R"("mana_0 Ethernet ACTIVE")").transport == "RoCE");
+}
