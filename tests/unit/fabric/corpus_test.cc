@@ -89,6 +89,10 @@ TEST_CASE("recorded machines yield their published setting") {
       INFO("finding " << code);
       CHECK(codes.count(code.get<std::string>()) == 1);
     }
+    for (const auto& code : expect.value("silent", Json::array())) {
+      INFO("no finding " << code);
+      CHECK(codes.count(code.get<std::string>()) == 0);
+    }
     for (const PodPlan& pod : plan.pods) {
       const Json env = expect.value("env", Json::object());
       if (expect.contains("env") && env.empty()) CHECK(pod.env().empty());
