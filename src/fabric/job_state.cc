@@ -2,7 +2,9 @@
 #include "fabric/job_state.h"
 
 #include <algorithm>
+#include <array>
 
+#include "base/text.h"
 #include "fabric/effective.h"
 
 namespace muster {
@@ -46,9 +48,21 @@ void report(FabricJob& job, const FabricPodState* pod, Finding finding) {
 
 namespace {
 
-// Another spelling of the same interfaces: hsn and hsn0,hsn1.
+// NCCL's old numbers for levels (ncclGetLevel): "3" is PHB.
+std::string level_name(const std::string& value) {
+  constexpr std::array<const char*, 5> kOld = {"LOC", "PIX", "PXB", "PHB",
+                                               "SYS"};
+  const auto number = parse_integer(trim(value));
+  if (!number || *number < 0) return std::string(trim(value));
+  return kOld[static_cast<size_t>(std::min<int64_t>(*number, 4))];
+}
+
+// Another spelling of the same: interfaces hsn and hsn0,hsn1; levels.
 bool same_meaning(const FabricPodState& pod, const FabricSetting& setting,
                   const EffectiveValue& users) {
+  if (setting.name == "NCCL_NET_GDR_LEVEL") {
+    return level_name(users.value) == level_name(setting.value);
+  }
   if (setting.name != "NCCL_SOCKET_IFNAME") return false;
   const auto version = pod.assumed_version();
   return nccl_interfaces(*pod.facts, version, users.value) ==

@@ -109,28 +109,48 @@ void lint_ports(FabricJob& job, FabricPodState& pod, const NameList& list) {
   }
 }
 
-// TCP goes over all interfaces of the list at once, RDMA's bootstrap over the
-// first. Harmless where all pods meet on each of them.
+// One of docker0's kind: not up to the others, or the same address in all.
+bool leads_nowhere(const FabricJob& job, const FabricPodState& pod,
+                   const std::string& name) {
+  const FabricNetdev& netdev = *find_netdev(*pod.facts, name);
+  if (netdev_class(netdev) != NetdevClass::kUsable) return true;
+  return std::any_of(
+      job.pods.begin(), job.pods.end(), [&](const FabricPodState& other) {
+        const FabricNetdev* there = find_netdev(*other.facts, name);
+        return &other != &pod && there != nullptr &&
+               there->addresses == netdev.addresses;
+      });
+}
+
+// TCP goes over all interfaces of the list at once. Harmless where all pods
+// meet on each of them; where their networks differ there may be routes, and
+// who names each knows so.
 void lint_spread(FabricJob& job, FabricPodState& pod, const std::string& value,
-                 const std::vector<std::string>& taken) {
+                 const NameList& list, const std::vector<std::string>& taken) {
   if (taken.size() < 2 || job.pods.size() < 2) return;
   if (job.transport != FabricTransport::kTcp && job.profile != Profile::kRl) {
     return;
   }
   if (interfaces_meet(job, true, true)) return;
-  const bool known =
-      std::all_of(taken.begin(), taken.end(), [&](const std::string& name) {
-        const FabricNetdev* netdev = find_netdev(*pod.facts, name);
-        return std::any_of(
-            netdev->addresses.begin(), netdev->addresses.end(),
-            [](auto& address) { return !network_of(address).empty(); });
+  std::vector<std::string> nowhere;
+  for (const std::string& name : taken) {
+    if (leads_nowhere(job, pod, name)) nowhere.push_back(name);
+  }
+  const bool by_name =
+      !list.exclude && list.entries.size() == taken.size() &&
+      std::all_of(list.entries.begin(), list.entries.end(), [&](auto& entry) {
+        return std::find(taken.begin(), taken.end(), entry.name) != taken.end();
       });
+  if (nowhere.empty() && by_name) return;
   report(job, &pod,
-         {known ? Severity::kWarning : Severity::kInfo,
+         {nowhere.empty() ? Severity::kInfo : Severity::kWarning,
           "lint_several_interfaces",
           "NCCL_SOCKET_IFNAME=" + value + " takes " + join(taken, ", ") +
-              ": NCCL spreads TCP over all of them, and not every one leads to "
-              "the other pods",
+              ": NCCL spreads TCP over all of them" +
+              (nowhere.empty()
+                   ? ", and they need routes to the other pods"
+                   : ", and " + join(nowhere, ", ") +
+                         " does not lead to the other pods"),
           "NCCL src/transport/net_socket.cc",
           "NCCL_SOCKET_IFNAME==" + (pod.primary.name.empty()
                                         ? "NAME of the pods' network"
@@ -183,7 +203,7 @@ void lint_interfaces(FabricJob& job, FabricPodState& pod,
             "NVIDIA/nccl#286", "remove it"});
     return;
   }
-  lint_spread(job, pod, value, taken);
+  lint_spread(job, pod, value, list, taken);
   lint_first(job, pod, value, taken.front());
 }
 

@@ -41,6 +41,15 @@ bool is_default_file(const PodFabric& pod, const std::string& name) {
           name.find("librccl-anp") == std::string::npos);
 }
 
+// By NCCL_NET_PLUGIN: "ofi", "libnccl-net-ofi.so", or a path to it.
+bool is_meant(const FabricPlugin& plugin, std::string_view word) {
+  const auto file = [](std::string_view path) {
+    return path.substr(path.rfind('/') + 1);
+  };
+  return plugin_suffix(plugin) == word ||
+         (!word.empty() && file(plugin.name) == file(word));
+}
+
 PluginView view(const PodFabric& pod, const FabricPlugin& plugin) {
   return {&plugin, plugin_kind(plugin), is_default_file(pod, plugin.name)};
 }
@@ -76,7 +85,7 @@ std::optional<PluginView> loaded_plugin(const PodFabric& pod) {
   }
   for (const auto word : split(asked->value, ',')) {
     for (const FabricPlugin& plugin : *pod.plugins) {
-      if (plugin.name == word || plugin_suffix(plugin) == word) {
+      if (is_meant(plugin, word)) {
         PluginView found = view(pod, plugin);
         found.by_default = true;
         return found;
@@ -117,7 +126,7 @@ bool kept_out(const PodFabric& pod, PluginKind kind) {
     named.name = word;
     if (pod.plugins) {
       for (const FabricPlugin& plugin : *pod.plugins) {
-        if (plugin.name == word || plugin_suffix(plugin) == word) {
+        if (is_meant(plugin, word)) {
           named = plugin;
         }
       }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "fabric/effective.h"
 #include "fabric/gids.h"
 #include "fabric/name_list.h"
 
@@ -36,11 +37,14 @@ bool is_loopback_address(const std::string& address) {
          address == "::1";
 }
 
-// An address as NCCL's findInterfaces accepts it: any but IPv6 loopback.
-bool has_address(const FabricNetdev& netdev) {
-  return std::any_of(
-      netdev.addresses.begin(), netdev.addresses.end(),
-      [](auto& address) { return bare_address(address) != "::1"; });
+// An address of the family as NCCL's findInterfaces accepts it: any but IPv6
+// loopback.
+bool has_address(const FabricNetdev& netdev, bool ipv6) {
+  return std::any_of(netdev.addresses.begin(), netdev.addresses.end(),
+                     [&](auto& address) {
+                       return bare_address(address) != "::1" &&
+                              (address.find(':') != address.npos) == ipv6;
+                     });
 }
 
 }  // namespace
@@ -157,12 +161,20 @@ std::vector<std::string> nccl_interfaces(const PodFabric& pod,
   std::vector<std::string> out;
   if (!pod.netdevs) return out;
   const bool running_only = version >= kRunningOnly;
-  const auto take = [&](auto wanted) {
+  const auto family = effective(pod, "NCCL_SOCKET_FAMILY");
+  const auto take_of = [&](bool ipv6, auto wanted) {
     for (const FabricNetdev& netdev : *pod.netdevs) {
       const bool down = no(netdev.up) || (running_only && no(netdev.running));
-      if (down || !has_address(netdev) || !wanted(netdev.name)) continue;
-      if (out.size() < kMaxInterfaces) out.push_back(netdev.name);
+      if (down || !has_address(netdev, ipv6) || !wanted(netdev.name)) continue;
+      const bool known =
+          std::find(out.begin(), out.end(), netdev.name) != out.end();
+      if (!known && out.size() < kMaxInterfaces) out.push_back(netdev.name);
     }
+  };
+  // getifaddrs() lists the IPv4 addresses of all interfaces first.
+  const auto take = [&](auto wanted) {
+    if (!family || trim(family->value) != "AF_INET6") take_of(false, wanted);
+    if (!family || trim(family->value) != "AF_INET") take_of(true, wanted);
     return !out.empty();
   };
   if (!ifname.empty()) {

@@ -170,8 +170,8 @@ void set_transport(FabricJob& job) {
                                      [](auto& pod) { return pod.tcp_by_user; });
     report(job, nullptr,
            {Severity::kWarning, "tcp_for_all",
-            by_user ? "RDMA is there, but the variables of some pods rule it "
-                      "out: the whole job uses TCP"
+            by_user ? "RDMA is there, but variables of the user rule it out: "
+                      "the whole job uses TCP"
                     : "some pods have RDMA and some do not: the whole job uses "
                       "TCP",
             "", "profile rdma refuses to start instead"});
