@@ -101,6 +101,31 @@ void check_variables(FabricJob& job) {
   }
 }
 
+// NCCL takes processes with one host ID for one machine's: they look for each
+// other in its memory (NVIDIA/nccl#879).
+void check_host_ids(FabricJob& job) {
+  std::map<std::string, std::vector<const FabricPodState*>> by_id;
+  for (const FabricPodState& pod : job.pods) {
+    const auto id = effective(*pod.facts, "NCCL_HOSTID");
+    if (id) by_id[id->value].push_back(&pod);
+  }
+  for (const auto& [id, pods] : by_id) {
+    if (pods.size() < 2) continue;
+    std::set<std::string> nodes;
+    for (const FabricPodState* pod : pods) nodes.insert(pod->facts->node);
+    const bool known = !nodes.contains("");
+    if (known && nodes.size() == 1) continue;
+    report(job, nullptr,
+           {known ? Severity::kError : Severity::kWarning, "lint_hostid",
+            "NCCL_HOSTID=" + id + " is the same in " +
+                std::to_string(pods.size()) + " pods" +
+                (known ? " of different nodes" : "") +
+                ": NCCL takes them for one machine, and fails where they are "
+                "not",
+            "NVIDIA/nccl#879", "remove it, or give each node its own"});
+  }
+}
+
 void check_subnets(FabricJob& job) {
   if (job.transport != FabricTransport::kInfiniBand || job.pods.size() < 2)
     return;
@@ -134,6 +159,7 @@ void check_agreement(FabricJob& job) {
   check_versions(job);
   if (job.transport != FabricTransport::kTcp) check_plugins(job);
   check_variables(job);
+  check_host_ids(job);
   check_subnets(job);
 }
 

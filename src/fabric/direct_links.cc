@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <set>
 
+#include "fabric/effective.h"
 #include "fabric/job_state.h"
+#include "fabric/plugins.h"
 
 namespace muster {
 
@@ -53,6 +55,14 @@ bool linked_in_pairs(const std::vector<Subnets>& pods) {
   return true;
 }
 
+// A plugin that the user named and of which nothing is known here: it may be
+// made for such links.
+bool chose_other_network(const FabricPodState& pod) {
+  const auto plugin = loaded_plugin(*pod.facts);
+  return plugin && plugin->kind == PluginKind::kUnknown &&
+         effective(*pod.facts, "NCCL_NET_PLUGIN").has_value();
+}
+
 }  // namespace
 
 void set_direct_links(FabricJob& job) {
@@ -64,6 +74,7 @@ void set_direct_links(FabricJob& job) {
   }
   if (!linked_in_pairs(pods)) return;
   for (FabricPodState& pod : job.pods) {
+    if (chose_other_network(pod)) continue;
     if (pod.assumed_version() < kSubnetAware) {
       report(job, &pod,
              {Severity::kWarning, "direct_links",

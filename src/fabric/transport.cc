@@ -117,7 +117,8 @@ bool only_unknown_ports(const FabricPodState& state) {
 }
 
 // Comparable over pods: near every GPU first, then the slowest pod's rate,
-// then, where rates are not known, how many ports the poorest pod has.
+// then, where rates are not known, how many ports the poorest pod has. Ports
+// that would be left out, front ends and the like, do not count.
 std::tuple<bool, double, long> score(const FabricJob& job,
                                      FabricTransport transport) {
   bool near = true;
@@ -126,12 +127,11 @@ std::tuple<bool, double, long> score(const FabricJob& job,
   const LinkKind kind = link_of(transport);
   for (const FabricPodState& pod : job.pods) {
     near = near && near_every_gpu(*pod.facts, pod.ports, kind);
-    slowest = std::min(slowest, total_rate(pod.ports, kind));
-    fewest = std::min(
-        fewest,
-        std::count_if(pod.ports.begin(), pod.ports.end(), [&](auto& view) {
-          return view.usable && view.kind == kind;
-        }));
+    std::vector<PortView> ports = pod.ports;
+    choose_ports(*pod.facts, kind, ports);
+    std::erase_if(ports, [](auto& view) { return !view.chosen; });
+    slowest = std::min(slowest, total_rate(ports, kind));
+    fewest = std::min(fewest, static_cast<long>(ports.size()));
   }
   return {near, slowest, fewest};
 }
