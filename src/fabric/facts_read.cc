@@ -316,7 +316,8 @@ Status share_beside(Json& json, Json& pods, FactsBudget& budget,
   json.erase("pods");
   Json beside = Json::array();
   beside.push_back(std::move(json));
-  if (Status status = settle_forms(beside, budget, notes); !status) return status;
+  if (Status status = settle_forms(beside, budget, notes); !status)
+    return status;
   return take_common_fields(beside[0], pods, notes);
 }
 

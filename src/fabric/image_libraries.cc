@@ -240,9 +240,8 @@ ImageLibraries find_libraries(const std::string& root,
 }
 
 std::string nccl_version(const ImageLibraries& libraries, KnownFiles& known) {
-  const std::string version =
-      version_of({"libnccl.so.", "nvidia_nccl_cu", "NCCL version"}, libraries,
-                 known);
+  const std::string version = version_of(
+      {"libnccl.so.", "nvidia_nccl_cu", "NCCL version"}, libraries, known);
   if (parse_nccl_version(version)) return version;
   // librccl.so.1.0.60200: the numbers are those of ROCm.
   const std::string amds =

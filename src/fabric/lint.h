@@ -22,6 +22,11 @@ void lint_value(FabricJob& job, FabricPodState& pod, const std::string& name,
 // Settings that do not fit the job's network.
 void lint_network(FabricJob& job, FabricPodState& pod, const std::string& name,
                   const EffectiveValue& users);
+// An index into the tables of RoCE ports, which of some is no address.
+// `finds_itself`: the library does without one.
+void lint_gid_index(FabricJob& job, FabricPodState& pod,
+                    const std::string& name, const std::string& value,
+                    bool finds_itself);
 // Settings that work, and what they cost.
 void lint_costs(FabricJob& job, FabricPodState& pod, const std::string& name,
                 const EffectiveValue& users);

@@ -147,10 +147,9 @@ void lint_spread(FabricJob& job, FabricPodState& pod, const std::string& value,
           "lint_several_interfaces",
           "NCCL_SOCKET_IFNAME=" + value + " takes " + join(taken, ", ") +
               ": NCCL spreads TCP over all of them" +
-              (nowhere.empty()
-                   ? ", and they need routes to the other pods"
-                   : ", and " + join(nowhere, ", ") +
-                         " does not lead to the other pods"),
+              (nowhere.empty() ? ", and they need routes to the other pods"
+                               : ", and " + join(nowhere, ", ") +
+                                     " does not lead to the other pods"),
           "NCCL src/transport/net_socket.cc",
           "NCCL_SOCKET_IFNAME==" + (pod.primary.name.empty()
                                         ? "NAME of the pods' network"
@@ -169,14 +168,13 @@ void lint_first(FabricJob& job, FabricPodState& pod, const std::string& value,
   const bool usable =
       netdev != nullptr && netdev_class(*netdev) == NetdevClass::kUsable;
   if (job.transport == FabricTransport::kSlingshot && usable) return;
-  report(
-      job, &pod,
-      {certain || !usable ? Severity::kWarning : Severity::kInfo,
-       "lint_other_interface",
-       "NCCL_SOCKET_IFNAME=" + value + " chooses " + first + ", and " +
-           (certain ? "the peers use " : "the pods' network seems to be ") +
-           pod.primary.name,
-       pod.primary.reason, "NCCL_SOCKET_IFNAME==" + pod.primary.name});
+  report(job, &pod,
+         {certain || !usable ? Severity::kWarning : Severity::kInfo,
+          "lint_other_interface",
+          "NCCL_SOCKET_IFNAME=" + value + " chooses " + first + ", and " +
+              (certain ? "the peers use " : "the pods' network seems to be ") +
+              pod.primary.name,
+          pod.primary.reason, "NCCL_SOCKET_IFNAME==" + pod.primary.name});
 }
 
 void lint_interfaces(FabricJob& job, FabricPodState& pod,

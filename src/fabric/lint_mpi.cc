@@ -158,19 +158,18 @@ void lint_ucx_contradiction(FabricJob& job, const FabricPodState& pod,
   const auto names = entries_of(transports);
   const bool tcp = has(names, "tcp");
   const bool rdma = std::any_of(names.begin(), names.end(), is_rdma);
-  const bool wrong =
-      (tcp && !rdma && all([&](const std::string& name) {
-         return find_hca(*pod.facts, name) != nullptr;
-       })) ||
-      (rdma && !tcp && all([&](const std::string& name) {
-         return find_netdev(*pod.facts, name) != nullptr;
-       }));
+  const bool wrong = (tcp && !rdma && all([&](const std::string& name) {
+                        return find_hca(*pod.facts, name) != nullptr;
+                      })) ||
+                     (rdma && !tcp && all([&](const std::string& name) {
+                        return find_netdev(*pod.facts, name) != nullptr;
+                      }));
   if (!wrong || entries.empty()) return;
   lint_warn(job, pod, "lint_ucx_devices",
             "UCX_NET_DEVICES=" + devices + " names " +
-                (tcp ? "adapters" : "interfaces") + ", and UCX_TLS=" +
-                transports + " allows " + (tcp ? "TCP" : "RDMA") +
-                " only: UCX has no device to use",
+                (tcp ? "adapters" : "interfaces") +
+                ", and UCX_TLS=" + transports + " allows " +
+                (tcp ? "TCP" : "RDMA") + " only: UCX has no device to use",
             tcp ? "name interfaces such as eth0, or allow rc"
                 : "name adapters with their port, or allow tcp");
 }
@@ -247,6 +246,8 @@ void lint_mpi(FabricJob& job, FabricPodState& pod) {
   lint_open_mpi_interfaces(job, pod);
   lint_ucx_devices(job, pod);
   lint_ucx_transports(job, pod);
+  const std::string index = value_of(pod, "UCX_IB_GID_INDEX");
+  lint_gid_index(job, pod, "UCX_IB_GID_INDEX", index, true);
   lint_libfabric(job, pod);
   lint_intel_mpi(job, pod);
 }

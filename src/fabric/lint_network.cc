@@ -71,11 +71,13 @@ std::vector<const FabricGid*> all_usable(const FabricPodState& pod,
   return out;
 }
 
+}  // namespace
+
 void lint_gid_index(FabricJob& job, FabricPodState& pod,
-                    const std::string& name, const EffectiveValue& users) {
-  if (name != "NCCL_IB_GID_INDEX" || job.transport != FabricTransport::kRoce)
-    return;
-  const auto index = parse_integer(trim(users.value));
+                    const std::string& name, const std::string& value,
+                    bool finds_itself) {
+  if (job.transport != FabricTransport::kRoce) return;
+  const auto index = parse_integer(trim(value));
   if (!index || *index < 0) return;
   for (const PortView& view : pod.ports) {
     if (!view.chosen || !view.port->gids) continue;
@@ -86,17 +88,18 @@ void lint_gid_index(FabricJob& job, FabricPodState& pod,
     };
     if (among(true)) continue;
     lint_warn(job, pod, "lint_gid_index",
-              name + "=" + users.value +
+              name + "=" + value +
                   (among(false) ? " is a link-local address of "
                                 : " is no usable RoCE v2 address of ") +
                   view.name() +
                   (among(false) ? ", which a router does not pass" : ""),
-              pod.assumed_version() >= kGidScan
-                  ? "remove it: this NCCL finds the address itself"
-                  : "choose the index per pod");
+              finds_itself ? "remove it: the address is found without it"
+                           : "choose the index per pod");
     return;
   }
 }
+
+namespace {
 
 // What NCCL makes of a range that is none: it takes one network with a length.
 std::string range_trouble(const std::string& range, bool ipv6) {
@@ -291,7 +294,10 @@ void lint_network(FabricJob& job, FabricPodState& pod, const std::string& name,
                   const EffectiveValue& users) {
   lint_on_infiniband(job, pod, name);
   lint_without_verbs(job, pod, name);
-  lint_gid_index(job, pod, name, users);
+  if (name == "NCCL_IB_GID_INDEX") {
+    const bool scans = pod.assumed_version() >= kGidScan;
+    lint_gid_index(job, pod, name, users.value, scans);
+  }
   lint_gid_scan(job, pod, name, users);
   lint_net_name(job, pod, name, users);
   lint_plugin_name(job, pod, name, users);

@@ -4,6 +4,7 @@
 // otherwise left alone. Sources: Open MPI documentation (TCP, InfiniBand and
 // RoCE), UCX FAQ, libfabric fi_tcp(7), Intel MPI reference. Pure.
 #include <algorithm>
+#include <array>
 
 #include "base/text.h"
 #include "fabric/effective.h"
@@ -153,14 +154,22 @@ void add_mpirun_args(FabricJob& job) {
   }
 }
 
+bool is_mellanox(const FabricHca& hca) {
+  if (!hca.driver.empty()) return hca.driver.starts_with("mlx");
+  constexpr std::array<std::string_view, 5> kOthers = {"bnxt", "ionic", "irdma",
+                                                       "erdma", "qedr"};
+  return std::none_of(
+      kOthers.begin(), kOthers.end(),
+      [&](std::string_view other) { return hca.name.starts_with(other); });
+}
+
 void set_rdma(FabricJob& job, FabricPodState& pod) {
   std::vector<std::string> devices;
   bool mellanox = true;
   for (const PortView& view : pod.ports) {
     if (!view.chosen) continue;
     devices.push_back(view.hca->name + ":" + std::to_string(view.port->number));
-    mellanox = mellanox && (view.hca->driver.empty() ||
-                            view.hca->driver.starts_with("mlx"));
+    mellanox = mellanox && is_mellanox(*view.hca);
   }
   if (!pod.list_reason.empty() && !devices.empty() &&
       !is_family(pod, "intel")) {

@@ -23,10 +23,10 @@ std::optional<NcclVersion> parse_nccl_version(std::string_view text);
 
 // Versions at which a rule of this folder changes. Source: NCCL release notes
 // and NCCL_PARAM definitions at each tag.
-inline constexpr NcclVersion kLinkLayer{2, 12, 7};      // RoCE with a LID
-inline constexpr NcclVersion kGidScan{2, 21, 0};        // index -1: scan
-inline constexpr NcclVersion kGidScanSafe{2, 26, 2};    // survives EINVAL
-inline constexpr NcclVersion kPeermemModule{2, 23, 0};  // new module path
+inline constexpr NcclVersion kLinkLayer{2, 12, 7};       // RoCE with a LID
+inline constexpr NcclVersion kGidScan{2, 21, 0};         // index -1: scan
+inline constexpr NcclVersion kGidScanSafe{2, 26, 2};     // survives EINVAL
+inline constexpr NcclVersion kPeermemModule{2, 23, 0};   // new module path
 inline constexpr NcclVersion kAmdKernelPeers{2, 21, 5};  // RCCL, kernel 6.4
 inline constexpr NcclVersion kCumemHost{2, 24, 0};
 inline constexpr NcclVersion kCumemHostFallback{2, 26, 5};

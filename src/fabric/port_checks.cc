@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Adapters that differ where they should be alike: a port that runs slower
 // than the same one elsewhere, InfiniBand ports of another subnet, functions
-// that a virtual machine shows as one card; Soft-RoCE. Sources: NCCL net_ib/init.cc
-// (ncclIbGetPciPath), Mellanox/nccl-rdma-sharp-plugins#145. Pure.
+// that a virtual machine shows as one card; Soft-RoCE. Sources: NCCL
+// net_ib/init.cc (ncclIbGetPciPath), Mellanox/nccl-rdma-sharp-plugins#145.
+// Pure.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -97,8 +98,7 @@ void check_software(FabricJob& job, const FabricPodState& pod) {
          {Severity::kWarning, "soft_roce",
           "its RDMA is made in software (rxe): processors copy the data, GPUs "
           "are not reached, and TCP is usually faster",
-          "the adapter's driver",
-          "profile tcp, or nodes with RDMA adapters"});
+          "the adapter's driver", "profile tcp, or nodes with RDMA adapters"});
 }
 
 }  // namespace

@@ -17,6 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (facts->pods.empty()) std::abort();
   if (facts->pods.size() > 64) return 0;
   const std::string written = write_facts(facts->pods);
+  if (written.size() > 16 << 20) return 0;  // brackets made it so
   if (!read_facts(written, "G")) std::abort();
   for (const Profile profile :
        {Profile::kAuto, Profile::kTcp, Profile::kRdma, Profile::kRl}) {

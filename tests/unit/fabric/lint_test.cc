@@ -133,15 +133,16 @@ TEST_CASE("a prefix that takes several interfaces") {
     std::string out;
     for (auto& finding : plan_fabric(facts->pods, request).findings) {
       if (finding.code.starts_with("lint_")) {
-        out += finding.code + (finding.text.find("eth0, eth1") != std::string::npos
-                                   ? " named "
-                                   : " ");
+        out += finding.code +
+               (finding.text.find("eth0, eth1") != std::string::npos ? " named "
+                                                                     : " ");
       }
     }
     return out;
   };
   const char* apart = R"({"name": "eth1", "addresses": ["172.16.[1-2].1/24"]})";
-  const char* shared = R"({"name": "eth1", "addresses": ["172.16.1.[1-2]/24"]})";
+  const char* shared =
+      R"({"name": "eth1", "addresses": ["172.16.1.[1-2]/24"]})";
   CHECK(said("eth", apart, kTcp) == "lint_several_interfaces named ");
   CHECK(said("eth0,eth1", apart, kTcp).empty());  // there may be routes
   const char* bridge = R"({"name": "eth1", "addresses": ["172.17.0.1/16"]})";
@@ -155,9 +156,9 @@ TEST_CASE("a prefix that takes several interfaces") {
 
 TEST_CASE("NVLink between machines goes by cuMem") {
   const auto rack = [](const char* variable, const char* imex) {
-    return codes(kIb, "2.27.7", variable,
-                 std::string(R"(, "gpus": "4x NVIDIA GB200", "imex_channel": )") +
-                     imex);
+    return codes(
+        kIb, "2.27.7", variable,
+        std::string(R"(, "gpus": "4x NVIDIA GB200", "imex_channel": )") + imex);
   };
   CHECK(rack("NCCL_CUMEM_ENABLE=0", "true") == "lint_mnnvl_off");
   CHECK(rack("NCCL_MNNVL_ENABLE=0", "true") == "lint_mnnvl_off");
@@ -210,6 +211,10 @@ TEST_CASE("variables of MPI, UCX and libfabric") {
             .empty());
   CHECK(codes(kTcp, "2.26.2", "UCX_TLS=rc,self,sm") == "lint_ucx_tls");
   CHECK(codes(kTcp, "2.26.2", "UCX_TLS=^ib").empty());
+  CHECK(codes(kRoce, "2.26.2", "UCX_IB_GID_INDEX=2") == "lint_gid_index");
+  CHECK(codes(kRoce, "2.26.2", "UCX_IB_GID_INDEX=3").empty());
+  CHECK(codes(kRoce, "2.26.2", "UCX_IB_GID_INDEX=auto").empty());
+  CHECK(codes(kIb, "2.26.2", "UCX_IB_GID_INDEX=2").empty());
   CHECK(codes(kEfa, "2.26.2", "FI_PROVIDER=tcp") == "lint_fi_provider");
   CHECK(codes(kEfa, "2.26.2", "FI_PROVIDER=efa").empty());
   CHECK(codes(kEfa, "2.26.2", "FI_PROVIDER=^tcp").empty());

@@ -56,8 +56,7 @@ std::string value(const FabricPlan& plan, const char* name) {
 
 TEST_CASE("RCCL and its plugins are found in an image") {
   TemporaryDirectory tree;
-  const std::string torch =
-      "/opt/venv/lib/python3.12/site-packages/torch/lib/";
+  const std::string torch = "/opt/venv/lib/python3.12/site-packages/torch/lib/";
   tree.write(torch + "librccl.so", std::string(1 << 20, 'x') +
                                        "RCCL version : 2.22.3-HEAD:abcdef" +
                                        std::string(100, '\0'));
@@ -136,6 +135,7 @@ TEST_CASE("values of /etc/rccl.conf are named after it") {
   CHECK(found(amd, "lint_range"));
   const FabricPlan kept = roce("AMD MI300X", R"("rccl": "2.18.6", "shape":
     "BM.GPU.MI300X.8", "rccl_conf": ["NCCL_IB_GID_INDEX=1"])");
-  CHECK(std::any_of(kept.pods[0].kept.begin(), kept.pods[0].kept.end(),
-                    [](auto& one) { return one.evidence == "/etc/rccl.conf"; }));
+  CHECK(
+      std::any_of(kept.pods[0].kept.begin(), kept.pods[0].kept.end(),
+                  [](auto& one) { return one.evidence == "/etc/rccl.conf"; }));
 }
