@@ -66,6 +66,14 @@ bool all_objects(const Json& json) {
                      [](auto& item) { return item.is_object(); });
 }
 
+// "Link layer" -> "link_layer"
+std::string plain_name(const std::string& key) {
+  std::string out = to_lower(key);
+  std::replace(out.begin(), out.end(), ' ', '_');
+  std::replace(out.begin(), out.end(), '-', '_');
+  return out;
+}
+
 // Fields by their names in the schema, where that is not there too.
 template <size_t kCount>
 void rename(Json& object, const Meant (&names)[kCount], const char* where,
@@ -73,9 +81,15 @@ void rename(Json& object, const Meant (&names)[kCount], const char* where,
   if (!object.is_object()) return;
   std::vector<std::string> keys;
   for (const auto& item : object.items()) keys.push_back(item.key());
-  for (const std::string& key : keys) {
+  for (const std::string& written : keys) {
+    const std::string key = plain_name(written);
+    if (key != written && !object.contains(key)) {
+      object[key] = std::move(object[written]);
+      object.erase(written);
+    }
     for (const Meant& name : names) {
-      if (to_lower(key) != name.written || object.contains(name.meant)) {
+      if (key != name.written || object.contains(name.meant) ||
+          !object.contains(key)) {
         continue;
       }
       object[name.meant] = std::move(object[key]);

@@ -310,6 +310,24 @@ Result<Json> parse_json(std::string_view text, const std::string& where) {
   }
 }
 
+// Pods by other words, by a number, or by name alone.
+void name_pods(Json& json) {
+  if (!json.is_object()) return;
+  for (const char* other : {"hosts", "nodes", "workers"}) {
+    if (json.contains("pods") || !json.contains(other)) continue;
+    if (!json[other].is_structured()) continue;
+    json["pods"] = std::move(json[other]);
+    json.erase(other);
+  }
+  if (!json.contains("pods")) return;
+  Json& pods = json["pods"];
+  if (pods.is_number_integer() && pods.get<int64_t>() > 0) {
+    const int64_t last = pods.get<int64_t>() - 1;
+    pods = "pod-[0-" + std::to_string(last) + "]";
+  }
+  if (pods.is_string()) pods = Json::array({Json{{"name", pods}}});
+}
+
 // What stands beside `pods`, read as the fields of a pod.
 Status share_beside(Json& json, Json& pods, FactsBudget& budget,
                     std::vector<std::string>& notes) {
@@ -329,6 +347,7 @@ Result<FactsFile> read_facts(std::string_view text, const std::string& where) {
   auto parsed = parse_json(text, where);
   if (!parsed) return fail(parsed.error());
   Json json = std::move(*parsed);
+  name_pods(json);
   const bool wrapped = json.is_object() && json.contains("pods");
   Json pods = std::move(wrapped ? json["pods"] : json);
   Report report;

@@ -37,6 +37,48 @@ bool is_rate(std::string_view word) {
   return end == word.npos || word[end] == 'g';
 }
 
+bool is_unit(std::string_view word) {
+  return one_of(word, {"gb/s", "gbps", "gb/sec", "gbit/s", "gbe", "g"});
+}
+
+// What tools write before a value: "Rate:", "Link layer:", "inet".
+bool is_label(std::string_view word) {
+  return one_of(word, {"rate", "state", "speed", "link", "layer", "link_layer",
+                       "physical", "type", "inet", "inet6", "scope", "global",
+                       "host", "dynamic", "noprefixroute", "unknown"});
+}
+
+std::string_view without_end(std::string_view word, std::string_view marks) {
+  while (word.size() > 1 && marks.find(word.back()) != marks.npos) {
+    word.remove_suffix(1);
+  }
+  return word;
+}
+
+// "mlx5_0-7", "mlx5_0..7" and "mlx5_0..mlx5_7" -> "mlx5_[0-7]". Of adapters
+// only: net1-0 is how some networks call an interface.
+std::string with_brackets(std::string_view name) {
+  const size_t dots = name.find("..");
+  const size_t mark = dots != name.npos ? dots : name.rfind('-');
+  if (mark == name.npos || name.find('[') != name.npos) {
+    return std::string(name);
+  }
+  const auto left = name.substr(0, mark);
+  auto right = name.substr(mark + (dots != name.npos ? 2 : 1));
+  const size_t digits = left.find_last_not_of("0123456789") + 1;
+  const auto stem = left.substr(0, digits);
+  if (!stem.empty() && right.starts_with(stem)) {
+    right.remove_prefix(stem.size());
+  }
+  const auto first = parse_integer(left.substr(digits));
+  const auto last = parse_integer(right);
+  if (stem.empty() || !first || !last || *first < 0 || *last <= *first) {
+    return std::string(name);
+  }
+  return std::string(stem) + "[" + std::string(left.substr(digits)) + "-" +
+         std::string(right) + "]";
+}
+
 bool is_address(std::string_view word) {
   const bool digits = word.find_first_of("0123456789") != word.npos;
   return digits && word.find_first_of(".:") != word.npos &&
@@ -49,6 +91,15 @@ bool is_variable(std::string_view word) {
          word.substr(0, equals).find_first_not_of(
              "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
              "abcdefghijklmnopqrstuvwxyz") == word.npos;
+}
+
+// "NCCL_DEBUG:", as a manifest has it.
+bool is_yaml_name(std::string_view word) {
+  return word.size() > 1 && word.ends_with(':') &&
+         word.find('_') != word.npos &&
+         word.substr(0, word.size() - 1)
+                 .find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") ==
+             word.npos;
 }
 
 std::string_view without_quotes(std::string_view text) {
@@ -83,7 +134,7 @@ void take_name(std::string_view word, Json& hca) {
     hca["port"] = *parse_integer(word.substr(colon + 1));
     word = word.substr(0, colon);
   }
-  hca["name"] = word;
+  hca["name"] = with_brackets(without_end(word, ":,"));
 }
 
 }  // namespace
@@ -115,6 +166,7 @@ Result<Json> hca_of_words(std::string_view text) {
     word.erase(std::remove_if(word.begin(), word.end(),
                               [](char c) { return c == '(' || c == ')'; }),
                word.end());
+    word = without_end(word, ",;:");
     const bool more = i + 1 < words.size();
     if (word == "port" && more) {
       hca["port"] = words[++i];
@@ -128,7 +180,7 @@ Result<Json> hca_of_words(std::string_view text) {
       hca["rate_gbps"] = rate;
     } else if (is_rate(word)) {
       hca["rate_gbps"] = word;
-    } else {
+    } else if (!is_unit(word) && !is_label(word)) {
       return unreadable("hcas", text, words[i],
                         "write an object, or NAME [InfiniBand|Ethernet] "
                         "[ACTIVE|DOWN] [400]");
@@ -150,16 +202,22 @@ Result<Json> netdev_of_words(std::string_view text) {
     words.push_back(words[0].substr(colon + 1, end - colon - 1));
     words[0] = words[0].substr(0, colon);
   }
-  netdev["name"] = words[0];
+  netdev["name"] = without_end(words[0], ":,");
   for (size_t i = 1; i < words.size(); ++i) {
+    words[i] = without_end(words[i], ",;");
     const std::string word = to_lower(words[i]);
-    if (is_address(words[i])) {
+    const bool more = i + 1 < words.size();
+    if (one_of(word, {"brd", "qlen"}) && more) {
+      ++i;  // of "ip addr": nothing to know
+    } else if (word == "mtu" && more) {
+      netdev["mtu"] = words[++i];
+    } else if (is_address(words[i])) {
       netdev["addresses"].push_back(words[i]);
     } else if (word == "default") {
       netdev["default_route"] = true;
     } else if (word == "up" || word == "down") {
       netdev["up"] = word == "up";
-    } else {
+    } else if (!is_label(word) && !word.starts_with('<')) {
       return unreadable("netdevs", text, words[i],
                         "write an object, or NAME [ADDRESS/LENGTH] [default] "
                         "[down]");
@@ -188,13 +246,17 @@ Json variables_of_words(std::string_view text) {
     std::string value;
     for (const auto word : split_words(line)) {
       if (one_of(word, {"export", "-x", "-e", "--env", "env"})) continue;
-      if (is_variable(word)) {
+      if (is_yaml_name(word)) {
+        if (!name.empty()) out[name] = without_quotes(value);
+        name = word.substr(0, word.size() - 1);
+        value.clear();
+      } else if (is_variable(word)) {
         if (!name.empty()) out[name] = without_quotes(value);
         const size_t equals = word.find('=');
         name = word.substr(0, equals);
         value = word.substr(equals + 1);
       } else if (!name.empty()) {
-        value += " " + std::string(word);
+        value += (value.empty() ? "" : " ") + std::string(word);
       }
     }
     if (!name.empty()) out[name] = without_quotes(value);

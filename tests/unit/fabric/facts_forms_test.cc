@@ -289,3 +289,69 @@ TEST_CASE("fields by other names are read, and that is said") {
   CHECK(pod_of(both).environment.at("A") == "b");
   CHECK(notes_of(both).find("env is not a known field") != std::string::npos);
 }
+
+TEST_CASE("adapters and interfaces as people write them in a line") {
+  const auto names = [](const std::string& hca) {
+    std::string out;
+    const PodFabric pod = pod_of(R"({"hcas":[")" + hca + R"("]})");
+    for (auto& one : *pod.hcas) {
+      out += one.name + " " + one.ports.at(0).link_layer + " " +
+             std::to_string(static_cast<int>(one.ports.at(0).rate_gbps)) + ";";
+    }
+    return out;
+  };
+  const std::string two = "mlx5_0 ib 400;mlx5_1 ib 400;";
+  CHECK(names("mlx5_0-1 IB 400") == two);
+  CHECK(names("mlx5_0..1 IB 400 Gb/s") == two);
+  CHECK(names("mlx5_0..mlx5_1: IB, NDR, active") == two);
+  CHECK(names("mlx5_[0-1] (IB, 400 Gbps, up)") == two);
+  CHECK(names("mlx5_0 State: Active Rate: 400 Link layer: IB") ==
+        "mlx5_0 ib 400;");
+  CHECK(names("rdmap79s0-rdma IB 400") == "rdmap79s0-rdma ib 400;");
+  CHECK(names("mlx5_7-0 IB 400") == "mlx5_7-0 ib 400;");
+
+  const PodFabric pod = pod_of(
+      R"({"netdevs":["eth0: 10.0.0.1/24","net1-0 192.168.0.5/18",
+          "lo UNKNOWN 127.0.0.1/8 ::1/128",
+          "eth1 inet 10.1.0.1/24 brd 10.1.0.255 scope global dynamic",
+          "eth2: <BROADCAST,UP> mtu 9000 10.2.0.1/16"]})");
+  REQUIRE(pod.netdevs->size() == 5);
+  CHECK(pod.netdevs->at(0).name == "eth0");
+  CHECK(pod.netdevs->at(1).name == "net1-0");
+  CHECK(pod.netdevs->at(3).addresses ==
+        std::vector<std::string>{"10.1.0.1/24"});
+  CHECK(pod.netdevs->at(4).mtu == 9000);
+}
+
+TEST_CASE("names of fields in other spellings, variables as in a manifest") {
+  const PodFabric pod = pod_of(
+      R"({"NCCL version":"2.21.5","HCAs":[{"name":"a","Link layer":"IB",
+          "State":"Active"}],"environment":"NCCL_DEBUG: INFO\nNCCL_NET: IB"})");
+  CHECK(pod.nccl_version == "2.21.5");
+  CHECK(pod.hcas->at(0).ports.at(0).link_layer == "IB");
+  CHECK(pod.environment.at("NCCL_DEBUG") == "INFO");
+  CHECK(pod.environment.at("NCCL_NET") == "IB");
+  CHECK(pod_of(R"({"environment":"NCCL_IB_HCA=mlx5_0:1 NCCL_NET=IB"})")
+            .environment.at("NCCL_IB_HCA") == "mlx5_0:1");
+}
+
+TEST_CASE("pods by a number, by names, by other words") {
+  const auto pods = [](const std::string& text) {
+    const auto facts = read_facts(text, "f");
+    if (!facts) FAIL(facts.error().text());
+    std::string out;
+    for (const PodFabric& pod : facts->pods) {
+      out += pod.name + ":" + std::to_string(pod.hcas->size()) + " ";
+    }
+    return out;
+  };
+  const std::string hcas = R"("hcas":["mlx5_[0-1] IB"])";
+  CHECK(pods(R"({"pods":2,)" + hcas + "}") == "pod-0:2 pod-1:2 ");
+  CHECK(pods(R"({"pods":"w[0-1]",)" + hcas + "}") == "w0:2 w1:2 ");
+  CHECK(pods(R"({"hosts":["a","b"],)" + hcas + "}") == "a:2 b:2 ");
+  CHECK(pods(R"({"nodes":{"a":{"gpus":8},"b":{"gpus":8}},)" + hcas + "}") ==
+        "a:2 b:2 ");
+  CHECK(!read_facts(R"({"pods":0})", "f"));
+  CHECK(!read_facts(R"({"pods":99999})", "f"));
+  CHECK(!read_facts(R"({"pods":-1})", "f"));
+}
