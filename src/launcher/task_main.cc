@@ -30,15 +30,19 @@ namespace muster {
 namespace {
 
 constexpr size_t kLinesKept = 200;
-// Somebody may keep the pipes open after the program has ended.
+// Somebody may keep the pipes open after the program has ended, or no more be
+// read of what we write: so long without a line, and then it is over.
 constexpr auto kLastWords = std::chrono::seconds(2);
+constexpr auto kLongestEnd = std::chrono::seconds(30);  // whatever comes
 
 // Both streams' readers and the end meet here.
 struct TaskOutput {
-  std::mutex mutex;
-  std::condition_variable ended;
-  int open = 2;
+  std::mutex writing;  // one record at a time; a stalled reader keeps it
   uint64_t sequence = 0;
+  std::mutex mutex;  // of what follows; never kept over a write
+  std::condition_variable moved;
+  int open = 2;
+  uint64_t written = 0;
   std::deque<LineEvidence> last;
 };
 
@@ -47,6 +51,12 @@ struct TaskPlace {
   std::string host;
   LogFormat format = LogFormat::kText;
 };
+
+void keep_line(TaskOutput& output, LineEvidence line) {
+  const std::lock_guard lock(output.mutex);
+  output.last.push_back(std::move(line));
+  if (output.last.size() > kLinesKept) output.last.pop_front();
+}
 
 void copy_lines(TaskOutput& output, const TaskPlace& place,
                 const Masker& masker, int fd, bool is_stderr) {
@@ -60,17 +70,45 @@ void copy_lines(TaskOutput& output, const TaskPlace& place,
     origin.source = "task";
     origin.host = place.host;
     origin.stream = is_stderr ? "stderr" : "stdout";
+    {
+      const std::lock_guard lock(output.writing);
+      const int64_t now = realtime_ns();
+      std::string record;
+      append_record(record, place.format, origin, now, ++output.sequence, line);
+      keep_line(output, {now, is_stderr, std::move(line)});
+      static_cast<void>(write_all(1, record));
+    }
     const std::lock_guard lock(output.mutex);
-    const int64_t now = realtime_ns();
-    std::string record;
-    append_record(record, place.format, origin, now, ++output.sequence, line);
-    static_cast<void>(write_all(1, record));
-    output.last.push_back({now, is_stderr, std::move(line)});
-    if (output.last.size() > kLinesKept) output.last.pop_front();
+    ++output.written;
+    output.moved.notify_all();
   }
   const std::lock_guard lock(output.mutex);
   --output.open;
-  output.ended.notify_all();
+  output.moved.notify_all();
+}
+
+void await_last_words(TaskOutput& output) {
+  const auto end = std::chrono::steady_clock::now() + kLongestEnd;
+  std::unique_lock lock(output.mutex);
+  for (uint64_t seen = output.written;
+       output.open > 0 && std::chrono::steady_clock::now() < end;
+       seen = output.written) {
+    if (!output.moved.wait_for(lock, kLastWords, [&] {
+          return output.open == 0 || output.written != seen;
+        })) {
+      return;
+    }
+  }
+}
+
+// Nobody may read stderr, too.
+void say(const Verdict& verdict, int code) {
+  std::thread([code] {
+    std::this_thread::sleep_for(kLastWords);
+    std::_Exit(code);
+  }).detach();
+  std::fprintf(stderr, "muster task: %s", verdict_text(verdict).c_str());
+  std::fflush(stderr);
 }
 
 // The wait status; TERM and its like go to the program's process group. Whoever
@@ -89,7 +127,7 @@ int wait_for(pid_t child, const sigset_t& signals) {
 }
 
 Verdict judge(const TaskPlace& place, const std::vector<std::string>& argv,
-              int status, const TaskOutput& output) {
+              int status, TaskOutput& output) {
   Evidence evidence;
   evidence.job.backend = place.workload.manager;
   evidence.job.phase = "run";
@@ -101,7 +139,10 @@ Verdict judge(const TaskPlace& place, const std::vector<std::string>& argv,
   rank.outcome = RankOutcome::kExited;
   rank.wait_status = status;
   rank.exit_ns = realtime_ns();
-  rank.lines.assign(output.last.begin(), output.last.end());
+  {
+    const std::lock_guard lock(output.mutex);
+    rank.lines.assign(output.last.begin(), output.last.end());
+  }
   evidence.ranks.push_back(std::move(rank));
   return diagnose(evidence);
 }
@@ -140,16 +181,13 @@ int run_task(const std::vector<std::string>& argv, const TaskPlace& place) {
               std::cref(*masker), err->read.get(), true)
       .detach();
   const int status = wait_for(*child, signals);
-  std::unique_lock lock(output.mutex);
-  output.ended.wait_for(lock, kLastWords, [&] { return output.open == 0; });
+  await_last_words(output);
+  const int code =
+      WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
   const Verdict verdict = judge(place, argv, status, output);
-  if (verdict.failed()) {
-    std::fprintf(stderr, "muster task: %s", verdict_text(verdict).c_str());
-  }
-  std::fflush(stderr);
+  if (verdict.failed()) say(verdict, code);
   // A reader may still wait for a pipe that somebody keeps open.
-  std::_Exit(WIFSIGNALED(status) ? 128 + WTERMSIG(status)
-                                 : WEXITSTATUS(status));
+  std::_Exit(code);
 }
 
 int usage(const std::string& why) {

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 
 from harness import PREFIX, contains, equal, main
 
@@ -22,6 +23,34 @@ def test_lines_and_codes_are_the_programs():
         contains(done.stdout, "] " + line + "\n", "stdout")
     done = run(*TASK, "--", "sh", "-c", "kill -TERM $$")
     equal(done.returncode, 143, "exit code", done.stderr)
+
+
+def test_a_reader_that_stalls_does_not_keep_it():
+    """More than one pipe holds and less than two: the program ends, while its
+    last lines cannot be written. Then the verdict neither."""
+    program = "yes | head -c 100000; exit 5"
+    for err in (subprocess.PIPE, subprocess.STDOUT):
+        task = subprocess.Popen([*TASK, "--", "sh", "-c", program],
+                                stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, stderr=err)
+        try:
+            equal(task.wait(60), 5, "exit code")
+        finally:
+            task.kill()
+            task.communicate()
+
+
+def test_a_slow_reader_gets_everything():
+    program = "seq 1 20000; exit 5"
+    task = subprocess.Popen([*TASK, "--log-format", "plain", "--", "sh", "-c",
+                             program], stdin=subprocess.DEVNULL,
+                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    seen = b""
+    while piece := os.read(task.stdout.fileno(), 8000):
+        seen += piece
+        time.sleep(0.6)  # in all more than what a stalled one is given
+    equal(seen.count(b"\n"), 20000, "lines")
+    equal(task.wait(60), 5, "exit code")
 
 
 def test_what_nohup_ignores_stays_ignored():
