@@ -149,15 +149,15 @@ void JobRun::rank_running(ProcessKey key, int pid) {
   if (record->state == RankState::kStarting) {
     record->state = RankState::kRunning;
   }
-  if (first_rank_ns_ == 0) first_rank_ns_ = realtime_ns();
+  if (!first_rank_at_) first_rank_at_ = Clock::now();
   const size_t expected =
       options_.expected_ranks >= 0
           ? static_cast<size_t>(options_.expected_ranks)
           : static_cast<size_t>(std::max(record->world_size, 1));
-  if (all_ranks_ns_ == 0 &&
+  if (!all_ranks_at_ &&
       ranks_.records().size() - ranks_.count(RankState::kStarting) >=
           expected) {
-    all_ranks_ns_ = realtime_ns();
+    all_ranks_at_ = Clock::now();
     start_deadline_.cancel();
   }
 }

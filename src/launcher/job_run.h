@@ -77,9 +77,13 @@ class JobRun {
   [[nodiscard]] int64_t stop_ns() const { return stop_ns_; }
   [[nodiscard]] std::optional<int> tool_status() const { return tool_status_; }
   [[nodiscard]] std::optional<ProcessKey> tool() const { return tool_; }
-  // Realtime of the first rank running; 0: none yet.
-  [[nodiscard]] int64_t first_rank_ns() const { return first_rank_ns_; }
-  [[nodiscard]] int64_t all_ranks_ns() const { return all_ranks_ns_; }
+  // When the first rank was running, and all; nullopt: not yet.
+  [[nodiscard]] const std::optional<Clock::time_point>& first_rank_at() const {
+    return first_rank_at_;
+  }
+  [[nodiscard]] const std::optional<Clock::time_point>& all_ranks_at() const {
+    return all_ranks_at_;
+  }
 
  private:
   BackendEvents backend_events();
@@ -114,8 +118,8 @@ class JobRun {
   std::optional<int> tool_status_;
   std::optional<ProcessKey> tool_;
   std::set<uint16_t> still_stopping_;
-  int64_t first_rank_ns_ = 0;
-  int64_t all_ranks_ns_ = 0;
+  std::optional<Clock::time_point> first_rank_at_;
+  std::optional<Clock::time_point> all_ranks_at_;
   Timer start_deadline_;
   Timer time_warning_;
   Timer time_limit_;

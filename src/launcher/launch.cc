@@ -24,6 +24,7 @@ namespace muster {
 namespace {
 
 constexpr Milliseconds kLastWords{5'000};
+constexpr Milliseconds kReportLimit{30'000};  // after all else is over
 constexpr Milliseconds kStatusInterval{2'000};
 // Of the logs that --bundle keeps: 128 MiB a stream.
 constexpr LogRotation kBundleRotation{64 << 20, 1};
@@ -52,6 +53,7 @@ Launch::Launch(Loop& loop, LaunchOptions options, Discovery discovery)
       status_timer_(loop) {}
 
 Launch::~Launch() {
+  if (writer_) writer_->finish(kReportLimit);
   if (!output_) return;
   output_->drain(kLastWords);
   log::redirect({});

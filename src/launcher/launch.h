@@ -28,7 +28,7 @@
 #include "launcher/options.h"
 #include "launcher/phase_clock.h"
 #include "launcher/rank_output.h"
-#include "launcher/report.h"
+#include "launcher/report_writer.h"
 #include "launcher/status.h"
 #include "launcher/stdin_pump.h"
 #include "launcher/strain_history.h"
@@ -85,7 +85,8 @@ class Launch {
   RuntimeDir directory_;
   PhaseClock clock_;
   int64_t started_ns_ = 0;
-  int64_t ready_ns_ = 0;
+  Clock::time_point began_ = Clock::now();  // the same, for durations
+  Clock::time_point ready_at_;
   Reaper reaper_;
   SignalWatch signals_;
   std::unique_ptr<JobChannel> channel_;
@@ -127,6 +128,7 @@ class Launch {
   Timer status_timer_;
   std::unique_ptr<MetricsServer> metrics_;
   std::unique_ptr<TrainerProgress> trainer_;  // null: nobody to tell
+  std::unique_ptr<ReportWriter> writer_;      // once all is over
 };
 
 // `args` without the command's name. Returns the exit code.

@@ -34,7 +34,7 @@ void Launch::inspect() {
   clock_.enter("inspect");
   log::info("{} of {} workers ready after {}", discovery_.hosts.size(),
             discovery_.hosts.size(),
-            human_duration_ms((ready_ns_ - started_ns_) / 1'000'000));
+            human_duration_ms(between(began_, ready_at_).count()));
   question_ = kFactsQuestion;
   survey_->start(
       kFactsDeadline, [](uint16_t) { /* was asked with the hello */ },

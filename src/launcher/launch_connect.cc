@@ -33,7 +33,7 @@ void Launch::connect() {
     early_ports_.erase(node);
   };
   events.on_ready = [this] {
-    ready_ns_ = realtime_ns();
+    ready_at_ = Clock::now();
     inspect();
   };
   events.on_failed = [this](std::vector<Laggard> laggards, bool permanent) {

@@ -74,6 +74,7 @@ void Launch::report() {
   report.bootstrap = bootstrap_name(agreement_.bootstrap);
   report.started_ns = started_ns_;
   report.ended_ns = realtime_ns();
+  report.took = since(began_);
   report.phases = clock_.phases();
   report.evidence = evidence();
   report.verdict = judge(report.evidence, options_);
@@ -90,17 +91,19 @@ void Launch::report() {
     report.dropped_lines = output_->dropped_lines();
     report.cut_outputs = output_->cut_processes();
   }
-  if (run_ && run_->first_rank_ns() > 0) {
-    report.first_rank_ms = (run_->first_rank_ns() - ready_ns_) / 1'000'000;
-    if (run_->all_ranks_ns() > 0) {
-      report.all_ranks_ms = (run_->all_ranks_ns() - ready_ns_) / 1'000'000;
+  if (run_ && run_->first_rank_at()) {
+    report.first_rank_ms = between(ready_at_, *run_->first_rank_at()).count();
+    if (run_->all_ranks_at()) {
+      report.all_ranks_ms = between(ready_at_, *run_->all_ranks_at()).count();
     }
   }
-  exit_code_ = publish(report, options_);
+  announce(report, options_);
+  exit_code_ = report.exit_code;
+  const bool failed = report.verdict.failed();
+  writer_ = std::make_unique<ReportWriter>(loop_, std::move(report), options_);
   const bool somebody = fleet_ && fleet_->ready_count() > 0;
-  if (options_.hold_ms <= 0 || !report.verdict.failed() || !somebody ||
-      stop_signal_ != 0) {
-    say_goodbye(report.exit_code == 0);
+  if (options_.hold_ms <= 0 || !failed || !somebody || stop_signal_ != 0) {
+    say_goodbye(exit_code_ == 0);
     return;
   }
   log::info(

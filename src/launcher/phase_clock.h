@@ -10,6 +10,14 @@
 
 namespace muster {
 
+inline Milliseconds between(Clock::time_point from, Clock::time_point to) {
+  return std::chrono::duration_cast<Milliseconds>(to - from);
+}
+
+inline Milliseconds since(Clock::time_point from) {
+  return between(from, Clock::now());
+}
+
 struct PhaseTime {
   std::string name;
   Milliseconds took{0};
@@ -24,8 +32,7 @@ class PhaseClock {
   void leave() {
     const auto now = Clock::now();
     if (!current_.empty()) {
-      done_.push_back(
-          {current_, std::chrono::duration_cast<Milliseconds>(now - since_)});
+      done_.push_back({current_, between(since_, now)});
       last_ = current_;
       current_.clear();
     }
@@ -36,9 +43,7 @@ class PhaseClock {
     return current_.empty() ? last_ : current_;
   }
   // Time in the current phase.
-  [[nodiscard]] Milliseconds elapsed() const {
-    return std::chrono::duration_cast<Milliseconds>(Clock::now() - since_);
-  }
+  [[nodiscard]] Milliseconds elapsed() const { return since(since_); }
   [[nodiscard]] const std::vector<PhaseTime>& phases() const { return done_; }
 
  private:

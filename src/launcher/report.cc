@@ -129,7 +129,7 @@ std::string summary_line(const LaunchReport& report) {
   return std::to_string(ranks) + (ranks == 1 ? " rank on " : " ranks on ") +
          std::to_string(workers) + (workers == 1 ? " worker" : " workers") +
          (report.exit_code == 0 ? " ended well after " : " ended after ") +
-         human_duration_ms((report.ended_ns - report.started_ns) / 1'000'000) +
+         human_duration_ms(report.took.count()) +
          (phases.empty() ? "" : " (" + phases + ")");
 }
 
@@ -146,7 +146,7 @@ void check_report_places(const LaunchOptions& options) {
   }
 }
 
-int publish(const LaunchReport& report, const LaunchOptions& options) {
+void announce(const LaunchReport& report, const LaunchOptions& options) {
   log::info("{}", summary_line(report));
   if (!report.verdict.failed()) {
     for (const std::string& line : success_lines(report, kSuccessLines - 1)) {
@@ -155,16 +155,6 @@ int publish(const LaunchReport& report, const LaunchOptions& options) {
   }
   if (report.verdict.failed()) {
     log::error("{}", trim(verdict_text(report.verdict)));
-  }
-  if (!options.report_json.empty()) {
-    const auto written =
-        write_file_atomically(options.report_json, to_json(report));
-    if (!written) log::warn("{}", written.error().text());
-  }
-  if (!options.report_html.empty()) {
-    const auto written =
-        write_file_atomically(options.report_html, report_html(report));
-    if (!written) log::warn("{}", written.error().text());
   }
   // Only where a kubelet has put the file: elsewhere it would be litter.
   if (::access(options.termination_log.c_str(), W_OK) == 0) {
@@ -175,15 +165,28 @@ int publish(const LaunchReport& report, const LaunchOptions& options) {
                        O_WRONLY | O_TRUNC | O_CLOEXEC));
     if (fd) static_cast<void>(write_all(fd.get(), message));
   }
+}
+
+StoredReports store_reports(const LaunchReport& report,
+                            const LaunchOptions& options) {
+  StoredReports out;
+  const auto store = [&out](const std::string& path, const std::string& text) {
+    const auto written = write_file_atomically(path, text);
+    if (!written) out.warnings.push_back(written.error().text());
+  };
+  if (!options.report_json.empty()) store(options.report_json, to_json(report));
+  if (!options.report_html.empty()) {
+    store(options.report_html, report_html(report));
+  }
   if (!options.bundle_directory.empty()) {
     if (const auto kept = write_bundle(options.bundle_directory, report,
                                        options.log_directory)) {
-      log::info("report, plan, evidence and logs are kept in {}", *kept);
+      out.bundle = *kept;
     } else {
-      log::warn("{}", kept.error().text());
+      out.warnings.push_back(kept.error().text());
     }
   }
-  return report.exit_code;
+  return out;
 }
 
 }  // namespace muster

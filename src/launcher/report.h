@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Phase 9: what is left of a launch when it is over: at most 12 lines on
-// stderr, the pod's termination message, report.json. The schema of the last
+// stderr, the pod's termination message, report.json. A report that cannot be
+// written is a warning, never another exit code. The schema of the last
 // is docs/report-schema.md.
 #pragma once
 
@@ -32,6 +33,7 @@ struct LaunchReport {
   std::string bootstrap;
   int64_t started_ns = 0;
   int64_t ended_ns = 0;
+  Milliseconds took{0};  // by a clock that nobody sets
   std::vector<PhaseTime> phases;
   std::vector<WorkerReport> workers;
   // From the last worker being ready to the first rank running; -1: not known.
@@ -56,8 +58,17 @@ std::string summary_line(const LaunchReport& report);
 // Before the job: warns of reports that cannot be written after it.
 void check_report_places(const LaunchOptions& options);
 
-// Writes all of it where it belongs; returns the exit code. A report that
-// cannot be written is a warning, never another exit code.
-int publish(const LaunchReport& report, const LaunchOptions& options);
+// Summary and verdict to stderr and, where a kubelet has put the file, to the
+// termination message.
+void announce(const LaunchReport& report, const LaunchOptions& options);
+
+struct StoredReports {
+  std::vector<std::string> warnings;  // what could not be written
+  std::string bundle;                 // its folder; empty: none
+};
+// Writes everything else where it belongs. Any thread; may take long, or for
+// ever, where it is a file system of another machine.
+StoredReports store_reports(const LaunchReport& report,
+                            const LaunchOptions& options);
 
 }  // namespace muster

@@ -8,7 +8,7 @@ import sys
 import time
 
 from harness import (Launch, apply, check, cluster, contains, equal, launch,
-                     main, nothing_left)
+                     main, nothing_left, until)
 
 GRACE = 8  # seconds: far more than a new launcher needs to be there
 
@@ -47,6 +47,25 @@ def test_worker_is_released_by_success_only():
         equal(run.code, 0, "exit code", run.err)
         for worker in job.workers:
             equal(worker.wait(60).code, 0, "exit code", worker.stderr())
+
+
+def test_a_stalled_report_keeps_no_worker():
+    """Opening a fifo waits for its reader, as a file system waits for its
+    server."""
+    with cluster("stalled-report") as c:
+        job = apply(c, workers=2, extra_env={"MUSTER_RELEASE": "success"})
+        until(lambda: job.launcher.phase == "Running")
+        job.launcher.exec(["mkfifo", "/tmp/r.json.tmp"], check=True)
+        run = Launch(job, ["muster", "launch", "-n", "2", "--bootstrap",
+                           "pmix", "--report-json", "/tmp/r.json", "--",
+                           "true"])
+        for worker in job.workers:
+            equal(worker.wait(60).code, 0, "exit code", worker.stderr())
+        contains(run.err, "ended well", "stderr")
+        check(run.process.poll() is None, "it did not wait for the report")
+        read = job.launcher.exec(["cat", "/tmp/r.json.tmp"], check=True)
+        contains(read.stdout, '"exit_code": 0', "report")
+        equal(run.wait().code, 0, "exit code", run.err)
 
 
 def test_worker_whose_launcher_is_gone():

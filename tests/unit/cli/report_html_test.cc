@@ -25,6 +25,7 @@ LaunchReport report(int ranks) {
   LaunchReport out;
   out.started_ns = 1'000'000'000;
   out.ended_ns = 11'000'000'000;
+  out.took = Milliseconds(10'000);
   out.phases = {{"connect", Milliseconds(2000)}, {"run", Milliseconds(8000)}};
   for (int i = 0; i < ranks; ++i) out.evidence.ranks.push_back(rank(i, 0));
   for (int i = 0; i < 2; ++i) {

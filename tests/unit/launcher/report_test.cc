@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // report.json as docs/report-schema.md has it, the summary, and where both go.
-#include "launcher/report.h"
+#include "launcher/report_writer.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <nlohmann/json.hpp>
 
@@ -19,7 +20,9 @@ LaunchReport sample() {
   report.launch_id = "00c0ffee";
   report.bootstrap = "pmix";
   report.started_ns = 1'700'000'000'000'000'000;
-  report.ended_ns = report.started_ns + 12'300'000'000;
+  // The clock was set back meanwhile.
+  report.ended_ns = report.started_ns - 3'600'000'000'000;
+  report.took = Milliseconds{12'300};
   report.phases = {{"connect", Milliseconds{300}},
                    {"agree", Milliseconds{0}},
                    {"run", Milliseconds{12'000}}};
@@ -103,28 +106,71 @@ TEST_CASE("the summary counts, and leaves out what took no time") {
   CHECK(summary_line(report).find("1 rank on 1 worker ended well") == 0);
 }
 
-TEST_CASE("published where it belongs; a bad path never changes the code") {
+TEST_CASE("published where it belongs, but for a bad path") {
   const TemporaryDirectory directory;
   LaunchOptions options;
   options.report_json = directory.at("report.json");
   options.termination_log = directory.at("termination");
-  const auto publish_quietly = [&options](const LaunchReport& report) {
+  const auto publish = [&options](const LaunchReport& report) {
     const test::CapturedStdio captured;
-    return publish(report, options);
+    announce(report, options);
+    return store_reports(report, options).warnings;
   };
-  CHECK(publish_quietly(sample()) == 3);
+  CHECK(publish(sample()).empty());
   CHECK(read_file(options.report_json).value_or("").find("00c0ffee") !=
         std::string::npos);
   // Only a kubelet makes the file.
   struct stat info {};
   CHECK(::stat(options.termination_log.c_str(), &info) != 0);
   directory.write("termination", std::string(9'000, 'x'));
-  CHECK(publish_quietly(sample()) == 3);
+  CHECK(publish(sample()).empty());
   const std::string message = read_file(options.termination_log).value_or("");
   CHECK(!message.empty());
   CHECK(message.size() <= 3'584);
   options.report_json = "/none/report.json";
-  CHECK(publish_quietly(sample()) == 3);
+  CHECK(publish(sample()) ==
+        std::vector<std::string>{
+            "/none/report.json: cannot write: No such file or directory"});
+}
+
+// What a fifo does at its opening is what a server does that is gone.
+TEST_CASE("a report that cannot be written is waited for, not for ever") {
+  const TemporaryDirectory directory;
+  LaunchOptions options;
+  options.report_json = directory.at("report.json");
+  const std::string fifo = options.report_json + ".tmp";
+  REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
+  test::CapturedStdio captured;
+  {
+    Loop loop;
+    ReportWriter writer(loop, sample(), options);
+    writer.finish(Milliseconds{20});
+  }
+  CHECK(captured.err().find("not written after 20 ms") != std::string::npos);
+  CHECK(read_file(fifo).value_or("").find("00c0ffee") != std::string::npos);
+  const auto end = Clock::now() + std::chrono::seconds(10);
+  while (::access(fifo.c_str(), F_OK) == 0 && Clock::now() < end) {
+    ::usleep(1000);
+  }
+  CHECK(::access(options.report_json.c_str(), F_OK) == 0);
+}
+
+TEST_CASE("what became of the reports is said once") {
+  LaunchOptions options;
+  options.report_json = "/none/report.json";
+  test::CapturedStdio captured;
+  {
+    Loop loop;
+    ReportWriter writer(loop, sample(), options);
+    writer.finish(Milliseconds{10'000});
+    writer.finish(Milliseconds{10'000});
+    loop.post([&loop] { loop.stop(); });
+    loop.run();
+  }
+  const std::string said = captured.err();
+  const size_t first = said.find("cannot write");
+  CHECK(first != std::string::npos);
+  CHECK(said.find("cannot write", first + 1) == std::string::npos);
 }
 
 }  // namespace
