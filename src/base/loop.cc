@@ -16,6 +16,10 @@
 
 namespace muster {
 
+namespace {
+constexpr Milliseconds kPollPause{20};
+}  // namespace
+
 struct Loop::Impl {
   asio::io_context context{1};
   asio::executor_work_guard<asio::io_context::executor_type> work{
@@ -73,7 +77,11 @@ bool Timer::pending() const { return static_cast<bool>(impl_->fire); }
 
 struct FdWatch::Impl : std::enable_shared_from_this<FdWatch::Impl> {
   Impl(Loop& owner, int descriptor)
-      : loop(owner), stream(owner.impl().context, descriptor) {}
+      : loop(owner), fd(descriptor), stream(owner.impl().context) {
+    asio::error_code error;
+    stream.assign(fd, error);
+    polled = static_cast<bool>(error);
+  }
 
   // Waits again after each callback while the slot is still filled; `armed`
   // keeps it to one outstanding wait per direction.
@@ -97,11 +105,20 @@ struct FdWatch::Impl : std::enable_shared_from_this<FdWatch::Impl> {
     if (always_ready) {
       asio::post(loop.impl().context,
                  [handler] { handler(asio::error_code{}); });
+    } else if (polled) {
+      look_later(handler);
     } else {
       wait(write ? asio::posix::stream_descriptor::wait_write
                  : asio::posix::stream_descriptor::wait_read,
            handler);
     }
+  }
+
+  template <class Handler>
+  void look_later(const Handler& handler) {
+    auto timer =
+        std::make_shared<asio::steady_timer>(loop.impl().context, kPollPause);
+    timer->async_wait([timer, handler](const auto& error) { handler(error); });
   }
 
   // Asio makes a descriptor non-blocking at the first wait. That would reach
@@ -120,17 +137,19 @@ struct FdWatch::Impl : std::enable_shared_from_this<FdWatch::Impl> {
 
   // Of a descriptor that blocks: somebody who shares it may have been faster.
   [[nodiscard]] bool ready(bool write) {
-    if (!blocking) return true;
+    if (!blocking && !polled) return true;
     const short wanted = write ? POLLOUT : POLLIN;
-    pollfd now{stream.native_handle(), wanted, 0};
+    pollfd now{fd, wanted, 0};
     return ::poll(&now, 1, 0) == 1;
   }
 
   Loop& loop;
+  int fd;
   asio::posix::stream_descriptor stream;
   std::function<void()> readable;
   std::function<void()> writable;
-  bool always_ready = false;  // epoll does not take it
+  bool always_ready = false;  // epoll does not take such a file
+  bool polled = false;        // … has no room (fs.epoll.max_user_watches)
   bool waited = false;
   bool blocking = false;
   bool read_armed = false;

@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <thread>
@@ -119,6 +120,41 @@ TEST_CASE("a pipe is readable until it is empty") {
   });
   run(loop);
   CHECK(seen == "abc");
+}
+
+// Of two watches of one descriptor the second is refused by epoll, as the
+// first of a user that has too many.
+TEST_CASE("a watch that epoll does not take works all the same") {
+  Loop loop;
+  auto sockets = make_socketpair(SOCK_STREAM);
+  REQUIRE(sockets);
+  const int fd = sockets->read.get();
+  const FdWatch taken(loop, fd);
+  std::string seen;
+  FdWatch watch(loop, fd);
+  watch.on_writable([&] {
+    watch.stop_writing();
+    seen += "w";
+    REQUIRE(write_all(sockets->write.get(), "x"));
+    watch.on_readable([&] {
+      char byte = 0;
+      if (::read(fd, &byte, 1) == 1) seen += byte;
+      loop.stop();
+    });
+  });
+  run(loop);
+  CHECK(seen == "wx");
+}
+
+TEST_CASE("a watch of nothing waits, and harms nobody") {
+  Loop loop;
+  FdWatch watch(loop, -1);
+  bool called = false;
+  watch.on_readable([&] { called = true; });
+  Timer end(loop);
+  end.start(50ms, [&] { loop.stop(); });
+  run(loop);
+  CHECK_FALSE(called);
 }
 
 TEST_CASE("stop and start again from the callback") {
