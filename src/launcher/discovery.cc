@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/discovery.h"
 
+#include <pwd.h>
 #include <signal.h>
 #include <sys/time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -154,6 +156,14 @@ Status find_mpirun(const LaunchOptions& options, Discovery& found) {
   return {};
 }
 
+// Asked once and here: a directory service may take its time.
+std::string login_name(const LaunchOptions& options) {
+  if (!options.ssh_user.empty()) return options.ssh_user;
+  const passwd* entry = ::getpwuid(::geteuid());
+  // sshd-lite takes any name; a real sshd needs an existing one.
+  return entry != nullptr ? entry->pw_name : "root";
+}
+
 Status find_job_keys(const LaunchOptions& options, Discovery& found) {
   const bool remote = std::any_of(found.hosts.begin(), found.hosts.end(),
                                   [](const JobHost& h) { return !h.is_self; });
@@ -170,6 +180,7 @@ Status find_job_keys(const LaunchOptions& options, Discovery& found) {
   if (!keys) return fail(keys.error());
   for (const std::string& note : keys->notes) log::warn("{}", note);
   found.keys = std::move(*keys);
+  found.ssh_user = login_name(options);
   return {};
 }
 

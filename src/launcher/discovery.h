@@ -30,6 +30,7 @@ struct Discovery {
   std::vector<JobHost> hosts;
   std::string hosts_source;
   std::optional<JobKeys> keys;  // nullopt: not needed (local, exec)
+  std::string ssh_user;         // with keys
   std::optional<MpirunLine> line;
   std::string mpirun;  // the real one that was named, or the first; "": none
 };

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/job_channel.h"
 
-#include <pwd.h>
-#include <unistd.h>
-
 #include <algorithm>
 
 #include "launcher/incarnation.h"
@@ -11,17 +8,6 @@
 #include "launcher/ssh_transport.h"
 
 namespace muster {
-
-namespace {
-
-std::string login_name(const LaunchOptions& options) {
-  if (!options.ssh_user.empty()) return options.ssh_user;
-  const passwd* entry = ::getpwuid(::geteuid());
-  // sshd-lite takes any name; a real sshd needs an existing one.
-  return entry != nullptr ? entry->pw_name : "root";
-}
-
-}  // namespace
 
 JobChannel::JobChannel(Loop& loop, Reaper& reaper, const LaunchOptions& options,
                        const Discovery& discovery, std::string launch_id,
@@ -100,7 +86,7 @@ std::unique_ptr<Transport> JobChannel::make_transport(bool own_pod,
   ssh.port = discovery_.contract.ssh_port;
   // Where nothing names the port, every third attempt tries the other usual.
   if (discovery_.contract.try_port_22 && attempts % 3 == 0) ssh.port = 22;
-  ssh.user = login_name(options_);
+  ssh.user = discovery_.ssh_user;
   ssh.keys = &*discovery_.keys;
   return std::make_unique<SshTransport>(loop_, resolver_, std::move(ssh));
 }
