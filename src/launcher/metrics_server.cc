@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/metrics_server.h"
 
-#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
+
+#include "base/listen.h"
 
 namespace muster {
 
@@ -41,29 +43,8 @@ MetricsServer::MetricsServer(Loop& loop, std::function<std::string()> text)
 MetricsServer::~MetricsServer() = default;
 
 Status MetricsServer::listen(int port) {
-  UniqueFd fd(
-      ::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  sockaddr_in6 any{};
-  any.sin6_family = AF_INET6;
-  any.sin6_port = htons(static_cast<uint16_t>(port));
-  sockaddr* address = reinterpret_cast<sockaddr*>(&any);
-  socklen_t length = sizeof any;
-  sockaddr_in any4{};
-  if (!fd) {  // a kernel without IPv6
-    fd.reset(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    any4.sin_family = AF_INET;
-    any4.sin_port = any.sin6_port;
-    address = reinterpret_cast<sockaddr*>(&any4);
-    length = sizeof any4;
-  } else {
-    const int off = 0;
-    ::setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
-  }
-  const int on = 1;
-  ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  if (!fd || ::bind(fd.get(), address, length) != 0 ||
-      ::listen(fd.get(), 16) != 0 ||
-      ::getsockname(fd.get(), address, &length) != 0) {
+  listener_ = listen_on_any(port);
+  if (!listener_) {
     const bool privileged = errno == EACCES;
     return fail(Error{privileged ? "port_privileged" : "port_in_use",
                       "cannot serve metrics", strerror(errno),
@@ -73,17 +54,15 @@ Status MetricsServer::listen(int port) {
                                  : "something in this pod listens there: "
                                    "choose another --metrics-port"});
   }
-  port_ = ntohs(address->sa_family == AF_INET6 ? any.sin6_port : any4.sin_port);
-  listener_ = std::move(fd);
-  watch_ = std::make_unique<FdWatch>(loop_, listener_.get());
-  watch_->on_readable([this] { accept_peer(); });
+  port_ = port_of(listener_.get());
+  watch_ = std::make_unique<AcceptWatch>(
+      loop_, listener_.get(),
+      [this](UniqueFd fd) { accept_peer(std::move(fd)); });
   return {};
 }
 
-void MetricsServer::accept_peer() {
-  UniqueFd fd(::accept4(listener_.get(), nullptr, nullptr,
-                        SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (!fd || peers_.size() >= kMaxPeers) return;
+void MetricsServer::accept_peer(UniqueFd fd) {
+  if (peers_.size() >= kMaxPeers) return;
   const int number = fd.get();
   auto peer = std::make_unique<Peer>(loop_, std::move(fd));
   peer->watch.on_readable([this, number] { read_request(number); });

@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 
+#include "base/accept_watch.h"
 #include "base/fd.h"
 #include "base/loop.h"
 #include "base/result.h"
@@ -27,14 +28,14 @@ class MetricsServer {
 
  private:
   struct Peer;
-  void accept_peer();
+  void accept_peer(UniqueFd fd);
   void read_request(int fd);
   void write_answer(int fd);
 
   Loop& loop_;
   std::function<std::string()> text_;
   UniqueFd listener_;
-  std::unique_ptr<FdWatch> watch_;
+  std::unique_ptr<AcceptWatch> watch_;
   int port_ = 0;
   std::map<int, std::unique_ptr<Peer>> peers_;
 };

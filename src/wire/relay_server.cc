@@ -2,16 +2,14 @@
 #include "wire/relay_server.h"
 
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <deque>
 #include <utility>
 
+#include "base/listen.h"
 #include "wire/frame.h"
 #include "wire/messages.h"
 
@@ -168,24 +166,9 @@ RelayServer::~RelayServer() {
 }
 
 Status RelayServer::listen(const std::string& path) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof address.sun_path) {
-    return fail(Error{"no_writable_dir", "cannot make a socket",
-                      "the path is longer than 107 bytes", path,
-                      "set TMPDIR to a shorter directory"});
-  }
-  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
-  ::unlink(path.c_str());
-  listener_.reset(
-      ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!listener_ ||
-      ::bind(listener_.get(), reinterpret_cast<const sockaddr*>(&address),
-             sizeof address) != 0 ||
-      ::chmod(path.c_str(), 0600) != 0 ||
-      ::listen(listener_.get(), SOMAXCONN) != 0) {
-    return fail_errno("resources", "cannot open the relay socket", path);
-  }
+  auto listener = listen_on_path(path, SOCK_STREAM);
+  if (!listener) return fail(listener.error());
+  listener_ = std::move(*listener);
   path_ = path;
   watch_ = std::make_unique<AcceptWatch>(
       loop_, listener_.get(),

@@ -3,12 +3,11 @@
 
 #include <signal.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
-#include <cstring>
 #include <utility>
 
+#include "base/listen.h"
 #include "worker/agent_sweep.h"
 #include "worker/rank_protocol.h"
 
@@ -37,24 +36,10 @@ AgentAttach::AgentAttach(Loop& loop, AgentProcesses& processes)
     : loop_(loop), processes_(processes) {}
 
 Status AgentAttach::listen(const std::string& run_dir) {
-  const std::string path = run_dir + "/" + agent_socket_name(::getpid());
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof address.sun_path) {
-    return fail(Error{"no_writable_dir", "cannot make a socket",
-                      "the path is longer than 107 bytes", path,
-                      "set TMPDIR to a shorter directory"});
-  }
-  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
-  ::unlink(path.c_str());  // of a dead process that had our pid
-  listener_.reset(
-      ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!listener_ ||
-      ::bind(listener_.get(), reinterpret_cast<const sockaddr*>(&address),
-             sizeof address) != 0 ||
-      ::listen(listener_.get(), SOMAXCONN) != 0) {
-    return fail_errno("resources", "cannot open the rank socket", path);
-  }
+  auto listener = listen_on_path(run_dir + "/" + agent_socket_name(::getpid()),
+                                 SOCK_SEQPACKET);
+  if (!listener) return fail(listener.error());
+  listener_ = std::move(*listener);
   watch_ = std::make_unique<AcceptWatch>(
       loop_, listener_.get(),
       [this](UniqueFd socket) { accept_peer(std::move(socket)); });

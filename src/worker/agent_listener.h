@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "base/accept_watch.h"
 #include "base/fd.h"
 #include "base/loop.h"
 #include "base/result.h"
@@ -24,7 +25,7 @@ class ProbeListener {
  private:
   Loop& loop_;
   UniqueFd socket_;
-  std::unique_ptr<FdWatch> watch_;
+  std::unique_ptr<AcceptWatch> watch_;
 };
 
 }  // namespace muster

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Listening sockets beyond this pod's loopback: a port for everybody, a path
+// for this user. All are non-blocking and close-on-exec.
+#pragma once
+
+#include <string>
+
+#include "base/fd.h"
+#include "base/result.h"
+
+namespace muster {
+
+// On all addresses, of both families where the pod has IPv6. Port 0: any that
+// is free. Empty, with errno, if it cannot be had.
+UniqueFd listen_on_any(int port);
+// Of a TCP socket; 0: none.
+int port_of(int socket);
+
+// A Unix socket of `type`, for this user only; what lay at `path` is replaced.
+// Error codes "no_writable_dir" (the path is too long), "resources".
+Result<UniqueFd> listen_on_path(const std::string& path, int type);
+
+}  // namespace muster
