@@ -65,6 +65,12 @@ bool has_nvlink_board(const PodFabric& pod) {
   });
 }
 
+bool has_xgmi(const PodFabric& pod) {
+  return any_gpu(pod, [](const FabricGpu& gpu) {
+    return is_amd(gpu) && has_word(gpu, {"mi2", "mi3"});
+  });
+}
+
 bool is_grace(const FabricGpu& gpu) {
   return has_word(gpu, {"gh200", "gb200", "gb300", "gb10"});
 }

@@ -16,6 +16,8 @@ bool has_rtx40(const PodFabric& pod);
 bool has_rack_nvlink(const PodFabric& pod);
 // Modules on a board with NVLink (SXM, Grace), not cards.
 bool has_nvlink_board(const PodFabric& pod);
+// AMD's MI200 and MI300, joined by XGMI, which RCCL treats as NVLink.
+bool has_xgmi(const PodFabric& pod);
 // Grace shares its page tables with the GPU.
 bool is_grace(const FabricGpu& gpu);
 

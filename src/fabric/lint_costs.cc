@@ -22,7 +22,7 @@ bool any_nvlink(const PodFabric& pod) {
   return yes(pod.nvswitch) ||
          (pod.gpus && std::any_of(pod.gpus->begin(), pod.gpus->end(),
                                   [](auto& gpu) { return yes(gpu.nvlink); })) ||
-         has_nvlink_board(pod);
+         has_nvlink_board(pod) || has_xgmi(pod);
 }
 
 void lint_peers(FabricJob& job, FabricPodState& pod, const std::string& name,
@@ -35,10 +35,9 @@ void lint_peers(FabricJob& job, FabricPodState& pod, const std::string& name,
   if (no(pod.facts->p2p_works)) return;  // then it is the remedy
   lint_warn(job, pod, "lint_p2p_off",
             name + "=" + users.value +
-                ": GPUs of one pod exchange data through host memory, and "
-                "NVLink stays idle",
-            "remove it; where peer to peer hangs, NCCL_P2P_LEVEL=NVL keeps "
-            "NVLink");
+                ": GPUs of one pod exchange data through host memory, and " +
+                (has_xgmi(*pod.facts) ? "XGMI" : "NVLink") + " stays idle",
+            "remove it; where peer to peer hangs, NCCL_P2P_LEVEL=NVL keeps it");
 }
 
 void lint_gpu_direct(FabricJob& job, FabricPodState& pod,

@@ -139,3 +139,9 @@ TEST_CASE("values of /etc/rccl.conf are named after it") {
       std::any_of(kept.pods[0].kept.begin(), kept.pods[0].kept.end(),
                   [](auto& one) { return one.evidence == "/etc/rccl.conf"; }));
 }
+
+TEST_CASE("XGMI that stays idle is a price") {
+  const std::string off = R"("environment": "NCCL_P2P_DISABLE=1")";
+  CHECK(found(roce("AMD Instinct MI300X", off), "lint_p2p_off"));
+  CHECK(!found(roce("AMD Radeon Pro W7900", off), "lint_p2p_off"));
+}
