@@ -2,6 +2,7 @@
 // Which candidate is the first cause. Each rank is reduced to what says most
 // about its own end; then the earliest rank that is not a mere victim wins.
 #include <algorithm>
+#include <map>
 #include <tuple>
 
 #include "diagnosis/candidate.h"
@@ -55,15 +56,21 @@ int vagueness(const Candidate& candidate) {
 // that a call failed. After an abort only "what():" is of that message.
 const Candidate* reason_behind(const Candidate& bare,
                                const std::vector<const Candidate*>& own) {
+  // Between the lines of a rank there may be those of others.
+  const auto same_message = [&bare](const Candidate& later) {
+    const int lines = bare.rule->message_lines;
+    const bool near = later.time_ns - bare.time_ns <= lines * kLogLineNs ||
+                      (bare.rank >= 0 && later.order > bare.order &&
+                       later.order - bare.order <= static_cast<size_t>(lines));
+    return later.time_ns > bare.time_ns && near;
+  };
   for (const Candidate* candidate : own) {
     const bool victim = candidate->rule->role == CauseRole::kWeak ||
                         candidate->rule->role == CauseRole::kConsequence;
     if (victim && !candidate->maybe && !candidate->death &&
-        candidate->rule != bare.rule && candidate->time_ns > bare.time_ns &&
+        candidate->rule != bare.rule && same_message(*candidate) &&
         (bare.host.empty() || candidate->host.empty() ||
          candidate->host == bare.host) &&
-        candidate->time_ns - bare.time_ns <=
-            bare.rule->message_lines * kLogLineNs &&
         (bare.rule->code != "abort_sigabrt" ||
          candidate->line.starts_with("what():"))) {
       return candidate;
@@ -72,19 +79,22 @@ const Candidate* reason_behind(const Candidate& bare,
   return &bare;
 }
 
-// A launcher kills what has failed: what the rank wrote before says more.
-const Candidate* words_before(const Candidate& kill,
-                              const std::vector<const Candidate*>& own) {
-  if (!kill.death || kill.fact || kill.rule->code != "sigkill_unexplained") {
-    return &kill;
-  }
+// A launcher kills what has failed, and who gave up aborts: what the rank
+// itself wrote says more than what was relayed about its end. Of an abort the
+// relay may come first: it is another stream.
+const Candidate* own_words(const Candidate& end,
+                           const std::vector<const Candidate*>& own) {
+  if (!end.death || end.fact) return &end;
+  const bool abort = end.rule->code == "abort_sigabrt";
+  if (!abort && end.rule->code != "sigkill_unexplained") return &end;
   for (const Candidate* candidate : own) {
-    if (candidate->rule->role == CauseRole::kGeneric && !candidate->maybe &&
-        !candidate->death && candidate->time_ns < kill.time_ns) {
+    if (candidate->maybe || candidate->death) continue;
+    if (abort || (candidate->rule->role == CauseRole::kGeneric &&
+                  candidate->time_ns < end.time_ns)) {
       return candidate;
     }
   }
-  return &kill;
+  return &end;
 }
 
 // The candidate that says most about one rank's end. A cause beats what is
@@ -109,7 +119,7 @@ const Candidate* reduce(const std::vector<const Candidate*>& own) {
   for (const Candidate* candidate : own) {
     if (best == nullptr || key(*candidate) < key(*best)) best = candidate;
   }
-  return best == nullptr ? best : reason_behind(*words_before(*best, own), own);
+  return best == nullptr ? best : reason_behind(*own_words(*best, own), own);
 }
 
 // A wait status names a rank that ended by itself without saying why.
@@ -252,6 +262,71 @@ void adopt_stacks(std::vector<Candidate>& candidates) {
   }
 }
 
+// "worker-6: Transport retry count exceeded", and a launcher's "rank 6 on node
+// worker-6 exited": where one rank of a host ended, that rank wrote it.
+void adopt_words_of_host(std::vector<Candidate>& candidates) {
+  constexpr int kSeveral = -1;
+  std::map<std::string, int> ended;
+  for (const Candidate& candidate : candidates) {
+    if (!candidate.death || candidate.rank < 0 || candidate.host.empty()) {
+      continue;
+    }
+    const auto [at, first] = ended.emplace(candidate.host, candidate.rank);
+    if (!first && at->second != candidate.rank) at->second = kSeveral;
+  }
+  for (Candidate& candidate : candidates) {
+    const bool lost_peer = candidate.rule->role == CauseRole::kConsequence;
+    if (candidate.rank >= 0 || candidate.death || lost_peer) continue;
+    const auto at = ended.find(candidate.host);
+    if (at != ended.end()) candidate.rank = at->second;
+  }
+}
+
+// A scheduler that ends a job interrupts its ranks: it says why, they do not.
+void drop_interrupted_by_scheduler(std::vector<Candidate>& candidates) {
+  const auto interrupted = [](const Candidate& candidate) {
+    return candidate.rule->code == "interrupted";
+  };
+  const auto told = [&](const Candidate& candidate) {
+    return candidate.rule->role == CauseRole::kControl && !candidate.maybe &&
+           !interrupted(candidate);
+  };
+  if (std::none_of(candidates.begin(), candidates.end(), told)) return;
+  std::map<int, int64_t> last;  // per rank
+  for (const Candidate& candidate : candidates) {
+    if (interrupted(candidate)) last[candidate.rank] = candidate.time_ns;
+  }
+  // With the traceback that leads to it.
+  std::erase_if(candidates, [&](const Candidate& candidate) {
+    const auto at = last.find(candidate.rank);
+    if (at == last.end()) return false;
+    const bool trace = candidate.maybe && candidate.time_ns < at->second &&
+                       candidate.rule->code == "python_exception";
+    return interrupted(candidate) || trace || candidate.time_ns == at->second;
+  });
+}
+
+// torchrun's "rank : 4", and "exitcode : -6" below it; Hydra's likewise.
+void join_told_ends(std::vector<Candidate>& candidates) {
+  constexpr int64_t kNextLines = 2 * kLogLineNs;
+  const Candidate* head = nullptr;
+  for (Candidate& candidate : candidates) {
+    if (!candidate.death) continue;
+    if (candidate.rank >= 0) {
+      head = &candidate;
+      continue;
+    }
+    if (head == nullptr || candidate.time_ns < head->time_ns ||
+        candidate.time_ns - head->time_ns > kNextLines ||
+        (!candidate.host.empty() && candidate.host != head->host)) {
+      continue;
+    }
+    candidate.rank = head->rank;
+    candidate.node = head->node;
+    if (candidate.host.empty()) candidate.host = head->host;
+  }
+}
+
 // In a log, an untagged "terminate called" after a tagged error is its tail.
 void drop_untagged_tails(std::vector<Candidate>& reduced) {
   const std::vector<Candidate> all = reduced;
@@ -291,9 +366,16 @@ std::optional<Candidate> first_cause(const Evidence& evidence,
                                      std::vector<Candidate>& others) {
   drop_after_stop(evidence.job.stop_ns, candidates);
   drop_unknown(candidates);
-  if (evidence.job.bare_log) drop_script_errors(candidates);
+  if (evidence.job.bare_log) {
+    drop_script_errors(candidates);
+    drop_interrupted_by_scheduler(candidates);
+  }
   const bool one_writer = evidence.job.bare_log && !has_tagged_lines(evidence);
-  if (evidence.job.bare_log && !one_writer) adopt_stacks(candidates);
+  if (evidence.job.bare_log && !one_writer) {
+    join_told_ends(candidates);
+    adopt_stacks(candidates);
+    adopt_words_of_host(candidates);
+  }
   std::vector<Candidate> reduced;
   std::vector<bool> done(candidates.size(), false);
   for (size_t i = 0; i < candidates.size(); ++i) {

@@ -2,6 +2,7 @@
 #include "diagnosis/help_host.h"
 
 #include "base/text.h"
+#include "diagnosis/line_host.h"
 
 namespace muster {
 
@@ -13,6 +14,9 @@ constexpr int64_t kHelpTextNs = 15 * kLogLineNs;
 
 std::string_view host_in_help_line(std::string_view line) {
   line = trim(line);
+  if (line.find("] Local abort ") != std::string_view::npos) {
+    return host_in_line(line);
+  }
   for (const std::string_view head :
        {"Local host:", "Host:", "Hostname:", "Node:", "Local Host:"}) {
     if (!line.starts_with(head)) continue;

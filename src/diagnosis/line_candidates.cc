@@ -6,6 +6,7 @@
 #include <cctype>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <set>
 
 #include "base/text.h"
@@ -134,6 +135,27 @@ void drop_teardown(std::vector<Candidate>& candidates) {
   });
 }
 
+// Where the lines of one owner show that somebody went on. An owner may be a
+// log of several hosts, and the progress of one says nothing about another.
+class WentOn {
+ public:
+  void record(const LineEvidence& line, size_t order) {
+    last_[line.host] = order;
+  }
+  [[nodiscard]] size_t last_for(std::string_view host) const {
+    size_t last = 0;
+    for (const auto& [name, order] : last_) {
+      const bool same = name.empty() || host.empty() || name == host;
+      if (same) last = std::max(last, order);
+    }
+    return last;
+  }
+  void clear() { last_.clear(); }
+
+ private:
+  std::map<std::string, size_t> last_;  // by host; "": not told
+};
+
 class Scanner {
  public:
   Scanner(const Evidence& evidence, const RuleBook& rules)
@@ -161,6 +183,7 @@ class Scanner {
       if (meaning.matches.empty()) {
         if (meaning.progress) progress_.push_back(order);
         if (meaning.success) last_success = order;
+        if (meaning.success || meaning.progress) went_on_.record(line, order);
         if (!meaning.progress && !meaning.success) tail(owner, line, order);
         continue;
       }
@@ -174,13 +197,12 @@ class Scanner {
       }
     }
     if (evidence_.job.bare_log) drop_launchers_traceback(found);
-    const size_t last_progress = progress_.empty() ? 0 : progress_.back();
-    drop_survived(found, std::max(last_progress, last_success),
-                  ended_badly(owner));
+    drop_survived(found, *owner.lines, ended_badly(owner));
     drop_started(found);
     progress_.clear();
     if (last_success > last_failure) said_success_ = true;
-    keep_tail(order, std::max(last_progress, last_success));
+    keep_tail(order, went_on_.last_for({}));
+    went_on_.clear();
     std::move(found.begin(), found.end(), std::back_inserter(scan_.candidates));
   }
 
@@ -262,9 +284,11 @@ class Scanner {
   // After a bad end only retries, and commands of a script that went on, are
   // believed to be over: stdout and stderr may be out of order, so that
   // progress seems to follow the last words.
-  static void drop_survived(std::vector<Candidate>& found, size_t went_on,
-                            bool bad_end) {
-    std::erase_if(found, [went_on, bad_end](const Candidate& candidate) {
+  void drop_survived(std::vector<Candidate>& found,
+                     const std::vector<LineEvidence>& lines,
+                     bool bad_end) const {
+    std::erase_if(found, [&](const Candidate& candidate) {
+      const size_t went_on = went_on_.last_for(lines[candidate.order - 1].host);
       const bool retried = candidate.script ||
                            candidate.rule->phase == "connect" ||
                            candidate.rule->role == CauseRole::kConsequence;
@@ -297,6 +321,7 @@ class Scanner {
   const RuleBook& rules_;
   LineScan scan_;
   std::vector<size_t> progress_;  // orders of the lines of one owner
+  WentOn went_on_;
   std::deque<Candidate> tail_;
   std::string_view last_text_;
   int64_t last_ns_ = kLongAgo;

@@ -77,8 +77,11 @@ std::string_view behind_bar(std::string_view text) {
 }
 
 // What launchers and kubectl did not say: marks of programs and other tools.
-void add_marks(ParsedLine& parsed) {
+void add_marks(ParsedLine& parsed, LearntTags& tags) {
   if (parsed.is_record) return;
+  if (parsed.rank < 0 && parsed.host.empty()) {
+    parsed.host = tags.take(parsed.message);
+  }
   const WriterMark mark = read_writer_mark(parsed.message);
   if (parsed.rank < 0) parsed.rank = mark.rank;
   if (parsed.host.empty()) parsed.host = mark.host;
@@ -131,7 +134,9 @@ void LogEvidence::add(std::string_view raw) {
   if (bar != std::string_view::npos) raw.remove_prefix(bar + 1);
   ParsedLine parsed = parse_line(without_escapes(raw.substr(0, 4 * kMaxLine)));
   if (trim(parsed.message).empty()) return;
-  add_marks(parsed);
+  add_marks(parsed, tags_);
+  const LogClock::Times times =
+      clock_.times_of(std::to_string(parsed.rank) + parsed.host, parsed);
   if (failures_.is_later_failure(parsed.message)) return;
   const int rank =
       writers_.size() < kMaxWriters || writers_.contains(parsed.rank)
@@ -148,14 +153,16 @@ void LogEvidence::add(std::string_view raw) {
     if (!named.empty()) line.host = named;
   }
   const std::string rest(behind_bar(line.text));
-  keep(writer, std::move(line));
+  keep(writer, {std::move(line), times});
   if (!rest.empty()) {
-    keep(writer, {line_ * kLogLineNs + 1, parsed.stream == "stderr", rest,
-                  std::string(host_in_line(rest))});
+    keep(writer, {{line_ * kLogLineNs + 1, parsed.stream == "stderr", rest,
+                   std::string(host_in_line(rest))},
+                  times});
   }
 }
 
-void LogEvidence::keep(Writer& writer, LineEvidence line) {
+void LogEvidence::keep(Writer& writer, Kept kept) {
+  LineEvidence& line = kept.line;
   LineMeaning meaning = rules_.read(line.text);
   if (knows_only_shape(meaning)) {
     const std::string_view told = behind_logger_head(line.text);
@@ -171,18 +178,47 @@ void LogEvidence::keep(Writer& writer, LineEvidence line) {
                      !host_in_help_line(line.text).empty();
   const bool told = known || std::exchange(writer.goes_on, false);
   if (!told) {
-    writer.last.push_back(std::move(line));
+    writer.last.push_back(std::move(kept));
     if (writer.last.size() > kMaxLast) writer.last.pop_front();
     return;
   }
   writer.goes_on = known && trim(line.text).ends_with(":");
   // The first ones hold the cause, the last ones the end.
   if (writer.told_first.size() < kMaxTold / 2) {
-    writer.told_first.push_back(std::move(line));
+    writer.told_first.push_back(std::move(kept));
     return;
   }
-  writer.told_last.push_back(std::move(line));
+  writer.told_last.push_back(std::move(kept));
   if (writer.told_last.size() > kMaxTold / 2) writer.told_last.pop_front();
+}
+
+// By writer, each in the order of time.
+std::map<int, std::vector<LineEvidence>> LogEvidence::take_lines() {
+  std::vector<std::pair<int, Kept>> all;
+  for (auto& [rank, writer] : writers_) {
+    const auto move_in = [&all, rank = rank](auto& part) {
+      for (Kept& kept : part) all.emplace_back(rank, std::move(kept));
+    };
+    move_in(writer.told_first);
+    move_in(writer.told_last);
+    move_in(writer.last);
+  }
+  const auto by_place = [](const auto& a, const auto& b) {
+    return a.second.line.time_ns < b.second.line.time_ns;
+  };
+  std::sort(all.begin(), all.end(), by_place);
+  std::vector<LogClock::Line> lines;
+  for (const auto& [rank, kept] : all) {
+    lines.push_back({kept.line.time_ns, kept.times});
+  }
+  const std::vector<int64_t> places = clock_.places(lines);
+  for (size_t i = 0; i < all.size(); ++i) {
+    all[i].second.line.time_ns = places[i];
+  }
+  std::sort(all.begin(), all.end(), by_place);
+  std::map<int, std::vector<LineEvidence>> result;
+  for (auto& [rank, kept] : all) result[rank].push_back(std::move(kept.line));
+  return result;
 }
 
 Evidence LogEvidence::take() {
@@ -190,14 +226,7 @@ Evidence LogEvidence::take() {
   evidence.job.bare_log = true;
   evidence.job.backend = "log";
   int highest = -1;
-  for (auto& [rank, writer] : writers_) {
-    std::vector<LineEvidence> lines = std::move(writer.told_first);
-    lines.insert(lines.end(), writer.told_last.begin(), writer.told_last.end());
-    lines.insert(lines.end(), writer.last.begin(), writer.last.end());
-    std::sort(lines.begin(), lines.end(),
-              [](const LineEvidence& a, const LineEvidence& b) {
-                return a.time_ns < b.time_ns;
-              });
+  for (auto& [rank, lines] : take_lines()) {
     if (rank < 0) {
       evidence.job.tool_lines = std::move(lines);
       continue;
@@ -205,7 +234,7 @@ Evidence LogEvidence::take() {
     highest = std::max(highest, rank);
     RankEvidence entry;
     entry.rank = rank;
-    entry.host = std::move(writer.host);
+    entry.host = std::move(writers_[rank].host);
     entry.lines = std::move(lines);
     evidence.ranks.push_back(std::move(entry));
   }
@@ -215,6 +244,8 @@ Evidence LogEvidence::take() {
   }
   writers_.clear();
   line_ = 0;
+  clock_ = {};
+  tags_ = {};
   margin_.reset();
   return evidence;
 }

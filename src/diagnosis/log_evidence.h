@@ -15,6 +15,8 @@
 
 #include "diagnosis/evidence.h"
 #include "diagnosis/ignored_exception.h"
+#include "diagnosis/learnt_tags.h"
+#include "diagnosis/log_clock.h"
 #include "diagnosis/rule_book.h"
 #include "diagnosis/torch_failures.h"
 
@@ -27,27 +29,35 @@ class LogEvidence {
   // One line without its newline. After a '\r' within it only the rest counts
   // (a progress bar's last state).
   void add(std::string_view line);
-  // Times are line numbers in steps of 10 ms, so that neighbours differ.
+  // Times are line numbers in steps of 10 ms, so that neighbours differ, in
+  // the order in which the lines say that they were written.
   [[nodiscard]] Evidence take();
 
  private:
+  struct Kept {
+    LineEvidence line;
+    LogClock::Times times = {};
+  };
   struct Writer {
     std::string host;
     IgnoredException ignored;
     // Lines that a rule knows: the first ones, and the last ones.
-    std::vector<LineEvidence> told_first;
-    std::deque<LineEvidence> told_last;
-    std::deque<LineEvidence> last;  // lines that no rule knows
-    bool goes_on = false;  // the last line that a rule knows ended with ":"
+    std::vector<Kept> told_first;
+    std::deque<Kept> told_last;
+    std::deque<Kept> last;  // lines that no rule knows
+    bool goes_on = false;   // the last line that a rule knows ended with ":"
   };
 
-  void keep(Writer& writer, LineEvidence line);
+  void keep(Writer& writer, Kept kept);
+  std::map<int, std::vector<LineEvidence>> take_lines();
   size_t margin_of(std::string_view line);
 
   const RuleBook& rules_;
   TorchFailures failures_;
+  LearntTags tags_;
+  LogClock clock_;
   int64_t line_ = 0;
-  std::optional<size_t> margin_;  // known from the first line on
+  std::optional<size_t> margin_;   // known from the first line on
   std::map<int, Writer> writers_;  // by rank; -1: nobody's
 };
 

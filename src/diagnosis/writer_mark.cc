@@ -91,17 +91,19 @@ bool take_pod_mark(std::string_view& text, WriterMark& mark) {
 }
 
 // "x-worker-3  | " of docker compose, "x-worker-3 trainer " of stern,
-// "[x-worker-3 trainer] " of kubetail, "x1000c0s0b0n0 3: " of PALS, "node-7: ".
+// "[x-worker-3 trainer] " of kubetail, "(x-worker-3) ", "x1000c0s0b0n0 3: " of
+// PALS, "node-7: ".
 bool take_host_mark(std::string_view& text, WriterMark& mark) {
   std::string_view rest = text;
-  const bool bracket = rest.starts_with('[');
+  const bool bracket = rest.starts_with('[') || rest.starts_with('(');
+  const std::string_view close = rest.starts_with('(') ? ") " : "] ";
   if (bracket) rest.remove_prefix(1);
   const std::string_view name = take_name(rest);
   if (name.size() < 3 || rest.empty() || (!is_pod(name) && !is_node(name))) {
     return false;
   }
   if (bracket) {
-    const size_t end = rest.find("] ");
+    const size_t end = rest.find(close);
     if (!is_pod(name) || end == std::string_view::npos || end > 64 ||
         (end > 0 && rest.front() != ' ')) {
       return false;
