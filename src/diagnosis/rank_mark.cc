@@ -40,7 +40,8 @@ std::optional<int> take_rank_words(std::string_view& text) {
 bool ends_as_logger(std::string_view head) {
   return head.ends_with("]") || head.ends_with("-") || head.ends_with("|") ||
          head.ends_with("__:") || head.ends_with("root:") ||
-         head.ends_with("ERROR:") || head.ends_with("CRITICAL:");
+         head.ends_with("ERROR:") || head.ends_with("CRITICAL:") ||
+         head.ends_with("FATAL:");
 }
 
 // "[node-7:mpi_rank_3][error_sighandler] " of MVAPICH.
