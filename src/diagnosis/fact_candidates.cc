@@ -263,8 +263,11 @@ class FactReader {
               line + ", at its memory limit")
           ->rank = only_rank_on(node);
     } else {
-      Candidate* const candidate =
-          add_for(node, "daemon_lost", Confidence::kProven, line);
+      // A worker that gave us up tells of us, not of itself.
+      const bool ours = node.error.code == "launcher_silent";
+      Candidate* const candidate = add_for(
+          node, ours ? "launcher_stalled" : "daemon_lost",
+          ours ? Confidence::kLikely : Confidence::kProven, line);
       candidate->values["why"] = node.error.why;
     }
   }

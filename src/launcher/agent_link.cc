@@ -29,7 +29,7 @@ AgentLink::AgentLink(Loop& loop, std::unique_ptr<Transport> transport,
       hello_(std::move(hello)),
       events_(std::move(events)),
       questions_(std::move(questions)),
-      last_heard_(Clock::now()),
+      silence_(Clock::now()),
       hello_deadline_(loop),
       heartbeat_(loop) {}
 
@@ -40,7 +40,7 @@ void AgentLink::start() {
   events.on_step = [this](std::string_view step) { events_.on_step(step); };
   events.on_open = [this] {
     events_.on_step("agent");
-    last_heard_ = Clock::now();
+    silence_.heard(Clock::now());
     greet();
     hello_deadline_.start(kHelloDeadline, [this] {
       close(Error{
@@ -116,7 +116,7 @@ void AgentLink::send_too_large(wire::FrameType type, uint32_t id, size_t size) {
 }
 
 void AgentLink::received(std::string_view bytes) {
-  last_heard_ = Clock::now();
+  silence_.heard(Clock::now());
   reader_.append(bytes);
   const auto alive = alive_;
   while (*alive && events_.on_closed) {  // nothing counts after close()
@@ -165,8 +165,8 @@ void AgentLink::handle(wire::Frame frame) {
 
 void AgentLink::beat() {
   send(wire::FrameType::kHeartbeat);
-  const auto silence =
-      std::chrono::duration_cast<Milliseconds>(Clock::now() - last_heard_);
+  const Milliseconds every{hello_.heartbeat_ms};
+  const auto silence = silence_.look(Clock::now(), every);
   if (silence.count() > hello_.silence_ms) {
     close(Error{"worker_silent", "worker lost",
                 "nothing heard for " + human_duration_ms(silence.count()),
@@ -175,7 +175,7 @@ void AgentLink::beat() {
                 "between is cut: kubectl get pod -o wide, kubectl get nodes"});
     return;
   }
-  heartbeat_.start(Milliseconds{hello_.heartbeat_ms}, [this] { beat(); });
+  heartbeat_.start(every, [this] { beat(); });
 }
 
 void AgentLink::close(Error error) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/loop.h"
+#include "base/silence.h"
 #include "launcher/transport.h"
 #include "wire/frame.h"
 #include "wire/messages.h"
@@ -40,7 +41,9 @@ class AgentLink {
   [[nodiscard]] size_t queued() const { return transport_->queued(); }
   [[nodiscard]] const Transport& transport() const { return *transport_; }
   // When the last byte came from the agent.
-  [[nodiscard]] Clock::time_point last_heard() const { return last_heard_; }
+  [[nodiscard]] Clock::time_point last_heard() const {
+    return silence_.last_heard();
+  }
 
  private:
   void greet();
@@ -58,7 +61,7 @@ class AgentLink {
   wire::FrameReader reader_;
   std::string stderr_tail_;
   bool ready_ = false;
-  Clock::time_point last_heard_;
+  Silence silence_;
   Timer hello_deadline_;
   Timer heartbeat_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/ssh_transport.h"
 
+#include "worker/agent_exit_code.h"
+
 namespace muster {
 
 SshTransport::SshTransport(Loop& loop, Resolver& resolver,
@@ -63,6 +65,13 @@ void SshTransport::open_ssh(UniqueFd fd) {
   };
   events.on_failed = [this](Error error) { close(std::move(error)); };
   events.on_exit = [this](int status) {
+    if (status == kAgentLauncherGone) {
+      return close(Error{"launcher_silent",
+                         "the agent took this launcher for gone",
+                         "it had heard nothing from here for too long",
+                         options_.host,
+                         {}});
+    }
     close(Error{"agent_exited",
                 "the agent ended",
                 "status " + std::to_string(status), options_.host, {}});

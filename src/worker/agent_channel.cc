@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/agent_channel.h"
 
-#include <poll.h>
 #include <unistd.h>
 
 #include <array>
@@ -61,14 +60,6 @@ void AgentChannel::send(wire::FrameType type, uint8_t flags, uint32_t id,
   });
 }
 
-Milliseconds AgentChannel::silence() const {
-  pollfd waiting{in_, POLLIN, 0};
-  if (::poll(&waiting, 1, 0) == 1 && (waiting.revents & POLLIN) != 0) {
-    return Milliseconds(0);
-  }
-  return std::chrono::duration_cast<Milliseconds>(Clock::now() - last_heard_);
-}
-
 void AgentChannel::finish(Milliseconds deadline, std::function<void()> done) {
   finished_ = std::move(done);
   finish_timer_.start(deadline, [this] {
@@ -84,7 +75,7 @@ void AgentChannel::read_some() {
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (n < 0) return end(ChannelEnd::kBroken, strerror(errno));
   if (n == 0) return end(ChannelEnd::kEof, "the connection was closed");
-  last_heard_ = Clock::now();
+  silence_.heard(Clock::now());
   reader_.append({bytes.data(), static_cast<size_t>(n)});
   while (!ended_) {
     auto frame = reader_.next();

@@ -16,6 +16,7 @@
 #include <string_view>
 
 #include "base/loop.h"
+#include "base/silence.h"
 #include "wire/frame.h"
 
 namespace muster {
@@ -44,9 +45,10 @@ class AgentChannel {
   void set_node(uint16_t node) { node_ = node; }
   void send(wire::FrameType type, uint8_t flags, uint32_t id,
             std::string_view payload);
-  // Time since bytes arrived last; zero if some wait to be read, so that a
-  // process that was itself frozen does not blame its peer.
-  [[nodiscard]] Milliseconds silence() const;
+  // How long nothing arrived; to be asked every `every`, see Silence.
+  Milliseconds silence(Milliseconds every) {
+    return silence_.look(Clock::now(), every);
+  }
   // Calls `done` when everything is written, the channel is dead, or
   // `deadline` has passed.
   void finish(Milliseconds deadline, std::function<void()> done);
@@ -65,7 +67,7 @@ class AgentChannel {
   bool deaf_ = false;  // writing failed: frames are dropped
   bool waiting_to_write_ = false;
   bool flush_posted_ = false;
-  Clock::time_point last_heard_ = Clock::now();
+  Silence silence_{Clock::now()};
   wire::FrameReader reader_;
   std::string queue_;
   size_t written_ = 0;  // bytes at the front of queue_ already gone

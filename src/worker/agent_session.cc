@@ -320,13 +320,13 @@ void AgentSession::heartbeat() {
 }
 
 void AgentSession::watch_silence() {
-  const Milliseconds silence = channel_.silence();
+  const Milliseconds every(std::max(hello_.silence_ms / 8, 20));
+  const Milliseconds silence = channel_.silence(every);
   if (hello_.silence_ms > 0 && silence.count() > hello_.silence_ms) {
     return on_end(ChannelEnd::kBroken,
                   "nothing heard for " + human_duration_ms(silence.count()));
   }
-  silence_timer_.start(Milliseconds(std::max(hello_.silence_ms / 8, 20)),
-                       [this] { watch_silence(); });
+  silence_timer_.start(every, [this] { watch_silence(); });
 }
 
 void AgentSession::stop_and_leave(Milliseconds grace, int exit_code) {

@@ -88,6 +88,16 @@ def a_killed_launcher(bed):
     bed.job.launcher.exec(["sh", "-c", "rm -rf /tmp/muster-run-* /tmp/ompi.*"])
 
 
+def a_stalled_launcher(bed):
+    """The workers end the job without it; it says so when it runs again."""
+    run = bed.up()
+    launcher = find(bed.job.launcher, "muster launch")
+    os.kill(launcher, signal.SIGSTOP)
+    nothing_left(bed.job, bed.job.workers)
+    os.kill(launcher, signal.SIGCONT)
+    ended(run, GRACE, 201, "launcher_stalled")
+
+
 def a_rank_that_aborts(bed):
     run = bed.start("abort", "1")
     run.until("is up", 60)
@@ -139,8 +149,8 @@ def a_lost_node(bed):
 
 
 EVERY_FAULT = (a_killed_rank, a_killed_agent, a_killed_launcher,
-               a_rank_that_aborts, a_rank_that_crashes, a_rank_that_leaves,
-               a_terminated_launcher, a_killed_worker, a_frozen_worker,
+               a_stalled_launcher, a_rank_that_aborts,
+               a_rank_that_crashes, a_rank_that_leaves, a_terminated_launcher, a_killed_worker, a_frozen_worker,
                a_cut_worker, a_lost_node)
 
 

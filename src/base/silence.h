@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// How long a peer has been silent while we listened. A process that was frozen,
+// or that a full machine did not let run, looks late and finds bytes it has not
+// read, or ones that nobody could pass on to it: that time is not the peer's.
+// Pure.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/loop.h"
+
+namespace muster {
+
+class Silence {
+ public:
+  explicit Silence(Clock::time_point now) : heard_(now), from_(now) {}
+
+  void heard(Clock::time_point now) {
+    heard_ = from_ = now;
+    counted_ = Milliseconds{0};
+  }
+  // To be asked every `every`; of a look that comes later, twice that counts,
+  // so that a process that is always late still comes to an end.
+  Milliseconds look(Clock::time_point now, Milliseconds every) {
+    const auto passed = std::chrono::duration_cast<Milliseconds>(now - from_);
+    counted_ += std::min(passed, 2 * every);
+    from_ = now;
+    return counted_;
+  }
+  [[nodiscard]] Clock::time_point last_heard() const { return heard_; }
+
+ private:
+  Clock::time_point heard_;
+  Clock::time_point from_;  // of what has not been counted yet
+  Milliseconds counted_{0};
+};
+
+}  // namespace muster
