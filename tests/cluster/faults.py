@@ -149,9 +149,9 @@ def a_lost_node(bed):
 
 
 EVERY_FAULT = (a_killed_rank, a_killed_agent, a_killed_launcher,
-               a_stalled_launcher, a_rank_that_aborts,
-               a_rank_that_crashes, a_rank_that_leaves, a_terminated_launcher, a_killed_worker, a_frozen_worker,
-               a_cut_worker, a_lost_node)
+               a_stalled_launcher, a_rank_that_aborts, a_rank_that_crashes,
+               a_rank_that_leaves, a_terminated_launcher, a_killed_worker,
+               a_frozen_worker, a_cut_worker, a_lost_node)
 
 
 def one_after_the_other(bed, faults=EVERY_FAULT):
