@@ -95,6 +95,12 @@ void check_port(const PodState& pod, DoctorFindings& out) {
   }
 }
 
+// By hand, outside of a job: there is no Service to give names.
+bool only_own_name(const PodState& pod) {
+  return pod.contract.role == Role::kManual && pod.names.size() == 1 &&
+         pod.names[0].name == pod.facts.hostname;
+}
+
 void check_names(const PodState& pod, DoctorFindings& out) {
   std::string bad;
   int count = 0;
@@ -103,6 +109,13 @@ void check_names(const PodState& pod, DoctorFindings& out) {
     if (++count <= 4) bad += (bad.empty() ? "" : ", ") + name.name;
   }
   if (count == 0) return;
+  if (only_own_name(pod)) {
+    out.push_back({{Severity::kInfo, "dns_unresolved",
+                    "this machine's own name does not resolve", bad,
+                    "some MPIs look it up: add it to /etc/hosts"},
+                   "# /etc/hosts\n127.0.1.1 " + bad});
+    return;
+  }
   if (count > 4) bad += " and " + std::to_string(count - 4) + " more";
   out.push_back(
       {{Severity::kWarning, "dns_unresolved",

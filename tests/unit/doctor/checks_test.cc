@@ -92,6 +92,18 @@ TEST_CASE("names that do not resolve are counted") {
   CHECK(found.finding.evidence == "w0, w1, w2, w3 and 2 more");
 }
 
+TEST_CASE("outside of a job a name is the machine's, not a Service's") {
+  PodState pod = good_pod();
+  pod.contract.role = Role::kManual;
+  pod.facts.hostname = "desk";
+  pod.names = {{"desk", "dns_unresolved", ""}};
+  const auto found = only(pod, "dns_unresolved");
+  CHECK(found.finding.text == "this machine's own name does not resolve");
+  CHECK(found.yaml.find("127.0.1.1 desk") != std::string::npos);
+  pod.contract.role = Role::kWorker;
+  CHECK(only(pod, "dns_unresolved").yaml.find("Service") != std::string::npos);
+}
+
 TEST_CASE("endpoints of object stores") {
   PodState pod = good_pod();
   pod.endpoints = {{"minio:9000 of AWS_ENDPOINT_URL", "refused", ""}};
