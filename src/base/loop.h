@@ -71,7 +71,8 @@ class FdWatch {
 };
 
 // Blocks `signals` in this process and delivers them to `handler` on the loop,
-// with the sender's pid (0 = from outside the pid namespace).
+// with the sender's pid (0 = from outside the pid namespace). Throws where no
+// descriptor is left: made when a process starts, which then can do nothing.
 class SignalWatch {
  public:
   SignalWatch(Loop& loop, const std::vector<int>& signals,

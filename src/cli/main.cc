@@ -3,17 +3,13 @@
 // was called (mpirun, mpiexec, ssh, sshd), and returns what that returns.
 // Refuses unknown words, with the nearest command.
 #include <cstdio>
-#include <cstdlib>
-#include <exception>
-#include <new>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include "base/text.h"
 #include "cli/command_table.h"
 #include "cli/version.h"
-#include "job/exit_codes.h"
+#include "job/last_words.h"
 #include "launcher/drop_in.h"
 #include "launcher/options.h"
 #include "sshd-lite/ssh_main.h"
@@ -49,34 +45,10 @@ int unknown(const std::string& word) {
   return 2;
 }
 
-// A pod without room for a thread, or without memory, is all that throws, as
-// far as is known. No stack is unwound: a forked child would clean up what is
-// its parent's.
-[[noreturn]] void last_words() {
-  const char* hint = "This is an error inside muster, please report it";
-  std::string why = "unknown exception";
-  try {
-    if (const auto error = std::current_exception()) {
-      std::rethrow_exception(error);
-    }
-  } catch (const std::system_error& error) {
-    hint = "Raise the pod's limits of processes (ulimit -u, pids) and files";
-    why = error.what();
-  } catch (const std::bad_alloc& error) {
-    hint = "Raise the pod's memory limit";
-    why = error.what();
-  } catch (const std::exception& error) {
-    why = error.what();
-  } catch (...) {
-  }
-  std::fprintf(stderr, "muster: cannot go on: %s. %s.\n", why.c_str(), hint);
-  std::_Exit(muster::exit_code_for(muster::ExitClass::kInternal));
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::set_terminate(last_words);
+  muster::end_in_a_sentence();
   const std::string self = argc > 0 ? argv[0] : "muster";
   const std::string name = self.substr(self.rfind('/') + 1);
   std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);

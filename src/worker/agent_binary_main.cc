@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/self_path.h"
+#include "job/last_words.h"
 #include "worker/agent_main.h"
 #include "worker/agent_stacks.h"
 #include "worker/post_status.h"
@@ -52,6 +53,7 @@ int become_doctor(const std::vector<std::string>& args) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  muster::end_in_a_sentence();
   std::vector<std::string> args(argv + std::min(argc, 1), argv + argc);
   std::string command = argc > 0 ? command_in_name(argv[0]) : "";
   if (command.empty() && !args.empty()) {

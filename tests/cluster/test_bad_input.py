@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bad input: one clear sentence that names the place, the right exit code,
 at once, and nothing is started."""
+import os
+import resource
+import subprocess
 import sys
 
-from harness import (apply, check, cluster, contains, equal, launch, main,
-                     nothing_left, sentences_only)
+from harness import (PREFIX, apply, check, cluster, contains, equal, launch,
+                     main, nothing_left, sentences_only)
 
 
 def hostfile(job, text, name="/tmp/hosts"):
@@ -53,6 +56,28 @@ def one_sentence(run, code, part):
     sentences_only(run)
     lines = [line for line in run.err.splitlines() if line.strip()]
     check(len(lines) <= 20, "not a clear message", run.err)
+
+
+def test_a_start_without_descriptors_is_a_sentence():
+    """Wherever the limit strikes."""
+    told = {}
+    for name in ("bin/muster", "libexec/muster/muster-agent"):
+        path = os.path.join(PREFIX, name)
+        for limit in range(3, 9):
+            run = subprocess.run(
+                [path, "worker" if name.endswith("muster") else "agent"],
+                stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                timeout=60, env={**os.environ, "MUSTER_KEY_DIR": "/none"},
+                preexec_fn=lambda n=limit: resource.setrlimit(
+                    resource.RLIMIT_NOFILE, (n, n)))
+            check("terminate called" not in run.stderr, f"{name}, {limit}",
+                  run.stderr)
+            check(run.returncode > 0, f"{name}, {limit}: {run.returncode}",
+                  run.stderr)
+            if "cannot go on" in run.stderr:
+                equal(run.returncode, 209, f"exit code, {limit}", run.stderr)
+                told[name] = told.get(name, 0) + 1
+    equal(len(told), 2, "programs that said it", told)
 
 
 def test_bad_hostfiles_and_options():
