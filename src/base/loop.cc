@@ -128,7 +128,6 @@ struct FdWatch::Impl : std::enable_shared_from_this<FdWatch::Impl> {
   template <class Handler>
   void wait(asio::posix::stream_descriptor::wait_type what,
             const Handler& handler) {
-    const int fd = stream.native_handle();
     const int flags = waited ? -1 : ::fcntl(fd, F_GETFL);
     waited = true;
     stream.async_wait(what, handler);
