@@ -215,15 +215,17 @@ void drop_unknown(std::vector<Candidate>& candidates) {
 }
 
 // A script goes on after a command that fails ("nvidia-smi: command not
-// found"): what went wrong behind it is the cause.
+// found"): what went wrong behind it is the cause. A bare exit code may be the
+// command's own.
 void drop_script_errors(std::vector<Candidate>& candidates) {
   const std::vector<Candidate> all = candidates;
   std::erase_if(candidates, [&all](const Candidate& candidate) {
     return candidate.script &&
            std::any_of(all.begin(), all.end(), [&](const Candidate& other) {
-             const bool clear =
-                 is_cause(other) || other.rule->role == CauseRole::kGeneric;
-             return clear && !other.script && !other.maybe && !other.death &&
+             const bool says_why = other.rule->code != "exit_nonzero_silent" &&
+                                   other.rule->code != "unknown" &&
+                                   other.rule->role != CauseRole::kControl;
+             return says_why && !other.script && !other.maybe &&
                     other.time_ns > candidate.time_ns &&
                     (candidate.rank < 0 || other.rank == candidate.rank);
            });
@@ -327,6 +329,21 @@ void join_told_ends(std::vector<Candidate>& candidates) {
   }
 }
 
+// An MPI call fails where another rank cannot take part. Not where one crashed:
+// ranks also crash while MPI ends the job.
+void drop_failed_calls_of_others(std::vector<Candidate>& reduced) {
+  const std::vector<Candidate> all = reduced;
+  std::erase_if(reduced, [&all](const Candidate& candidate) {
+    return candidate.rule->code == "mpi_error" && candidate.rank >= 0 &&
+           std::any_of(all.begin(), all.end(), [&](const Candidate& other) {
+             return is_cause(other) && !other.maybe && !other.death &&
+                    other.rank >= 0 && other.rank != candidate.rank &&
+                    other.rule->phase == "run" &&
+                    other.rule->code != "segfault";
+           });
+  });
+}
+
 // In a log, an untagged "terminate called" after a tagged error is its tail.
 void drop_untagged_tails(std::vector<Candidate>& reduced) {
   const std::vector<Candidate> all = reduced;
@@ -401,7 +418,10 @@ std::optional<Candidate> first_cause(const Evidence& evidence,
     }
     if (!done[i]) reduced.push_back(candidates[i]);
   }
-  if (evidence.job.bare_log) drop_untagged_tails(reduced);
+  if (evidence.job.bare_log) {
+    drop_untagged_tails(reduced);
+    drop_failed_calls_of_others(reduced);
+  }
   auto best = evidence.job.bare_log ? first_to_leave(reduced) : reduced.end();
   if (best == reduced.end()) {
     best = std::min_element(reduced.begin(), reduced.end(), better);

@@ -3,6 +3,7 @@
 // before the cause, and a launcher's epilogue before both. Each log of
 // tests/diagnosis/ranks is taken apart by its tags and put together again in
 // other orders, in which each writer keeps its own; the verdict must stay.
+#include <cstdio>
 #include <map>
 #include <random>
 
@@ -103,5 +104,7 @@ TEST_CASE("logs of several ranks get the right verdict in whatever order") {
       check(expected, put_together(streams, i % 2 == 0, random));
     }
   }
-  CHECK(taken_apart >= 20);
+  std::printf("ranks: %zu logs in %d other orders each\n", taken_apart,
+              kOrders);
+  CHECK(taken_apart >= 40);
 }
