@@ -29,7 +29,7 @@ int main(int argc, char** argv) {
   if (PMIx_Init(&self, NULL, 0) != PMIX_SUCCESS) return 1;
   PMIX_LOAD_PROCID(&all, self.nspace, PMIX_RANK_WILDCARD);
   PMIX_LOAD_PROCID(&next, self.nspace, (self.rank + 1) % size);
-  srand(self.rank + 1);  /* nothing that compression makes small */
+  srand(self.rank + 1); /* nothing that compression makes small */
   for (int i = 0; i < BYTES; ++i) text[i] = (char)('!' + rand() % 90);
   text[0] = (char)('a' + self.rank % 26);
   text[BYTES] = '\0';

@@ -45,8 +45,7 @@ Result<Pipe> make_socketpair(int type);
 void set_nonblocking(int fd, bool on = true);
 
 // Whole file, at most `limit` bytes (more is an error, not a cut).
-Result<std::string> read_file(const std::string& path,
-                              size_t limit = 1 << 20);
+Result<std::string> read_file(const std::string& path, size_t limit = 1 << 20);
 // Writes to PATH.tmp, not through a link there, and renames: no half a file.
 Status write_file_atomically(const std::string& path, std::string_view text,
                              int mode = 0644);

@@ -15,8 +15,8 @@ namespace {
 
 std::vector<pid_t> all_pids(const std::string& proc) {
   std::vector<pid_t> pids;
-  const std::unique_ptr<DIR, int (*)(DIR*)> directory(
-      ::opendir(proc.c_str()), ::closedir);
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(proc.c_str()),
+                                                      ::closedir);
   if (!directory) return pids;
   while (const dirent* entry = ::readdir(directory.get())) {
     const auto pid = parse_integer(entry->d_name);
@@ -89,8 +89,7 @@ bool is_alive(pid_t pid, const std::string& proc) {
 unsigned long long start_time(pid_t pid, const std::string& proc) {
   const auto fields = stat_fields(pid, proc);
   if (fields.size() < 20) return 0;
-  return static_cast<unsigned long long>(
-      parse_integer(fields[19]).value_or(0));
+  return static_cast<unsigned long long>(parse_integer(fields[19]).value_or(0));
 }
 
 int count_processes(const std::string& proc) {

@@ -22,8 +22,11 @@ tl::unexpected<Error> fail_errno(std::string code, std::string what,
 
 tl::unexpected<Error> fail_errno(int saved_errno, std::string code,
                                  std::string what, std::string where) {
-  return fail(Error{std::move(code), std::move(what), strerror(saved_errno),
-                    std::move(where), {}});
+  return fail(Error{std::move(code),
+                    std::move(what),
+                    strerror(saved_errno),
+                    std::move(where),
+                    {}});
 }
 
 }  // namespace muster

@@ -11,9 +11,9 @@
 namespace muster {
 
 struct Error {
-  std::string code;   // stable word, e.g. "dns_unresolved"; see docs/failures.md
-  std::string what;   // what could not be done, one clause
-  std::string why;    // exact cause: errno text, library message
+  std::string code;  // stable word, e.g. "dns_unresolved"; see docs/failures.md
+  std::string what;  // what could not be done, one clause
+  std::string why;   // exact cause: errno text, library message
   std::string where;  // host, rank, file:line; empty if it is this process
   std::string hint;   // what the user should do; empty if nothing is known
 

@@ -26,8 +26,8 @@ struct SpawnOptions {
   // or write to /dev/null, except where `inherit_stdio`.
   std::vector<std::pair<int, int>> fds;
   bool inherit_stdio = false;
-  bool new_session = true;       // setsid: the child leads a process group
-  int parent_death_signal = 0;   // PR_SET_PDEATHSIG; 0: none
+  bool new_session = true;        // setsid: the child leads a process group
+  int parent_death_signal = 0;    // PR_SET_PDEATHSIG; 0: none
   bool raise_soft_limits = true;  // memlock, nofile, stack, core: soft = hard
   std::vector<int> cpus;          // sched_setaffinity; empty: ours
 };

@@ -265,9 +265,9 @@ class FactReader {
     } else {
       // A worker that gave us up tells of us, not of itself.
       const bool ours = node.error.code == "launcher_silent";
-      Candidate* const candidate = add_for(
-          node, ours ? "launcher_stalled" : "daemon_lost",
-          ours ? Confidence::kLikely : Confidence::kProven, line);
+      Candidate* const candidate =
+          add_for(node, ours ? "launcher_stalled" : "daemon_lost",
+                  ours ? Confidence::kLikely : Confidence::kProven, line);
       candidate->values["why"] = node.error.why;
     }
   }

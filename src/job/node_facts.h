@@ -28,7 +28,7 @@ struct CpuCore {
 };
 
 struct GpuPlace {
-  std::string id;  // UUID, or index where there is none
+  std::string id;   // UUID, or index where there is none
   std::string pci;  // empty: unknown
   int numa = -1;
 };
@@ -51,15 +51,15 @@ struct NodeFacts {
   int uid = -1;
   int gid = -1;
   bool has_passwd_entry = false;
-  int cpus_allowed = -1;      // size of the affinity mask
+  int cpus_allowed = -1;  // size of the affinity mask
   std::vector<CpuCore> cores;
   double cpu_quota = -1;      // CFS quota in CPUs; -1: none
   int64_t memory_limit = -1;  // bytes; -1: none
   int64_t memory_usage = -1;
-  int cgroup_version = 0;     // 1, 2; 0: unknown
+  int cgroup_version = 0;         // 1, 2; 0: unknown
   int64_t huge_pages = -1;        // of the default size, on the node
   int64_t huge_pages_limit = -1;  // of the pod, bytes; -1: none or unknown
-  int64_t memlock_soft = -2;  // bytes; -1: unlimited; -2: unknown
+  int64_t memlock_soft = -2;      // bytes; -1: unlimited; -2: unknown
   int64_t memlock_hard = -2;
   int64_t nofile_hard = -2;
   int64_t shm_total = -1;  // /dev/shm, bytes

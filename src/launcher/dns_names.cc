@@ -56,8 +56,8 @@ std::vector<std::string> candidate_suffixes(const std::string& name,
   // which "svc.D" is an entry too.
   if (name.ends_with(".svc")) {
     for (const std::string& domain : conf.search) {
-      const auto service = std::find(conf.search.begin(), conf.search.end(),
-                                     "svc." + domain);
+      const auto service =
+          std::find(conf.search.begin(), conf.search.end(), "svc." + domain);
       if (service != conf.search.end()) add("." + domain);
     }
   }

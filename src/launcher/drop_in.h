@@ -12,7 +12,6 @@ namespace muster {
 
 // `name`: argv[0] without its directory. Returns the exit code, or does not
 // return (exec).
-int drop_in_main(const std::string& name,
-                 const std::vector<std::string>& args);
+int drop_in_main(const std::string& name, const std::vector<std::string>& args);
 
 }  // namespace muster

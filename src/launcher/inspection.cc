@@ -97,9 +97,9 @@ std::vector<ReachTest> plan_reach_tests(
     const uint16_t next = workers[(i + 1) % workers.size()];
     const auto port = listen_ports.find(next);
     if (port == listen_ports.end()) continue;
-    tests.push_back(
-        {workers[i], next,
-         fleet.dialer(next).link()->transport().peer_address(), port->second});
+    tests.push_back({workers[i], next,
+                     fleet.dialer(next).link()->transport().peer_address(),
+                     port->second});
   }
   if (!workers.empty()) {
     const auto port = listen_ports.find(workers[0]);
@@ -133,11 +133,10 @@ std::vector<Finding> read_reach(const Fleet& fleet,
                           reply.error().text(), ""});
       continue;
     }
-    const std::string target =
-        (test.address.find(':') == std::string::npos
-             ? test.address
-             : "[" + test.address + "]") +
-        ":" + std::to_string(test.port);
+    const std::string target = (test.address.find(':') == std::string::npos
+                                    ? test.address
+                                    : "[" + test.address + "]") +
+                               ":" + std::to_string(test.port);
     for (const wire::ProbeResult& result : reply->results) {
       if (result.outcome == "ok" ||
           (result.subject != target &&

@@ -66,8 +66,11 @@ Result<JobFabric> plan_job_fabric(const std::vector<FabricPod>& pods,
   }
   const FabricPlan plan = plan_fabric(facts, request);
   if (plan.verdict == FabricVerdict::kRefuse) {
-    Error refusal{"fabric_refused", "the network does not allow this job",
-                  plan.summary, {}, {}};
+    Error refusal{"fabric_refused",
+                  "the network does not allow this job",
+                  plan.summary,
+                  {},
+                  {}};
     for (const Finding& finding : plan.findings) {
       if (finding.severity != Severity::kError) continue;
       refusal.what = finding.text;

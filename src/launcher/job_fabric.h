@@ -24,10 +24,10 @@ struct FabricPod {
 };
 
 struct JobFabric {
-  std::string transport;          // planned: "RoCE", "TCP", "unknown", …
-  std::string summary;            // one line for the log; "": nothing to say
-  std::vector<Environment> env;   // by pod: to be set on top
-  std::vector<std::string> kept;  // the user's own that were left, as text
+  std::string transport;             // planned: "RoCE", "TCP", "unknown", …
+  std::string summary;               // one line for the log; "": nothing to say
+  std::vector<Environment> env;      // by pod: to be set on top
+  std::vector<std::string> kept;     // the user's own that were left, as text
   std::vector<std::string> reasons;  // "NCCL_NET=Socket: …", for --dry-run
   std::vector<Finding> findings;
 };

@@ -7,11 +7,16 @@ namespace muster {
 
 const char* to_text(RankState state) {
   switch (state) {
-    case RankState::kStarting: return "starting";
-    case RankState::kRunning: return "running";
-    case RankState::kExited: return "exited";
-    case RankState::kNotStarted: return "not started";
-    case RankState::kLost: return "lost";
+    case RankState::kStarting:
+      return "starting";
+    case RankState::kRunning:
+      return "running";
+    case RankState::kExited:
+      return "exited";
+    case RankState::kNotStarted:
+      return "not started";
+    case RankState::kLost:
+      return "lost";
   }
   return "?";
 }

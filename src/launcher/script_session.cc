@@ -20,8 +20,11 @@ std::string to_json(const ScriptSession& session) {
 
 Result<ScriptSession> script_session_from_json(const std::string& text) {
   const auto json = nlohmann::json::parse(text, nullptr, false);
-  const Error bad{"protocol", "cannot read the script's session",
-                  "it is not what this muster writes", {}, {}};
+  const Error bad{"protocol",
+                  "cannot read the script's session",
+                  "it is not what this muster writes",
+                  {},
+                  {}};
   if (!json.is_object()) return fail(bad);
   ScriptSession session;
   const auto strings = [&json](const char* name,
@@ -71,8 +74,11 @@ Result<std::vector<std::string>> rewrite_for_script(
   replacement.options = session.options;
   replacement.wrapper = session.wrapper;
   if (replacement.program.empty()) {
-    return fail(Error{"exe_not_found", "cannot run " + words[0],
-                      "no such program on PATH beside muster's own", {}, {}});
+    return fail(Error{"exe_not_found",
+                      "cannot run " + words[0],
+                      "no such program on PATH beside muster's own",
+                      {},
+                      {}});
   }
   auto rewritten = rewrite_mpirun_line(*line, replacement);
   if (!rewritten) return fail(rewritten.error());

@@ -14,29 +14,28 @@ SshTransport::~SshTransport() { *alive_ = false; }
 void SshTransport::start(TransportEvents events) {
   events_ = std::move(events);
   events_.on_step("resolve");
-  resolver_.resolve(
-      options_.host,
-      [this, alive = alive_](Result<std::vector<Address>> addresses) {
-        if (!*alive) return;
-        if (addresses) {
-          connect(std::move(*addresses));
-        } else {
-          close(addresses.error());
-        }
-      });
+  resolver_.resolve(options_.host, [this, alive = alive_](
+                                       Result<std::vector<Address>> addresses) {
+    if (!*alive) return;
+    if (addresses) {
+      connect(std::move(*addresses));
+    } else {
+      close(addresses.error());
+    }
+  });
 }
 
 void SshTransport::connect(std::vector<Address> addresses) {
   events_.on_step("tcp");
-  tcp_ = std::make_unique<TcpConnector>(
-      loop_, std::move(addresses), options_.port, options_.tcp_timeout,
-      [this](Result<UniqueFd> fd) {
-        if (fd) {
-          open_ssh(std::move(*fd));
-        } else {
-          close(fd.error());
-        }
-      });
+  tcp_ = std::make_unique<TcpConnector>(loop_, std::move(addresses),
+                                        options_.port, options_.tcp_timeout,
+                                        [this](Result<UniqueFd> fd) {
+                                          if (fd) {
+                                            open_ssh(std::move(*fd));
+                                          } else {
+                                            close(fd.error());
+                                          }
+                                        });
 }
 
 void SshTransport::open_ssh(UniqueFd fd) {
@@ -60,9 +59,7 @@ void SshTransport::open_ssh(UniqueFd fd) {
   SshClientEvents events;
   events.on_open = [this] { events_.on_open(); };
   events.on_stdout = [this](std::string_view data) { events_.on_data(data); };
-  events.on_stderr = [this](std::string_view data) {
-    events_.on_stderr(data);
-  };
+  events.on_stderr = [this](std::string_view data) { events_.on_stderr(data); };
   events.on_failed = [this](Error error) { close(std::move(error)); };
   events.on_exit = [this](int status) {
     if (status == kAgentLauncherGone) {
@@ -74,7 +71,9 @@ void SshTransport::open_ssh(UniqueFd fd) {
     }
     close(Error{"agent_exited",
                 "the agent ended",
-                "status " + std::to_string(status), options_.host, {}});
+                "status " + std::to_string(status),
+                options_.host,
+                {}});
   };
   ssh_ = std::make_unique<SshClient>(loop_, std::move(fd), std::move(options),
                                      std::move(events));

@@ -99,8 +99,8 @@ ByteMarks narrow_marks(std::string_view text, size_t at) {
   const uint64_t low_lines = bytes.is('_');
   out.names = out.words | out.dashes | low_lines;
   // '-' to '9' is "-./0123456789".
-  out.tokens = out.words | low_lines | bytes.within('-', 13) |
-               bytes.is('~') | bytes.is('+') | out.equals;
+  out.tokens = out.words | low_lines | bytes.within('-', 13) | bytes.is('~') |
+               bytes.is('+') | out.equals;
   out.blanks = bytes.is(' ');
   out.colons = bytes.is(':');
   out.quotes = bytes.is('"') | bytes.is('\'');
@@ -132,9 +132,8 @@ MUSTER_WIDE inline uint64_t is(__m512i bytes, char c) {
 }
 
 MUSTER_WIDE inline uint64_t within(__m512i bytes, char first, int count) {
-  return _mm512_cmplt_epu8_mask(
-      _mm512_sub_epi8(bytes, _mm512_set1_epi8(first)),
-      _mm512_set1_epi8(static_cast<char>(count)));
+  return _mm512_cmplt_epu8_mask(_mm512_sub_epi8(bytes, _mm512_set1_epi8(first)),
+                                _mm512_set1_epi8(static_cast<char>(count)));
 }
 
 MUSTER_WIDE_ENTRY ByteMarks wide_marks(std::string_view text, size_t at) {
@@ -145,8 +144,8 @@ MUSTER_WIDE_ENTRY ByteMarks wide_marks(std::string_view text, size_t at) {
   out.equals = is(bytes, '=');
   const uint64_t low_lines = is(bytes, '_');
   out.names = out.words | out.dashes | low_lines;
-  out.tokens = out.words | low_lines | within(bytes, '-', 13) |
-               is(bytes, '~') | is(bytes, '+') | out.equals;
+  out.tokens = out.words | low_lines | within(bytes, '-', 13) | is(bytes, '~') |
+               is(bytes, '+') | out.equals;
   out.blanks = is(bytes, ' ');
   out.colons = is(bytes, ':');
   out.quotes = is(bytes, '"') | is(bytes, '\'');

@@ -27,19 +27,19 @@ constexpr uint16_t kProtocolMin = 1;
 constexpr uint16_t kProtocol = 1;
 
 enum class FrameType : uint8_t {
-  kHello = 1,       // launcher -> agent: Hello
-  kHelloReply = 2,  // agent -> launcher: HelloReply
-  kRefused = 3,     // agent -> launcher: Refused; the agent then leaves
+  kHello = 1,         // launcher -> agent: Hello
+  kHelloReply = 2,    // agent -> launcher: HelloReply
+  kRefused = 3,       // agent -> launcher: Refused; the agent then leaves
   kFactsRequest = 4,  // payload: path of the mpirun to ask, or empty
-  kFacts = 5,      // NodeFacts
-  kProbe = 6,      // ProbeRequest: can this pod resolve and reach …?
-  kProbeReply = 7,  // ProbeReply
-  kStart = 8,      // StartRequest; id chosen by the launcher, < kAttachedIds
-  kStarted = 9,    // Started
+  kFacts = 5,         // NodeFacts
+  kProbe = 6,         // ProbeRequest: can this pod resolve and reach …?
+  kProbeReply = 7,    // ProbeReply
+  kStart = 8,         // StartRequest; id chosen by the launcher, < kAttachedIds
+  kStarted = 9,       // Started
   kStartFailed = 10,
-  kOutput = 11,       // flags: OutputFlags; payload: i64 time, bytes
+  kOutput = 11,        // flags: OutputFlags; payload: i64 time, bytes
   kOutputCredit = 12,  // flags: stream; payload: u32 bytes
-  kStdin = 13,        // raw bytes for id
+  kStdin = 13,         // raw bytes for id
   kStdinEof = 14,
   kStdinCredit = 15,  // payload: u32 bytes
   kExited = 16,       // Exited
@@ -51,14 +51,14 @@ enum class FrameType : uint8_t {
   kLog = 22,          // agent -> launcher: LogLine about itself
   kBye = 23,          // launcher -> agent: ByeMessage; orderly end
   // Natively started ranks; messages in wire/modex_messages.h.
-  kJobMap = 24,       // launcher -> agent: JobMap
-  kFence = 25,        // agent -> launcher: FenceCall
-  kModexGet = 26,     // both ways: ModexGet
-  kModexReply = 27,   // both ways: ModexReply
-  kModexData = 28,    // both ways: bytes of the fence, get or reply `id`
-  kNames = 29,        // agent -> launcher: NamesRequest
-  kNamesReply = 30,   // launcher -> agent: NamesReply
-  kRankState = 31,    // agent -> launcher: RankState
+  kJobMap = 24,      // launcher -> agent: JobMap
+  kFence = 25,       // agent -> launcher: FenceCall
+  kModexGet = 26,    // both ways: ModexGet
+  kModexReply = 27,  // both ways: ModexReply
+  kModexData = 28,   // both ways: bytes of the fence, get or reply `id`
+  kNames = 29,       // agent -> launcher: NamesRequest
+  kNamesReply = 30,  // launcher -> agent: NamesReply
+  kRankState = 31,   // agent -> launcher: RankState
 };
 constexpr uint8_t kLastFrameType = 31;
 

@@ -75,8 +75,8 @@ struct StartRequest {
   Environment env;                 // on top of the worker pod's own environment
   std::vector<std::string> unset;  // removed from the worker's own environment
   std::string cwd;
-  bool stdin_open = false;  // else /dev/null
-  int rank = -1;            // kRank only
+  bool stdin_open = false;         // else /dev/null
+  int rank = -1;                   // kRank only
   uint32_t credit = kFirstCredit;  // for each output stream, bytes
   std::vector<int> cpus;
   // Environment that rank wrappers under a kDaemon or kTool are told to set.

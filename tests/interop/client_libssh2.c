@@ -115,8 +115,7 @@ int main(int argc, char** argv) {
   libssh2_channel_close(channel);
   libssh2_channel_wait_closed(channel);
   char* name = NULL;
-  libssh2_channel_get_exit_signal(channel, &name, NULL, NULL, NULL, NULL,
-                                  NULL);
+  libssh2_channel_get_exit_signal(channel, &name, NULL, NULL, NULL, NULL, NULL);
   if (name) return strcmp(name, "TERM") == 0 ? 143 : 254;
   return libssh2_channel_get_exit_status(channel);
 }

@@ -19,10 +19,10 @@ static void query(const char* nspace) {
   PMIX_ARGV_APPEND(count, query->keys, PMIX_QUERY_NAMESPACES);
   count = 0;
   if (fails("query", PMIx_Query_info(query, 1, &found, &count))) return;
-  printf("query %s\n", count == 1 && strcmp(found[0].value.data.string,
-                                             nspace) == 0
-                           ? "knows us"
-                           : "does not know us");
+  printf("query %s\n",
+         count == 1 && strcmp(found[0].value.data.string, nspace) == 0
+             ? "knows us"
+             : "does not know us");
 }
 
 int main(void) {
@@ -36,8 +36,8 @@ int main(void) {
     size_t count = 0, id = 0;
     bool yes = true;
     PMIX_INFO_LOAD(&wants, PMIX_GROUP_ASSIGN_CONTEXT_ID, &yes, PMIX_BOOL);
-    if (fails("construct", PMIx_Group_construct("everybody", &all, 1, &wants,
-                                                1, &results, &count))) {
+    if (fails("construct", PMIx_Group_construct("everybody", &all, 1, &wants, 1,
+                                                &results, &count))) {
       return 1;
     }
     for (size_t i = 0; i < count; ++i) {

@@ -32,7 +32,8 @@ static uint32_t table[256];
 static void make_table(void) {
   for (uint32_t i = 0; i < 256; ++i) {
     uint32_t c = i;
-    for (int bit = 0; bit < 8; ++bit) c = c & 1 ? 0xEDB88320U ^ (c >> 1) : c >> 1;
+    for (int bit = 0; bit < 8; ++bit)
+      c = c & 1 ? 0xEDB88320U ^ (c >> 1) : c >> 1;
     table[i] = c;
   }
 }
@@ -70,7 +71,8 @@ static uint32_t next(void) {
   return (uint32_t)(state >> 32);
 }
 
-/* The content of one line, without its end; `odd` changes what it is made of. */
+/* The content of one line, without its end; `odd` changes what it is made of.
+ */
 static size_t make_line(char* line, char mark, long number, int odd) {
   size_t length = (size_t)sprintf(line, "%c%ld ", mark, number);
   size_t wanted = length + 20 + next() % 120;
@@ -115,7 +117,8 @@ static int write_lines(long seed, long lines, const char* kind) {
   size_t held = 0;
   Sum out = {0}, err = {0};
   int odd = strcmp(kind, "odd") == 0;
-  state = (uint64_t)seed * 1000003 + (uint64_t)atol(rank_name()) + 88172645463325252ULL;
+  state = (uint64_t)seed * 1000003 + (uint64_t)atol(rank_name()) +
+          88172645463325252ULL;
   for (long i = 0; i < lines; ++i) {
     int to_err = next() % 5 == 0;
     size_t length = make_line(line, to_err ? 'e' : 'o', i, odd);
@@ -157,7 +160,8 @@ static long rank_of(const char* line, size_t length, size_t* begin) {
   char* end = NULL;
   if (length < 4 || line[0] != '[') return -1;
   long rank = strtol(line + 1, &end, 10);
-  if (end == line + 1 || *end != '|' || rank < 0 || rank >= kMaxRanks) return -1;
+  if (end == line + 1 || *end != '|' || rank < 0 || rank >= kMaxRanks)
+    return -1;
   const char* close = memchr(end, ']', length - (size_t)(end - line));
   if (close == NULL || close[1] != ' ') return -1;
   *begin = (size_t)(close - line) + 2;
@@ -174,7 +178,8 @@ static int check_lines(void) {
     size_t length = (size_t)n - (line[n - 1] == '\n');
     size_t begin = 0;
     long rank = rank_of(line, length, &begin);
-    if (rank < 0 || begin >= length || (line[begin] != 'o' && line[begin] != 'e')) {
+    if (rank < 0 || begin >= length ||
+        (line[begin] != 'o' && line[begin] != 'e')) {
       ++strange;
       continue;
     }

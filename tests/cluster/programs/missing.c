@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-__attribute__((noinline)) void load_batch(const char *path) {
+__attribute__((noinline)) void load_batch(const char* path) {
   while (access(path, F_OK) != 0) sleep(1);
   __asm__ volatile("");
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int rank = 0, one = 1, sum = 0;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

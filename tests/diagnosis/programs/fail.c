@@ -12,9 +12,9 @@
 #include <mpi.h>
 #endif
 
-static void fail(const char *mode) {
+static void fail(const char* mode) {
   volatile int zero = 0;
-  if (!strcmp(mode, "segfault")) *(volatile int *)8 = 1;
+  if (!strcmp(mode, "segfault")) *(volatile int*)8 = 1;
   if (!strcmp(mode, "abort")) {
     fprintf(stderr, "fail: solver.c:42: Assertion `residual < 1' failed.\n");
     abort();
@@ -27,7 +27,7 @@ static void fail(const char *mode) {
   if (!strcmp(mode, "bus")) {  // a mapped file that became shorter
     int fd = open("/dev/shm/fail_bus", O_RDWR | O_CREAT, 0600);
     unlink("/dev/shm/fail_bus");
-    char *map = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    char* map = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     map[0] = 1;
   }
   if (!strcmp(mode, "oom")) {
@@ -56,8 +56,8 @@ static void fail(const char *mode) {
 #endif
 }
 
-int main(int argc, char **argv) {
-  const char *mode = argc > 1 ? argv[1] : "ok";
+int main(int argc, char** argv) {
+  const char* mode = argc > 1 ? argv[1] : "ok";
   int rank = 0;
 #ifdef NO_MPI
   rank = atoi(getenv("FAIL_RANK") ? getenv("FAIL_RANK") : "0");

@@ -5,8 +5,8 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "catch.h"
 #include "../base/temporary_directory.h"
+#include "catch.h"
 
 namespace muster {
 namespace {

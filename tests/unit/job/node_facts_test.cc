@@ -25,10 +25,8 @@ TEST_CASE("every field of NodeFacts survives") {
   facts.shm_free = 1;
   facts.writable = {"/tmp", "\xff"};
   facts.cores = {{{0, 4}, 0, 0}, {{1, 5}, 1, 0}};
-  facts.gpu = {"nvidia",
-               2,
-               {"/dev/nvidia0", "MIG-x"},
-               {{"GPU-a", "0000:1a:00.0", 1}}};
+  facts.gpu = {
+      "nvidia", 2, {"/dev/nvidia0", "MIG-x"}, {{"GPU-a", "0000:1a:00.0", 1}}};
   facts.serves_pmix = true;
   facts.mpi = {"openmpi", "4.1.4", "/usr/bin/mpirun"};
   facts.nccl_version = "2.22.3";

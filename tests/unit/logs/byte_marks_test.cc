@@ -44,10 +44,9 @@ void check_marks(const ByteReader& reader, const std::string& text, size_t at) {
   CHECK(marks.escapes == where(text, at, any_of("\x1b")));
 }
 
-
 // As far as they are looked at.
-constexpr std::array<std::string_view, 8> kStems = {
-    "pas", "pwd", "sec", "sig", "tok", "key", "cre", "coo"};
+constexpr std::array<std::string_view, 8> kStems = {"pas", "pwd", "sec", "sig",
+                                                    "tok", "key", "cre", "coo"};
 
 bool fits(const std::string& text, size_t at, std::string_view stem) {
   for (size_t i = 0; i < stem.size(); ++i) {

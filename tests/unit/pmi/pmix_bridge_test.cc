@@ -20,8 +20,8 @@ struct Setting {
         modex([](wire::FrameType, uint8_t, uint32_t, std::string_view) {}) {
     PmiEvents events;
     events.connected = [this](int rank) { ++connected[rank]; };
-    bridge = std::make_shared<PmixBridge>(loop, world, modex, events,
-                                          PmixLibrary{});
+    bridge =
+        std::make_shared<PmixBridge>(loop, world, modex, events, PmixLibrary{});
     PmixBridge::set_current(bridge.get());
     guard.start(Milliseconds(60000), [this] { loop.stop(); });
   }

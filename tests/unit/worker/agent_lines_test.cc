@@ -62,8 +62,8 @@ TEST_CASE("LineSplitter loses nothing, whatever the cuts") {
   Pieces pieces;
   size_t at = 0;
   while (at < text.size()) {
-    const size_t n = std::min({size_t{1} + random() % 5000,
-                               lines.room().size(), text.size() - at});
+    const size_t n = std::min(
+        {size_t{1} + random() % 5000, lines.room().size(), text.size() - at});
     add(lines, std::string_view(text).substr(at, n), pieces);
     at += n;
   }
