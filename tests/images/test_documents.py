@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The documents against the tree: links lead somewhere, and every test that
-docs/requirements.md names exists. Prints "N passed, N failed"."""
+docs/requirements.md names exists. Sources against .clang-format, where there
+is the version that it was written for. Prints "N passed, N failed"."""
 import glob
 import os
 import re
+import shutil
+import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
@@ -43,12 +46,33 @@ def missing_tests(path):
             yield f"no {test} in {name}"
 
 
+def not_formatted(_):
+    """Other versions of clang-format break lines elsewhere."""
+    program = shutil.which("clang-format-14") or "clang-format"
+    try:
+        version = subprocess.run([program, "--version"], check=True, text=True,
+                                 capture_output=True).stdout
+    except OSError:
+        return
+    if "version 14." not in version:
+        return
+    files = [os.path.join(folder, name) for top in ("src", "tests", "bench")
+             for folder, _, names in os.walk(os.path.join(ROOT, top))
+             for name in names if name.endswith((".cc", ".h", ".c"))]
+    said = subprocess.run([program, "--dry-run", *files], check=True,
+                          text=True, capture_output=True).stderr
+    for name in sorted(set(re.findall(r"^(.+?):\d+:\d+: warning", said,
+                                      re.MULTILINE))):
+        yield f"clang-format would change {os.path.relpath(name, ROOT)}"
+
+
 def main():
     checks = [(p, dead_links) for p in sorted(
         glob.glob(os.path.join(ROOT, "*.md"))
         + glob.glob(os.path.join(ROOT, "docs", "*.md")))]
     checks += [(os.path.join(ROOT, "docs", name), missing_tests)
                for name in ("requirements.md", "comparison.md")]
+    checks += [(os.path.join(ROOT, ".clang-format"), not_formatted)]
     failed = 0
     for path, check in checks:
         wrong = list(check(path))
