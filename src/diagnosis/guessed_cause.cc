@@ -6,6 +6,7 @@
 // blame warnings and what a line says was survived. Pure.
 #include <algorithm>
 
+#include "diagnosis/advice.h"
 #include "diagnosis/candidate.h"
 #include "logs/level.h"
 
@@ -47,8 +48,9 @@ class Guesser {
     if (guess.calm) return false;
     if (is_calm(candidate.line) && !(bad_end_ && known_shape)) return false;
     if (!known_shape && !guess.error_shape) return false;
-    if (guess.rule == nullptr || guess.rule == candidate.rule) return true;
-    candidate.rule = guess.rule;
+    const Rule* const rule = rules_.guess(without_asides(candidate.line)).rule;
+    if (rule == nullptr || rule == candidate.rule) return true;
+    candidate.rule = rule;
     candidate.confidence = Confidence::kPossible;
     candidate.maybe = true;
     candidate.guess = true;

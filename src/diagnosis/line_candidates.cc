@@ -10,6 +10,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "diagnosis/advice.h"
 #include "diagnosis/candidate.h"
 #include "logs/level.h"
 
@@ -34,6 +35,7 @@ Confidence confidence_of(PatternKind kind) {
     case PatternKind::kMatch:
     case PatternKind::kDeath:
     case PatternKind::kScript:
+    case PatternKind::kSetup:
       return Confidence::kLikely;
   }
   return Confidence::kPossible;
@@ -47,7 +49,8 @@ Candidate make_candidate(const Evidence& evidence, const Owner& owner,
   candidate.confidence = confidence_of(match.kind);
   candidate.maybe = match.kind == PatternKind::kMaybe;
   candidate.death = match.kind == PatternKind::kDeath;
-  candidate.script = match.kind == PatternKind::kScript;
+  candidate.setup = match.kind == PatternKind::kSetup;
+  candidate.script = match.kind == PatternKind::kScript || candidate.setup;
   candidate.time_ns = line.time_ns;
   candidate.order = order;
   candidate.line = trim(line.text);
@@ -135,6 +138,53 @@ void drop_teardown(std::vector<Candidate>& candidates) {
   });
 }
 
+// A shell without nvidia-smi, conda or its modules goes on. Only what hardly
+// any line follows may have been the end, or a shell's own code for "not
+// found".
+class Setup {
+ public:
+  void record(const Owner& owner, const LineEvidence& line) {
+    if (trim(line.text).empty()) return;
+    times_.push_back(line.time_ns);
+    ranks_.push_back(owner.rank == nullptr ? -1 : owner.rank->rank);
+  }
+
+  void drop_survived(std::vector<Candidate>& candidates) const {
+    const auto any = [&candidates](auto&& is) {
+      return std::any_of(candidates.begin(), candidates.end(), is);
+    };
+    if (any([](const Candidate& end) { return code_of(end) == "127"; })) return;
+    // Somebody's other code, or another reason: the shell went on.
+    const bool went_on = any([](const Candidate& other) {
+      return !other.setup && (other.rule->code != "exit_nonzero_silent" ||
+                              !code_of(other).empty());
+    });
+    std::erase_if(candidates, [&](const Candidate& candidate) {
+      return candidate.setup && (went_on || lines_behind(candidate) >= kEnough);
+    });
+  }
+
+ private:
+  static constexpr size_t kEnough = 2;
+
+  static std::string_view code_of(const Candidate& end) {
+    const auto code = end.values.find("code");
+    return code == end.values.end() ? std::string_view() : code->second;
+  }
+
+  [[nodiscard]] size_t lines_behind(const Candidate& candidate) const {
+    size_t count = 0;
+    for (size_t i = 0; i < times_.size(); ++i) {
+      const bool own = candidate.rank < 0 || candidate.rank == ranks_[i];
+      if (own && times_[i] > candidate.time_ns) ++count;
+    }
+    return count;
+  }
+
+  std::vector<int64_t> times_;
+  std::vector<int> ranks_;
+};
+
 // Where the lines of one owner show that somebody went on. An owner may be a
 // log of several hosts, and the progress of one says nothing about another.
 class WentOn {
@@ -180,6 +230,22 @@ class Scanner {
         scan_.facts[name] = value;
       }
       if (meaning.ignored) continue;
+      if (names_only(line.text)) {
+        std::erase_if(meaning.matches, [](const LineMatch& match) {
+          return match.kind != PatternKind::kDeath &&
+                 match.kind != PatternKind::kProven;
+        });
+        const bool tells = meaning.progress || meaning.success;
+        if (meaning.matches.empty() && !tells) continue;
+      }
+      if (std::none_of(meaning.matches.begin(), meaning.matches.end(),
+                       [](const LineMatch& match) {
+                         return match.kind == PatternKind::kDeath ||
+                                match.kind == PatternKind::kSetup;
+                       })) {
+        setup_.record(owner, line);
+        if (meaning.progress || meaning.success) setup_.record(owner, line);
+      }
       if (meaning.matches.empty()) {
         if (meaning.progress) progress_.push_back(order);
         if (meaning.success) last_success = order;
@@ -209,10 +275,16 @@ class Scanner {
   LineScan take() {
     scan_.ended_well = said_success_ && !scan_.saw_death;
     if (evidence_.job.bare_log) drop_teardown(scan_.candidates);
+    setup_.drop_survived(scan_.candidates);
     return std::move(scan_);
   }
 
  private:
+  // It names failures, but tells of none.
+  static bool names_only(std::string_view text) {
+    return is_advice(text) || is_setting(text);
+  }
+
   // Lines that no rule knows; only the last of a writer may count.
   void tail(const Owner& owner, const LineEvidence& line, size_t order) {
     const Rule* const unknown = rules_.find("unknown");
@@ -322,6 +394,7 @@ class Scanner {
   LineScan scan_;
   std::vector<size_t> progress_;  // orders of the lines of one owner
   WentOn went_on_;
+  Setup setup_;
   std::deque<Candidate> tail_;
   std::string_view last_text_;
   int64_t last_ns_ = kLongAgo;

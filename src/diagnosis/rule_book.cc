@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
 #include <mutex>
 
 #include "base/fd.h"
@@ -281,6 +282,13 @@ LineMeaning RuleBook::read(std::string_view line) const {
       default:  // patterns for guesses are in an index of their own
         break;
     }
+  }
+  // A shell's start file may lack a file, which is no data of the program.
+  const auto is_setup = [](const LineMatch& match) {
+    return match.kind == PatternKind::kSetup;
+  };
+  if (std::any_of(meaning.matches.begin(), meaning.matches.end(), is_setup)) {
+    std::erase_if(meaning.matches, std::not_fn(is_setup));
   }
   // What a kernel or driver wrote about itself is no noise, whatever its words.
   if (meaning.ignored) {

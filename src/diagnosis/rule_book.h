@@ -52,6 +52,7 @@ enum class PatternKind {
   kProven,  // written by the kernel or a driver about itself
   kDeath,   // a launcher relays how a process ended; the job did not end well
   kScript,  // a command of the job's script failed; scripts mostly go on
+  kSetup,  // what prepares the job's shell failed: the job is hardly missing it
 };
 
 using Captures = std::map<std::string, std::string>;

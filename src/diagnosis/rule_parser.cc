@@ -42,12 +42,13 @@ struct PatternWord {
   PatternUse use;
   PatternKind kind;
 };
-constexpr std::array<PatternWord, 13> kPatternKeys = {{
+constexpr std::array<PatternWord, 14> kPatternKeys = {{
     {"match", PatternUse::kClass, PatternKind::kMatch},
     {"maybe", PatternUse::kClass, PatternKind::kMaybe},
     {"proven", PatternUse::kClass, PatternKind::kProven},
     {"death", PatternUse::kClass, PatternKind::kDeath},
     {"script", PatternUse::kClass, PatternKind::kScript},
+    {"setup", PatternUse::kClass, PatternKind::kSetup},
     {"ignore", PatternUse::kIgnore, PatternKind::kMatch},
     {"cut", PatternUse::kCut, PatternKind::kMatch},
     {"progress", PatternUse::kProgress, PatternKind::kMatch},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every recorded and written failure against its known answer, with a table of
 // precision and recall per class. See tests/diagnosis/README.md.
+#include <array>
 #include <cstdio>
 #include <map>
 
@@ -81,4 +82,37 @@ TEST_CASE("excerpts of public reports get the right verdict") {
 
 TEST_CASE("logs written without a look at the rules get the right verdict") {
   check_folder("heldout");
+}
+
+// Each of these stood in front of logs whose cause it was not.
+TEST_CASE("what prepares a job's shell changes no verdict") {
+  const std::array<std::string, 4> preambles = {
+      "bash: nvidia-smi: command not found\n",
+      "CommandNotFoundError: Your shell has not been properly configured to "
+      "use 'conda activate'.\nTo initialize your shell, run\n\n"
+      "    $ conda init <SHELL_NAME>\n\n"
+      "mesg: ttyname failed: Inappropriate ioctl for device\n",
+      "/home/user/.bashrc: line 12: /opt/conda/etc/profile.d/conda.sh: No such "
+      "file or directory\nmesg: cannot open /dev/pts/0: Permission denied\n"
+      "perl: warning: Setting locale failed.\n",
+      "Lmod has detected the following error: The following module(s) are "
+      "unknown: \"openmpi/4.1.5\"\n\nPlease check the spelling or version "
+      "number. Also try \"module spider ...\"\n"
+      "bash: warning: setlocale: LC_ALL: cannot change locale (en_US.UTF-8)\n"};
+  const std::string directory = std::string(MUSTER_CORPUS) + "/public";
+  for (const std::string& preamble : preambles) {
+    size_t all = 0;
+    size_t changed = 0;
+    for (const Expected& expected : read_expected(directory)) {
+      const auto log = read_file(directory + "/" + expected.file);
+      REQUIRE(log);
+      const Verdict verdict =
+          diagnose(evidence_from_log(preamble + *log, RuleBook::built_in()));
+      ++all;
+      if (!is_right(verdict.code, expected.code)) ++changed;
+    }
+    INFO(preamble << changed << " of " << all << " changed");
+    // Behind one or two lines of a log the shell may have ended it.
+    CHECK(changed * 50 <= all);
+  }
 }

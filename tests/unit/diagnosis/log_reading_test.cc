@@ -198,6 +198,24 @@ TEST_CASE("a command of the script that fails is no cause if it went on") {
                 "timed out\n") == "exe_not_runnable");
 }
 
+TEST_CASE("what prepares the shell is a cause only where nothing follows") {
+  const auto code_of = [](std::string_view text) {
+    return diagnose(evidence_from_log(text, RuleBook::built_in())).code;
+  };
+  const std::string conda =
+      "EnvironmentNameNotFound: Could not find conda environment: train\n";
+  CHECK(code_of(conda) == "configuration_wrong");
+  CHECK(code_of(conda + "srun: error: n1: task 0: Exited with exit code 2\n") ==
+        "exit_nonzero_silent");
+  CHECK(code_of(conda + "loading data\nstarting\n") == "no_failure");
+  CHECK(code_of(conda + "slurmstepd: error: *** JOB 7 ON n1 CANCELLED AT "
+                        "2024-01-01T00:00:00 DUE TO TIME LIMIT ***\n") ==
+        "timeout_walltime");
+  // A file that the shell's start asks for is no data of the program.
+  CHECK(code_of("/root/.bashrc: line 3: /opt/x/data.json: No such file or "
+                "directory\nValueError: bad shape\n") == "python_exception");
+}
+
 TEST_CASE("the launcher's own traceback is not the program's") {
   const Verdict verdict = diagnose(evidence_from_log(
       "ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: "
