@@ -26,9 +26,9 @@ def test_lines_and_codes_are_the_programs():
 
 
 def test_a_reader_that_stalls_does_not_keep_it():
-    """More than one pipe holds and less than two: the program ends, while its
+    """Less than a pipe holds, and as records more: the program ends, while its
     last lines cannot be written. Then the verdict neither."""
-    program = "yes | head -c 100000; exit 5"
+    program = "yes | head -c 30000; exit 5"
     for err in (subprocess.PIPE, subprocess.STDOUT):
         task = subprocess.Popen([*TASK, "--", "sh", "-c", program],
                                 stdin=subprocess.DEVNULL,
