@@ -48,7 +48,7 @@ class Guesser {
     if (guess.calm) return false;
     if (is_calm(candidate.line) && !(bad_end_ && known_shape)) return false;
     if (!known_shape && !guess.error_shape) return false;
-    const Rule* const rule = rules_.guess(without_asides(candidate.line)).rule;
+    const Rule* const rule = subject_of(without_asides(candidate.line));
     if (rule == nullptr || rule == candidate.rule) return true;
     candidate.rule = rule;
     candidate.confidence = Confidence::kPossible;
@@ -58,6 +58,21 @@ class Guesser {
   }
 
  private:
+  // "Error executing script: shared directory /x does not exist": the last
+  // clause tells what failed, if it has the shape of an error itself.
+  [[nodiscard]] const Rule* subject_of(std::string_view text) const {
+    constexpr size_t kShortest = 12;
+    const Rule* const whole = rules_.guess(text).rule;
+    const size_t colon = text.rfind(": ");
+    if (whole == nullptr || whole->code == "unknown" ||
+        colon == std::string_view::npos ||
+        text.size() - colon < kShortest + 2) {
+      return whole;
+    }
+    const LineGuess last = rules_.guess(text.substr(colon + 2));
+    return last.error_shape && last.rule != nullptr ? last.rule : whole;
+  }
+
   const RuleBook& rules_;
   bool bad_end_;
 };

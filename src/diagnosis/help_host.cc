@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "diagnosis/help_host.h"
 
+#include <cctype>
+
 #include "base/text.h"
 #include "diagnosis/line_host.h"
 
@@ -18,12 +20,16 @@ std::string_view host_in_help_line(std::string_view line) {
     return host_in_line(line);
   }
   for (const std::string_view head :
-       {"Local host:", "Host:", "Hostname:", "Node:", "Local Host:"}) {
+       {"Local host:", "Host:", "Hostname:", "Node:", "Local Host:", "ip:"}) {
     if (!line.starts_with(head)) continue;
     const std::string_view name = trim(line.substr(head.size()));
     const bool plain =
         !name.empty() && name.find_first_of(" /:,") == std::string_view::npos;
-    return plain ? name : std::string_view();
+    if (!plain) return {};
+    // Ray's, of an actor; it may be blanked out, or be any address.
+    const bool address = std::isdigit(static_cast<unsigned char>(name[0])) != 0;
+    if (head == "ip:" && (!address || name == "0.0.0.0")) return {};
+    return name;
   }
   return {};
 }

@@ -323,3 +323,48 @@ TEST_CASE("the stack of an MPI error is of the rank in its head") {
   CHECK(verdict.code == "transport_unavailable");
   CHECK(verdict.first_rank == 3);
 }
+
+TEST_CASE("Flux' first shell tells ranks, the others' task numbers are local") {
+  const Verdict first = of_log(
+      "0.08s: flux-shell[0]: FATAL: task 0: start failed: x: No such file or "
+      "directory\n");
+  CHECK(first.code == "exe_not_runnable");
+  CHECK(first.first_rank == 0);
+  const Verdict other = of_log(
+      "0.08s: flux-shell[3]: FATAL: task 0: start failed: x: Permission "
+      "denied\n");
+  CHECK(other.code == "exe_not_runnable");
+  CHECK(other.first_rank == -1);
+  const Verdict end = of_log(
+      "0.04s: flux-shell[0]: FATAL: task-exit: a.sh: task rank 7 on host n7 "
+      "failed and exit-on-error is set\n");
+  CHECK(end.code == "exit_nonzero_silent");
+  CHECK(end.first_rank == 7);
+  CHECK(end.host == "n7");
+}
+
+TEST_CASE("other collective libraries name their rank") {
+  const Verdict verdict = of_log(
+      "RuntimeError: [ERROR] HCCL error in: ProcessGroupHCCL.cpp:64\n"
+      "[ERROR] 2024-05-21 (PID:9, Device:3, RankID:11) ERR02200 DIST call hccl "
+      "api failed.\n");
+  CHECK(verdict.code == "nccl_error");
+  CHECK(verdict.first_rank == 11);
+  CHECK(of_log("2023:11:28:(3) |CCL_WARN| could not get local_idx\nhello\n")
+            .code == "no_failure");
+}
+
+TEST_CASE("Ray names the host of an actor below its end") {
+  const std::string actor =
+      "ray.exceptions.ActorDiedError: The actor died unexpectedly.\n"
+      "\tclass_name: Worker\n\tpid: 7\n\tip: ";
+  CHECK(of_log(actor + "10.0.0.9\n").host == "10.0.0.9");
+  CHECK(of_log(actor + "0.0.0.0\n").host.empty());
+}
+
+TEST_CASE("a guess is about the last clause, if that tells an error") {
+  CHECK(of_log("Error executing script: shared directory /x does not exist\n")
+            .code == "data_missing");
+  CHECK(of_log("Error: cannot open mesh file m.dat: giving up\n").code ==
+        "data_missing");
+}
