@@ -2,7 +2,6 @@
 #include "base/accept_watch.h"
 
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <utility>
@@ -32,16 +31,6 @@ void AcceptWatch::accept_one() {
   watch_.stop_reading();
   again_.start(kPause,
                [this] { watch_.on_readable([this] { accept_one(); }); });
-}
-
-std::optional<pid_t> own_peer(int socket) {
-  ucred peer{};
-  socklen_t size = sizeof peer;
-  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 ||
-      peer.uid != ::geteuid()) {
-    return std::nullopt;
-  }
-  return peer.pid;
 }
 
 }  // namespace muster

@@ -5,10 +5,7 @@
 // Loop thread; the callback must not destroy it.
 #pragma once
 
-#include <sys/types.h>
-
 #include <functional>
-#include <optional>
 
 #include "base/fd.h"
 #include "base/loop.h"
@@ -27,8 +24,5 @@ class AcceptWatch {
   FdWatch watch_;
   Timer again_;
 };
-
-// Whose process is at the other end of a Unix socket; nullopt: another user's.
-std::optional<pid_t> own_peer(int socket);
 
 }  // namespace muster

@@ -87,4 +87,14 @@ Result<UniqueFd> listen_on_path(const std::string& path, int type) {
   return out;
 }
 
+std::optional<pid_t> own_peer(int socket) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 ||
+      peer.uid != ::geteuid()) {
+    return std::nullopt;
+  }
+  return peer.pid;
+}
+
 }  // namespace muster

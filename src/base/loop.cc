@@ -188,8 +188,9 @@ SignalWatch::SignalWatch(Loop& loop, const std::vector<int>& signals,
   for (const int signal : signals) sigaddset(&set, signal);
   sigprocmask(SIG_BLOCK, &set, nullptr);
   fd_ = ::signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
-  if (fd_ < 0)
+  if (fd_ < 0) {
     throw std::system_error(errno, std::system_category(), "signals");
+  }
   watch_ = std::make_unique<FdWatch>(loop, fd_);
   watch_->on_readable([fd = fd_, handler = std::move(handler)] {
     signalfd_siginfo info;

@@ -2,6 +2,7 @@
 #include "fabric/effective.h"
 
 #include <set>
+#include <utility>
 
 #include "base/text.h"
 #include "fabric/gpu_names.h"
@@ -11,19 +12,17 @@ namespace muster {
 std::optional<EffectiveValue> effective(const PodFabric& pod,
                                         const std::string& name) {
   const auto look = [&](const auto& map,
-                        const char* origin) -> std::optional<EffectiveValue> {
+                        std::string origin) -> std::optional<EffectiveValue> {
     const auto found = map.find(name);
     if (found == map.end() || trim(found->second).empty()) return std::nullopt;
-    return EffectiveValue{found->second, origin};
+    return EffectiveValue{found->second, std::move(origin)};
   };
   if (auto value = look(pod.environment, "environment")) return value;
   if (!name.starts_with("NCCL_")) return std::nullopt;
-  auto value = look(pod.nccl_user_conf, "~/.nccl.conf");
-  if (!value) value = look(pod.nccl_conf, "/etc/nccl.conf");
-  if (value && has_amd_gpus(pod)) {  // RCCL reads files of its own
-    value->origin.replace(value->origin.find("nccl.conf"), 1, "r");
-  }
-  return value;
+  // RCCL reads files of its own.
+  const std::string file = has_amd_gpus(pod) ? "rccl.conf" : "nccl.conf";
+  if (auto value = look(pod.nccl_user_conf, "~/." + file)) return value;
+  return look(pod.nccl_conf, "/etc/" + file);
 }
 
 std::vector<std::string> effective_names(const PodFabric& pod) {

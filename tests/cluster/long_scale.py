@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """32, 64 and 100 pods that come up at random over 60 s: the first rank runs
-at most a second after the last worker. 65 pods and 50 launchers at once, too.
+at most a second after the last worker. mpirun on 65, 130 and 256 pods, and 50
+launchers at once, too.
 Lines that begin with RESULT are for docs/test-results.md."""
 import sys
 import time
@@ -64,6 +65,24 @@ def test_open_mpi_on_65_pods():
                      "--start-timeout", "180s", "--", hello, timeout=400)
         equal(run.code, 0, "exit code", run.err)
         equal(run.out.count(f"sum of ranks {65 * 64 // 2}"), 65, "sums")
+
+
+def flat_spawn(pods):
+    with cluster(f"flat-{pods}") as c:
+        job = apply(c, workers=pods)
+        run = launch(job, "--bootstrap", "mpirun", "--", "mpirun", "-n",
+                     str(pods), "hostname", timeout=400)
+        equal(run.code, 0, "exit code", run.err)
+        hosts = {line.split()[-1] for line in run.out.splitlines()}
+        equal(len(hosts), pods, "hosts that ran a rank", run.out[-900:])
+
+
+def test_flat_spawn_on_130_hosts():
+    flat_spawn(130)
+
+
+def test_flat_spawn_on_256_hosts():
+    flat_spawn(256)
 
 
 def test_50_launchers_on_one_dns_server():

@@ -241,6 +241,14 @@ TEST_CASE("a lost worker at its memory limit is a likely memory kill") {
   lost.lost_ns = 500 * kMs;
   lost.error = {"worker_silent", "worker lost", "no answer for 12 s",
                 "pi-worker-0", ""};
+  SECTION("who gave the launcher up tells of the launcher") {
+    lost.error.code = "launcher_silent";
+    const Verdict verdict = diagnose(evidence);
+    CHECK(verdict.code == "launcher_stalled");
+    CHECK(verdict.confidence == Confidence::kLikely);
+    CHECK(verdict.exit_code == 201);
+    CHECK(verdict.retryable);
+  }
   SECTION("without samples it is just lost") {
     const Verdict verdict = diagnose(evidence);
     CHECK(verdict.code == "daemon_lost");
