@@ -93,9 +93,13 @@ def descriptors(pid):
 
 def connection_process(worker):
     for pid in worker.pids():
-        with open(f"/proc/{pid}/comm", encoding="ascii") as f:
-            if f.read().strip() == "muster-ssh":
-                return pid
+        try:
+            with open(f"/proc/{pid}/comm", encoding="ascii") as f:
+                name = f.read().strip()
+        except OSError:  # it has ended meanwhile
+            continue
+        if name == "muster-ssh":
+            return pid
     return None
 
 

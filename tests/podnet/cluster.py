@@ -299,7 +299,7 @@ class Pod:
         try:
             with open(path, errors="replace", newline="") as f:
                 return f.read()
-        except FileNotFoundError:
+        except (FileNotFoundError, ProcessLookupError):  # a process may end while it is read
             return ""
 
     def stdout(self, attempt=None):
