@@ -34,8 +34,9 @@ void decode_frames(benchmark::State& state) {
   for (auto _ : state) {
     wire::FrameReader reader;
     for (size_t at = 0; at < stream.size(); at += kRead) {
-      reader.append(std::string_view(stream).substr(at, kRead));
-      for (auto frame = reader.next(); frame && *frame; frame = reader.next()) {
+      auto bytes = std::string_view(stream).substr(at, kRead);
+      for (auto frame = reader.next(bytes); frame && *frame;
+           frame = reader.next(bytes)) {
         benchmark::DoNotOptimize((*frame)->payload.data());
       }
     }

@@ -117,14 +117,13 @@ void AgentLink::send_too_large(wire::FrameType type, uint32_t id, size_t size) {
 
 void AgentLink::received(std::string_view bytes) {
   silence_.heard(Clock::now());
-  reader_.append(bytes);
   const auto alive = alive_;
   while (*alive && events_.on_closed) {  // nothing counts after close()
-    auto frame = reader_.next();
+    auto frame = reader_.next(bytes);
     if (!frame) {
       Error error = frame.error();
       error.where = hello_.host;
-      error.why = "it said: " + printable(reader_.buffered());
+      error.why = "it said: " + printable(reader_.refused());
       close(std::move(error));
       return;
     }

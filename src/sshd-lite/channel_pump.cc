@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <string_view>
 
 #include "sshd-lite/signal_names.h"
 
@@ -106,15 +107,16 @@ bool ChannelPump::pump_stdin() {
 
 bool ChannelPump::pump_output(Output& output) {
   bool moved = false;
-  if (output.pipe && output.pending.empty() && may_send()) {
-    char buffer[kChunk];
+  char buffer[kChunk];
+  std::string_view next = output.pending;
+  if (output.pipe && next.empty() && may_send()) {
     const size_t room = std::min<size_t>(
         {sizeof buffer, ssh_channel_window_size(channel_),
          wait_status_ ? output.left_after_end : sizeof buffer});
     const ssize_t n = room > 0 ? ::read(output.pipe.get(), buffer, room) : 0;
     if (n > 0) {
-      output.pending.assign(buffer, static_cast<size_t>(n));
-      if (wait_status_) output.left_after_end -= static_cast<size_t>(n);
+      next = std::string_view(buffer, static_cast<size_t>(n));
+      if (wait_status_) output.left_after_end -= next.size();
       moved = true;
     } else if (n == 0 || (errno != EAGAIN && errno != EINTR) ||
                (errno == EAGAIN && wait_status_)) {
@@ -122,17 +124,20 @@ bool ChannelPump::pump_output(Output& output) {
       moved = true;
     }
   }
-  if (output.pending.empty()) return moved;
-  const auto size = static_cast<uint32_t>(std::min<size_t>(
-      output.pending.size(), ssh_channel_window_size(channel_)));
-  if (size == 0) return moved;
-  const int n =
-      output.is_stderr
-          ? ssh_channel_write_stderr(channel_, output.pending.data(), size)
-          : ssh_channel_write(channel_, output.pending.data(), size);
-  if (n <= 0) return moved;  // 0: key exchange under way; < 0: session is over
-  output.pending.erase(0, static_cast<size_t>(n));
-  return true;
+  if (next.empty()) return moved;
+  const auto size = static_cast<uint32_t>(
+      std::min<size_t>(next.size(), ssh_channel_window_size(channel_)));
+  const auto write =
+      output.is_stderr ? ssh_channel_write_stderr : ssh_channel_write;
+  // 0: key exchange under way; < 0: the session is over.
+  const int n = size > 0 ? write(channel_, next.data(), size) : 0;
+  const size_t sent = n > 0 ? static_cast<size_t>(n) : 0;
+  if (!output.pending.empty()) {
+    output.pending.erase(0, sent);
+  } else if (sent < next.size()) {
+    output.pending.assign(next.substr(sent));
+  }
+  return moved || sent > 0;
 }
 
 void ChannelPump::ended(int wait_status) { wait_status_ = wait_status; }

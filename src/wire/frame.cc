@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/frame.h"
 
+#include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "wire/rank_event.h"
 #include "wire/stack_messages.h"
@@ -52,27 +54,29 @@ void encode(const Frame& frame, std::string& out) {
   encode(frame.type, frame.flags, frame.node, frame.id, frame.payload, out);
 }
 
-void FrameReader::append(std::string_view bytes) {
-  if (consumed_ > 0 && consumed_ == buffer_.size()) {
-    buffer_.clear();
-    consumed_ = 0;
-  } else if (consumed_ > (64 << 10)) {
-    buffer_.erase(0, consumed_);
-    consumed_ = 0;
+Result<std::optional<Frame>> FrameReader::next(std::string_view& bytes) {
+  const auto take = [&bytes](std::string& out, size_t wanted) {
+    const size_t count = std::min(wanted, bytes.size());
+    out.append(bytes.substr(0, count));
+    bytes.remove_prefix(count);
+    return wanted - count;
+  };
+  if (refused_.empty() && header_.size() < kHeaderSize) {
+    if (take(header_, kHeaderSize - header_.size()) > 0) return std::nullopt;
+    const auto length = get<uint32_t>(header_.data());
+    const auto type = static_cast<uint8_t>(header_[4]);
+    if (length > kMaxPayload || type == 0 || !known_type(type)) {
+      refused_ = header_ + std::string(bytes);
+    } else {
+      frame_.type = static_cast<FrameType>(type);
+      frame_.flags = static_cast<uint8_t>(header_[5]);
+      frame_.node = get<uint16_t>(header_.data() + 6);
+      frame_.id = get<uint32_t>(header_.data() + 8);
+      frame_.payload.reserve(length);
+      missing_ = length;
+    }
   }
-  buffer_.append(bytes);
-}
-
-std::string_view FrameReader::buffered() const {
-  return std::string_view(buffer_).substr(consumed_);
-}
-
-Result<std::optional<Frame>> FrameReader::next() {
-  const std::string_view rest = buffered();
-  if (rest.size() < kHeaderSize) return std::nullopt;
-  const auto length = get<uint32_t>(rest.data());
-  const auto type = static_cast<uint8_t>(rest[4]);
-  if (length > kMaxPayload || type == 0 || !known_type(type)) {
+  if (!refused_.empty()) {
     return fail(Error{"protocol",
                       "the other side does not speak muster's "
                       "agent protocol",
@@ -80,15 +84,10 @@ Result<std::optional<Frame>> FrameReader::next() {
                       {},
                       {}});
   }
-  if (rest.size() < kHeaderSize + length) return std::nullopt;
-  Frame frame;
-  frame.type = static_cast<FrameType>(type);
-  frame.flags = static_cast<uint8_t>(rest[5]);
-  frame.node = get<uint16_t>(rest.data() + 6);
-  frame.id = get<uint32_t>(rest.data() + 8);
-  frame.payload.assign(rest.substr(kHeaderSize, length));
-  consumed_ += kHeaderSize + length;
-  return frame;
+  missing_ = take(frame_.payload, missing_);
+  if (missing_ > 0) return std::nullopt;
+  header_.clear();
+  return std::exchange(frame_, {});
 }
 
 std::string output_payload(int64_t time_ns, std::string_view bytes) {

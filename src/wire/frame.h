@@ -88,19 +88,22 @@ void encode(const Frame& frame, std::string& out);
 void encode(FrameType type, uint8_t flags, uint16_t node, uint32_t id,
             std::string_view payload, std::string& out);
 
-// Collects bytes as they arrive and yields whole frames.
+// Makes whole frames of bytes as they arrive; each byte of a payload is copied
+// once.
 class FrameReader {
  public:
-  void append(std::string_view bytes);
-  // nullopt: more bytes are needed. An Error (code "protocol") is final: the
-  // peer is not speaking this protocol.
-  Result<std::optional<Frame>> next();
-  // The first bytes seen, for "this is what the other side said instead".
-  [[nodiscard]] std::string_view buffered() const;
+  // Takes from the front of `bytes` what makes the next frame. nullopt: all is
+  // taken, and more is needed. An Error (code "protocol") is final: the peer is
+  // not speaking this protocol.
+  Result<std::optional<Frame>> next(std::string_view& bytes);
+  // After an error, for "this is what the other side said instead".
+  [[nodiscard]] std::string_view refused() const { return refused_; }
 
  private:
-  std::string buffer_;
-  size_t consumed_ = 0;
+  std::string header_;  // until it is whole, and while its payload is not
+  Frame frame_;
+  size_t missing_ = 0;  // of frame_.payload
+  std::string refused_;
 };
 
 // kOutput payload helpers. `time_ns` is CLOCK_REALTIME at the source.

@@ -77,13 +77,13 @@ class RelayServer::Connection {
 };
 
 void RelayServer::Connection::read_some() {
-  std::array<char, 64 * 1024> bytes;
-  const ssize_t n = ::read(socket_.get(), bytes.data(), bytes.size());
+  std::array<char, 64 * 1024> buffer;
+  const ssize_t n = ::read(socket_.get(), buffer.data(), buffer.size());
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (n <= 0) return hang_up();
-  reader_.append({bytes.data(), static_cast<size_t>(n)});
+  std::string_view bytes(buffer.data(), static_cast<size_t>(n));
   while (!gone_) {
-    const auto frame = reader_.next();
+    const auto frame = reader_.next(bytes);
     if (!frame) return hang_up();
     if (!*frame) return;
     if (!handle(**frame)) return hang_up();

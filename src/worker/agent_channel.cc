@@ -70,18 +70,18 @@ void AgentChannel::finish(Milliseconds deadline, std::function<void()> done) {
 }
 
 void AgentChannel::read_some() {
-  std::array<char, 64 * 1024> bytes;
-  const ssize_t n = ::read(in_, bytes.data(), bytes.size());
+  std::array<char, 64 * 1024> buffer;
+  const ssize_t n = ::read(in_, buffer.data(), buffer.size());
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (n < 0) return end(ChannelEnd::kBroken, strerror(errno));
   if (n == 0) return end(ChannelEnd::kEof, "the connection was closed");
   silence_.heard(Clock::now());
-  reader_.append({bytes.data(), static_cast<size_t>(n)});
+  std::string_view bytes(buffer.data(), static_cast<size_t>(n));
   while (!ended_) {
-    auto frame = reader_.next();
+    auto frame = reader_.next(bytes);
     if (!frame) {
       return end(ChannelEnd::kGarbage,
-                 "it sent \"" + printable_start(reader_.buffered()) + "\"");
+                 "it sent \"" + printable_start(reader_.refused()) + "\"");
     }
     if (!*frame) return;
     handlers_.frame(**frame);

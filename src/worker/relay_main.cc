@@ -87,8 +87,8 @@ class Relay {
   }
 
   void read_socket() {
-    std::array<char, 64 * 1024> bytes;
-    const ssize_t n = ::read(socket_.get(), bytes.data(), bytes.size());
+    std::array<char, 64 * 1024> buffer;
+    const ssize_t n = ::read(socket_.get(), buffer.data(), buffer.size());
     if (n < 0 && errno == EINTR) return;
     if (n <= 0) {
       exit_code_ = complain(
@@ -97,9 +97,9 @@ class Relay {
           host_ + " had ended");
       return;
     }
-    reader_.append({bytes.data(), static_cast<size_t>(n)});
+    std::string_view bytes(buffer.data(), static_cast<size_t>(n));
     while (!exit_code_) {
-      const auto frame = reader_.next();
+      const auto frame = reader_.next(bytes);
       if (!frame) {
         exit_code_ = complain(frame.error().text());
         return;

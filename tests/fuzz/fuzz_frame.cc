@@ -16,10 +16,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const size_t cut = text.empty() ? 0 : data[0] % text.size();
   FrameReader reader;
   std::string encoded;
-  for (const std::string_view part : {text.substr(0, cut), text.substr(cut)}) {
-    reader.append(part);
+  for (std::string_view part : {text.substr(0, cut), text.substr(cut)}) {
     for (;;) {
-      const auto frame = reader.next();
+      const auto frame = reader.next(part);
       if (!frame) return 0;
       if (!*frame) break;
       encode(**frame, encoded);

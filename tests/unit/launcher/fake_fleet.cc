@@ -25,8 +25,7 @@ class FakeTransport : public Transport {
   }
   void send(std::string_view bytes) override {
     ++peer_->sends;
-    peer_->reader.append(bytes);
-    while (auto frame = peer_->reader.next().value_or(std::nullopt)) {
+    while (auto frame = peer_->reader.next(bytes).value_or(std::nullopt)) {
       peer_->got.push_back(*frame);
       if (frame->type == wire::FrameType::kHello && peer_->answers_hello) {
         loop_.post([peer = peer_] {

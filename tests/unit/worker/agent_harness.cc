@@ -102,8 +102,9 @@ bool AgentHarness::run_until(const std::function<bool()>& done,
     std::array<char, 65536> bytes;
     const ssize_t n = ::read(socket_.get(), bytes.data(), bytes.size());
     if (n <= 0) return done();
-    reader_.append({bytes.data(), static_cast<size_t>(n)});
-    for (auto frame = reader_.next(); frame && *frame; frame = reader_.next()) {
+    std::string_view rest(bytes.data(), static_cast<size_t>(n));
+    for (auto frame = reader_.next(rest); frame && *frame;
+         frame = reader_.next(rest)) {
       handle(**frame);
     }
   }
