@@ -16,7 +16,9 @@ namespace muster {
 
 namespace {
 
-constexpr size_t kChunk = 32 * 1024;
+// What peers take in one packet, less the 10 bytes of its header that libssh
+// counts: a byte more would be a packet of its own.
+constexpr size_t kChunk = 32 * 1024 - 10;
 // A pipe holds 64 KiB (pipe(7)); a grandchild that keeps on writing into the
 // program's stdout must not keep the session open.
 constexpr size_t kMaxAfterEnd = 1 << 20;

@@ -16,7 +16,7 @@ namespace muster {
 
 namespace {
 
-constexpr size_t kWriteChunk = 32 * 1024;
+constexpr size_t kWriteChunk = 32 * 1024 - 10;  // one packet of libssh's
 constexpr size_t kReadChunk = 64 * 1024;
 constexpr Milliseconds kGreetingWait{1000};
 constexpr int kPollsPerStep = 32;  // then the other sessions of the loop
