@@ -15,7 +15,8 @@ namespace {
 
 // The thread is woken for so much at once, for less at the end of the loop's
 // turn: small frames of many ranks then cost one wake-up.
-constexpr size_t kEnoughToWrite = 64 << 10;  // as a pipe takes at once
+constexpr size_t kEnoughToWrite = 256 << 10;
+constexpr size_t kMostAtOnce = 64 << 10;  // as a pipe takes
 // Buffers kept for later writes: as many as are under way at full speed, none
 // that a single long line made large.
 constexpr size_t kMostSpare = 32;
@@ -31,13 +32,13 @@ struct OutputWriter::Shared {
   std::condition_variable changed;
   std::deque<Item> queue;
   bool writing = false;
-  bool wake_posted = false;
   bool stop = false;
   uint64_t dropped = 0;
   size_t waiting = 0;
   Clock::time_point moved = Clock::now();  // last progress, or start of waiting
   std::set<int> broken;                    // the thread's own
   std::vector<std::string> spare;          // the loop's own
+  bool wake_posted = false;                // the loop's own
   Loop* loop;                              // null once the owner is gone
   std::function<void(int, int)> failed;
   std::function<void()> settled;
@@ -80,15 +81,19 @@ OutputWriter::~OutputWriter() {
 
 void OutputWriter::write(int fd, std::string bytes,
                          std::function<void()> done) {
-  const std::lock_guard lock(shared_->mutex);
-  if (shared_->waiting == 0) shared_->moved = Clock::now();
-  shared_->waiting += bytes.size();
-  shared_->queue.push_back({fd, std::move(bytes), std::move(done)});
-  if (shared_->waiting >= kEnoughToWrite) {
+  bool enough = false;
+  {
+    const std::lock_guard lock(shared_->mutex);
+    if (shared_->waiting == 0) shared_->moved = Clock::now();
+    shared_->waiting += bytes.size();
+    enough = shared_->waiting >= kEnoughToWrite;
+    shared_->queue.push_back({fd, std::move(bytes), std::move(done)});
+  }
+  // Without the mutex, which the thread wants first.
+  if (enough) {
     shared_->changed.notify_all();
   } else if (!std::exchange(shared_->wake_posted, true)) {
     shared_->loop->post([shared = shared_] {
-      const std::lock_guard later(shared->mutex);
       shared->wake_posted = false;
       shared->changed.notify_all();
     });
@@ -162,7 +167,7 @@ std::vector<OutputWriter::Item> OutputWriter::Shared::take_batch() {
   constexpr size_t kMaxItems = 64;  // below IOV_MAX
   std::vector<Item> batch;
   size_t bytes = 0;
-  while (!queue.empty() && batch.size() < kMaxItems && bytes < kEnoughToWrite &&
+  while (!queue.empty() && batch.size() < kMaxItems && bytes < kMostAtOnce &&
          (batch.empty() || batch.front().fd == queue.front().fd)) {
     bytes += queue.front().bytes.size();
     batch.push_back(std::move(queue.front()));
