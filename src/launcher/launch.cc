@@ -111,7 +111,7 @@ Status Launch::prepare() {
   }
   if (options_.metrics_port > 0) {
     metrics_ = std::make_unique<MetricsServer>(
-        loop_, [this] { return metrics_text(status(), realtime_ns()); });
+        loop_, [this] { return metrics_text(status()); });
     if (auto serving = metrics_->listen(options_.metrics_port); !serving) {
       return serving;
     }
@@ -227,7 +227,10 @@ JobStatus Launch::status() const {
   out.command = join(options_.command, " ");
   out.started_ns = started_ns_;
   out.written_ns = realtime_ns();
-  out.phase_started_ns = out.written_ns - clock_.elapsed().count() * 1'000'000;
+  out.written_at_ms = steady_ms();
+  out.job_ms = since(began_).count();
+  out.phase_ms = clock_.elapsed().count();
+  out.phase_started_ns = out.written_ns - out.phase_ms * 1'000'000;
   out.lines = output_->lines();
   out.dropped_lines = output_->dropped_lines();
   out.lost_output_bytes = output_->dropped_bytes();

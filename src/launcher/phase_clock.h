@@ -3,6 +3,7 @@
 // value.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,9 @@ inline Milliseconds between(Clock::time_point from, Clock::time_point to) {
 inline Milliseconds since(Clock::time_point from) {
   return between(from, Clock::now());
 }
+
+// Of the clock that every process of this machine reads alike.
+inline int64_t steady_ms() { return since(Clock::time_point{}).count(); }
 
 struct PhaseTime {
   std::string name;

@@ -13,6 +13,9 @@ namespace {
 
 using Json = nlohmann::json;
 
+// Older ones belong to launchers that were killed.
+constexpr int64_t kFreshMs = 15'000;
+
 template <class T>
 T take(const Json& json, const char* name, T otherwise) {
   const auto found = json.find(name);
@@ -158,6 +161,9 @@ std::string to_json(const JobStatus& status) {
               {"started_ns", status.started_ns},
               {"phase_started_ns", status.phase_started_ns},
               {"written_ns", status.written_ns},
+              {"written_at_ms", status.written_at_ms},
+              {"job_ms", status.job_ms},
+              {"phase_ms", status.phase_ms},
               {"lines", status.lines},
               {"dropped_lines", status.dropped_lines},
               {"lost_output_bytes", status.lost_output_bytes},
@@ -204,6 +210,9 @@ Result<JobStatus> job_status_from_json(const std::string& text) {
   out.started_ns = take<int64_t>(json, "started_ns", 0);
   out.phase_started_ns = take<int64_t>(json, "phase_started_ns", 0);
   out.written_ns = take<int64_t>(json, "written_ns", 0);
+  out.written_at_ms = take<int64_t>(json, "written_at_ms", -1);
+  out.job_ms = take<int64_t>(json, "job_ms", 0);
+  out.phase_ms = take<int64_t>(json, "phase_ms", 0);
   out.lines = take<uint64_t>(json, "lines", 0);
   out.dropped_lines = take<uint64_t>(json, "dropped_lines", 0);
   out.lost_output_bytes = take<uint64_t>(json, "lost_output_bytes", 0);
@@ -238,13 +247,19 @@ Result<JobStatus> job_status_from_json(const std::string& text) {
   return out;
 }
 
-std::string status_text(const JobStatus& status, int64_t now_ns) {
-  std::string out =
-      "job     " + status.command + "  (launch " + status.launch_id + ")\n" +
-      "phase   " + status.phase + " since " +
-      human_duration_ms((now_ns - status.phase_started_ns) / 1'000'000) +
-      ", job since " +
-      human_duration_ms((now_ns - status.started_ns) / 1'000'000) + "\n";
+std::optional<JobStatus> aged(JobStatus status, int64_t steady_now_ms) {
+  const int64_t age = steady_now_ms - status.written_at_ms;
+  if (status.written_at_ms < 0 || age < 0 || age >= kFreshMs) return {};
+  status.job_ms += age;
+  status.phase_ms += age;
+  return status;
+}
+
+std::string status_text(const JobStatus& status) {
+  std::string out = "job     " + status.command + "  (launch " +
+                    status.launch_id + ")\n" + "phase   " + status.phase +
+                    " since " + human_duration_ms(status.phase_ms) +
+                    ", job since " + human_duration_ms(status.job_ms) + "\n";
   size_t ready = 0;
   for (const WorkerStatus& w : status.workers) ready += w.state == "ready";
   out += "workers " + std::to_string(ready) + " of " +
@@ -284,7 +299,7 @@ std::string ps_text(const JobStatus& status) {
   return out;
 }
 
-std::string metrics_text(const JobStatus& status, int64_t now_ns) {
+std::string metrics_text(const JobStatus& status) {
   Exposition out;
   out.metric("info", "gauge", "What runs, as labels.");
   out.value("version=" + label(MUSTER_VERSION) +
@@ -297,9 +312,9 @@ std::string metrics_text(const JobStatus& status, int64_t now_ns) {
     out.value(std::string("phase=") + label(phase), status.phase == phase);
   }
   out.metric("phase_seconds", "gauge", "Time in the current phase.");
-  out.value("", static_cast<double>(now_ns - status.phase_started_ns) / 1e9);
+  out.value("", static_cast<double>(status.phase_ms) / 1000);
   out.metric("job_seconds", "gauge", "Time since the launcher started.");
-  out.value("", static_cast<double>(now_ns - status.started_ns) / 1e9);
+  out.value("", static_cast<double>(status.job_ms) / 1000);
   out.metric("ranks", "gauge", "Ranks by state.");
   std::map<std::string, int> states = by_state(status);
   for (const char* state :

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,9 +39,14 @@ struct JobStatus {
   std::string phase;
   std::string bootstrap;
   std::string command;
-  int64_t started_ns = 0;  // CLOCK_REALTIME
+  // CLOCK_REALTIME, for people: whoever sets it must not change an age.
+  int64_t started_ns = 0;
   int64_t phase_started_ns = 0;
   int64_t written_ns = 0;
+  // Of the steady clock, which all processes of a machine share.
+  int64_t written_at_ms = -1;
+  int64_t job_ms = 0;  // ages when it was written
+  int64_t phase_ms = 0;
   uint64_t lines = 0;
   uint64_t dropped_lines = 0;
   uint64_t lost_output_bytes = 0;
@@ -53,11 +59,15 @@ std::string to_json(const JobStatus& status);
 // Error code "protocol".
 Result<JobStatus> job_status_from_json(const std::string& text);
 
+// The same with its ages as they are now; nothing if it is not fresh: a
+// launcher writes it every 2 s.
+std::optional<JobStatus> aged(JobStatus status, int64_t steady_now_ms);
+
 // A few lines: phase, since when, who is missing, ranks by state.
-std::string status_text(const JobStatus& status, int64_t now_ns);
+std::string status_text(const JobStatus& status);
 // One line per rank.
 std::string ps_text(const JobStatus& status);
 // Text exposition format 0.0.4. Names: docs/metrics.md.
-std::string metrics_text(const JobStatus& status, int64_t now_ns);
+std::string metrics_text(const JobStatus& status);
 
 }  // namespace muster

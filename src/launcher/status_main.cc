@@ -8,16 +8,13 @@
 #include <filesystem>
 
 #include "base/fd.h"
-#include "base/json_text.h"
 #include "base/runtime_dir.h"
+#include "launcher/phase_clock.h"
 #include "launcher/status.h"
 
 namespace muster {
 
 namespace {
-
-// Rewritten every 2 s; older ones belong to launchers that were killed.
-constexpr int64_t kFresh = 15'000'000'000;
 
 int show(const char* command, const std::vector<std::string>& args,
          std::string (*text)(const JobStatus&)) {
@@ -81,8 +78,9 @@ std::vector<RunningLaunch> running_launches() {
           read_file(entry.path().string() + "/status.json", 64 << 20);
       if (!text) continue;
       auto status = job_status_from_json(*text);
-      if (status && realtime_ns() - status->written_ns < kFresh) {
-        out.push_back({entry.path().string(), std::move(*status)});
+      if (!status) continue;
+      if (auto now = aged(std::move(*status), steady_ms())) {
+        out.push_back({entry.path().string(), std::move(*now)});
       }
     }
   }
@@ -90,9 +88,7 @@ std::vector<RunningLaunch> running_launches() {
 }
 
 int status_main(const std::vector<std::string>& args) {
-  return show("status", args, [](const JobStatus& status) {
-    return status_text(status, realtime_ns());
-  });
+  return show("status", args, status_text);
 }
 
 int ps_main(const std::vector<std::string>& args) {

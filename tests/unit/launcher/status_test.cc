@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/status.h"
 
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "../base/temporary_directory.h"
+#include "base/fd.h"
+#include "captured_stdio.h"
 #include "catch.h"
+#include "launcher/phase_clock.h"
+#include "launcher/status_main.h"
 
 namespace muster {
 namespace {
@@ -32,7 +40,7 @@ bool has_line(const std::string& text, const std::string& line) {
 }
 
 TEST_CASE("what a pod has used, for Prometheus") {
-  const std::string text = metrics_text(sample(), 0);
+  const std::string text = metrics_text(sample());
   CHECK(has_line(text, "# TYPE muster_worker_cpu_seconds_total counter"));
   for (const char* line :
        {"muster_worker_cpu_seconds_total{worker=\"w-0\"} 1.5",
@@ -55,6 +63,41 @@ TEST_CASE("it survives status.json, also what is not known") {
   CHECK(read->workers[0].used.cpu_us == 1'500'000);
   CHECK(read->workers[0].used.rdma_errors == 5);
   CHECK(read->workers[1].used.network_sent == -1);
+}
+
+// What a launcher has written, for whom the clock has been set by an hour.
+std::string written(int64_t at_ms) {
+  return R"({"status":1,"launch_id":"l1","phase":"run","command":"t.py",)"
+         R"("started_ns":9000000000000000000,"job_ms":3725000,)"
+         R"("phase_started_ns":9000000000000000000,"phase_ms":600000,)"
+         R"("written_ns":9000000000000000000,"written_at_ms":)" +
+         std::to_string(at_ms) + "}";
+}
+
+TEST_CASE("a clock that is set changes no age and hides no launch") {
+  const TemporaryDirectory directory;
+  REQUIRE(::setenv("TMPDIR", directory.at("").c_str(), 1) == 0);
+  REQUIRE(::mkdir(directory.at("muster-run-l1").c_str(), 0700) == 0);
+  const std::string file = directory.at("muster-run-l1/status.json");
+  REQUIRE(write_file_atomically(file, written(steady_ms() - 1'000)));
+  test::CapturedStdio captured;
+  const int code = status_main({});
+  const std::string said = captured.out();
+  CHECK(code == 0);
+  INFO(said);
+  CHECK(said.find("phase   run since 10 min ") != std::string::npos);
+  CHECK(said.find("job since 62 min ") != std::string::npos);
+}
+
+TEST_CASE("a launcher's last status is not taken for a launch that runs") {
+  const auto read = job_status_from_json(written(100'000));
+  REQUIRE(read);
+  CHECK(aged(*read, 114'999));
+  CHECK_FALSE(aged(*read, 115'000));
+  CHECK_FALSE(aged(*read, 99'999));  // of before the machine was started
+  JobStatus unknown = *read;
+  unknown.written_at_ms = -1;
+  CHECK_FALSE(aged(unknown, 0));
 }
 
 }  // namespace
