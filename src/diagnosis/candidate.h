@@ -56,7 +56,10 @@ struct LineScan {
   bool ended_well = false;  // the text says so, with no failure behind it
   bool saw_death = false;   // a launcher relayed a bad end
 };
-LineScan scan_lines(const Evidence& evidence, const RuleBook& rules);
+// `stopped`: also of ranks that the launcher stopped, whose last words are
+// mostly about its signal.
+LineScan scan_lines(const Evidence& evidence, const RuleBook& rules,
+                    bool stopped = false);
 std::vector<Candidate> fact_candidates(const Evidence& evidence,
                                        const RuleBook& rules);
 

@@ -112,10 +112,14 @@ class Judge {
     if (evidence_.job.bare_log && scan.ended_well) {
       return simple("no_failure", Confidence::kProven);
     }
+    const std::vector<Candidate> known = candidates;
     std::move(scan.candidates.begin(), scan.candidates.end(),
               std::back_inserter(candidates));
     add_guesses(evidence_, rules_, std::move(scan.tails), candidates);
     auto winner = first_cause(evidence_, std::move(candidates), others_);
+    if (winner && winner->rule->role == CauseRole::kConsequence) {
+      look_among_stopped(known, *winner);
+    }
     if (!winner) {
       // A log that shows nothing bad may also be one that ends too early.
       return evidence_.job.bare_log
@@ -126,6 +130,26 @@ class Judge {
   }
 
  private:
+  // All who left by themselves missed a peer. It may have failed first and yet
+  // not have left when the job was stopped: Horovod's shutdown lets who raised
+  // wait for those who miss it.
+  void look_among_stopped(std::vector<Candidate> candidates,
+                          Candidate& winner) {
+    if (evidence_.job.stop_ns <= 0) return;
+    LineScan scan = scan_lines(evidence_, rules_, true);
+    std::move(scan.candidates.begin(), scan.candidates.end(),
+              std::back_inserter(candidates));
+    std::vector<Candidate> others;
+    auto found = first_cause(evidence_, std::move(candidates), others);
+    if (!found || found->maybe || found->death ||
+        (found->rule->role != CauseRole::kCause &&
+         found->rule->role != CauseRole::kGeneric)) {
+      return;
+    }
+    winner = std::move(*found);
+    others_ = std::move(others);
+  }
+
   Verdict simple(std::string_view code, Confidence confidence) {
     Candidate candidate;
     candidate.rule = rules_.find(code);
@@ -223,7 +247,8 @@ class Judge {
   }
 
   void choose_exit_code() {
-    const RankEvidence* const rank = find_rank(evidence_, winner_->rank);
+    const RankEvidence* rank = find_rank(evidence_, winner_->rank);
+    if (was_ended_by_others(rank)) rank = first_failed_rank();
     const bool on_purpose = winner_->rule->role == CauseRole::kControl;
     const auto rule_class = exit_class_named(winner_->rule->exit_class);
     verdict_.exit_class = "rank_failed";
@@ -257,6 +282,17 @@ class Judge {
   static bool failed_by_itself(const RankEvidence* rank) {
     return rank != nullptr && rank->outcome == RankOutcome::kExited &&
            rank->wait_status != 0 && !rank->stopped_by_us;
+  }
+
+  // Its words tell why the job failed, its end that mpirun stopped it.
+  bool was_ended_by_others(const RankEvidence* rank) const {
+    if (winner_->fact || winner_->death || !failed_by_itself(rank)) {
+      return false;
+    }
+    const bool stopped = WIFSIGNALED(rank->wait_status) &&
+                         (WTERMSIG(rank->wait_status) == SIGTERM ||
+                          WTERMSIG(rank->wait_status) == SIGKILL);
+    return stopped && first_failed_rank() != rank;
   }
 
   const RankEvidence* first_failed_rank() const {

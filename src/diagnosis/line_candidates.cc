@@ -406,11 +406,12 @@ class Scanner {
 
 }  // namespace
 
-LineScan scan_lines(const Evidence& evidence, const RuleBook& rules) {
+LineScan scan_lines(const Evidence& evidence, const RuleBook& rules,
+                    bool stopped) {
   Scanner scanner(evidence, rules);
   if (evidence.job.bare_log) scanner.look_for_deaths();
   for (const RankEvidence& rank : evidence.ranks) {
-    if (rank.stopped_by_us) continue;  // its last words are about our signal
+    if (rank.stopped_by_us && !stopped) continue;
     scanner.scan({&rank.lines, &rank});
   }
   scanner.scan({&evidence.job.tool_lines, nullptr});

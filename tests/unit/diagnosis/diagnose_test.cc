@@ -129,6 +129,47 @@ TEST_CASE("whom mpirun kills after another rank's end is no first cause") {
   CHECK(diagnose(evidence).first_rank == 0);
 }
 
+// Horovod's shutdown: who raised waits in it for the others, who leave first.
+TEST_CASE(
+    "who failed and was stopped before it could leave is the first cause") {
+  Evidence evidence =
+      job({exited(0, 1 << 8, 905,
+                  {"horovod.common.exceptions.HorovodInternalError: Horovod "
+                   "has been shut down. This was caused by an exception on "
+                   "one of the ranks"}),
+           exited(2, SIGTERM, 930,
+                  {"Traceback (most recent call last):",
+                   "  File \"/opt/app/train.py\", line 32, in <module>",
+                   "ValueError: bad batch in step 7"})});
+  for (LineEvidence& line : evidence.ranks[1].lines) line.time_ns = 890 * kMs;
+  SECTION("by us") {
+    evidence.ranks[1].stopped_by_us = true;
+    evidence.job.stop_ns = 910 * kMs;
+  }
+  SECTION("by mpirun") { evidence.job.backend = "mpirun"; }
+  const Verdict verdict = diagnose(evidence);
+  CHECK(verdict.code == "python_exception");
+  CHECK(verdict.first_rank == 2);
+  CHECK(verdict.host == "pi-worker-2");
+  CHECK(verdict.exit_code == 1);
+  CHECK(verdict.exit_class == "rank_failed");
+}
+
+TEST_CASE("what a stopped rank wrote counts for nothing else") {
+  Evidence evidence = job({exited(0, 1 << 8, 905, {"RuntimeError: no data"}),
+                           exited(2, SIGTERM, 930, {"ValueError: again"})});
+  evidence.ranks[1].stopped_by_us = true;
+  evidence.job.stop_ns = 910 * kMs;
+  CHECK(diagnose(evidence).first_rank == 0);
+  // … nor what it wrote because it was stopped.
+  evidence.ranks[0].lines[0].text =
+      "horovod.common.exceptions.HorovodInternalError: Horovod has been shut "
+      "down.";
+  evidence.ranks[1].lines[0].time_ns = 920 * kMs;
+  CHECK(diagnose(evidence).code == "peer_disconnect_only");
+  CHECK(diagnose(evidence).first_rank == 0);
+}
+
 TEST_CASE("mpirun's own exit code is no second rank's") {
   Evidence evidence = job({exited(0, 15, 905), exited(1, 3 << 8, 900)});
   evidence.ranks[0].stopped_by_us = true;
