@@ -33,6 +33,30 @@ bool is_ours(const LineOption& option) {
              kNames.end();
 }
 
+// horovodrun without hosts makes a line for its own machine, whose MPI and NCCL
+// it keeps on the loopback. On our hosts they would wait for each other.
+bool is_for_this_machine(const MpirunLine& line) {
+  return !line.hosts.empty() &&
+         std::all_of(line.hosts.begin(), line.hosts.end(),
+                     [](const HostEntry& host) {
+                       return host.name == "localhost" ||
+                              host.name == "127.0.0.1" || host.name == "::1";
+                     });
+}
+
+bool keeps_to_loopback(const LineOption& option) {
+  switch (option.meaning) {
+    case OptionMeaning::kParameter:
+      return option.values[0] == "btl_tcp_if_include" &&
+             option.values[1] == "lo";
+    case OptionMeaning::kEnv:
+    case OptionMeaning::kGlobalEnvPair:
+      return option.values[0] == "NCCL_SOCKET_IFNAME=lo";
+    default:
+      return false;
+  }
+}
+
 const char* hostfile_option(LauncherSet launcher) {
   if ((launcher & kOpenMpiLauncher) != 0) return "--hostfile";
   if ((launcher & (kHydraLauncher | kIntelLauncher)) != 0) return "-f";
@@ -63,7 +87,9 @@ std::string map_hosts(const std::string& list,
 class Rewriter {
  public:
   Rewriter(const MpirunLine& line, const Replacement& replacement)
-      : line_(line), replacement_(replacement) {}
+      : line_(line),
+        replacement_(replacement),
+        here_(is_for_this_machine(line)) {}
 
   Rewritten run() {
     const std::string& program = replacement_.program;
@@ -105,7 +131,8 @@ class Rewriter {
     const bool hosts = option.meaning == OptionMeaning::kHosts;
     const bool drop = option.meaning == OptionMeaning::kHostfile ||
                       option.meaning == OptionMeaning::kRemoteShell ||
-                      is_ours(option) || (hosts && line_.apps.size() < 2);
+                      is_ours(option) || (hosts && line_.apps.size() < 2) ||
+                      (here_ && keeps_to_loopback(option));
     if (drop) {
       std::vector<std::string> quoted;
       for (auto word = first; word != last; ++word) {
@@ -125,6 +152,7 @@ class Rewriter {
 
   const MpirunLine& line_;
   const Replacement& replacement_;
+  const bool here_;
   Rewritten out_;
 };
 
