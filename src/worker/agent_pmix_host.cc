@@ -92,6 +92,8 @@ Status init_server(const PmixLibrary& library, const World& world,
   // We use nothing of the topology: no GPUs, no cpuid on each core, and no PCI
   // bus, whose configuration a virtual machine reads at 30 us a word.
   environment.set("HWLOC_COMPONENTS", "-linuxio,linux,stop");
+  // Its plugins bring X11 and libxml2 with all of ICU, whatever is used.
+  environment.set("HWLOC_PLUGINS_PATH", "/dev/null");
   PmixInfos infos;
   infos.add_text(PMIX_SERVER_TMPDIR, directory);
   infos.add_text(PMIX_SYSTEM_TMPDIR, directory);
