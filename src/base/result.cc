@@ -11,7 +11,11 @@ std::string Error::text() const {
   if (!where.empty()) out += where + ": ";
   out += what;
   if (!why.empty()) out += ": " + why;
-  if (!hint.empty()) out += ". " + hint;
+  if (!hint.empty()) {
+    // A hint may begin with a command, which stays as it is to be typed.
+    const bool sentence = hint.front() >= 'A' && hint.front() <= 'Z';
+    out += (sentence ? ". " : "; ") + hint;
+  }
   return out;
 }
 

@@ -11,11 +11,12 @@ namespace {
 
 TEST_CASE("the parts of an error") {
   CHECK(Error{"c", "what", "why", "where", "hint"}.text() ==
-        "where: what: why. hint");
+        "where: what: why; hint");
   CHECK(Error{"c", "what", "", "", ""}.text() == "what");
   CHECK(Error{"c", "what", "", "where", ""}.text() == "where: what");
   CHECK(Error{"c", "what", "why", "", ""}.text() == "what: why");
-  CHECK(Error{"c", "what", "", "", "hint"}.text() == "what. hint");
+  CHECK(Error{"c", "what", "", "", "hint"}.text() == "what; hint");
+  CHECK(Error{"c", "what", "", "", "A sentence"}.text() == "what. A sentence");
 }
 
 TEST_CASE("errno as the reason") {

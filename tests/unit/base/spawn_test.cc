@@ -92,7 +92,7 @@ TEST_CASE("what makes a start impossible is named, not guessed at") {
   const auto long_environment = spawn(options);
   REQUIRE_FALSE(long_environment);
   CHECK(long_environment.error().text() ==
-        "cannot start /bin/true: Argument list too long. its arguments and "
+        "cannot start /bin/true: Argument list too long; its arguments and "
         "environment are longer than the kernel takes: pass less on");
   options.env = {};
   options.fds = {{-1, 1}};
@@ -258,7 +258,7 @@ TEST_CASE("looking for a program") {
   const auto missing = find_program("tool", "/a:/b");
   REQUIRE_FALSE(missing);
   CHECK(missing.error().text() ==
-        "cannot start tool: not found in PATH=/a:/b. check the spelling and "
+        "cannot start tool: not found in PATH=/a:/b; check the spelling and "
         "that the image of this host contains it");
 }
 

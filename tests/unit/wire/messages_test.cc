@@ -138,7 +138,7 @@ TEST_CASE("starts and ends of processes") {
   CHECK(failed.error.code == "c");
   CHECK(failed.error.what == kAwkward);
   CHECK(failed.error.text() ==
-        "where: " + std::string(kAwkward) + ": why. hint");
+        "where: " + std::string(kAwkward) + ": why; hint");
   CHECK(failed.exit_code == 126);
 
   const Attached attached =
