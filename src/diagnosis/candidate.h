@@ -69,6 +69,14 @@ void add_guesses(const Evidence& evidence, const RuleBook& rules,
                  std::vector<Candidate> tails,
                  std::vector<Candidate>& candidates);
 
+// An exception that no rule knows closer: the class that its words clearly
+// speak for ("Number of devices 8 must equal …"), as a guess.
+void name_exception(const RuleBook& rules, Candidate& winner);
+
+// In a bare log with tagged lines: gives lines without a rank that of the
+// message or the host that they belong to.
+void join_lines(std::vector<Candidate>& candidates);
+
 // In a bare log: fills rank and host of `winner` from what else was told.
 void name_owner(const std::vector<Candidate>& candidates, bool one_writer,
                 Candidate& winner);

@@ -126,6 +126,7 @@ class Judge {
                  ? simple("no_failure", Confidence::kPossible)
                  : simple("unknown", Confidence::kPossible);
     }
+    name_exception(rules_, *winner);
     return about(*winner);
   }
 
@@ -166,6 +167,7 @@ class Judge {
     verdict_.confidence = winner.confidence;
     verdict_.first_rank = winner.rank;
     verdict_.host = winner.host;
+    name_missing();
     count_equals();
     fill_values();
     choose_exit_code();
@@ -173,6 +175,17 @@ class Judge {
     write_evidence();
     write_also();
     return std::move(verdict_);
+  }
+
+  // A barrier names who did not come: not who waited is to be looked at.
+  void name_missing() {
+    const auto missing = winner_->values.find("missing");
+    if (missing == winner_->values.end()) return;
+    const auto number = parse_integer(trim(missing->second));
+    if (!number || *number < 0) return;
+    verdict_.first_rank = static_cast<int>(*number);
+    const RankEvidence* const rank = find_rank(evidence_, verdict_.first_rank);
+    verdict_.host = rank == nullptr ? std::string() : rank->host;
   }
 
   void count_equals() {

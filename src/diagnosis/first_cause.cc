@@ -136,6 +136,8 @@ int step_of(const Candidate& candidate) {
     case CauseRole::kCause:
       return candidate.maybe ? 2 : 1;
     case CauseRole::kGeneric:
+      // "exitcode: -6", and of nobody: where a launcher puts it says nothing.
+      if (candidate.death && !candidate.fact && candidate.rank < 0) return 3;
       return candidate.maybe && !candidate.fact ? 2 : 1;
     case CauseRole::kWeak:
       if (!candidate.death) return 3;
@@ -181,6 +183,12 @@ bool better(const Candidate& a, const Candidate& b) {
 
 bool same_owner(const Candidate& a, const Candidate& b) {
   return a.rank == b.rank && (a.rank >= 0 || a.node == b.node);
+}
+
+// Where no rank is told, a host's words are its own.
+bool same_host(const Candidate& a, const Candidate& b) {
+  return a.rank >= 0 || b.rank >= 0 || a.host.empty() || b.host.empty() ||
+         a.host == b.host;
 }
 
 // Text of a rank that was already being stopped tells about the stop.
@@ -240,50 +248,6 @@ bool has_tagged_lines(const Evidence& evidence) {
       [](const RankEvidence& rank) { return !rank.lines.empty(); });
 }
 
-// "Abort(1) on node 3 (rank 3 in comm 0): Fatal error in PMPI_Init", and the
-// stack below it, which names no rank.
-void adopt_stacks(std::vector<Candidate>& candidates) {
-  const Candidate* head = nullptr;
-  for (Candidate& candidate : candidates) {
-    if (candidate.rule->code == "mpi_error" && candidate.rank >= 0) {
-      head = &candidate;
-      continue;
-    }
-    const bool of_stack =
-        is_cause(candidate) || candidate.rule->code == "mpi_error";
-    if (head == nullptr || candidate.rank >= 0 || !of_stack ||
-        (!candidate.host.empty() && candidate.host != head->host) ||
-        candidate.time_ns < head->time_ns ||
-        candidate.time_ns - head->time_ns >
-            head->rule->message_lines * kLogLineNs) {
-      continue;
-    }
-    candidate.rank = head->rank;
-    candidate.node = head->node;
-    if (candidate.host.empty()) candidate.host = head->host;
-  }
-}
-
-// "worker-6: Transport retry count exceeded", and a launcher's "rank 6 on node
-// worker-6 exited": where one rank of a host ended, that rank wrote it.
-void adopt_words_of_host(std::vector<Candidate>& candidates) {
-  constexpr int kSeveral = -1;
-  std::map<std::string, int> ended;
-  for (const Candidate& candidate : candidates) {
-    if (!candidate.death || candidate.rank < 0 || candidate.host.empty()) {
-      continue;
-    }
-    const auto [at, first] = ended.emplace(candidate.host, candidate.rank);
-    if (!first && at->second != candidate.rank) at->second = kSeveral;
-  }
-  for (Candidate& candidate : candidates) {
-    const bool lost_peer = candidate.rule->role == CauseRole::kConsequence;
-    if (candidate.rank >= 0 || candidate.death || lost_peer) continue;
-    const auto at = ended.find(candidate.host);
-    if (at != ended.end()) candidate.rank = at->second;
-  }
-}
-
 // A scheduler that ends a job interrupts its ranks: it says why, they do not.
 void drop_interrupted_by_scheduler(std::vector<Candidate>& candidates) {
   const auto interrupted = [](const Candidate& candidate) {
@@ -306,27 +270,6 @@ void drop_interrupted_by_scheduler(std::vector<Candidate>& candidates) {
                        candidate.rule->code == "python_exception";
     return interrupted(candidate) || trace || candidate.time_ns == at->second;
   });
-}
-
-// torchrun's "rank : 4", and "exitcode : -6" below it; Hydra's likewise.
-void join_told_ends(std::vector<Candidate>& candidates) {
-  constexpr int64_t kNextLines = 2 * kLogLineNs;
-  const Candidate* head = nullptr;
-  for (Candidate& candidate : candidates) {
-    if (!candidate.death) continue;
-    if (candidate.rank >= 0) {
-      head = &candidate;
-      continue;
-    }
-    if (head == nullptr || candidate.time_ns < head->time_ns ||
-        candidate.time_ns - head->time_ns > kNextLines ||
-        (!candidate.host.empty() && candidate.host != head->host)) {
-      continue;
-    }
-    candidate.rank = head->rank;
-    candidate.node = head->node;
-    if (candidate.host.empty()) candidate.host = head->host;
-  }
 }
 
 // An MPI call fails where another rank cannot take part. Not where one crashed:
@@ -353,6 +296,17 @@ void drop_untagged_tails(std::vector<Candidate>& reduced) {
            std::any_of(all.begin(), all.end(), [&](const Candidate& other) {
              return other.rank >= 0 && other.time_ns < candidate.time_ns;
            });
+  });
+}
+
+// A server that says why it does not serve says more than who found it so.
+void drop_refused_clients(std::vector<Candidate>& reduced) {
+  const auto serves_not = [](const Candidate& candidate) {
+    return candidate.rule->code == "sshd_unavailable";
+  };
+  if (std::none_of(reduced.begin(), reduced.end(), serves_not)) return;
+  std::erase_if(reduced, [](const Candidate& candidate) {
+    return candidate.rule->code == "ssh_unreachable";
   });
 }
 
@@ -389,9 +343,7 @@ std::optional<Candidate> first_cause(const Evidence& evidence,
   }
   const bool one_writer = evidence.job.bare_log && !has_tagged_lines(evidence);
   if (evidence.job.bare_log && !one_writer) {
-    join_told_ends(candidates);
-    adopt_stacks(candidates);
-    adopt_words_of_host(candidates);
+    join_lines(candidates);
   }
   std::vector<Candidate> reduced;
   std::vector<bool> done(candidates.size(), false);
@@ -399,7 +351,7 @@ std::optional<Candidate> first_cause(const Evidence& evidence,
     if (done[i]) continue;
     std::vector<const Candidate*> own;
     for (size_t k = i; k < candidates.size(); ++k) {
-      if (done[k] ||
+      if (done[k] || !same_host(candidates[i], candidates[k]) ||
           !(one_writer || same_owner(candidates[i], candidates[k]))) {
         continue;
       }
@@ -421,6 +373,7 @@ std::optional<Candidate> first_cause(const Evidence& evidence,
   if (evidence.job.bare_log) {
     drop_untagged_tails(reduced);
     drop_failed_calls_of_others(reduced);
+    drop_refused_clients(reduced);
   }
   auto best = evidence.job.bare_log ? first_to_leave(reduced) : reduced.end();
   if (best == reduced.end()) {

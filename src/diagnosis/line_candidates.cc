@@ -74,7 +74,7 @@ Candidate make_candidate(const Evidence& evidence, const Owner& owner,
   }
   // Whom a launcher could not reach says more than who could not.
   const auto target = candidate.values.find("target");
-  if (evidence.job.bare_log && candidate.host.empty() &&
+  if (evidence.job.bare_log && candidate.rank < 0 &&
       candidate.rule->phase == "connect" && target != candidate.values.end()) {
     candidate.host = target->second;
   }

@@ -15,6 +15,7 @@
 #include "diagnosis/builtin_rules.h"
 #include "diagnosis/pattern_index.h"
 #include "diagnosis/rule_parser.h"
+#include "diagnosis/word_weights.h"
 
 namespace muster {
 
@@ -136,6 +137,7 @@ struct RuleBook::Compiled {
   PatternIndex guess_index;
   bool compiled_guesses = false;
   std::once_flag once_guesses;
+  WordWeights words;
 };
 
 namespace {
@@ -202,11 +204,19 @@ Result<RuleBook> RuleBook::Compiled::parse_texts(
   }
   auto book = std::make_unique<Compiled>();
   book->rules = std::move(parsed.rules);
+  const auto index_of = [&book](const std::string& code) {
+    size_t index = 0;
+    for (size_t i = 0; i < book->rules.size(); ++i) {
+      if (book->rules[i].code == code) index = i;
+    }
+    return index;
+  };
+  for (const WordWeight& word : parsed.words) {
+    book->words.add(index_of(word.code), word.word, word.weight);
+  }
   for (PatternText& text : parsed.patterns) {
     Pattern pattern;
-    for (size_t i = 0; i < book->rules.size(); ++i) {
-      if (book->rules[i].code == text.code) pattern.rule = i;
-    }
+    pattern.rule = index_of(text.code);
     pattern.text = std::move(text);
     auto& list = is_for_guesses(pattern.text.use) ? book->guess_patterns
                                                   : book->patterns;
@@ -302,8 +312,9 @@ LineMeaning RuleBook::read(std::string_view line) const {
 
 LineGuess RuleBook::guess(std::string_view line) const {
   LineGuess guess;
+  line = line.substr(0, kMaxLine);
   compiled_->compile_guesses_once();
-  for (const int hit : compiled_->guess_index.match(line.substr(0, kMaxLine))) {
+  for (const int hit : compiled_->guess_index.match(line)) {
     const Pattern& pattern =
         compiled_->guess_patterns[static_cast<size_t>(hit)];
     guess.error_shape |= pattern.text.use == PatternUse::kShape;
@@ -311,6 +322,12 @@ LineGuess RuleBook::guess(std::string_view line) const {
     if (pattern.text.use == PatternUse::kGuess && guess.rule == nullptr) {
       guess.rule = &compiled_->rules[pattern.rule];
     }
+  }
+  const auto vote = compiled_->words.vote(
+      line, guess.rule == nullptr ? std::string_view() : guess.rule->code);
+  if (vote) {
+    guess.by_words = &compiled_->rules[vote->rule];
+    guess.ahead = vote->ahead;
   }
   return guess;
 }

@@ -73,9 +73,11 @@ struct LineMeaning {
 
 // What the words of a line may mean that no rule knows.
 struct LineGuess {
-  bool error_shape = false;  // it looks like an error
-  bool calm = false;         // it tells of nothing bad, whatever its words
-  const Rule* rule = nullptr;
+  bool error_shape = false;    // it looks like an error
+  bool calm = false;           // it tells of nothing bad, whatever its words
+  const Rule* rule = nullptr;  // of the patterns
+  const Rule* by_words = nullptr;  // of all words, each by itself
+  int ahead = 0;                   // by_words, of the next class
 };
 
 class RuleBook {
@@ -101,7 +103,8 @@ class RuleBook {
   [[nodiscard]] const Rule* find(std::string_view code) const;
   // Only the first 4 KiB of a line are looked at.
   [[nodiscard]] LineMeaning read(std::string_view line) const;
-  // The same bounds. The first class in the book whose words are in it.
+  // The same bounds. `rule` is the first class in the book that has a pattern
+  // for it.
   [[nodiscard]] LineGuess guess(std::string_view line) const;
 
  private:

@@ -37,9 +37,16 @@ struct PatternText {
   std::string where;  // file:line
 };
 
+struct WordWeight {
+  std::string code;
+  std::string word;
+  int weight = 0;
+};
+
 struct RuleSet {
   std::vector<Rule> rules;
   std::vector<PatternText> patterns;
+  std::vector<WordWeight> words;
 };
 
 // Adds what `text` holds to `set`. Error code "rules".
