@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "fabric/effective.h"
 #include "fabric/gids.h"
+#include "fabric/gpu_names.h"
 #include "fabric/job_state.h"
 #include "fabric/plugins.h"
 
@@ -53,16 +54,22 @@ void check_versions(FabricJob& job) {
   const std::string minors = difference(
       job, [](const FabricPodState& pod) -> std::optional<std::string> {
         if (!pod.version) return std::nullopt;
-        return std::to_string(pod.version->major) + "." +
-               std::to_string(pod.version->minor);
+        const bool amd = has_amd_gpus(*pod.facts);
+        return (amd ? "RCCL " : "NCCL ") + std::to_string(pod.version->major) +
+               "." + std::to_string(pod.version->minor);
       });
-  if (!minors.empty()) {
-    report(job, nullptr,
-           {Severity::kError, "nccl_version_skew",
-            "the pods have different NCCL versions (" + minors +
-                "): NCCL refuses to connect them",
-            minors, "use one image for all pods"});
-  }
+  if (minors.empty()) return;
+  const bool mixed = minors.find("RCCL") != std::string::npos &&
+                     minors.find("NCCL ") != std::string::npos;
+  report(job, nullptr,
+         {Severity::kError, "nccl_version_skew",
+          mixed ? "some pods have NVIDIA's NCCL and some AMD's RCCL (" +
+                      minors + "), which do not talk to each other"
+                : "the pods have different versions (" + minors +
+                      "): they refuse to connect",
+          minors,
+          mixed ? "run the job on GPUs of one maker"
+                : "use one image for all pods"});
 }
 
 void check_plugins(FabricJob& job) {

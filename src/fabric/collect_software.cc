@@ -12,6 +12,7 @@
 #include "base/spawn.h"
 #include "base/text.h"
 #include "fabric/collect_parts.h"
+#include "fabric/effective.h"
 #include "fabric/sys_files.h"
 
 namespace muster {
@@ -81,7 +82,7 @@ std::map<std::string, std::string> read_conf(const std::string& path) {
 bool matters(std::string_view name) {
   for (const char* prefix :
        {"NCCL_", "UCX_", "OMPI_MCA_", "FI_", "I_MPI_", "MPIR_", "RDMAV_",
-        "MV2_", "PMIX_MCA_", "LD_LIBRARY_PATH"}) {
+        "MV2_", "PMIX_MCA_", "RCCL_", "HSA_", "LD_LIBRARY_PATH"}) {
     if (name.starts_with(prefix)) return true;
   }
   return false;
@@ -150,12 +151,18 @@ void collect_machine(const std::string& root, PodFabric& pod) {
   pod.name = read_sys(root + "/proc/sys/kernel/hostname").text;
   const char* node = root.empty() ? ::getenv("NODE_NAME") : nullptr;
   if (node != nullptr) pod.node = node;
+  pod.files.emplace();
   for (const char* pattern :
        {"/opt/microsoft/*topo*.xml", "/opt/microsoft/*/topo*.xml",
         "/etc/nccl/*topo*.xml"}) {
     for (const std::string& path : expand(root + pattern)) {
-      pod.files.push_back(path.substr(root.size()));
+      pod.files->push_back(path.substr(root.size()));
     }
+  }
+  const auto named = effective(pod, "NCCL_TOPO_FILE");
+  if (!named || ::access((root + named->value).c_str(), R_OK) != 0) return;
+  if (std::count(pod.files->begin(), pod.files->end(), named->value) == 0) {
+    pod.files->push_back(named->value);
   }
 }
 

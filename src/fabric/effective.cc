@@ -18,7 +18,9 @@ std::optional<EffectiveValue> effective(const PodFabric& pod,
     return EffectiveValue{found->second, std::move(origin)};
   };
   if (auto value = look(pod.environment, "environment")) return value;
-  if (!name.starts_with("NCCL_")) return std::nullopt;
+  if (!name.starts_with("NCCL_") && !name.starts_with("RCCL_")) {
+    return std::nullopt;
+  }
   // RCCL reads files of its own.
   const std::string file = has_amd_gpus(pod) ? "rccl.conf" : "nccl.conf";
   if (auto value = look(pod.nccl_user_conf, "~/." + file)) return value;

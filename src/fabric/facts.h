@@ -149,7 +149,8 @@ struct PodFabric {
   Known iommu;         // translation on
   Known cross_rail;    // adapters of different rails reach each other
   std::vector<std::string> dead_hcas;  // did not reach their peers
-  std::vector<std::string> files;      // topology files, plugin scripts
+  // Topology files in the pod; nullopt: nobody looked.
+  std::optional<std::vector<std::string>> files;
 
   FabricLibrary mpi;
   FabricLibrary ucx;

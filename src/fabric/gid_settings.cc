@@ -33,14 +33,28 @@ bool contains(const std::vector<const FabricGid*>& list, const FabricGid* gid) {
   return std::find(list.begin(), list.end(), gid) != list.end();
 }
 
-// NCCL's own scan ends at a usable global v2 entry on every chosen port.
+// Where the port has nothing better, an IPv4 address of 169.254 will do: NCCL
+// takes it, and peers on the same cable reach it.
+bool lands_on_link_local(const FabricPodState& pod, const PortView& view,
+                         const FabricGid* gid) {
+  return gid != nullptr && is_ipv4_link_local(*gid) && gid->type == "v2" &&
+         contains(usable_gids(*pod.facts, *view.port, GidAddress::kLinkLocal),
+                  gid) &&
+         usable_gids(*pod.facts, *view.port, GidAddress::kIpv4).empty();
+}
+
+// NCCL's own scan ends at a usable v2 entry on every chosen port.
 bool scan_works(const FabricPodState& pod, bool ipv6) {
   const auto kind = ipv6 ? GidAddress::kIpv6 : GidAddress::kIpv4;
   for (const PortView& view : pod.ports) {
     if (!view.chosen || !has_table(*view.port)) continue;
     const GidScan scan = nccl_gid(pod.assumed_version(), *view.port, ipv6);
     const auto usable = usable_gids(*pod.facts, *view.port, kind);
-    if (scan.aborts || !contains(usable, scan.gid)) return false;
+    if (scan.aborts) return false;
+    if (!contains(usable, scan.gid) &&
+        (ipv6 || !lands_on_link_local(pod, view, scan.gid))) {
+      return false;
+    }
   }
   return true;
 }
@@ -121,6 +135,14 @@ std::string evidence(const FabricPodState& pod) {
   return "";
 }
 
+void report_link_local(FabricJob& job, const FabricPodState& pod) {
+  report(job, &pod,
+         {Severity::kWarning, "gid_link_local",
+          "its RoCE ports have link-local addresses only: they reach peers "
+          "inside one layer-2 network, and nothing behind a router",
+          evidence(pod), "give the interfaces IP addresses"});
+}
+
 void set_index(FabricJob& job, FabricPodState& pod) {
   const IndexChoice best = best_index(pod);
   if (best.index < 0) {
@@ -147,12 +169,20 @@ void set_index(FabricJob& job, FabricPodState& pod) {
   setting.rejected = {"one index for all pods: tables differ between pods",
                       "leave: see reason"};
   propose(job, pod, setting);
-  if (best.kind == GidAddress::kLinkLocal) {
-    report(job, &pod,
-           {Severity::kWarning, "gid_link_local",
-            "its RoCE ports have link-local addresses only: they reach peers "
-            "inside one layer-2 network, and nothing behind a router",
-            evidence(pod), "give the interfaces IP addresses"});
+  if (best.kind == GidAddress::kLinkLocal) report_link_local(job, pod);
+}
+
+// Peers that are known by such an address themselves are near enough.
+void check_link_local(FabricJob& job, const FabricPodState& pod) {
+  FabricGid peers;
+  peers.gid = bare_address(pod.facts->peer_address);
+  if (is_ipv4_link_local(peers)) return;
+  for (const PortView& view : pod.ports) {
+    if (!view.chosen || !has_table(*view.port)) continue;
+    const GidScan scan = nccl_gid(pod.assumed_version(), *view.port);
+    if (lands_on_link_local(pod, view, scan.gid)) {
+      return report_link_local(job, pod);
+    }
   }
 }
 
@@ -282,6 +312,8 @@ void set_gids(FabricJob& job) {
       set_index(job, pod);
     } else if (!scan_works(pod, false) || (some_need_ipv6 && all_ipv6)) {
       set_family(job, pod);
+    } else if (!effective(*pod.facts, "NCCL_IB_GID_INDEX")) {
+      check_link_local(job, pod);
     }
   }
   if (!some_need_ipv6) set_range(job);

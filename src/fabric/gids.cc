@@ -65,12 +65,14 @@ bool foreign_below(const FabricPort& port) {
 bool scan_moves(const FabricGid* now, const FabricGid& next, bool ipv6,
                 const std::string& cidr) {
   const auto family6 = [](const FabricGid* gid) {
-    return gid == nullptr || gid_address(*gid) != GidAddress::kIpv4;
+    return gid == nullptr || (gid_address(*gid) != GidAddress::kIpv4 &&
+                              !is_ipv4_link_local(*gid));
   };
   const auto valid = [](const FabricGid* gid) {
     if (gid == nullptr) return false;
     const GidAddress kind = gid_address(*gid);
-    return kind == GidAddress::kIpv4 || kind == GidAddress::kIpv6;
+    return kind == GidAddress::kIpv4 || kind == GidAddress::kIpv6 ||
+           is_ipv4_link_local(*gid);
   };
   const bool wanted =
       family6(&next) == ipv6 && (cidr.empty() || gid_in(next, cidr));
@@ -100,6 +102,11 @@ GidAddress gid_address(const FabricGid& gid) {
     return empty ? GidAddress::kNone : GidAddress::kLinkLocal;
   }
   return GidAddress::kIpv6;
+}
+
+bool is_ipv4_link_local(const FabricGid& gid) {
+  const auto bytes = address_bytes(gid.gid);
+  return bytes && is_ipv4(*bytes) && gid_address(gid) == GidAddress::kLinkLocal;
 }
 
 std::string gid_text(const FabricGid& gid) {

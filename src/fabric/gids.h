@@ -24,6 +24,9 @@ bool gid_in(const FabricGid& gid, const std::string& cidr);
 // The network of `bits` bits, "10.1.0.0/16"; "" for IPv6 and no address.
 std::string gid_network(const FabricGid& gid, int bits);
 
+// 169.254.x.y, which NCCL's scan takes like any other IPv4 address.
+bool is_ipv4_link_local(const FabricGid& gid);
+
 // RoCE v2, readable, not refused by a probe, its interface (where known) in
 // this pod, and with an address of `kind`.
 std::vector<const FabricGid*> usable_gids(const PodFabric& pod,

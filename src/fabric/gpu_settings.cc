@@ -255,18 +255,6 @@ void set_gpu(FabricJob& job) {
     check_gdr(job, pod);
     check_limits(job, pod);
     if (no(pod.facts->cross_rail)) keep_on_rails(job, pod);
-    if (pod.version && *pod.version >= NcclVersion{2, 29, 2} &&
-        *pod.version < NcclVersion{2, 30, 3} &&
-        effective(*pod.facts, "NCCL_COMM_ID")) {
-      report(job, &pod,
-             {Severity::kWarning, "comm_id_bug",
-              "NCCL " + pod.version->text() +
-                  " matches IPv4 subnets the wrong way round: NCCL_COMM_ID "
-                  "makes it choose a wrong interface",
-              "NCCL src/os/linux.cc",
-              "use NCCL 2.30.3, or rendezvous without "
-              "NCCL_COMM_ID"});
-    }
   }
 }
 

@@ -14,6 +14,7 @@
 
 #include "base/fd.h"
 #include "base/text.h"
+#include "fabric/elf_data.h"
 #include "fabric/library_names.h"
 #include "fabric/nccl_version.h"
 #include "fabric/sys_files.h"
@@ -164,30 +165,55 @@ struct Family {
   bool named = true;  // the version is in the file's name
 };
 
-// The digits behind the marker inside the library; RCCL has " : " between.
-std::string version_inside(const std::string& path, const Family& family) {
-  constexpr size_t kChunk = 1 << 20;
+// The digits behind the marker; RCCL has " : " between. `whole`: nothing
+// follows the window. What is cut off at its end is left in it for the next.
+std::string version_in(std::string& window, const std::string& marker,
+                       bool whole) {
   constexpr size_t kOverlap = 64;
+  size_t at = window.find(marker);
+  while (at != std::string::npos && (whole || at + kOverlap < window.size())) {
+    const size_t start = window.find_first_not_of(" :", at + marker.size());
+    const size_t end = window.find_first_not_of("0123456789.", start);
+    if (start != std::string::npos && end > start) {
+      return window.substr(start, end - start);
+    }
+    at = window.find(marker, at + 1);  // that was "NCCL version %s"
+  }
+  if (window.size() > kOverlap) {
+    window.erase(0, at != std::string::npos ? at : window.size() - kOverlap);
+  }
+  return "";
+}
+
+// Of a library only its constant texts are read, of another file its
+// beginning: librccl.so can be a gigabyte, nearly all of it code for GPUs.
+std::string version_inside(const std::string& path, const Family& family) {
+  constexpr uint64_t kChunk = 1 << 20;
+  uint64_t budget = 128 << 20;
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd) return "";
-  std::string window;
+  const auto sections = constant_sections(fd.get());
   std::string chunk(kChunk, '\0');
-  for (;;) {
-    const ssize_t n = ::read(fd.get(), chunk.data(), chunk.size());
-    if (n <= 0) return "";
-    window.append(chunk, 0, static_cast<size_t>(n));
-    size_t at = window.find(family.marker);
-    while (at != std::string::npos && at + kOverlap < window.size()) {
-      const size_t start =
-          window.find_first_not_of(" :", at + family.marker.size());
-      const size_t end = window.find_first_not_of("0123456789.", start);
-      if (end > start) return window.substr(start, end - start);
-      at = window.find(family.marker, at + 1);  // that was "NCCL version %s"
-    }
-    if (window.size() > kOverlap) {
-      window.erase(0, at != std::string::npos ? at : window.size() - kOverlap);
+  for (auto [offset, left] :
+       sections.value_or(std::vector<ByteRange>{{0, budget}})) {
+    std::string window;
+    while (left > 0 && budget > 0) {
+      const uint64_t want = std::min({kChunk, left, budget});
+      const ssize_t n =
+          ::pread(fd.get(), chunk.data(), want, static_cast<off_t>(offset));
+      if (n <= 0) break;
+      const auto got = static_cast<uint64_t>(n);
+      window.append(chunk, 0, got);
+      offset += got;
+      left -= got;
+      budget -= got;
+      const bool whole = left == 0 || budget == 0 || got < want;
+      if (auto v = version_in(window, family.marker, whole); !v.empty()) {
+        return v;
+      }
     }
   }
+  return "";
 }
 
 // Metadata and contents are looked at once for each state of the library.

@@ -26,12 +26,14 @@ void lint_users_values(FabricJob& job) {
   for (FabricPodState& pod : job.pods) {
     lint_mpi(job, pod);
     if (pod.mpi_only()) continue;  // nobody reads NCCL's
+    lint_amd(job, pod);
     for (const std::string& name : effective_names(*pod.facts)) {
       if (!name.starts_with("NCCL_") || is_others_variable(name)) continue;
       const auto users = effective(*pod.facts, name);
       if (!users) continue;
       lint_value(job, pod, name, *users);
       lint_network(job, pod, name, *users);
+      lint_comm_id(job, pod, name, *users);
       lint_costs(job, pod, name, *users);
       lint_debugging(job, pod, name);
       lint_lists(job, pod, name, users->value);

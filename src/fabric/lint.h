@@ -27,9 +27,14 @@ void lint_network(FabricJob& job, FabricPodState& pod, const std::string& name,
 void lint_gid_index(FabricJob& job, FabricPodState& pod,
                     const std::string& name, const std::string& value,
                     bool finds_itself);
+// NCCL_COMM_ID, which chooses the bootstrap's interface.
+void lint_comm_id(FabricJob& job, FabricPodState& pod, const std::string& name,
+                  const EffectiveValue& users);
 // Settings that work, and what they cost.
 void lint_costs(FabricJob& job, FabricPodState& pod, const std::string& name,
                 const EffectiveValue& users);
+// RCCL's own variables, and HSA's that it asks for.
+void lint_amd(FabricJob& job, FabricPodState& pod);
 // UCX, Open MPI, libfabric and Intel MPI.
 void lint_mpi(FabricJob& job, FabricPodState& pod);
 

@@ -64,12 +64,25 @@ void lint_prefixes(FabricJob& job, FabricPodState& pod, const std::string& name,
   }
 }
 
+// With its ports, which count from 1; adapters without known ports have any.
+bool admits_some_port(const FabricPodState& pod, const NameList& list,
+                      const std::string& adapter) {
+  bool any = false;
+  for (const PortView& view : pod.ports) {
+    if (view.hca->name != adapter) continue;
+    any = true;
+    if (admits(list, adapter, view.port->number)) return true;
+  }
+  return !any && admits(list, adapter);
+}
+
 void lint_matches(FabricJob& job, FabricPodState& pod, const std::string& name,
                   const std::string& value, const NameList& list,
                   const std::vector<std::string>& names) {
   if (names.empty()) return;
+  const bool adapters = name == "NCCL_IB_HCA";
   const bool any = std::any_of(names.begin(), names.end(), [&](auto& known) {
-    return admits(list, known);
+    return adapters ? admits_some_port(pod, list, known) : admits(list, known);
   });
   if (!any && name == "NCCL_SOCKET_IFNAME" && pod.version) {
     report(job, &pod,
@@ -91,9 +104,19 @@ void lint_matches(FabricJob& job, FabricPodState& pod, const std::string& name,
         names.begin(), names.end(),
         [&](auto& known) { return entry_matches(entry, list.exact, known); });
     if (found || entry.name.find_first_of("^=") != std::string::npos) continue;
-    lint_warn(job, pod, "lint_missing_name",
-              name + ": there is no " + entry.name + " in this pod",
-              "device names differ between nodes: give each pod its own list");
+    const bool blank = entry.name.find(' ') != std::string::npos;
+    // Interfaces of other nodes may well be listed (NVIDIA/nccl#286); an
+    // adapter that is missing is a rail less.
+    report(
+        job, &pod,
+        {adapters || blank ? Severity::kWarning : Severity::kInfo,
+         "lint_missing_name",
+         name + ": there is no " +
+             (blank ? "\"" + entry.name + "\"" : entry.name) + " in this pod",
+         "",
+         blank ? "take the blanks out: they belong to the name"
+               : "device names differ between nodes: give each pod its own "
+                 "list"});
   }
 }
 

@@ -251,7 +251,10 @@ void lint_plugin_name(FabricJob& job, FabricPodState& pod,
 void lint_switches(FabricJob& job, FabricPodState& pod, const std::string& name,
                    const EffectiveValue& users) {
   if (name == "NCCL_IB_DISABLE" && switched_on(*pod.facts, name)) {
-    if (const auto plugin = loaded_plugin(*pod.facts)) {
+    const auto plugin = loaded_plugin(*pod.facts);
+    const bool off = plugin && plugin->kind == PluginKind::kIbExt &&
+                     switched_on(*pod.facts, "NCCL_IBEXT_DISABLE");
+    if (plugin && !off) {
       lint_warn(job, pod, "lint_ib_disable_plugin",
                 "NCCL_IB_DISABLE does not switch off the plugin " +
                     plugin->plugin->name,

@@ -10,6 +10,7 @@
 #include "fabric/lint.h"
 #include "fabric/nccl_variables.h"
 #include "fabric/pci_distance.h"
+#include "fabric/plugins.h"
 
 namespace muster {
 
@@ -71,6 +72,13 @@ bool lint_name(FabricJob& job, FabricPodState& pod, const std::string& name) {
     return false;
   }
   if (!pod.version || *pod.version >= known->since) return true;
+  // IBext has its own code for InfiniBand, which reads NCCL's names
+  // (Mellanox/nccl-rdma-sharp-plugins, src/ib_plugin.c).
+  const auto plugin = loaded_plugin(*pod.facts);
+  if (plugin && plugin->kind == PluginKind::kIbExt &&
+      name.starts_with("NCCL_IB_")) {
+    return true;
+  }
   lint_warn(job, pod, "lint_no_effect",
             name + " has no effect in NCCL " + pod.version->text() +
                 ": it came with " + known->since.text(),
@@ -91,12 +99,16 @@ void lint_number(FabricJob& job, FabricPodState& pod, const std::string& name,
               "write a number, for example 1 to switch on and 0 to switch off");
     return;
   }
-  if (number.value >= known.low && number.value <= known.high) return;
-  lint_warn(
-      job, pod, "lint_range",
-      name + "=" + value + " is outside " + std::to_string(known.low) + " to " +
-          (known.high == INT64_MAX ? "any size" : std::to_string(known.high)),
-      "NCCL ignores it or cuts it to the field's size");
+  const int64_t high =
+      known.high == kChannels
+          ? max_channels(pod.assumed_version(), has_amd_gpus(*pod.facts))
+          : known.high;
+  if (number.value >= known.low && number.value <= high) return;
+  lint_warn(job, pod, "lint_range",
+            name + "=" + value + " is outside " + std::to_string(known.low) +
+                " to " +
+                (high == INT64_MAX ? "any size" : std::to_string(high)),
+            "NCCL ignores it or cuts it to the field's size");
 }
 
 // "^ring", "allreduce:tree,nvls;broadcast:ring" -> the words themselves.
@@ -169,6 +181,40 @@ void lint_levels(FabricJob& job, FabricPodState& pod, const std::string& name,
   }
 }
 
+// An adapter that waits less than NCCL's first default (14, 67 ms) gives up
+// where a switch is busy: error 12. Source: NCCL guide, NCCL_IB_TIMEOUT.
+void lint_timeout(FabricJob& job, FabricPodState& pod, const std::string& name,
+                  const std::string& value) {
+  constexpr int64_t kFirstDefault = 14;
+  const CNumber number = c_number(value);
+  if (name != "NCCL_IB_TIMEOUT" || !number.whole || number.value < 1 ||
+      number.value >= kFirstDefault || !job.uses_verbs()) {
+    return;
+  }
+  const int64_t microseconds = (int64_t{4096} << number.value) / 1000;
+  lint_warn(job, pod, "lint_timeout",
+            name + "=" + value + ": adapters wait " +
+                std::to_string(microseconds) +
+                " µs for an answer before they send again; NCCL never waited "
+                "less than 67 ms (14)",
+            "remove it, or write 22 for a large or lossy network");
+}
+
+// NCCL warns, and goes on with what the pod's own /sys shows.
+void lint_file(FabricJob& job, FabricPodState& pod, const std::string& name,
+               const EffectiveValue& users) {
+  const auto& files = pod.facts->files;
+  if (name != "NCCL_TOPO_FILE" || !files ||
+      std::count(files->begin(), files->end(), users.value) > 0) {
+    return;
+  }
+  lint_warn(job, pod, "topology_file",
+            name + "=" + users.value + " (" + users.origin +
+                "): there is no such file in the pod, and NCCL goes on "
+                "without it",
+            "mount the file too, or take the variable out");
+}
+
 void lint_sockets(FabricJob& job, FabricPodState& pod,
                   const std::string& name) {
   if (name != "NCCL_NSOCKS_PERTHREAD") return;
@@ -198,6 +244,8 @@ void lint_value(FabricJob& job, FabricPodState& pod, const std::string& name,
   lint_words(job, pod, name, users.value);
   lint_algorithms(job, pod, name, users.value);
   lint_levels(job, pod, name, users.value);
+  lint_timeout(job, pod, name, users.value);
+  lint_file(job, pod, name, users);
   lint_sockets(job, pod, name);
 }
 

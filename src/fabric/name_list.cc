@@ -2,6 +2,7 @@
 #include "fabric/name_list.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "base/text.h"
 
@@ -9,7 +10,6 @@ namespace muster {
 
 NameList parse_name_list(std::string_view text) {
   NameList list;
-  text = trim(text);
   if (text.starts_with('^')) {
     list.exclude = true;
     text.remove_prefix(1);
@@ -19,14 +19,12 @@ NameList parse_name_list(std::string_view text) {
     text.remove_prefix(1);
   }
   for (const auto part : split(text, ',')) {
-    const auto fields = split(trim(part), ':');
+    const auto fields = split(part, ':');
     if (fields[0].empty()) continue;
     NameList::Entry entry{std::string(fields[0]), -1};
-    if (fields.size() > 1) {
-      const auto port = parse_integer(fields[1]);
-      if (port && *port > 0 && *port < 256) {
-        entry.port = static_cast<int>(*port);
-      }
+    // "mlx5_0::1" has a rail and no port, since 2.30.7.
+    if (fields.size() > 1 && !fields[1].empty()) {
+      entry.port = std::atoi(std::string(fields[1]).c_str());
     }
     list.entries.push_back(std::move(entry));
   }

@@ -156,15 +156,15 @@ constexpr NcclVariable kVariables[] = {
     {"NCCL_LL_THRESHOLD", kOld, 0, -1, false, {2, 5, 0}, "NCCL_PROTO"},
     {"NCCL_LOCAL_REGISTER", {2, 19, 0}, 0, 2},
     {"NCCL_LSA_TEAM_SIZE", {2, 29, 7}},
-    {"NCCL_MAX_CTAS", {2, 17, 0}, 1, 64},
-    {"NCCL_MAX_NCHANNELS", kOld, 1, 64},
-    {"NCCL_MAX_NRINGS", kOld, 1, 64},
-    {"NCCL_MAX_P2P_NCHANNELS", kOld, 1, 64},
+    {"NCCL_MAX_CTAS", {2, 17, 0}, 1, kChannels},
+    {"NCCL_MAX_NCHANNELS", kOld, 1, kChannels},
+    {"NCCL_MAX_NRINGS", kOld, 1, kChannels},
+    {"NCCL_MAX_P2P_NCHANNELS", kOld, 1, kChannels},
     {"NCCL_MEM_SYNC_DOMAIN", {2, 16, 0}},
-    {"NCCL_MIN_CTAS", {2, 17, 0}, 1, 64},
-    {"NCCL_MIN_NCHANNELS", kOld, 1, 64},
-    {"NCCL_MIN_NRINGS", kOld, 1, 64},
-    {"NCCL_MIN_P2P_NCHANNELS", kOld, 1, 64},
+    {"NCCL_MIN_CTAS", {2, 17, 0}, 1, kChannels},
+    {"NCCL_MIN_NCHANNELS", kOld, 1, kChannels},
+    {"NCCL_MIN_NRINGS", kOld, 1, kChannels},
+    {"NCCL_MIN_P2P_NCHANNELS", kOld, 1, kChannels},
     {"NCCL_MLOPART_RDMA_ENABLE", {2, 30, 7}},
     {"NCCL_MNNVL", {2, 20, 0}, 0, -1, false, {2, 21, 0}, "NCCL_MNNVL_ENABLE"},
     {"NCCL_MNNVL_CLIQUE_ID", {2, 23, 0}},
@@ -175,7 +175,7 @@ constexpr NcclVariable kVariables[] = {
     {"NCCL_MNNVL_UUID", {2, 25, 0}},
     {"NCCL_MULTI_RANK_GPU_ENABLE", {2, 30, 0}, 0, 1},
     {"NCCL_MULTI_SEGMENT_REGISTER", {2, 29, 0}},
-    {"NCCL_NCHANNELS_PER_NET_PEER", {2, 12, 0}, 1, 64},
+    {"NCCL_NCHANNELS_PER_NET_PEER", {2, 12, 0}, 1, kChannels},
     {"NCCL_NET", {2, 10, 0}},
     {"NCCL_NETDEVS_POLICY", {2, 28, 0}},
     {"NCCL_NET_DISABLE_INTRA", {2, 12, 0}, 0, 1},
@@ -301,22 +301,14 @@ constexpr NcclVariable kVariables[] = {
      "NCCL_WORK_FIFO_BYTES"},
 };
 
-// What RCCL reads otherwise: it has up to 256 channels, names of its own, and
-// some that NCCL gave up. Source: ROCm/rccl, src/graph, device.h.
+// What RCCL reads otherwise: names of its own, and some that NCCL gave up.
+// Source: ROCm/rccl, src/graph.
 constexpr NcclVariable kOfRccl[] = {
     {"NCCL_AGG_CHANNEL_SIZE", {2, 10, 0}},
     {"NCCL_BOOTSTRAP_BIDIR_ALLGATHER", {2, 27, 0}},
     {"NCCL_CHECK_MODE", {2, 27, 0}},
     {"NCCL_LIBIBVERBS_SO", {2, 27, 0}},
-    {"NCCL_MAX_CTAS", {2, 17, 0}, 1, 256},
-    {"NCCL_MAX_NCHANNELS", kOld, 1, 256},
-    {"NCCL_MAX_NRINGS", kOld, 1, 256},
-    {"NCCL_MAX_P2P_NCHANNELS", kOld, 1, 256},
-    {"NCCL_MIN_CTAS", {2, 17, 0}, 1, 256},
-    {"NCCL_MIN_NCHANNELS", kOld, 1, 256},
-    {"NCCL_MIN_NRINGS", kOld, 1, 256},
-    {"NCCL_MIN_P2P_NCHANNELS", kOld, 1, 256},
-    {"NCCL_NCHANNELS_PER_NET_PEER", {2, 12, 0}, -1, 256},
+    {"NCCL_NCHANNELS_PER_NET_PEER", {2, 12, 0}, -1, kChannels},
     {"NCCL_NCHANNELS_PER_PEER", kOld},
     {"NCCL_PROXY_PROFILE", kOld},
     {"NCCL_RINGS", kOld},
@@ -361,6 +353,14 @@ bool is_others_variable(std::string_view name) {
          std::any_of(
              std::begin(kOthersPrefixes), std::end(kOthersPrefixes),
              [&](const char* prefix) { return name.starts_with(prefix); });
+}
+
+int64_t max_channels(const NcclVersion& version, bool rccl) {
+  if (!rccl) return version < NcclVersion{2, 25, 0} ? 32 : 64;
+  if (version < NcclVersion{2, 18, 6}) return 32;
+  if (version < NcclVersion{2, 20, 5}) return 64;
+  // Since 2.28.3 the number is a choice of the build (WarpSpeed).
+  return version < NcclVersion{2, 28, 3} ? 128 : 512;
 }
 
 const NcclVariable* find_nccl_variable(std::string_view name, bool rccl) {

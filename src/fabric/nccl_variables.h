@@ -13,6 +13,9 @@
 
 namespace muster {
 
+// As `high`: as many as the version has channels.
+inline constexpr int64_t kChannels = INT64_MAX - 1;
+
 struct NcclVariable {
   const char* name;
   NcclVersion since;
@@ -23,6 +26,9 @@ struct NcclVariable {
   const char* instead = nullptr;
 };
 
+// The most channels a version has, which it cuts larger numbers down to.
+// Source: MAXCHANNELS of NCCL at each tag and of ROCm/rccl.
+int64_t max_channels(const NcclVersion& version, bool rccl);
 // `rccl`: as AMD's library reads it.
 const NcclVariable* find_nccl_variable(std::string_view name,
                                        bool rccl = false);

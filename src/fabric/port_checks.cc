@@ -101,10 +101,42 @@ void check_software(FabricJob& job, const FabricPodState& pod) {
           "the adapter's driver", "profile tcp, or nodes with RDMA adapters"});
 }
 
+// "1d0f:efa1" of "0000:10:1b.0 1d0f:efa1".
+std::string device_id(const std::string& entry) {
+  return entry.substr(entry.rfind(' ') + 1);
+}
+
+// A pod with a whole machine's GPUs and few of the adapters that the PCI bus
+// shows: its request names fewer than there are. A pod with some of the GPUs
+// may well have its share; cards for storage are fewer than half.
+void check_share(FabricJob& job, const FabricPodState& pod) {
+  constexpr size_t kWholeMachine = 8;  // GPUs
+  const PodFabric& facts = *pod.facts;
+  if (!facts.pci_hcas || !facts.hcas || !facts.gpus) return;
+  if (facts.gpus->size() < kWholeMachine) return;
+  std::map<std::string, size_t> on_bus;
+  for (const std::string& entry : *facts.pci_hcas) ++on_bus[device_id(entry)];
+  const size_t given = facts.hcas->size();
+  const size_t there = on_bus.size() == 1 ? on_bus.begin()->second : 0;
+  if (given == 0 || given >= facts.gpus->size() || given * 2 > there) return;
+  report(job, &pod,
+         {Severity::kWarning, "rdma_partly_given",
+          "the pod has " + std::to_string(facts.gpus->size()) + " GPUs and " +
+              std::to_string(given) + " of the node's " +
+              std::to_string(there) + " adapters",
+          join(*facts.pci_hcas, ", "),
+          "ask for all of them in the pod's resources (on EKS "
+          "vpc.amazonaws.com/efa: " +
+              std::to_string(there) + ")"});
+}
+
 }  // namespace
 
 void check_ports(FabricJob& job) {
   check_rates(job);
+  if (job.transport != FabricTransport::kTcp) {
+    for (const FabricPodState& pod : job.pods) check_share(job, pod);
+  }
   if (!job.uses_verbs() || job.profile == Profile::kRl) return;
   for (FabricPodState& pod : job.pods) {
     set_merging(job, pod);

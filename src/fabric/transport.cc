@@ -102,10 +102,11 @@ bool rules_rdma_out(const FabricPodState& state) {
   const auto net = effective(pod, "NCCL_NET");
   if (net) return to_lower(net->value) == "socket";
   const auto plugin = loaded_plugin(pod);
-  if (plugin && plugin->kind == PluginKind::kIbExt) {
-    return switched_on(pod, "NCCL_IBEXT_DISABLE");
-  }
-  if (plugin && plugin->kind != PluginKind::kFastSocket) return false;
+  // IBext that is switched off leaves NCCL's own code, which comes next.
+  const bool passed_over = plugin && (plugin->kind == PluginKind::kFastSocket ||
+                                      (plugin->kind == PluginKind::kIbExt &&
+                                       switched_on(pod, "NCCL_IBEXT_DISABLE")));
+  if (plugin && !passed_over) return false;
   return switched_on(pod, "NCCL_IB_DISABLE") || list_matches_nothing(state);
 }
 

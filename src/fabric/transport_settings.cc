@@ -104,6 +104,14 @@ void set_list(FabricJob& job, FabricPodState& pod) {
   propose(job, pod, setting);
 }
 
+// Omni-Path: verbs work, and libfabric has the adapters' own providers (psm2,
+// opx), for which such a plugin is there (ROCm/rccl-tests#90).
+bool on_omni_path(const FabricPodState& pod) {
+  return std::any_of(pod.ports.begin(), pod.ports.end(), [](auto& view) {
+    return view.chosen && view.hca->name.starts_with("hfi1");
+  });
+}
+
 void choose_plugin(FabricJob& job, FabricPodState& pod) {
   const auto loaded = loaded_plugin(*pod.facts);
   if (job.uses_libfabric()) {
@@ -133,7 +141,7 @@ void choose_plugin(FabricJob& job, FabricPodState& pod) {
   }
   if (!job.uses_verbs() || !loaded) return;
   const bool wrong = loaded->kind == PluginKind::kFastSocket ||
-                     loaded->kind == PluginKind::kOfi ||
+                     (loaded->kind == PluginKind::kOfi && !on_omni_path(pod)) ||
                      loaded->kind == PluginKind::kTcpx ||
                      (loaded->kind == PluginKind::kSpectrumX &&
                       job.transport != FabricTransport::kRoce);

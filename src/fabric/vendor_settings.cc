@@ -99,7 +99,8 @@ void set_topology_file(FabricJob& job, FabricPodState& pod) {
     if (view.chosen) rate = std::max(rate, view.port->rate_gbps);
   }
   const std::string size = rate > 300 ? "ndv5" : "ndv4";
-  for (const std::string& file : pod.facts->files) {
+  const auto files = pod.facts->files.value_or(std::vector<std::string>{});
+  for (const std::string& file : files) {
     if (file.find(size) == std::string::npos || !file.ends_with(".xml") ||
         file.find("topo") == std::string::npos) {
       continue;

@@ -2,8 +2,16 @@
 // NVIDIA's libraries, in directories made up like an image's.
 #include "fabric/image_libraries.h"
 
+#include <elf.h>
+#include <fcntl.h>
+
+#include <cstring>
+#include <fstream>
+
 #include "../base/temporary_directory.h"
+#include "base/fd.h"
 #include "catch.h"
+#include "fabric/elf_data.h"
 
 using namespace muster;
 
@@ -77,6 +85,68 @@ TEST_CASE("a library without a version in it is no version") {
   TemporaryDirectory tree;
   tree.write("/lib64/libnccl.so.2", std::string(2 << 20, 'x'));
   CHECK(nccl_in(tree).empty());
+}
+
+namespace {
+
+// An ELF library of three sections: what is run, constant texts, and code for
+// GPUs, a sparse hole of `hole` bytes.
+void write_library(const std::string& path, const std::string& text,
+                   uint64_t hole) {
+  Elf64_Ehdr header{};
+  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_ident[EI_DATA] = ELFDATA2LSB;
+  Elf64_Shdr run{}, fatbin{}, texts{};
+  run.sh_type = fatbin.sh_type = texts.sh_type = SHT_PROGBITS;
+  run.sh_flags = SHF_ALLOC | SHF_EXECINSTR;
+  fatbin.sh_flags = texts.sh_flags = SHF_ALLOC;
+  run.sh_offset = sizeof header;
+  run.sh_size = text.size();
+  fatbin.sh_offset = run.sh_offset + run.sh_size;
+  fatbin.sh_size = hole;
+  texts.sh_offset = fatbin.sh_offset + hole;
+  texts.sh_size = text.size();
+  header.e_shoff = texts.sh_offset + texts.sh_size;
+  header.e_shentsize = sizeof(Elf64_Shdr);
+  header.e_shnum = 3;
+  std::ofstream out(path, std::ios::binary);
+  const auto put = [&](const auto& part) {
+    out.write(reinterpret_cast<const char*>(&part), sizeof part);
+  };
+  put(header);
+  out << std::string(text.size(), 'x');
+  out.seekp(static_cast<std::streamoff>(texts.sh_offset));
+  out << text;
+  for (const auto& section : {run, fatbin, texts}) put(section);
+}
+
+}  // namespace
+
+TEST_CASE("a library's version is found behind a gigabyte of code for GPUs") {
+  TemporaryDirectory tree;
+  tree.write("/opt/rocm/lib/librccl.so.1", "");
+  const std::string path = tree.path() + "/opt/rocm/lib/librccl.so.1";
+  write_library(path, "RCCL version : 2.22.3", 1ULL << 30);
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const auto sections = constant_sections(fd.get());
+  REQUIRE(sections.has_value());
+  REQUIRE(sections->size() == 2);  // not what is run
+  CHECK(sections->at(0).size == 21);
+  CHECK(nccl_in(tree) == "RCCL 2.22.3");
+}
+
+TEST_CASE("a file that is cut off or lies about itself has no sections") {
+  TemporaryDirectory tree;
+  tree.write("/short", std::string(ELFMAG) + std::string(20, '\0'));
+  tree.write("/text", std::string(200, 'x'));
+  std::string lying(200, '\xff');
+  lying.replace(0, 6, std::string(ELFMAG) + "\x02\x01");
+  tree.write("/lying", lying);
+  for (const char* name : {"/short", "/text", "/lying"}) {
+    UniqueFd fd(::open((tree.path() + name).c_str(), O_RDONLY | O_CLOEXEC));
+    CHECK(!constant_sections(fd.get()).has_value());
+  }
 }
 
 TEST_CASE("what was found is not searched again") {

@@ -224,6 +224,86 @@ TEST_CASE("variables of MPI, UCX and libfabric") {
         "lint_intel_fabrics");
 }
 
+TEST_CASE("NCCL_COMM_ID chooses the bootstrap's interface") {
+  const auto comm_id = [](const std::string& id, const std::string& more = "",
+                          const std::string& nccl = "2.26.2") {
+    return codes(kTcp, nccl, "NCCL_COMM_ID=" + id, more);
+  };
+  CHECK(comm_id("10.0.0.1:2000").empty());
+  CHECK(comm_id("trainer-0.jobs:2000").empty());
+  CHECK(comm_id("10.0.1.1:2000") == "lint_comm_id");  // no such network
+  CHECK(comm_id("127.0.0.1:2000") == "lint_comm_id");
+  CHECK(comm_id("[fd00::1]:2000") == "lint_comm_id");
+  CHECK(comm_id("10.0.0.1") == "lint_comm_id");
+  CHECK(comm_id("fd00::1:2000") == "lint_comm_id");
+  const char* lo = R"(, "nccl_conf": ["NCCL_SOCKET_IFNAME=lo"])";
+  CHECK(comm_id("10.0.0.1:2000", lo) == "lint_comm_id");
+  const char* eth0 = R"(, "nccl_conf": ["NCCL_SOCKET_IFNAME==eth0"])";
+  CHECK(comm_id("10.0.0.1:2000", eth0).empty());
+  CHECK(comm_id("10.0.0.1:2000", "", "2.29.3") == "comm_id_bug");
+  CHECK(comm_id("10.0.0.1:2000", "", "2.30.3").empty());
+}
+
+TEST_CASE("where NCCL's subnet test is inverted IPv4 jobs are refused") {
+  const auto verdict = [](const std::string& pods, const std::string& id) {
+    const auto facts = read_facts(
+        R"([{"name": ")" + pods + R"(", "nccl_version": "2.29.3", "hcas": [],
+            "environment": ["NCCL_COMM_ID=)" +
+            id + R"("]}])",
+        "test");
+    return plan_fabric(facts.value().pods, {}).verdict;
+  };
+  CHECK(verdict("w[0-1]", "10.0.0.1:2000") == FabricVerdict::kRefuse);
+  CHECK(verdict("w0", "10.0.0.1:2000") == FabricVerdict::kTcp);
+  CHECK(verdict("w[0-1]", "[fd00::1]:2000") == FabricVerdict::kTcp);
+}
+
+TEST_CASE("an adapter that hardly waits") {
+  CHECK(codes(kIb, "2.26.2", "NCCL_IB_TIMEOUT=2") == "lint_timeout");
+  CHECK(codes(kIb, "2.26.2", "NCCL_IB_TIMEOUT=13") == "lint_timeout");
+  CHECK(codes(kIb, "2.26.2", "NCCL_IB_TIMEOUT=14").empty());
+  CHECK(codes(kIb, "2.26.2", "NCCL_IB_TIMEOUT=0").empty());  // for ever
+}
+
+TEST_CASE("a topology file that is not in the pod") {
+  const std::string there = R"(, "files": ["/t.xml"])";
+  CHECK(codes(kIb, "2.26.2", "NCCL_TOPO_FILE=/t.xml", there).empty());
+  CHECK(codes(kIb, "2.26.2", "NCCL_TOPO_FILE=/u.xml", there) ==
+        "topology_file");
+  CHECK(codes(kIb, "2.26.2", "NCCL_TOPO_FILE=/u.xml").empty());
+}
+
+TEST_CASE("ports, blanks and names of other nodes in lists") {
+  CHECK(codes(kIb, "2.26.2", "NCCL_IB_HCA=mlx5_0:0,mlx5_1:0") ==
+        "lint_matches_nothing tcp_for_all");
+  CHECK(codes(kIb, "2.26.2", "NCCL_IB_HCA=mlx5_0, mlx5_1") ==
+        "lint_missing_name");
+  const auto severity = [](const char* variable) {
+    const auto facts = read_facts(
+        std::string(R"([{"name": "w[0-1]", "nccl_version": "2.26.2", )") + kIb +
+            R"(, "environment": [")" + variable + R"("],
+                "netdevs": ["eth0 10.0.0.[1-2]/24 default"]}])",
+        "test");
+    for (auto& finding : plan_fabric(facts.value().pods, {}).findings) {
+      if (finding.code == "lint_missing_name") return finding.severity;
+    }
+    return Severity::kError;
+  };
+  CHECK(severity("NCCL_SOCKET_IFNAME=bond0,eth0") == Severity::kInfo);
+  CHECK(severity("NCCL_SOCKET_IFNAME=eth0, bond0") == Severity::kWarning);
+  CHECK(severity("NCCL_IB_HCA=mlx5_0,mlx5_7") == Severity::kWarning);
+}
+
+TEST_CASE("as many channels as the version has") {
+  const char* of_nccl = "NCCL_MAX_NCHANNELS=64";
+  CHECK(codes(kIb, "2.24.3", of_nccl) == "lint_range");
+  CHECK(codes(kIb, "2.25.1", of_nccl).empty());
+  CHECK(max_channels({2, 18, 3}, true) == 32);
+  CHECK(max_channels({2, 18, 6}, true) == 64);
+  CHECK(max_channels({2, 21, 5}, true) == 128);
+  CHECK(max_channels({2, 30, 7}, true) == 512);
+}
+
 TEST_CASE("NCCL's variables are listed once, in order") {
   const auto names = nccl_variable_names();
   CHECK(names.size() > 200);

@@ -23,6 +23,14 @@ TEST_CASE("adapter lists match by prefix unless they start with =") {
   CHECK(!admits(parse_name_list("mlx5_0,^mlx5_1"), "mlx5_1"));
 }
 
+TEST_CASE("NCCL cuts no blanks and takes ports by their number") {
+  CHECK(!admits(parse_name_list("mlx5_0, mlx5_1"), "mlx5_1"));
+  CHECK(!admits(parse_name_list("mlx5_0:0"), "mlx5_0", 1));
+  CHECK(!admits(parse_name_list("mlx5_0:x"), "mlx5_0", 1));
+  CHECK(admits(parse_name_list("mlx5_0::1"), "mlx5_0", 2));  // a rail
+  CHECK(admits(parse_name_list("mlx5_0:1:0:2"), "mlx5_0", 1));
+}
+
 TEST_CASE("NCCL versions in all spellings") {
   CHECK(parse_nccl_version("2.21.5") == NcclVersion{2, 21, 5});
   CHECK(parse_nccl_version("v2.26.2+cuda12.8") == NcclVersion{2, 26, 2});

@@ -100,6 +100,51 @@ TEST_CASE("RCCL's own variables and limits") {
               "lint_range"));
 }
 
+TEST_CASE("RCCL's other names") {
+  const auto says = [](const std::string& rccl, const std::string& variable,
+                       const char* code, const char* gpus = "AMD MI300X") {
+    return found(roce(gpus, R"("rccl": ")" + rccl + R"(", "environment": ")" +
+                                variable + "\""),
+                 code);
+  };
+  CHECK(says("2.30.4", "RCCL_MSCCL_ENABLE=0", "lint_obsolete"));
+  CHECK(!says("2.27.7", "RCCL_MSCCL_ENABLE=0", "lint_obsolete"));
+  CHECK(says("2.27.7", "RCCL_DEBUG=INFO", "lint_unknown_name"));
+  CHECK(says("2.27.7", "RCCL_MSCLL_ENABLE=0", "lint_unknown_name"));
+  CHECK(!says("2.27.7", "RCCL_SOMETHING_NEW=1", "lint_unknown_name"));
+  CHECK(says("2.21.5", "A=1", "hsa_scratch"));
+  CHECK(says("2.21.5", "HSA_NO_SCRATCH_RECLAIM=0", "hsa_scratch"));
+  CHECK(!says("2.21.5", "HSA_NO_SCRATCH_RECLAIM=1", "hsa_scratch"));
+  CHECK(!says("2.22.3", "A=1", "hsa_scratch"));
+  CHECK(says("2.30.7", "A=1", "hsa_scratch", "AMD MI250X"));
+  CHECK(!says("2.22.3", "A=1", "hsa_fine_grain"));
+  CHECK(says("2.22.3", "A=1", "hsa_fine_grain", "AMD Radeon PRO W7900"));
+  CHECK(!says("2.22.3", "HSA_FORCE_FINE_GRAIN_PCIE=1", "hsa_fine_grain",
+              "AMD Radeon PRO W7900"));
+}
+
+TEST_CASE("NCCL and RCCL of one version do not talk to each other") {
+  const auto skew = [](const char* first, const char* second) {
+    const FabricPlan both = plan(
+        R"([{"name": "a", "hcas": [], "nccl_version": ")" + std::string(first) +
+        R"("}, {"name": "b", "hcas": [], "nccl_version": ")" + second +
+        R"("}])");
+    return found(both, "nccl_version_skew");
+  };
+  CHECK(skew("2.21.5", "RCCL 2.21.5"));
+  CHECK(!skew("RCCL 2.21.5", "RCCL 2.21.5"));
+  CHECK(skew("RCCL 2.21.5", "RCCL 2.22.3"));
+}
+
+TEST_CASE("variables of AMD's runtime are collected") {
+  TemporaryDirectory tree;
+  tree.write("/proc/self/environ",
+             "RCCL_UNROLL_FACTOR=2\nHSA_NO_SCRATCH_RECLAIM=1\nHOME=/root\n");
+  const PodFabric pod = collect_fabric(tree.path());
+  CHECK(pod.environment.size() == 2);
+  CHECK(pod.environment.at("HSA_NO_SCRATCH_RECLAIM") == "1");
+}
+
 TEST_CASE("RCCL before ROCm 6.3 does not see memory peers of new kernels") {
   const std::string peers = R"("memory_peers": false, "rccl": )";
   CHECK(found(roce("AMD MI300X", peers + R"("2.20.5")"), "gdr_unseen"));

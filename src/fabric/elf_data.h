@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the constant texts of a 64-bit ELF library lie, so that a search need
+// not read the code for every GPU, which can be a gigabyte. Foreign bytes: what
+// does not fit together is no answer.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace muster {
+
+struct ByteRange {
+  uint64_t offset = 0;
+  uint64_t size = 0;
+  bool operator==(const ByteRange&) const = default;
+};
+
+// Sections that are loaded, neither written nor run, the small ones first;
+// nullopt: `fd` is no such library, or has no table of sections.
+std::optional<std::vector<ByteRange>> constant_sections(int fd);
+
+}  // namespace muster
