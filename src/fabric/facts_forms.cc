@@ -53,9 +53,10 @@ constexpr Meant kOfNetdev[] = {
     {"default", "default_route"},
 };
 
-constexpr std::array kOfPods = {"hcas",        "netdevs", "gpus",
-                                "environment", "shape",   "nccl_version",
-                                "pci_hcas",    "vendor",  "product"};
+constexpr std::array kOfPods = {
+    "hcas",         "netdevs",   "gpus",      "environment",   "shape",
+    "nccl_version", "pci_hcas",  "vendor",    "product",       "mpi",
+    "ucx",          "libfabric", "nccl_conf", "nccl_user_conf"};
 
 constexpr std::array kOfPorts = {"state",  "link_layer", "rate_gbps",  "mtu",
                                  "netdev", "gids",       "phys_state", "pkeys"};
@@ -399,14 +400,26 @@ Status settle_pod(Json& pod, FactsBudget& budget,
   return {};
 }
 
-// {"worker-0": {…}, "worker-1": {…}}: each value has fields of a pod.
+bool is_field_of_pod(const std::string& key) {
+  const std::string name = plain_name(key);
+  const auto is = [&](const char* field) { return name == field; };
+  return std::any_of(kOfPods.begin(), kOfPods.end(), is) ||
+         std::any_of(std::begin(kOfPod), std::end(kOfPod),
+                     [&](auto& meant) { return name == meant.written; });
+}
+
+// {"worker-0": {…}, "worker-1": {…}}: one value at least has fields of a pod,
+// and no key is one.
 bool is_map_of_pods(const Json& json) {
-  return all_objects(json) &&
-         std::all_of(json.begin(), json.end(), [](auto& item) {
-           return std::any_of(
-               kOfPods.begin(), kOfPods.end(),
-               [&](const char* field) { return item.contains(field); });
-         });
+  if (!all_objects(json)) return false;
+  bool any = false;
+  for (const auto& item : json.items()) {
+    if (is_field_of_pod(item.key())) return false;
+    for (const auto& field : item.value().items()) {
+      any = any || is_field_of_pod(field.key());
+    }
+  }
+  return any;
 }
 
 }  // namespace

@@ -13,7 +13,10 @@
 #include "fabric/facts_fields.h"
 #include "fabric/facts_forms.h"
 #include "fabric/facts_json.h"
+#include "fabric/facts_lines.h"
+#include "fabric/gids.h"
 #include "fabric/nccl_version.h"
+#include "fabric/sockets.h"
 
 namespace muster {
 
@@ -305,8 +308,8 @@ Result<Json> parse_json(std::string_view text, const std::string& where) {
     const auto line = std::count(before.begin(), before.end(), '\n') + 1;
     const size_t start = before.rfind('\n');
     const size_t column = start == before.npos ? at : at - start - 1;
-    return invalid(where, "this is not JSON: line " + std::to_string(line) +
-                              ", character " + std::to_string(column));
+    return invalid(where + ":" + std::to_string(line),
+                   "this is not JSON, at character " + std::to_string(column));
   }
 }
 
@@ -339,10 +342,27 @@ Status share_beside(Json& json, Json& pods, FactsBudget& budget,
   return take_common_fields(beside[0], pods, notes);
 }
 
+// Redacted and mistyped ones: that there is an address is kept.
+void note_addresses(const PodFabric& pod, const std::string& where,
+                    std::vector<std::string>& notes) {
+  if (!pod.netdevs) return;
+  for (const FabricNetdev& netdev : *pod.netdevs) {
+    for (const std::string& address : netdev.addresses) {
+      FabricGid gid;
+      gid.gid = bare_address(address);
+      if (gid_address(gid) != GidAddress::kNone) continue;
+      notes.push_back(where + ".netdevs: " + netdev.name + ": \"" +
+                      address.substr(0, 60) +
+                      "\" is no address, and no network is known by it");
+    }
+  }
+}
+
 }  // namespace
 
 Result<FactsFile> read_facts(std::string_view text, const std::string& where) {
   if (text.size() > kMaxText) return invalid(where, "more than 16 MiB");
+  if (trim(text).empty()) return invalid(where, "there is nothing in it");
   if (too_deep(text)) return invalid(where, "nested more than 32 deep");
   auto parsed = parse_json(text, where);
   if (!parsed) return fail(parsed.error());
@@ -377,7 +397,12 @@ Result<FactsFile> read_facts(std::string_view text, const std::string& where) {
     FactsIn reader(pods[i], "pods[" + std::to_string(i) + "]", report);
     visit(reader, out.pods.emplace_back());
     reader.note_unknown();
-    if (!report.mistake.empty()) return invalid(where, report.mistake);
+    if (!report.mistake.empty()) {
+      const std::string field =
+          report.mistake.substr(0, report.mistake.find(' '));
+      return invalid(where + ":" + std::to_string(line_of_field(text, field)),
+                     report.mistake);
+    }
     PodFabric& pod = out.pods.back();
     if (pod.name.empty()) pod.name = "pod-" + std::to_string(i);
     if (!pod.nccl_version.empty() && !parse_nccl_version(pod.nccl_version)) {
@@ -385,6 +410,7 @@ Result<FactsFile> read_facts(std::string_view text, const std::string& where) {
                              "\"" + pod.nccl_version.substr(0, 40) +
                              "\" is no version; taken as unknown");
     }
+    note_addresses(pod, "pods[" + std::to_string(i) + "]", report.notes);
     if (!names.insert(pod.name).second) {
       report.notes.push_back("two pods are called " + pod.name);
     }

@@ -46,6 +46,13 @@ bool has_amd_gpus(const PodFabric& pod) {
                      [](auto& one) { return one.name.starts_with("librccl"); });
 }
 
+bool has_intel_gpus(const PodFabric& pod) {
+  return any_gpu(pod, [](const FabricGpu& gpu) {
+    if (!gpu.vendor.empty()) return to_lower(gpu.vendor).starts_with("intel");
+    return has_word(gpu, {"intel", "gaudi", "habana"});
+  });
+}
+
 bool has_rtx40(const PodFabric& pod) {
   return any_gpu(pod, [](const FabricGpu& gpu) {
     return has_word(gpu, {"rtx40", "4090", "4080", "4070"});

@@ -10,6 +10,8 @@ namespace muster {
 
 // Of AMD, hence RCCL in the place of NCCL; or RCCL is there by name.
 bool has_amd_gpus(const PodFabric& pod);
+// Intel's Max and Gaudi, for which there is neither NCCL nor RCCL.
+bool has_intel_gpus(const PodFabric& pod);
 // GeForce 40, whose drivers before 550.40.07 offered a P2P that does not work.
 bool has_rtx40(const PodFabric& pod);
 // GB200 and GB300, with NVLink beyond the machine.

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "fabric/gpu_names.h"
 #include "fabric/platform.h"
 #include "fabric/policy.h"
 #include "fabric/ports.h"
@@ -43,9 +44,11 @@ struct FabricPodState {
   std::string list_reason;  // why NCCL_IB_HCA is needed; empty: it is not
   PodPlan plan;
 
-  // No GPU and no NCCL in the pod: only MPI uses its network.
+  // No GPU for NCCL or RCCL and neither of them in the pod: MPI alone uses its
+  // network, or libraries of which nothing is known here (oneCCL, HCCL).
   [[nodiscard]] bool mpi_only() const {
-    return facts->gpus && facts->gpus->empty() && !version;
+    return facts->gpus && !version &&
+           (facts->gpus->empty() || has_intel_gpus(*facts));
   }
   // The version to reason with: what is known, else the newest.
   [[nodiscard]] NcclVersion assumed_version() const {

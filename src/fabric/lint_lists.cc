@@ -219,14 +219,16 @@ void lint_interfaces(FabricJob& job, FabricPodState& pod,
   }
   const auto taken = nccl_interfaces(*pod.facts, pod.assumed_version(), value);
   if (taken.empty()) return;
-  if (std::all_of(taken.begin(), taken.end(),
-                  [](auto& name) { return name == "lo"; })) {
+  // Of several names the system's order counts, in which lo is the first.
+  const bool by_name = !list.exclude && taken.front() == "lo";
+  if (by_name || std::all_of(taken.begin(), taken.end(),
+                             [](auto& name) { return name == "lo"; })) {
     if (job.pods.size() < 2) return;  // one pod may talk to itself over lo
     report(job, &pod,
            {Severity::kError, "lint_loopback",
             "NCCL_SOCKET_IFNAME=" + value +
                 " chooses lo, over which no other pod is reached",
-            "NVIDIA/nccl#286", "remove it"});
+            "NVIDIA/nccl#286", "take lo out"});
     return;
   }
   lint_spread(job, pod, value, list, taken);

@@ -207,6 +207,7 @@ void set_bonds(FabricJob& job, FabricPodState& pod) {
 void set_vendor_values(FabricJob& job) {
   if (job.profile == Profile::kRl) return;
   for (FabricPodState& pod : job.pods) {
+    if (pod.mpi_only()) continue;  // all of it is for NCCL and its plugins
     if (job.transport == FabricTransport::kRoce) {
       const bool gib = find_plugin(*pod.facts, PluginKind::kGib).has_value();
       if (pod.platform == Platform::kGcp || gib) set_gib(job, pod);

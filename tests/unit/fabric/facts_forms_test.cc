@@ -168,10 +168,27 @@ TEST_CASE("states of a port in every tool's words") {
   }
 }
 
+TEST_CASE("pods by name are pods whatever is said of them") {
+  const auto names = [](const std::string& text) {
+    std::vector<std::string> out;
+    const auto facts = read_facts(text, "f");
+    REQUIRE(facts.has_value());
+    for (const PodFabric& pod : facts->pods) out.push_back(pod.name);
+    return out;
+  };
+  using Names = std::vector<std::string>;
+  CHECK(names(R"({"pods": {"w1": {"gpus": 8}, "w0": {"shm_bytes": 1}}})") ==
+        Names{"w0", "w1"});
+  CHECK(names(R"({"w0": {"env": {"A": "1"}}, "w1": {}})") == Names{"w0", "w1"});
+  CHECK(names(R"({"mpi": {"version": "5"}, "hcas": {"a": {}}})") ==
+        Names{"pod-0"});
+  CHECK(names(R"({"environment": {"A": "1"}})") == Names{"pod-0"});
+}
+
 TEST_CASE("what is no JSON is said with its place") {
   const auto comma = read_facts("{\"pods\": [\n  {\"name\": \"w0\"},\n]}", "f");
   REQUIRE_FALSE(comma);
-  CHECK(comma.error().text().find("line 3") != std::string::npos);
+  CHECK(comma.error().text().find(":3: ") != std::string::npos);
 }
 
 TEST_CASE("what cannot be meant is said, with the likely name") {

@@ -43,7 +43,7 @@ TEST_CASE("a machine from a bug report is a few lines") {
 }
 
 TEST_CASE("mistakes are one sentence with the place") {
-  CHECK(mistake("").find("not JSON") != std::string::npos);
+  CHECK(mistake("").find("nothing in it") != std::string::npos);
   CHECK(mistake("[]").find("no pods") != std::string::npos);
   CHECK(mistake("{\"pods\": [3]}").find("pods[0]") != std::string::npos);
   CHECK(mistake(R"({"hcas": [{"name": "a", "numa": "x"}]})")
@@ -133,4 +133,36 @@ TEST_CASE("the schema page names every field") {
     }
     at = text.find('"', end + 1);
   }
+}
+
+TEST_CASE("what is wrong in a file is told with its line") {
+  const auto where = [](const std::string& text) {
+    const auto facts = read_facts(text, "f.json");
+    if (facts) return std::string("(read)");
+    const std::string error = facts.error().text();
+    return error.substr(0, error.find(": "));
+  };
+  CHECK(where("{\"pods\": [\n{\"name\": \"a\",\n\"hcas\": [ }]}") ==
+        "f.json:3");
+  CHECK(where("{\"pods\": [\n{\"name\": \"a\"},\n{\"shm_bytes\": 1},\n"
+              "{\"name\": \"b\",\n \"shm_bytes\": \"lots\"}]}") == "f.json:5");
+  CHECK(where("[{\"name\": \"a\"},\n{\"shm_bytes\": \"lots\"}]") == "f.json:2");
+  CHECK(where("{\"name\": \"a\",\n\n\"shm_bytes\": \"lots\"}") == "f.json:3");
+  CHECK(where("[{\"hcas\": [\n{\"name\": \"x\", \"ports\": [\n{},\n"
+              "{\"port\": \"one\"}]}]}]") == "f.json:4");
+  CHECK(where("{\"pods\": {\"w1\": {\"gpus\": 8},\n\"w0\":\n{\"shm_bytes\": "
+              "\"lots\"}}}") == "f.json:3");
+  CHECK(where("[{\"name\": \"w[0-3]\",\n\"shm_bytes\": \"lots\"}]") ==
+        "f.json:2");
+  CHECK(where(" \n") == "f.json");
+}
+
+TEST_CASE("addresses that are none are noted") {
+  const auto facts = read_facts(
+      R"([{"netdevs": ["eth0 10.0.0.1/24 default",
+                       {"name": "eth1", "addresses": ["10.0.0.999/24"]}]}])",
+      "f.json");
+  REQUIRE(facts.has_value());
+  REQUIRE(facts->notes.size() == 1);
+  CHECK(facts->notes[0].find("eth1: \"10.0.0.999/24\"") != std::string::npos);
 }

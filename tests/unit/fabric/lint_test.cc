@@ -284,7 +284,8 @@ TEST_CASE("ports, blanks and names of other nodes in lists") {
             R"(, "environment": [")" + variable + R"("],
                 "netdevs": ["eth0 10.0.0.[1-2]/24 default"]}])",
         "test");
-    for (auto& finding : plan_fabric(facts.value().pods, {}).findings) {
+    const FabricPlan plan = plan_fabric(facts.value().pods, {});
+    for (const Finding& finding : plan.findings) {
       if (finding.code == "lint_missing_name") return finding.severity;
     }
     return Severity::kError;
