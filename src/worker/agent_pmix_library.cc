@@ -18,6 +18,14 @@ constexpr const char* kSoname = "libpmix.so.2";  // of releases 4, 5 and 6
 constexpr const char* kRemedy =
     "Open MPI needs it: install libpmix in the image, or use --bootstrap "
     "mpirun.";
+constexpr const char* kRemedyForChosen =
+    "Leave MUSTER_PMIX_LIBRARY out: muster brings a libpmix of its own.";
+constexpr const char* kChoice = "MUSTER_PMIX_LIBRARY";
+
+bool is_chosen() {
+  const char* chosen = ::getenv(kChoice);
+  return chosen != nullptr && *chosen != '\0';
+}
 
 std::string beside_program() {
   char path[PATH_MAX];
@@ -29,8 +37,7 @@ std::string beside_program() {
 }
 
 std::vector<std::string> candidates() {
-  const char* chosen = ::getenv("MUSTER_PMIX_LIBRARY");
-  if (chosen != nullptr && *chosen != '\0') return {chosen};
+  if (is_chosen()) return {::getenv(kChoice)};
   return {beside_program(), kSoname};
 }
 
@@ -69,7 +76,7 @@ tl::unexpected<Error> no_pmix(std::string why) {
                     "no PMIx server for the ranks of this pod",
                     std::move(why),
                     {},
-                    kRemedy});
+                    is_chosen() ? kRemedyForChosen : kRemedy});
 }
 
 // "OpenPMIx 4.2.2, repo rev: …" -> 4
