@@ -24,16 +24,23 @@ namespace muster {
 namespace {
 
 constexpr Milliseconds kLastWords{5'000};
-constexpr Milliseconds kReportLimit{30'000};  // after all else is over
+constexpr Milliseconds kReportLimit{30'000};   // after all else is over
+constexpr Milliseconds kHurriedReport{1'000};  // … and somebody is waiting
 constexpr Milliseconds kStatusInterval{2'000};
 // Of the logs that --bundle keeps: 128 MiB a stream.
 constexpr LogRotation kBundleRotation{64 << 20, 1};
 
-std::vector<int> heeded_signals() {
-  std::vector<int> out = {SIGTERM, SIGUSR1, SIGUSR2};
+std::vector<int> stop_signals() {
+  std::vector<int> out = {SIGTERM};
   for (const int signal : {SIGINT, SIGHUP}) {
     if (!is_ignored(signal)) out.push_back(signal);
   }
+  return out;
+}
+
+std::vector<int> heeded_signals() {
+  std::vector<int> out = stop_signals();
+  out.insert(out.end(), {SIGUSR1, SIGUSR2});
   return out;
 }
 
@@ -53,7 +60,9 @@ Launch::Launch(Loop& loop, LaunchOptions options, Discovery discovery)
       status_timer_(loop) {}
 
 Launch::~Launch() {
-  if (writer_) writer_->finish(kReportLimit);
+  if (writer_) {
+    writer_->finish(hurried_ ? kHurriedReport : kReportLimit, stop_signals());
+  }
   if (!output_) return;
   output_->drain(kLastWords);
   log::redirect({});
@@ -192,6 +201,7 @@ void Launch::on_signal(const signalfd_siginfo& info) {
     drain_until_ = Clock::now();
     return;
   }
+  hurried_ = writer_ != nullptr;
   const bool again = stop_signal_ != 0;
   if (!again) {
     stop_signal_ = signal;

@@ -122,6 +122,7 @@ class Launch {
   bool draining_ = false;  // all ranks have ended, their output is on its way
   Clock::time_point drain_until_;
   bool holding_ = false;  // --hold-on-failure
+  bool hurried_ = false;  // told to stop when only reports were missing
   int exit_code_ = 0;
   MeshWait mesh_;
   Timer leave_timer_;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/report_writer.h"
 
+#include <signal.h>
+
+#include <algorithm>
 #include <condition_variable>
 #include <mutex>
 #include <system_error>
@@ -8,8 +11,27 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "job/exit_codes.h"
 
 namespace muster {
+
+namespace {
+
+// Between looks for signals: also what a file system that answers may take.
+constexpr Milliseconds kLook{100};
+
+// The first of `signals` that has come; 0: none.
+int pending_of(const std::vector<int>& signals) {
+  sigset_t pending;
+  ::sigemptyset(&pending);
+  ::sigpending(&pending);
+  for (const int signal : signals) {
+    if (::sigismember(&pending, signal) == 1) return signal;
+  }
+  return 0;
+}
+
+}  // namespace
 
 // Kept alive by the thread, too, which may be left behind.
 struct ReportWriter::Shared
@@ -50,24 +72,49 @@ ReportWriter::ReportWriter(Loop& loop, LaunchReport report,
   shared_->loop = &loop;
   shared_->report = std::move(report);
   shared_->options = options;
+  start();
+}
+
+bool ReportWriter::start() {
   try {
     thread_ = std::thread([shared = shared_] { shared->store(); });
-  } catch (const std::system_error&) {  // no room for a thread
-    shared_->store();
+    return true;
+  } catch (const std::system_error&) {
+    return false;
   }
 }
 
 ReportWriter::~ReportWriter() { finish(Milliseconds{0}); }
 
-void ReportWriter::finish(Milliseconds limit) {
+void ReportWriter::finish(Milliseconds limit, const std::vector<int>& signals) {
   if (shared_->loop == nullptr) return;
+  if (!thread_.joinable() && !start()) {
+    shared_->loop = nullptr;
+    log::warn(
+        "reports are not written: no thread could be started for them (a limit "
+        "of processes)");
+    return;
+  }
+  const auto end = Clock::now() + limit;
+  int signal = 0;
   std::unique_lock lock(shared_->mutex);
-  const bool done =
-      shared_->changed.wait_for(lock, limit, [this] { return shared_->done; });
+  while (!shared_->done && signal == 0 && Clock::now() < end) {
+    shared_->changed.wait_until(lock, std::min(end, Clock::now() + kLook),
+                                [this] { return shared_->done; });
+    signal = pending_of(signals);
+  }
+  const bool done = shared_->done;
   shared_->loop = nullptr;
   lock.unlock();
-  if (thread_.joinable()) done ? thread_.join() : thread_.detach();
+  done ? thread_.join() : thread_.detach();
   if (done) return shared_->say();
+  if (signal != 0) {
+    log::warn(
+        "reports are not written: {} came while their file system did not "
+        "answer",
+        signal_word(signal));
+    return;
+  }
   log::warn(
       "reports are not written after {}: their file system does not "
       "answer",

@@ -2,10 +2,13 @@
 // report.json as docs/report-schema.md has it, the summary, and where both go.
 #include "launcher/report_writer.h"
 
+#include <pthread.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "captured_stdio.h"
 #include "catch.h"
@@ -153,6 +156,80 @@ TEST_CASE("a report that cannot be written is waited for, not for ever") {
     ::usleep(1000);
   }
   CHECK(::access(options.report_json.c_str(), F_OK) == 0);
+}
+
+// At first no thread can be had.
+class NoThreads {
+ public:
+  NoThreads() {
+    ::pthread_getattr_default_np(&usual_);
+    pthread_attr_t large = usual_;
+    ::pthread_attr_setstacksize(&large, size_t{1} << 46);
+    REQUIRE(::pthread_setattr_default_np(&large) == 0);
+  }
+  ~NoThreads() { ::pthread_setattr_default_np(&usual_); }
+  NoThreads(const NoThreads&) = delete;
+  NoThreads& operator=(const NoThreads&) = delete;
+
+ private:
+  pthread_attr_t usual_{};
+};
+
+TEST_CASE("reports without a thread hold up nobody") {
+  const TemporaryDirectory directory;
+  LaunchOptions options;
+  options.report_json = directory.at("report.json");
+  test::CapturedStdio captured;
+  SECTION("nobody at all") {
+    const NoThreads none;
+    REQUIRE(::mkfifo((options.report_json + ".tmp").c_str(), 0600) == 0);
+    Loop loop;
+    ReportWriter writer(loop, sample(), options);
+    writer.finish(Milliseconds{20'000});
+    const std::string said = captured.err();
+    CHECK(said.find("reports are not written: no thread") != std::string::npos);
+  }
+  SECTION("the ranks are gone, and there is room for one") {
+    Loop loop;
+    std::optional<ReportWriter> writer;
+    {
+      const NoThreads none;
+      writer.emplace(loop, sample(), options);
+    }
+    writer->finish(Milliseconds{20'000});
+    CHECK(captured.err().empty());
+    CHECK(read_file(options.report_json).value_or("").find("00c0ffee") !=
+          std::string::npos);
+  }
+}
+
+TEST_CASE("a signal ends the wait for a report that cannot be written") {
+  const TemporaryDirectory directory;
+  LaunchOptions options;
+  options.report_json = directory.at("report.json");
+  const std::string fifo = options.report_json + ".tmp";
+  REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
+  sigset_t term;
+  sigset_t before;
+  ::sigemptyset(&term);
+  ::sigaddset(&term, SIGTERM);
+  ::pthread_sigmask(SIG_BLOCK, &term, &before);
+  test::CapturedStdio captured;
+  const auto began = Clock::now();
+  {
+    Loop loop;
+    ReportWriter writer(loop, sample(), options);
+    ::kill(::getpid(), SIGTERM);
+    writer.finish(Milliseconds{20'000}, {SIGTERM});
+  }
+  const auto took = Clock::now() - began;
+  CHECK(captured.err().find("reports are not written: SIGTERM came") !=
+        std::string::npos);
+  CHECK(took < std::chrono::seconds(10));
+  int signal = 0;
+  CHECK(::sigwait(&term, &signal) == 0);
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  CHECK(!read_file(fifo).value_or("").empty());  // lets the thread go
 }
 
 TEST_CASE("what became of the reports is said once") {
