@@ -74,7 +74,16 @@ Error not_authorized(const std::string& fingerprint, const std::string& why) {
                "may still have the Secret of an earlier job"};
 }
 
-Error command_refused(const std::string& why) {
+Error command_refused(const std::string& command, const std::string& why) {
+  if (command.find("muster-agent") == std::string::npos) {  // by muster ssh
+    return Error{"ssh_exec",
+                 why.empty()
+                     ? "the server refused the command without saying why"
+                     : printable(why, 400),
+                 {},
+                 {},
+                 {}};
+  }
   return Error{"ssh_exec",
                "the worker would not start the agent",
                why.empty() ? "the server refused without saying why"

@@ -19,7 +19,8 @@ Error wrong_host_key(const std::string& expected, const std::string& found,
 Error key_exchange(const std::string& why);
 Error handshake_timeout(Milliseconds waited, const std::string& stage);
 Error not_authorized(const std::string& fingerprint, const std::string& why);
-Error command_refused(const std::string& why);
+// `why`: the server's own words; empty: it gave none.
+Error command_refused(const std::string& command, const std::string& why);
 Error lost(const std::string& why);
 
 }  // namespace muster::ssh_error

@@ -153,8 +153,7 @@ bool SshClient::Impl::open_step() {
   const int rc = ssh_channel_open_session(channel_);
   if (rc == SSH_AGAIN) return false;
   if (rc != SSH_OK) {
-    fail_with(
-        ssh_error::command_refused("no session channel: " + library_error()));
+    refused("no session channel: " + library_error());
     return false;
   }
   enter(Stage::kExec);
@@ -166,14 +165,11 @@ bool SshClient::Impl::exec_step() {
   if (rc == SSH_AGAIN) return false;
   if (rc != SSH_OK) {
     if (ssh_is_connected(session_) == 0) {
-      fail_with(ssh_error::command_refused("the connection broke off: " +
-                                           library_error()));
+      refused("the connection broke off: " + library_error());
       return false;
     }
     enter(Stage::kRefused);
-    stage_timer_.start(kRefusalTimeout, [this] {
-      fail_with(ssh_error::command_refused(reason_));
-    });
+    stage_timer_.start(kRefusalTimeout, [this] { refused(reason_); });
     return true;
   }
   handshake_timer_.cancel();
@@ -196,8 +192,12 @@ void SshClient::Impl::collect_refusal() {
   if (over || ssh_channel_is_closed(channel_) != 0 ||
       ssh_channel_is_eof(channel_) != 0) {
     while (!reason_.empty() && reason_.back() == '\n') reason_.pop_back();
-    fail_with(ssh_error::command_refused(reason_));
+    refused(reason_);
   }
+}
+
+void SshClient::Impl::refused(const std::string& why) {
+  fail_with(ssh_error::command_refused(options_.command, why));
 }
 
 }  // namespace muster

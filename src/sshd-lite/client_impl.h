@@ -68,6 +68,7 @@ class SshClient::Impl : public std::enable_shared_from_this<Impl> {
   bool open_step();
   bool exec_step();
   void collect_refusal();
+  void refused(const std::string& why);
   void run_step();
   bool deliver(int is_stderr);
   bool write_queue();
