@@ -48,6 +48,9 @@ bool oom_counter_rose(const NodeEvidence& node);
 // that the limit was reached when the node went away.
 bool was_near_limit(const NodeEvidence& node);
 
+// Where a relayed end tells a signal's code, the class becomes the signal's.
+void name_signal(const RuleBook& rules, LineMatch& match);
+
 struct LineScan {
   std::vector<Candidate> candidates;
   // The last lines of each writer that no rule knows, as "unknown" ones.
