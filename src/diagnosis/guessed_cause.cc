@@ -63,6 +63,8 @@ class Guesser {
     if (!known_shape && !guess.error_shape) return false;
     const Rule* const rule = subject_of(without_asides(candidate.line));
     if (rule == nullptr || rule == candidate.rule) return true;
+    // Whoever saw a rank end ends the others.
+    if (bad_end_ && rule->code == "terminated_external") return false;
     candidate.rule = rule;
     candidate.confidence = Confidence::kPossible;
     candidate.maybe = true;
