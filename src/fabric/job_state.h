@@ -64,6 +64,8 @@ struct FabricJob {
   FabricTransport transport = FabricTransport::kUnknown;
   std::vector<FabricPodState> pods;
   std::vector<std::string> mpirun_args;
+  // Pods without GPU and adapter are there too, which MPI alone reaches.
+  bool mpi_on_tcp = false;
   // NCCL's own InfiniBand code, or a plugin for libfabric, moves the data.
   [[nodiscard]] bool uses_verbs() const {
     return transport == FabricTransport::kInfiniBand ||

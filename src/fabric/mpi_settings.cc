@@ -206,16 +206,18 @@ void check_cuda_aware(FabricJob& job, const FabricPodState& pod) {
 
 void set_mpi(FabricJob& job) {
   const bool hide_rdma =
-      job.transport == FabricTransport::kTcp && mpi_sees_rdma(job) &&
-      !std::all_of(job.pods.begin(), job.pods.end(),
-                   [](auto& pod) { return pod.tcp_by_user; });
+      job.mpi_on_tcp ||
+      (job.transport == FabricTransport::kTcp && mpi_sees_rdma(job) &&
+       !std::all_of(job.pods.begin(), job.pods.end(),
+                    [](auto& pod) { return pod.tcp_by_user; }));
+  const bool tcp = job.mpi_on_tcp || job.transport == FabricTransport::kTcp;
   for (FabricPodState& pod : job.pods) {
     check_cuda_aware(job, pod);
     if (hide_rdma) set_tcp(job, pod);
-    if (job.transport == FabricTransport::kTcp) set_interface(job, pod);
-    if (job.uses_verbs()) set_rdma(job, pod);
+    if (tcp) set_interface(job, pod);
+    if (job.uses_verbs() && !job.mpi_on_tcp) set_rdma(job, pod);
   }
-  if (job.transport == FabricTransport::kTcp) add_mpirun_args(job);
+  if (tcp) add_mpirun_args(job);
 }
 
 }  // namespace muster

@@ -183,11 +183,21 @@ std::string_view verdict_name(FabricVerdict verdict) {
   return "";
 }
 
-FabricPlan plan_fabric(const std::vector<PodFabric>& pods,
-                       const FabricRequest& request) {
+namespace {
+
+using Pods = std::vector<const PodFabric*>;
+
+FabricJob begin(const Pods& pods, const FabricRequest& request) {
   FabricJob job(request);
   job.profile = strictest(request);
-  for (const PodFabric& pod : pods) job.pods.push_back(start(pod, request));
+  for (const PodFabric* pod : pods) job.pods.push_back(start(*pod, request));
+  return job;
+}
+
+FabricPlan plan_together(const Pods& pods, const FabricRequest& request,
+                         bool mpi_on_tcp) {
+  FabricJob job = begin(pods, request);
+  job.mpi_on_tcp = mpi_on_tcp;
   if (job.pods.empty()) return finish(job);
   find_common_network(job);
   choose_transport(job);
@@ -213,6 +223,63 @@ FabricPlan plan_fabric(const std::vector<PodFabric>& pods,
   check_agreement(job);
   lint_users_values(job);
   return finish(job);
+}
+
+// A launcher that runs no ranks, processes without GPU: NCCL does not go there,
+// so that what the pod lacks takes nobody to TCP. MPI may go there.
+bool is_bystander(const PodFabric& pod, const FabricRequest& request) {
+  return start(pod, request).mpi_only() && pod.hcas && pod.hcas->empty();
+}
+
+void add_bystanders(FabricPlan& plan, const Pods& beside,
+                    const FabricRequest& request) {
+  FabricJob job = begin(beside, request);
+  job.transport = FabricTransport::kTcp;
+  job.mpi_on_tcp = true;
+  set_mpi(job);
+  std::vector<std::string> names;
+  for (FabricPodState& pod : job.pods) {
+    finish_pod(job, pod);
+    names.push_back(pod.plan.name);
+    plan.pods.push_back(std::move(pod.plan));
+  }
+  plan.findings.push_back(
+      {Severity::kInfo, "no_gpu_pods",
+       who(names, names.size() + 1) +
+           "neither GPU nor adapter: NCCL does not go there, and MPI stays on "
+           "TCP in all pods",
+       "", ""});
+}
+
+}  // namespace
+
+FabricPlan plan_fabric(const std::vector<PodFabric>& pods,
+                       const FabricRequest& request) {
+  Pods all;
+  Pods working;
+  Pods beside;
+  std::vector<size_t> places;  // of those that work, then of those beside
+  for (const bool late : {false, true}) {
+    for (size_t i = 0; i < pods.size(); ++i) {
+      if (!late) all.push_back(&pods[i]);
+      if (is_bystander(pods[i], request) != late) continue;
+      (late ? beside : working).push_back(&pods[i]);
+      places.push_back(i);
+    }
+  }
+  if (!beside.empty() && !working.empty()) {
+    FabricPlan plan = plan_together(working, request, true);
+    if (plan.transport != "TCP" && plan.transport != "unknown") {
+      add_bystanders(plan, beside, request);
+      std::vector<PodPlan> in_order(plan.pods.size());
+      for (size_t i = 0; i < places.size(); ++i) {
+        in_order[places[i]] = std::move(plan.pods[i]);
+      }
+      plan.pods = std::move(in_order);
+      return plan;
+    }
+  }
+  return plan_together(all, request, false);
 }
 
 }  // namespace muster

@@ -69,6 +69,18 @@ std::string price(const FabricJob& job) {
          "NVLink or PCIe";
 }
 
+// NCCL stops where NCCL_NET names a network that is switched off.
+void check_demand(FabricJob& job, const FabricPodState& pod) {
+  const auto net = effective(*pod.facts, "NCCL_NET");
+  if (!net || to_lower(trim(net->value)) != "ib" || keeps_ib_on(pod)) return;
+  report(job, &pod,
+         {Severity::kError, "rdma_demanded",
+          "NCCL_NET=" + net->value + " (" + net->origin +
+              ") demands InfiniBand or RoCE, which profile rl switches off: "
+              "NCCL would stop with an error",
+          "NCCL guide, NCCL_NET", "remove NCCL_NET, or the profile"});
+}
+
 void set_rl(FabricJob& job) {
   const bool plugin_anywhere =
       std::any_of(job.pods.begin(), job.pods.end(), ignores_ib_disable) ||
@@ -86,6 +98,7 @@ void set_rl(FabricJob& job) {
     off.reason = "profile rl switches GPU peer-to-peer copies off";
     off.alone = "NVLink or PCIe peer to peer";
     propose(job, pod, off);
+    check_demand(job, pod);
     if (!plugin_anywhere && !kept_anywhere) continue;
     off.name = "NCCL_NET";
     off.value = "Socket";

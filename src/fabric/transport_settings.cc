@@ -172,10 +172,20 @@ void set_transport(FabricJob& job) {
     if (job.uses_verbs()) set_list(job, pod);
     if (job.profile == Profile::kRdma) pin_rdma(job, pod);
   }
-  if (job.transport == FabricTransport::kTcp && job.profile == Profile::kAuto &&
-      offers_rdma_anywhere(job)) {
-    const bool by_user = std::any_of(job.pods.begin(), job.pods.end(),
-                                     [](auto& pod) { return pod.tcp_by_user; });
+  if (job.transport != FabricTransport::kTcp || !offers_rdma_anywhere(job)) {
+    return;
+  }
+  const bool by_user = std::any_of(job.pods.begin(), job.pods.end(),
+                                   [](auto& pod) { return pod.tcp_by_user; });
+  if (job.profile == Profile::kRdma && by_user) {
+    report(job, nullptr,
+           {Severity::kError, "tcp_for_all",
+            "profile rdma asks for RDMA, which is there, and variables of the "
+            "user rule it out",
+            "NCCL_NET, NCCL_IB_DISABLE or NCCL_IB_HCA",
+            "remove the variables, or the profile"});
+  }
+  if (job.profile == Profile::kAuto) {
     report(job, nullptr,
            {Severity::kWarning, "tcp_for_all",
             by_user ? "RDMA is there, but variables of the user rule it out: "
