@@ -50,7 +50,8 @@ def job_with(c, manifest="horovod.yaml", **options):
                  "/usr/local/bin/horovodrun": {"data": HOROVODRUN,
                                                "mode": "755"}}
     # horovodrun keeps a cache in its home.
-    env = {"PYTHONDONTWRITEBYTECODE": "1", "HOME": "/tmp"}
+    env = {"PYTHONDONTWRITEBYTECODE": "1", "HOME": "/tmp",
+           "OMPI_MCA_mpi_yield_when_idle": "1"}  # the pods share two cores
     binds = [(PLACE, "/opt/frameworks", True)] if PLACE else []
     if PLACE:
         env["PYTHONPATH"] = "/opt/frameworks"
