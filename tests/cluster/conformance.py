@@ -57,7 +57,8 @@ def mpich_programs(directory, folders):
             path = built if os.path.exists(built) else path
             if not os.access(path, os.X_OK):
                 continue
-            yield f"{folder}/{name}", ranks, [*env, path, *args], limit, how
+            label = " ".join([f"{folder}/{name}", *args])
+            yield label, ranks, [*env, path, *args], limit, how
 
 
 def pmix_programs(directory):
@@ -88,10 +89,17 @@ def judge(run, how):
     return "" if "No Errors" in said else "does not say No Errors"
 
 
-def once(job, bootstrap, ranks, words, limit, how):
-    run = Launch(job, ["muster", "launch", "-n", str(ranks), "--bootstrap",
-                       bootstrap, "--oversubscribe", "--timeout", f"{limit}s",
-                       "--grace", "1s", "--", "env", *words])
+def once(job, way, compiler, ranks, words, limit, how):
+    options = ["--timeout", f"{limit}s", "--grace", "1s", "--oversubscribe"]
+    if way == "native":
+        command = ["-n", str(ranks), "--bootstrap", "pmix", *options, "--",
+                   "env", *words]
+    else:
+        # Debian has the mpirun of both MPIs.
+        more = ["--oversubscribe"] if compiler == "openmpi" else []
+        command = [*options, "--", f"mpirun.{compiler}", *more, "-n",
+                   str(ranks), "env", *words]
+    run = Launch(job, ["muster", "launch", *command])
     try:
         run.wait(limit + 30)
     except AssertionError:
@@ -128,8 +136,8 @@ def main():
         for name, ranks, words, limit, how in programs:
             row = {}
             for way in ways:
-                row[way] = once(job, "pmix" if way == "native" else way, ranks,
-                                words, limit, how)
+                row[way] = once(job, way, options.compiler, ranks, words,
+                                limit, how)
             table[name] = row
             print(name, ranks, "  ".join(
                 f"{way}: {why or 'ok'}" for way, why in row.items()),
