@@ -300,8 +300,13 @@ void check_whole(const FabricPlan& plan, const Json& mutant) {
 }  // namespace
 
 TEST_CASE("whatever is forgotten, a plan stays whole") {
+  // Of each machine every fourth fact, another one than of the next machine:
+  // with hundreds of machines each kind of fact is forgotten in many.
+  constexpr size_t kStride = 4;
+  size_t first = 0;
   int tried = 0;
   for (Machine& machine : machines()) {
+    size_t at = first++;
     Json json = Json::parse(write_facts(machine.pods));
     shorten(json["pods"]);
     machine.pods = read_facts(json.dump(), "short").value().pods;
@@ -313,6 +318,7 @@ TEST_CASE("whatever is forgotten, a plan stays whole") {
       std::vector<PodFabric> pods = machine.pods;
       Json pod = json["pods"][i];
       forget_each(pod, pod, [&](const Json& mutant) {
+        if (++at % kStride != 0) return;
         ++tried;
         const auto facts = read_facts(mutant.dump(), "mutant");
         if (!facts) return;
