@@ -187,7 +187,8 @@ void RankOutput::let_groups_go() {
 void RankOutput::take_line(Process& process, Stream& stream,
                            const ProgressBar::Piece& piece) {
   std::string_view line = piece.text;
-  if (!stream.within) {
+  const bool begins = !stream.within;
+  if (begins) {
     ++lines_;
     ++stream.sequence;
     stream.part = 0;
@@ -229,8 +230,8 @@ void RankOutput::take_line(Process& process, Stream& stream,
     return;
   }
   // What this frame has brought already must not be overtaken.
-  const bool alone =
-      step == LineGrouper::Step::kAlone && !piece.more && stream.ready.empty();
+  const bool alone = step == LineGrouper::Step::kAlone && begins &&
+                     !piece.more && stream.ready.empty();
   if (options_.format != LogFormat::kPlain &&
       terminal_.fold(process.rank, line, alone)) {
     return;

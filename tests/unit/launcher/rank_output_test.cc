@@ -477,6 +477,19 @@ TEST_CASE("equal lines of many ranks are one line; others keep their order") {
   CHECK(bed.credits[{kRank0, wire::kStdout}] == 15);
 }
 
+TEST_CASE("the end of a line in parts stays with its rank") {
+  OutputOptions options = with(LogFormat::kText);
+  options.fold = 100ms;
+  Bed bed(options);
+  const std::string part(ProgressBar::kMaxLine, 'x');
+  for (const ProcessKey rank : {kRank0, kRank1}) {
+    bed.out(rank, part + "y");
+    bed.out(rank, "end\n");
+  }
+  CHECK(bed.text() == "[0|w-0] " + part + "\n[0|w-0] yend\n[1|w-1] " + part +
+                          "\n[1|w-1] yend\n");
+}
+
 TEST_CASE("folded lines keep their place before and after a traceback") {
   OutputOptions options = with(LogFormat::kText);
   options.fold = 100ms;
