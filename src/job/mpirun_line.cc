@@ -226,6 +226,7 @@ class Parser {
   MpirunLine line_;
   MpirunApp app_;
   std::string host_list_;                // of app_, from all its -H
+  std::string line_host_list_;           // of all, from -hosts
   std::vector<std::string> bare_hosts_;  // of mpirun_rsh
   size_t at_ = 1;
 };
@@ -339,12 +340,13 @@ void Parser::apply_env(const LineOption& option) {
 
 // Several lists are one, as in Open MPI.
 Status Parser::apply_hosts(const LineOption& option) {
-  if (!host_list_.empty()) host_list_ += ',';
-  host_list_ += option.values[0];
-  Result<Hostfile> list =
-      parse_host_list(host_list_, "the value of " + option.name);
+  const bool of_line = names_all_hosts(option);
+  std::string& text = of_line ? line_host_list_ : host_list_;
+  if (!text.empty()) text += ',';
+  text += option.values[0];
+  Result<Hostfile> list = parse_host_list(text, "the value of " + option.name);
   if (!list) return usage(line_, option.at, list.error().text());
-  app_.hosts = std::move(list->hosts);
+  (of_line ? line_.hosts : app_.hosts) = std::move(list->hosts);
   return {};
 }
 
@@ -367,7 +369,9 @@ Status Parser::finish() {
     if (!list) return fail(list.error());
     line_.apps[0].hosts = std::move(list->hosts);
   }
-  if (line_.apps.size() == 1) line_.hosts = line_.apps[0].hosts;
+  if (line_.apps.size() == 1 && line_.hosts.empty()) {
+    line_.hosts = line_.apps[0].hosts;
+  }
   int total = 0;
   for (const MpirunApp& app : line_.apps) {
     if (!app.np) return {};
@@ -381,6 +385,10 @@ Status Parser::finish() {
 }
 
 }  // namespace
+
+bool names_all_hosts(const LineOption& option) {
+  return option.meaning == OptionMeaning::kHosts && option.name == "hosts";
+}
 
 LauncherSet launchers_by_name(std::string_view program) {
   const std::string_view name = program.substr(program.rfind('/') + 1);

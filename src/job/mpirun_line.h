@@ -50,7 +50,7 @@ struct MpirunLine {
   std::optional<int> np;        // of all apps; nullopt: one gave none
   std::vector<EnvRequest> env;  // -genv: of every program
   std::vector<std::string> hostfiles;
-  std::vector<HostEntry> hosts;  // -H of a line with one program
+  std::vector<HostEntry> hosts;  // -hosts, or -H of a line with one program
   std::string map_by;
   std::optional<int> per_node;  // -N, -ppn, -pernode, ppr:N:node
   std::optional<int64_t> timeout_s;
@@ -68,6 +68,10 @@ struct MpirunLine {
 // position of the word.
 Result<MpirunLine> parse_mpirun_line(std::vector<std::string> words,
                                      LauncherSet launchers = kAnyLauncher);
+
+// Whether the option's hosts are those of all programs, wherever it stands:
+// `-hosts`, which Hydra takes once, and not beside a hostfile.
+bool names_all_hosts(const LineOption& option);
 
 // The launchers that a program of this name can be.
 LauncherSet launchers_by_name(std::string_view program);

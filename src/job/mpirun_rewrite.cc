@@ -131,7 +131,8 @@ class Rewriter {
     const bool hosts = option.meaning == OptionMeaning::kHosts;
     const bool drop = option.meaning == OptionMeaning::kHostfile ||
                       option.meaning == OptionMeaning::kRemoteShell ||
-                      is_ours(option) || (hosts && line_.apps.size() < 2) ||
+                      is_ours(option) || names_all_hosts(option) ||
+                      (hosts && line_.apps.size() < 2) ||
                       (here_ && keeps_to_loopback(option));
     if (drop) {
       std::vector<std::string> quoted;
