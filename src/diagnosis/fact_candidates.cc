@@ -139,6 +139,8 @@ class FactReader {
         add_for(rank, "interrupted", Confidence::kLikely, line);
         return;
       case SIGTERM:
+        if (mpirun_ended(rank)) return;
+        [[fallthrough]];
       case SIGHUP:
         add_for(rank, "terminated_external", Confidence::kLikely, line);
         return;
@@ -172,14 +174,14 @@ class FactReader {
     } else if (node != nullptr && was_near_limit(*node)) {
       add_for(rank, "host_oom_kill", Confidence::kLikely,
               line + " near the memory limit");
-    } else if (!mpirun_killed(rank)) {
+    } else if (!mpirun_ended(rank)) {
       add_for(rank, "sigkill_unexplained", Confidence::kPossible, line);
     }
   }
 
-  // Hydra kills the other ranks at once when one has failed, often before we
-  // have heard of either.
-  [[nodiscard]] bool mpirun_killed(const RankEvidence& rank) const {
+  // When one rank has failed, mpirun ends the others by itself, often before
+  // we have heard of either: Hydra kills them, Open MPI sends SIGTERM first.
+  [[nodiscard]] bool mpirun_ended(const RankEvidence& rank) const {
     if (evidence_.job.backend == "pmix") return false;
     return std::any_of(evidence_.ranks.begin(), evidence_.ranks.end(),
                        [&rank](const RankEvidence& other) {

@@ -170,6 +170,23 @@ TEST_CASE("what a stopped rank wrote counts for nothing else") {
   CHECK(diagnose(evidence).first_rank == 0);
 }
 
+// As Open MPI 5 does, a third of a second after DeepSpeed's rank 2 left.
+TEST_CASE("whom mpirun tells to end was not told from outside the job") {
+  Evidence evidence = job({exited(0, SIGTERM, 930), exited(1, SIGTERM, 931),
+                           exited(2, 7 << 8, 600)});
+  evidence.job.backend = "mpirun";
+  Verdict verdict = diagnose(evidence);
+  CHECK(verdict.code == "exit_nonzero_silent");
+  CHECK(verdict.first_rank == 2);
+  CHECK(verdict.exit_code == 7);
+  // Told before it, somebody did; and without mpirun nobody else does.
+  evidence.ranks[0].exit_ns = 595 * kMs;
+  CHECK(diagnose(evidence).code == "terminated_external");
+  evidence.ranks[0].exit_ns = 930 * kMs;
+  evidence.job.backend = "pmix";
+  CHECK(diagnose(evidence).code == "terminated_external");
+}
+
 TEST_CASE("mpirun's own exit code is no second rank's") {
   Evidence evidence = job({exited(0, 15, 905), exited(1, 3 << 8, 900)});
   evidence.ranks[0].stopped_by_us = true;
