@@ -62,14 +62,17 @@ void AgentProcess::signal(int number) const {
   }
 }
 
-// Is libmpi mapped into it or a descendant? The kernel holds a process up while
-// it lists what is mapped, so the older one is the less often it is asked.
+// Is libmpi mapped into it or a descendant, other than by a torch that is built
+// with MPI and has it in every program, also with Gloo or NCCL? The kernel
+// holds a process up while it lists what is mapped, so the older one is the
+// less often it is asked.
 void AgentProcess::sample_later(Milliseconds delay) {
   sample_timer_.start(delay, [this] {
     const auto processes = with_descendants(info_.pid);
     loaded_mpi_ =
-        std::any_of(processes.begin(), processes.end(),
-                    [](pid_t pid) { return has_mapped(pid, "libmpi"); });
+        std::any_of(processes.begin(), processes.end(), [](pid_t pid) {
+          return has_mapped(pid, "libmpi") && !has_mapped(pid, "libtorch");
+        });
     if (loaded_mpi_) return;
     const auto age =
         std::chrono::duration_cast<Milliseconds>(Clock::now() - started_);

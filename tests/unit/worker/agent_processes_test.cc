@@ -43,6 +43,26 @@ TEST_CASE("both streams and the exit code arrive") {
   CHECK(log.exited->max_rss_kib > 0);
 }
 
+TEST_CASE("that a rank loads MPI is seen, not where torch brings it along") {
+  AgentHarness agent;
+  REQUIRE(agent.say_hello());
+  const std::string files =
+      "d=$(mktemp -d) && trap 'rm -r $d' EXIT && "
+      "cp $(command -v sleep) $d/libmpi.so.40 && "
+      "cp $(grep -om1 '/.*/libc[.-].*' /proc/self/maps) "
+      "$d/libtorch_cpu.so.2 && cd $d && ";
+  REQUIRE(agent.start(1, files + "./libmpi.so.40 1"));
+  REQUIRE(agent.start(2, files + "LD_PRELOAD=./libtorch_cpu.so.2 "
+                                 "./libmpi.so.40 1"));
+  REQUIRE(agent.wait_exit(1));
+  REQUIRE(agent.wait_exit(2));
+  CHECK(agent.processes[1].exited->wait_status == 0);
+  CHECK(agent.processes[1].exited->loaded_mpi);
+  CHECK(agent.processes[2].exited->wait_status == 0);
+  CHECK(agent.processes[2].err.empty());  // the loader did preload it
+  CHECK_FALSE(agent.processes[2].exited->loaded_mpi);
+}
+
 TEST_CASE("a line written in pieces arrives whole") {
   AgentHarness agent;
   REQUIRE(agent.say_hello());
