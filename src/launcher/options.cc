@@ -55,9 +55,15 @@ const char* const kFooter =
 // Commands that build an mpirun line themselves: a copy of them in every rank
 // would start as many jobs. As a script they run once, and their mpirun is
 // ours.
-bool builds_mpirun_lines(const std::string& program) {
+bool builds_mpirun_lines(const std::vector<std::string>& command) {
+  const std::string& program = command[0];
   const std::string name = program.substr(program.rfind('/') + 1);
-  return name == "deepspeed" || name == "horovodrun";
+  if (name == "deepspeed" || name == "horovodrun") return true;
+  // Without that option it is torchrun.
+  return name == "accelerate" &&
+         std::any_of(command.begin(), command.end(), [](const auto& word) {
+           return word.starts_with("--mpirun_hostfile");
+         });
 }
 
 }  // namespace
@@ -98,7 +104,7 @@ ParsedOptions parse_launch_options(const std::vector<std::string>& args) {
     return parsed;
   }
   if (!o.command.empty()) {
-    o.once = o.once || builds_mpirun_lines(o.command[0]);
+    o.once = o.once || builds_mpirun_lines(o.command);
     o.is_line = !o.once && is_mpirun_name(o.command[0]);
   }
   if (auto checked = read_options(raw, o); !checked) {

@@ -277,6 +277,9 @@ TEST_CASE("an mpirun line is told from a program") {
   CHECK(parse({"--", "horovodrun", "-np", "4", "x"}).o.once);
   CHECK(parse({"--", "/usr/bin/deepspeed", "x.py"}).o.once);
   CHECK_FALSE(parse({"--", "python", "deepspeed"}).o.once);
+  CHECK(parse({"--", "accelerate", "launch", "--mpirun_hostfile", "f", "x.py"})
+            .o.once);
+  CHECK_FALSE(parse({"--", "accelerate", "launch", "x.py"}).o.once);
   CHECK(is_mpirun_name("/opt/x/orterun"));
   CHECK_FALSE(is_mpirun_name("mpirunner"));
   CHECK_FALSE(is_mpirun_name(""));
