@@ -13,6 +13,14 @@ namespace muster {
 
 namespace {
 
+// SIGABRT is not among them: libraries raise it when they lose a peer.
+bool crashed_by_itself(int wait_status) {
+  if (!WIFSIGNALED(wait_status)) return false;
+  const int signal = WTERMSIG(wait_status);
+  return signal == SIGSEGV || signal == SIGBUS || signal == SIGILL ||
+         signal == SIGFPE;
+}
+
 class FactReader {
  public:
   FactReader(const Evidence& evidence, const RuleBook& rules)
@@ -181,14 +189,19 @@ class FactReader {
 
   // When one rank has failed, mpirun ends the others by itself, often before
   // we have heard of either: Hydra kills them, Open MPI sends SIGTERM first.
+  // The news of a crash may come behind that of what it led to, but nobody
+  // crashes because another one was told to end.
   [[nodiscard]] bool mpirun_ended(const RankEvidence& rank) const {
+    constexpr int64_t kLate = 5'000'000'000;
     if (evidence_.job.backend == "pmix") return false;
     return std::any_of(evidence_.ranks.begin(), evidence_.ranks.end(),
                        [&rank](const RankEvidence& other) {
+                         const int64_t late =
+                             crashed_by_itself(other.wait_status) ? kLate : 0;
                          return other.rank != rank.rank &&
                                 other.outcome == RankOutcome::kExited &&
                                 other.wait_status != 0 && other.exit_ns > 0 &&
-                                other.exit_ns < rank.exit_ns;
+                                other.exit_ns < rank.exit_ns + late;
                        });
   }
 

@@ -187,6 +187,19 @@ TEST_CASE("whom mpirun tells to end was not told from outside the job") {
   CHECK(diagnose(evidence).code == "terminated_external");
 }
 
+// As Hydra did: the crash was heard of after what it led to.
+TEST_CASE("a rank that mpirun killed does not hide a crash told later") {
+  Evidence evidence = job({exited(0, SIGKILL, 600), exited(1, SIGSEGV, 640)});
+  evidence.job.backend = "mpirun";
+  const Verdict verdict = diagnose(evidence);
+  CHECK(verdict.code == "segfault");
+  CHECK(verdict.first_rank == 1);
+  CHECK(verdict.exit_code == 139);
+  // A failure that a killed peer may have led to is none of its reasons.
+  evidence.ranks[1].wait_status = 1 << 8;
+  CHECK(diagnose(evidence).code == "sigkill_unexplained");
+}
+
 TEST_CASE("mpirun's own exit code is no second rank's") {
   Evidence evidence = job({exited(0, 15, 905), exited(1, 3 << 8, 900)});
   evidence.ranks[0].stopped_by_us = true;
