@@ -205,11 +205,11 @@ Result<RuleBook> RuleBook::Compiled::parse_texts(
   auto book = std::make_unique<Compiled>();
   book->rules = std::move(parsed.rules);
   const auto index_of = [&book](const std::string& code) {
-    size_t index = 0;
+    size_t found = 0;
     for (size_t i = 0; i < book->rules.size(); ++i) {
-      if (book->rules[i].code == code) index = i;
+      if (book->rules[i].code == code) found = i;
     }
-    return index;
+    return found;
   };
   for (const WordWeight& word : parsed.words) {
     book->words.add(index_of(word.code), word.word, word.weight);
