@@ -116,8 +116,10 @@ def test_accelerate_by_mpirun():
     needs("accelerate", "torch")
     with cluster("fw-acc") as c:
         job = job_with(c)
-        runs(job, "accelerate launch --cpu --mpirun_hostfile /etc/mpi/hostfile "
-             f"{TWO} /opt/app/sum.py", "rank 3 of 4")
+        line = ("accelerate launch --cpu --mpirun_hostfile /etc/mpi/hostfile "
+                f"{TWO} /opt/app/sum.py")
+        runs(job, line, "rank 3 of 4")
+        runs(job, "muster launch -- " + line, "rank 3 of 4")
 
 
 def test_accelerate_with_deepspeed_by_pdsh():
