@@ -17,6 +17,9 @@ namespace {
 // turn: small frames of many ranks then cost one wake-up.
 constexpr size_t kEnoughToWrite = 256 << 10;
 constexpr size_t kMostAtOnce = 64 << 10;  // as a pipe takes
+// The loop is woken to hear that so much has left: far less than the credit
+// that lets a rank go on.
+constexpr size_t kWorthTelling = 4 << 10;
 // Buffers kept for later writes: as many as are under way at full speed, none
 // that a single long line made large.
 constexpr size_t kMostSpare = 32;
@@ -31,6 +34,9 @@ struct OutputWriter::Shared {
   std::mutex mutex;
   std::condition_variable changed;
   std::deque<Item> queue;
+  std::vector<Item> written;  // not told yet
+  size_t untold = 0;          // their bytes
+  bool telling = false;       // tell() is posted by the thread
   bool writing = false;
   bool stop = false;
   uint64_t dropped = 0;
@@ -49,9 +55,12 @@ struct OutputWriter::Shared {
     spare.push_back(std::move(bytes));
   }
 
-  // All on the thread; the first one with the mutex.
+  void tell();  // loop thread
+
+  // All on the thread; the first and the last one with the mutex.
   std::vector<Item> take_batch();
   void write_batch(const std::vector<Item>& batch);
+  void note_written(std::vector<Item> batch);
   int write_all(int fd, std::vector<iovec> parts, size_t& left);
 };
 
@@ -96,6 +105,7 @@ void OutputWriter::write(int fd, std::string bytes,
     shared_->loop->post([shared = shared_] {
       shared->wake_posted = false;
       shared->changed.notify_all();
+      shared->tell();
     });
   }
 }
@@ -216,6 +226,30 @@ void OutputWriter::Shared::write_batch(const std::vector<Item>& batch) {
   loop->post([failed = failed, fd, error] { failed(fd, error); });
 }
 
+void OutputWriter::Shared::note_written(std::vector<Item> batch) {
+  for (Item& item : batch) {
+    untold += item.bytes.size();
+    written.push_back(std::move(item));
+  }
+}
+
+void OutputWriter::Shared::tell() {
+  std::vector<Item> told;
+  {
+    const std::lock_guard lock(mutex);
+    if (stop) return;  // whom it would be told is gone
+    told.swap(written);
+    untold = 0;
+    telling = false;
+  }
+  if (told.empty()) return;
+  for (Item& item : told) {
+    keep(std::move(item.bytes));
+    if (item.done) item.done();
+  }
+  if (settled) settled();
+}
+
 void OutputWriter::run(std::shared_ptr<Shared> shared) {
   std::unique_lock lock(shared->mutex);
   for (;;) {
@@ -230,14 +264,10 @@ void OutputWriter::run(std::shared_ptr<Shared> shared) {
     lock.lock();
     shared->writing = false;
     shared->moved = Clock::now();
-    if (shared->loop != nullptr) {
-      shared->loop->post([shared, batch = std::move(batch)]() mutable {
-        for (Item& item : batch) {
-          shared->keep(std::move(item.bytes));
-          if (item.done) item.done();
-        }
-        if (shared->settled) shared->settled();
-      });
+    shared->note_written(std::move(batch));
+    if (shared->loop != nullptr && shared->untold >= kWorthTelling &&
+        !std::exchange(shared->telling, true)) {
+      shared->loop->post([shared] { shared->tell(); });
     }
     shared->changed.notify_all();
   }

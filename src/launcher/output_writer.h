@@ -29,7 +29,9 @@ class OutputWriter {
   ~OutputWriter();
 
   // Descriptors are borrowed until drained. `done` (may be empty) runs on the
-  // loop when these bytes were written or dropped.
+  // loop, never within write(), when these bytes were written or dropped; of
+  // fewer than 4 KiB at the next write(): to wake the loop for each line would
+  // cost more than the line.
   void write(int fd, std::string bytes, std::function<void()> done);
   // An empty string for the next write(), if possible one that has room from an
   // earlier write: a job's output otherwise takes and returns its memory from

@@ -25,17 +25,18 @@ constexpr int kPollsPerStep = 32;  // then the other sessions of the loop
 // descriptor may be closed meanwhile, which sends as well.
 class OnePacket {
  public:
-  explicit OnePacket(const UniqueFd& fd) : fd_(fd) {
-    hold_packets(fd_.get(), true);
+  OnePacket(const UniqueFd& fd, bool speaks) : fd_(fd), speaks_(speaks) {
+    if (speaks_) hold_packets(fd_.get(), true);
   }
   ~OnePacket() {
-    if (fd_) hold_packets(fd_.get(), false);
+    if (speaks_ && fd_) hold_packets(fd_.get(), false);
   }
   OnePacket(const OnePacket&) = delete;
   OnePacket& operator=(const OnePacket&) = delete;
 
  private:
   const UniqueFd& fd_;
+  bool speaks_;
 };
 
 }  // namespace
@@ -92,8 +93,8 @@ bool SshClient::Impl::setup() {
   // Reading one stream may take a packet of the other from the socket, which
   // then wakes nobody.
   callbacks_.channel_data_function = [](ssh_session, ssh_channel, void*,
-                                        uint32_t, int, void* data) {
-    static_cast<Impl*>(data)->arrived_ = true;
+                                        uint32_t, int is_stderr, void* data) {
+    static_cast<Impl*>(data)->arrived_[is_stderr != 0 ? 1 : 0] = true;
     return 0;  // nothing is consumed here
   };
   ssh_callbacks_init(&callbacks_);
@@ -157,7 +158,7 @@ void SshClient::Impl::wake() {
 void SshClient::Impl::step() {
   const auto keep = shared_from_this();
   if (stage_ == Stage::kOver) return;
-  const OnePacket held(fd_);
+  const OnePacket held(fd_, stage_ != Stage::kRunning || queue_.size() > 0);
   if (!banner_seen_ && !check_banner()) return;
   if (!may_speak_) return;
   while (stage_ != Stage::kOver && stage_ != Stage::kRunning) {
@@ -172,12 +173,13 @@ void SshClient::Impl::run_step() {
   for (int i = 0; moved && i < kPollsPerStep; ++i) {
     moved = ssh_event_dopoll(event_, 0) == SSH_OK;
     for (const int is_stderr : {0, 1}) {
+      if (!std::exchange(arrived_[is_stderr], false)) continue;
       moved = deliver(is_stderr) || moved;
       if (stage_ == Stage::kOver) return;
     }
     moved = write_queue() || moved;
     if (stage_ == Stage::kOver) return;
-    moved = std::exchange(arrived_, false) || moved;
+    moved = arrived_[0] || arrived_[1] || moved;
   }
   if (moved) wake();  // there is more, but the others come first
   finish_if_over();
@@ -188,6 +190,7 @@ bool SshClient::Impl::deliver(int is_stderr) {
   const int n =
       ssh_channel_read_nonblocking(channel_, buffer, sizeof buffer, is_stderr);
   if (n <= 0) return false;
+  if (n == sizeof buffer) arrived_[is_stderr] = true;  // and there is more
   const auto& callback = is_stderr != 0 ? events_.on_stderr : events_.on_stdout;
   if (callback) callback(std::string_view(buffer, static_cast<size_t>(n)));
   return true;

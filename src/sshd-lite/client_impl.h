@@ -11,6 +11,7 @@
 #include <libssh/callbacks.h>
 #include <libssh/libssh.h>
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <string>
@@ -97,7 +98,8 @@ class SshClient::Impl : public std::enable_shared_from_this<Impl> {
   bool may_speak_ = false;
   bool settled_ = false;
   bool wake_posted_ = false;
-  bool arrived_ = false;  // data, since run_step() looked
+  // Of stdout and stderr, data since run_step() looked.
+  std::array<bool, 2> arrived_ = {true, true};
   bool writes_watched_ = false;
   bool eof_wanted_ = false;
   bool eof_sent_ = false;

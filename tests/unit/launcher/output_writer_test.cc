@@ -50,6 +50,9 @@ TEST_CASE("bytes leave in order, and each write is told") {
       writer.write(pipe->write.get(), std::to_string(i) + "\n",
                    [&done] { ++done; });
     }
+    CHECK(writer.drain(10s));
+    CHECK(done == 0);                              // never within a call
+    writer.write(pipe->write.get(), {}, nullptr);  // few bytes wait for it
     CHECK(run_until(loop, [&] { return done == 100; }));
     CHECK(writer.drain(1s));
     CHECK(writer.waiting_bytes() == 0);
@@ -61,6 +64,28 @@ TEST_CASE("bytes leave in order, and each write is told") {
   for (int i = 0; i < 100; ++i) expected += std::to_string(i) + "\n";
   CHECK(read_all(pipe->read.get()) == expected);
   CHECK(broken.count == 0);
+}
+
+TEST_CASE("a line is told with the next, 4 KiB without one") {
+  Loop loop;
+  auto pipe = make_pipe();
+  REQUIRE(pipe);
+  Broken broken;
+  int done = 0;
+  int settled = 0;
+  OutputWriter writer(loop, note(broken), [&settled] { ++settled; });
+  const auto count = [&done] { ++done; };
+  writer.write(pipe->write.get(), std::string(4'095, 'x'), count);
+  test::run_for(loop, 20ms);
+  CHECK(writer.drain(10s));
+  test::run_for(loop, 20ms);
+  CHECK(done == 0);
+  writer.write(pipe->write.get(), "y", count);
+  CHECK(run_until(loop, [&] { return done >= 1; }));
+  CHECK(settled >= 1);
+  writer.write(pipe->write.get(), std::string(4'096, 'x'), count);
+  CHECK(run_until(loop, [&] { return done == 3; }));
+  CHECK(settled <= 3);
 }
 
 TEST_CASE("a slow reader gets everything, the loop never waits for it") {
@@ -137,6 +162,8 @@ TEST_CASE("a reader that went away is told once; the rest is counted") {
     writer.write(gone->write.get(), "12345", [&done] { ++done; });
     writer.write(gone->write.get(), "678", [&done] { ++done; });
     writer.write(fine->write.get(), "ok", [&done] { ++done; });
+    CHECK(writer.drain(10s));
+    writer.write(fine->write.get(), {}, nullptr);
     CHECK(run_until(loop, [&] { return done == 3 && broken.count > 0; }));
     CHECK(writer.dropped_bytes() == 8);
   }
