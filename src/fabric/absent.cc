@@ -158,6 +158,12 @@ Cause cause_of_ports(const FabricPodState& state) {
             "put aws-ofi-nccl and libfabric into the image: without them NCCL "
             "falls back to TCP silently"};
   }
+  if (every_port(state, with_role("foreign"))) {
+    return {"rdma_unusable", "no adapter is usable (" + seen + ")",
+            "give the pod an interface of the adapter, with an address: a "
+            "macvlan, SR-IOV or host-device network in the annotation "
+            "k8s.v1.cni.cncf.io/networks"};
+  }
   return {"rdma_unusable", "no adapter is usable (" + seen + ")",
           "muster fabric show in the pod names the failing step"};
 }
@@ -185,6 +191,10 @@ void explain_absence(FabricJob& job) {
   }
   for (FabricPodState& pod : job.pods) {
     if (!pod.offers.empty() || pod.unknown || wanted_tcp) continue;
+    // A launcher among workers: what it lacks is not what they miss.
+    if (pod.mpi_only() && pod.ports.empty() && !job.mpi_only() && !required) {
+      continue;
+    }
     const Cause cause =
         pod.ports.empty() ? cause_of_no_hca(pod) : cause_of_ports(pod);
     pod.absent = cause.text;

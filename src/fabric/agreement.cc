@@ -91,6 +91,7 @@ void check_variables(FabricJob& job) {
   for (const char* name : kEqual) {
     const std::string values = difference(
         job, [&](const FabricPodState& pod) -> std::optional<std::string> {
+          if (pod.mpi_only()) return std::nullopt;  // reads none of NCCL's
           const auto env = pod.plan.env();
           if (const auto set = env.find(name); set != env.end()) {
             return set->second;

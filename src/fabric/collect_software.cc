@@ -66,14 +66,16 @@ void collect_libraries(const ImageLibraries& libraries, KnownFiles& known,
   }
 }
 
+// As NCCL reads its files: it strips nothing, and lint_conf() says so.
 std::map<std::string, std::string> read_conf(const std::string& path) {
   std::map<std::string, std::string> out;
   const SysText file = read_sys(path);
-  for (const auto raw : split(file.text, '\n')) {
-    const auto line = trim(raw);
+  for (const auto line : split(file.text, '\n')) {
     const size_t equals = line.find('=');
-    if (line.starts_with('#') || equals == line.npos || equals == 0) continue;
-    out.emplace(trim(line.substr(0, equals)), trim(line.substr(equals + 1)));
+    if (trim(line).starts_with('#') || equals == line.npos || equals == 0) {
+      continue;
+    }
+    out.emplace(line.substr(0, equals), line.substr(equals + 1));
     if (out.size() > 1024) break;
   }
   return out;

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
@@ -129,6 +130,14 @@ int env(const FabricOptions& options, const Input& input) {
   }
   for (const PodPlan& pod : plan.pods) {
     if (!options.pod.empty() && pod.name != options.pod) continue;
+    const bool alike =
+        std::all_of(plan.pods.begin(), plan.pods.end(),
+                    [&](auto& other) { return other.env() == pod.env(); });
+    if (options.pod.empty() && !alike) {
+      static_cast<void>(write_all(
+          STDERR_FILENO, "these are the settings of " + pod.name +
+                             "; other pods have others: --pod NAME\n"));
+    }
     for (const auto& [name, value] : pod.env()) {
       print("export " + name + "=" + shell_quote(value) + "\n");
     }

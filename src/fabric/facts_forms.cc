@@ -273,9 +273,11 @@ void settle_variables(Json& pod, const char* name) {
       out[line["name"].get<std::string>()] = line["value"];
       continue;
     }
-    const Json read = line.is_string()
-                          ? variables_of_words(line.get<std::string>())
-                          : Json::object();
+    const auto of_words = std::string_view(name) == "environment"
+                              ? variables_of_words
+                              : conf_of_lines;
+    const Json read =
+        line.is_string() ? of_words(line.get<std::string>()) : Json::object();
     if (read.empty()) return;
     out.update(read);
   }

@@ -37,6 +37,16 @@ bool is_rate(std::string_view word) {
   return end == word.npos || word[end] == 'g';
 }
 
+bool is_driver(std::string_view word) {
+  return one_of(word, {"efa", "cxi", "irdma", "bnxt_re", "erdma", "ionic",
+                       "mlx4", "mlx5", "hfi1", "rxe", "siw", "mana"});
+}
+
+// "ConnectX-7", "BlueField-3": what a card is called decides nothing.
+bool is_product(std::string_view word) {
+  return word.starts_with("connectx") || word.starts_with("bluefield");
+}
+
 bool is_unit(std::string_view word) {
   return one_of(word, {"gb/s", "gbps", "gb/sec", "gbit/s", "gbe", "g"});
 }
@@ -180,7 +190,13 @@ Result<Json> hca_of_words(std::string_view text) {
       hca["rate_gbps"] = rate;
     } else if (is_rate(word)) {
       hca["rate_gbps"] = word;
-    } else if (!is_unit(word) && !is_label(word)) {
+    } else if (word == "mtu" && more) {
+      hca["mtu"] = words[++i];
+    } else if (is_driver(word)) {
+      hca["driver"] = word;
+    } else if (one_of(words[i], {"PIX", "PXB", "PHB", "SYS"})) {
+      hca["gpu_path"] = words[i];
+    } else if (!is_unit(word) && !is_label(word) && !is_product(word)) {
       return unreadable("hcas", text, words[i],
                         "write an object, or NAME [InfiniBand|Ethernet] "
                         "[ACTIVE|DOWN] [400]");
@@ -260,6 +276,21 @@ Json variables_of_words(std::string_view text) {
       }
     }
     if (!name.empty()) out[name] = without_quotes(value);
+  }
+  return out;
+}
+
+Json conf_of_lines(std::string_view text) {
+  Json out = Json::object();
+  for (const auto line : split(text, '\n')) {
+    if (trim(line).starts_with('#')) continue;
+    Json words = variables_of_words(line);
+    const size_t equals = line.find('=');
+    if (words.size() > 1 || equals == line.npos) {
+      out.update(words);
+    } else {
+      out[std::string(line.substr(0, equals))] = line.substr(equals + 1);
+    }
   }
   return out;
 }

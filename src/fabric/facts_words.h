@@ -20,6 +20,9 @@ Result<nlohmann::json> hca_of_words(std::string_view text);
 Result<nlohmann::json> netdev_of_words(std::string_view text);
 // NAME [VERSION]
 nlohmann::json plugin_of_words(std::string_view text);
+// Lines of nccl.conf, with the blanks, marks and words that NCCL does not
+// strip; several variables on a line are a person's way of writing.
+nlohmann::json conf_of_lines(std::string_view text);
 // Lines of NAME=VALUE, each after export, -x or -e; several on a line.
 nlohmann::json variables_of_words(std::string_view text);
 // "a,b[0,2]" and lines -> a list of texts.

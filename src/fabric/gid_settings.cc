@@ -208,6 +208,7 @@ std::string common_range(const FabricJob& job, int bits) {
   std::map<std::string, int> own_choice;  // range -> ports that choose it
   int ports = 0;
   for (const FabricPodState& pod : job.pods) {
+    if (pod.assumed_version() < kGidScan) return "";  // has no range
     for (const PortView& view : pod.ports) {
       if (!view.chosen) continue;
       if (!has_table(*view.port)) return "";

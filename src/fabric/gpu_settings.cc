@@ -9,6 +9,7 @@
 #include "fabric/effective.h"
 #include "fabric/gpu_names.h"
 #include "fabric/job_state.h"
+#include "fabric/pci_distance.h"
 
 namespace muster {
 
@@ -137,6 +138,20 @@ void check_amd_gdr(FabricJob& job, const FabricPodState& pod) {
           "use RCCL 2.21.5 (ROCm 6.3) or later"});
 }
 
+// The user's NCCL_NET_GDR_LEVEL reaches as far as some adapter is.
+bool widened_by_user(const FabricPodState& pod) {
+  const auto users = effective(*pod.facts, "NCCL_NET_GDR_LEVEL");
+  if (!users || !pod.facts->gpus) return false;
+  const int level = path_rank(level_name(users->value));
+  for (const FabricGpu& gpu : *pod.facts->gpus) {
+    for (const PortView& view : pod.ports) {
+      const int rank = path_rank(gpu_distance(gpu, *view.hca));
+      if (rank >= 0 && rank <= level) return true;
+    }
+  }
+  return false;
+}
+
 void check_gdr(FabricJob& job, FabricPodState& pod) {
   const PodFabric& facts = *pod.facts;
   if (!job.uses_verbs() || job.profile == Profile::kRl || no_gpus(facts)) {
@@ -176,7 +191,8 @@ void check_gdr(FabricJob& job, FabricPodState& pod) {
                 "GPUDirect RDMA",
             "NVIDIA/nccl#1676", "use NCCL 2.23 or later"});
   }
-  if (!flat_topology(facts, pod.ports) || effective(facts, "NCCL_TOPO_FILE")) {
+  if (!flat_topology(facts, pod.ports) || effective(facts, "NCCL_TOPO_FILE") ||
+      widened_by_user(pod)) {
     return;
   }
   if (yes(facts.gdr_verified)) {

@@ -2,10 +2,12 @@
 #include "fabric/job_state.h"
 
 #include <algorithm>
-#include <array>
 
 #include "base/text.h"
 #include "fabric/effective.h"
+#include "fabric/nccl_variables.h"
+#include "fabric/pci_distance.h"
+#include "fabric/plugins.h"
 
 namespace muster {
 
@@ -48,13 +50,17 @@ void report(FabricJob& job, const FabricPodState* pod, Finding finding) {
 
 namespace {
 
-// NCCL's old numbers for levels (ncclGetLevel): "3" is PHB.
-std::string level_name(const std::string& value) {
-  constexpr std::array<const char*, 5> kOld = {"LOC", "PIX", "PXB", "PHB",
-                                               "SYS"};
-  const auto number = parse_integer(trim(value));
-  if (!number || *number < 0) return std::string(trim(value));
-  return kOld[static_cast<size_t>(std::min<int64_t>(*number, 4))];
+// A version that does not know the variable would do nothing with it. IBext
+// has code of its own for NCCL_IB_ (lint_values.cc).
+bool is_read(const FabricPodState& pod, const FabricSetting& setting) {
+  const NcclVariable* known =
+      find_nccl_variable(setting.name, has_amd_gpus(*pod.facts));
+  if (known == nullptr || !pod.version || *pod.version >= known->since) {
+    return true;
+  }
+  const auto plugin = loaded_plugin(*pod.facts);
+  return plugin && plugin->kind == PluginKind::kIbExt &&
+         setting.name.starts_with("NCCL_IB_");
 }
 
 // Another spelling of the same: interfaces hsn and hsn0,hsn1; levels.
@@ -75,7 +81,9 @@ void propose(FabricJob& job, FabricPodState& pod, FabricSetting setting) {
   const auto same_name = [&](const auto& other) {
     return other.name == setting.name;
   };
-  if (setting.library == "NCCL" && pod.mpi_only()) return;
+  if (setting.library == "NCCL" && (pod.mpi_only() || !is_read(pod, setting))) {
+    return;
+  }
   auto& settings = pod.plan.settings;
   auto& kept = pod.plan.kept;
   if (std::any_of(settings.begin(), settings.end(), same_name)) return;

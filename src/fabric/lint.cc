@@ -3,6 +3,7 @@
 // other programs read are not looked at. Pure.
 #include "fabric/lint.h"
 
+#include "base/text.h"
 #include "fabric/nccl_variables.h"
 
 namespace muster {
@@ -27,8 +28,10 @@ void lint_users_values(FabricJob& job) {
     lint_mpi(job, pod);
     if (pod.mpi_only()) continue;  // nobody reads NCCL's
     lint_amd(job, pod);
+    lint_conf(job, pod);
     for (const std::string& name : effective_names(*pod.facts)) {
       if (!name.starts_with("NCCL_") || is_others_variable(name)) continue;
+      if (trim(name).size() != name.size()) continue;  // lint_conf() said so
       const auto users = effective(*pod.facts, name);
       if (!users) continue;
       lint_value(job, pod, name, *users);

@@ -33,6 +33,8 @@ void lint_comm_id(FabricJob& job, FabricPodState& pod, const std::string& name,
 // Settings that work, and what they cost.
 void lint_costs(FabricJob& job, FabricPodState& pod, const std::string& name,
                 const EffectiveValue& users);
+// Lines of nccl.conf as NCCL takes them.
+void lint_conf(FabricJob& job, FabricPodState& pod);
 // RCCL's own variables, and HSA's that it asks for.
 void lint_amd(FabricJob& job, FabricPodState& pod);
 // UCX, Open MPI, libfabric and Intel MPI.

@@ -210,14 +210,22 @@ void lint_interfaces(FabricJob& job, FabricPodState& pod,
   const bool keeps_lo_out =
       std::any_of(list.entries.begin(), list.entries.end(),
                   [](auto& entry) { return entry.name.starts_with("lo"); });
-  if (list.exclude && !keeps_lo_out) {
-    lint_warn(
-        job, pod, "lint_readmits_lo",
-        "NCCL_SOCKET_IFNAME=" + value +
-            " replaces NCCL's own exclusions: lo and docker are allowed again",
-        "NCCL_SOCKET_IFNAME=^lo,docker or the name of the interface");
-  }
   const auto taken = nccl_interfaces(*pod.facts, pod.assumed_version(), value);
+  if (list.exclude && !keeps_lo_out) {
+    // lo is the system's first interface, and has no exclusion of its own.
+    const bool chosen = !taken.empty() && taken.front() == "lo" &&
+                        job.pods.size() > 1 && pod.version &&
+                        *pod.version >= kLoAdmitted;
+    report(job, &pod,
+           {chosen ? Severity::kError : Severity::kWarning, "lint_readmits_lo",
+            "NCCL_SOCKET_IFNAME=" + value +
+                " replaces NCCL's own exclusions (lo, docker): NCCL takes " +
+                (chosen ? "lo, over which no other pod is reached"
+                        : "lo where the system has it first"),
+            "horovod/horovod#700",
+            "NCCL_SOCKET_IFNAME=^lo,docker or the name of the interface"});
+    if (chosen) return;
+  }
   if (taken.empty()) return;
   // Of several names the system's order counts, in which lo is the first.
   const bool by_name = !list.exclude && taken.front() == "lo";

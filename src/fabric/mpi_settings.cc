@@ -94,10 +94,14 @@ void set_tcp_libfabric(FabricJob& job, FabricPodState& pod,
 }
 
 void set_tcp(FabricJob& job, FabricPodState& pod) {
+  const bool anywhere =
+      job.mpi_on_tcp ||
+      std::any_of(job.pods.begin(), job.pods.end(),
+                  [](auto& any) { return !any.offers.empty(); });
   const std::string reason =
-      job.profile == Profile::kTcp
-          ? "profile tcp"
-          : "MPI would use adapters that not every pod has";
+      job.profile == Profile::kTcp ? "profile tcp"
+      : anywhere ? "MPI would use adapters that not every pod has"
+                 : "MPI would try adapters that do not work in these pods";
   if (is_family(pod, "openmpi") || pod.facts->mpi.family.empty()) {
     set_tcp_open_mpi(job, pod, reason);
     set_tcp_ucx(job, pod, reason);
@@ -173,8 +177,11 @@ void set_rdma(FabricJob& job, FabricPodState& pod) {
   }
   if (!pod.list_reason.empty() && !devices.empty() &&
       !is_family(pod, "intel")) {
+    constexpr std::string_view kNccl = "NCCL alone";
+    const bool alone = pod.mpi_only() && pod.list_reason.starts_with(kNccl);
     set(job, pod, "UCX", "UCX_NET_DEVICES", join(devices, ","),
-        "the same adapters as NCCL: " + pod.list_reason,
+        alone ? "UCX alone" + pod.list_reason.substr(kNccl.size())
+              : "the same adapters as NCCL: " + pod.list_reason,
         "UCX FAQ, UCX_NET_DEVICES");
   }
   if (mellanox || !is_family(pod, "openmpi")) return;

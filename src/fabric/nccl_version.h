@@ -23,7 +23,10 @@ std::optional<NcclVersion> parse_nccl_version(std::string_view text);
 
 // Versions at which a rule of this folder changes. Source: NCCL release notes
 // and NCCL_PARAM definitions at each tag.
+inline constexpr NcclVersion kLoAdmitted{2, 3, 5};       // by any ^ list
+inline constexpr NcclVersion kNetByName{2, 10, 0};       // NCCL_NET
 inline constexpr NcclVersion kLinkLayer{2, 12, 7};       // RoCE with a LID
+inline constexpr NcclVersion kMtuOfSender{2, 20, 0};     // until 2.30
 inline constexpr NcclVersion kGidScan{2, 21, 0};         // index -1: scan
 inline constexpr NcclVersion kGidScanSafe{2, 26, 2};     // survives EINVAL
 inline constexpr NcclVersion kPeermemModule{2, 23, 0};   // new module path
@@ -34,6 +37,8 @@ inline constexpr NcclVersion kMnnvlFatal{2, 27, 0};
 inline constexpr NcclVersion kRunningOnly{2, 28, 0};  // sockets: IFF_RUNNING
 inline constexpr NcclVersion kPciOrder{2, 29, 7};     // devices by PCI path
 inline constexpr NcclVersion kLagFixed{2, 30, 0};
+inline constexpr NcclVersion kMtuAgreed{2, 30, 0};  // the smaller of both
+inline constexpr NcclVersion kConfCrLf{2, 30, 3};   // nccl.conf of Windows
 inline constexpr NcclVersion kSubnetAware{2, 30, 7};
 
 }  // namespace muster

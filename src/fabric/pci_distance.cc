@@ -38,6 +38,14 @@ int path_rank(std::string_view path) {
   return found == kOrder.end() ? -1 : static_cast<int>(found - kOrder.begin());
 }
 
+std::string level_name(std::string_view value) {
+  constexpr std::array<const char*, 5> kOld = {"LOC", "PIX", "PXB", "PHB",
+                                               "SYS"};
+  const auto number = parse_integer(trim(value));
+  if (!number || *number < 0) return std::string(trim(value));
+  return kOld[static_cast<size_t>(std::min<int64_t>(*number, 4))];
+}
+
 bool is_near(std::string_view path) {
   const int rank = path_rank(path);
   return rank >= 0 && rank <= path_rank("PXB");

@@ -20,6 +20,8 @@ std::string gpu_distance(const FabricGpu& gpu, const FabricHca& hca);
 // LOC 0, NVL 1, NVB 2, C2C 3, PIX 4, PXB 5, P2C 6, PXN 7, PHB 8, SYS 9;
 // unknown: -1.
 int path_rank(std::string_view path);
+// NCCL's old numbers for levels (ncclGetLevel): "3" is PHB.
+std::string level_name(std::string_view value);
 // Near enough for GPUDirect by NCCL's default: PXB or closer.
 bool is_near(std::string_view path);
 

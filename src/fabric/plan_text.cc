@@ -42,7 +42,12 @@ void add_findings(std::string& out, const FabricPlan& plan) {
                        : finding.severity == Severity::kWarning ? "warning"
                                                                 : "note";
     out += std::string(word) + " [" + finding.code + "] " + finding.text + "\n";
-    if (!finding.remedy.empty()) out += "  do: " + finding.remedy + "\n";
+    if (finding.remedy.empty()) continue;
+    bool first = true;
+    for (const auto line : split(finding.remedy, '\n')) {
+      out += (first ? "  do: " : "      ") + std::string(line) + "\n";
+      first = false;
+    }
   }
   if (!plan.mpirun_args.empty()) {
     out += "for an mpirun line: " + join(plan.mpirun_args, " ") + "\n";
@@ -51,19 +56,79 @@ void add_findings(std::string& out, const FabricPlan& plan) {
 
 void add_setting(std::string& out, const FabricSetting& setting) {
   out += "  " + setting.name + "=" + shell_quote(setting.value) + "\n";
+}
+
+void add_reason(std::string& out, const FabricSetting& setting) {
   out += "    because " + setting.reason + "\n";
+}
+
+// Variables that have one reason are told one below the other.
+void add_settings(std::string& out, const std::vector<FabricSetting>& all) {
+  for (size_t i = 0; i < all.size(); ++i) {
+    add_setting(out, all[i]);
+    const bool more = i + 1 < all.size() && all[i + 1].reason == all[i].reason;
+    if (!more) add_reason(out, all[i]);
+  }
+}
+
+const char* verdict_text(FabricVerdict verdict) {
+  switch (verdict) {
+    case FabricVerdict::kLeave:
+      return "the defaults are right";
+    case FabricVerdict::kSet:
+      return "set what is listed here";
+    case FabricVerdict::kWarn:
+      return "it can run; read the warnings";
+    case FabricVerdict::kTcp:
+      return "NCCL uses TCP between pods";
+    case FabricVerdict::kRefuse:
+      return "do not start: it would fail or hang";
+  }
+  return "";
+}
+
+std::string heading(const FabricPlan& plan) {
+  return plan.summary +
+         "\nverdict: " + std::string(verdict_name(plan.verdict)) + " (" +
+         verdict_text(plan.verdict) + ")\n";
+}
+
+// "TCP over eth0", "InfiniBand, started over eth0"
+std::string network(const PodPlan& pod) {
+  if (pod.interface.empty()) return pod.transport;
+  return pod.transport + (pod.transport == "TCP" ? "" : ", started by TCP") +
+         " over " + pod.interface;
+}
+
+bool same_decision(const PortDecision& a, const PortDecision& b) {
+  return a.chosen == b.chosen && a.kind == b.kind && a.role == b.role &&
+         a.reason == b.reason;
+}
+
+// Ports of which the same is to say on one line.
+void add_ports(std::string& out, const std::vector<PortDecision>& ports) {
+  for (size_t i = 0; i < ports.size();) {
+    size_t end = i + 1;
+    while (end < ports.size() && same_decision(ports[i], ports[end])) ++end;
+    const PortDecision& port = ports[i];
+    out += std::string(port.chosen ? "  + " : "  - ") + port.name;
+    if (end - i > 1) {
+      out += (end - i > 2 ? " to " : ", ") + ports[end - 1].name;
+    }
+    out += " (" + (end - i > 2 ? std::to_string(end - i) + " ports, " : "") +
+           port.kind + "): " + port.role + "; " + port.reason + "\n";
+    i = end;
+  }
 }
 
 }  // namespace
 
 std::string plan_to_text(const FabricPlan& plan) {
-  std::string out = plan.summary + "\n";
+  std::string out = heading(plan);
   for (const auto& group : alike(plan)) {
     const PodPlan& pod = *group.front();
-    out += pod_names(group) + ": " + pod.transport;
-    if (!pod.interface.empty()) out += ", TCP over " + pod.interface;
-    out += "\n";
-    for (const auto& setting : pod.settings) add_setting(out, setting);
+    out += pod_names(group) + ": " + network(pod) + "\n";
+    add_settings(out, pod.settings);
     for (const auto& setting : pod.kept) {
       out += "  " + setting.name + "=" + setting.value + " kept (" +
              setting.evidence + ")\n";
@@ -75,19 +140,17 @@ std::string plan_to_text(const FabricPlan& plan) {
 }
 
 std::string explain_plan(const FabricPlan& plan) {
-  std::string out = plan.summary + "\n";
+  std::string out = heading(plan);
   for (const auto& group : alike(plan)) {
     const PodPlan& pod = *group.front();
     out += "\n" + pod_names(group) + "\n  by itself, " + pod.alone + "\n";
     if (!pod.interface.empty()) {
       out += "  TCP over " + pod.interface + ": " + pod.interface_reason + "\n";
     }
-    for (const PortDecision& port : pod.ports) {
-      out += std::string(port.chosen ? "  + " : "  - ") + port.name + " (" +
-             port.kind + "): " + port.role + "; " + port.reason + "\n";
-    }
+    add_ports(out, pod.ports);
     for (const auto& setting : pod.settings) {
       add_setting(out, setting);
+      add_reason(out, setting);
       if (!setting.evidence.empty())
         out += "    seen: " + setting.evidence + "\n";
       if (!setting.alone.empty()) out += "    alone: " + setting.alone + "\n";

@@ -251,6 +251,14 @@ void add_bystanders(FabricPlan& plan, const Pods& beside,
        "", ""});
 }
 
+// Some pod has adapters that are used, or would be without profile rl.
+bool chooses_ports(const FabricPlan& plan) {
+  return std::any_of(plan.pods.begin(), plan.pods.end(), [](auto& pod) {
+    return std::any_of(pod.ports.begin(), pod.ports.end(),
+                       [](auto& port) { return port.chosen; });
+  });
+}
+
 }  // namespace
 
 FabricPlan plan_fabric(const std::vector<PodFabric>& pods,
@@ -269,7 +277,8 @@ FabricPlan plan_fabric(const std::vector<PodFabric>& pods,
   }
   if (!beside.empty() && !working.empty()) {
     FabricPlan plan = plan_together(working, request, true);
-    if (plan.transport != "TCP" && plan.transport != "unknown") {
+    const bool rdma = plan.transport != "TCP" && plan.transport != "unknown";
+    if (rdma || chooses_ports(plan)) {
       add_bystanders(plan, beside, request);
       std::vector<PodPlan> in_order(plan.pods.size());
       for (size_t i = 0; i < places.size(); ++i) {

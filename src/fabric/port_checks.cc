@@ -55,6 +55,37 @@ void check_rates(FabricJob& job) {
   }
 }
 
+// NCCL from 2.20 to 2.29 sets up the receiving end with the sender's MTU
+// (NVIDIA/nccl#1524, #2135).
+void check_mtus(FabricJob& job) {
+  std::map<std::string, std::map<int, const FabricPodState*>> by_name;
+  for (const FabricPodState& pod : job.pods) {
+    for (const PortView& view : pod.ports) {
+      if (!view.chosen || view.port->mtu <= 0) continue;
+      by_name[view.name()].emplace(view.port->mtu, &pod);
+    }
+  }
+  for (const auto& [name, mtus] : by_name) {
+    if (mtus.size() < 2) continue;
+    const auto& [low, slow] = *mtus.begin();
+    const auto& [high, other] = *mtus.rbegin();
+    const NcclVersion version = slow->assumed_version();
+    const bool fails = version >= kMtuOfSender && version < kMtuAgreed;
+    report(job, nullptr,
+           {fails ? Severity::kWarning : Severity::kInfo, "mtu_differs",
+            name + " has an active MTU of " + std::to_string(low) + " in " +
+                slow->plan.name + " and of " + std::to_string(high) + " in " +
+                other->plan.name +
+                (fails ? ": NCCL 2.20 to 2.29 does not agree on the smaller "
+                         "one, and large messages hang or fail"
+                       : ": NCCL uses the smaller one"),
+            "NVIDIA/nccl#1524",
+            "give the ports the same MTU (on RoCE that of the interface: 4200 "
+            "or 9000 for 4096)"});
+    return;
+  }
+}
+
 // "0000:06" of "0000:06:05.0"; "" if unknown.
 std::string bus_of(const FabricHca& hca) {
   const size_t colon = hca.pci.rfind(':');
@@ -138,6 +169,7 @@ void check_ports(FabricJob& job) {
     for (const FabricPodState& pod : job.pods) check_share(job, pod);
   }
   if (!job.uses_verbs() || job.profile == Profile::kRl) return;
+  check_mtus(job);
   for (FabricPodState& pod : job.pods) {
     set_merging(job, pod);
     check_software(job, pod);

@@ -92,6 +92,8 @@ void judge(const PodFabric& pod, const std::optional<NcclVersion>& version,
     say("down", "port state is " + port.state);
   } else if (no(hca.usable) || !hca.fails_at.empty()) {
     say("unusable", probe_failure(hca));
+  } else if (view.kind == LinkKind::kRoce && port.gids && port.gids->empty()) {
+    say("foreign", "its GID table is empty: no interface of it is in the pod");
   } else if (view.kind == LinkKind::kRoce && all_gids_foreign(pod, port)) {
     say("foreign", "every GID belongs to another network namespace");
   } else if (const auto why = beyond_nccl(hca, view.kind, version);

@@ -15,13 +15,15 @@ namespace {
 
 constexpr const char* kRlSource = "profile rl, chosen by the user";
 constexpr const char* kNarrower =
-    "try profile auto first, and the narrow remedy for what you see: "
+    "try profile auto first, and the narrow remedy for what you see:\n"
     "\"Duplicate GPU\": put trainer and rollout on separate GPUs or move "
-    "weights by CUDA IPC; weight-sync init error: the same NCCL_CUMEM_ENABLE "
-    "on both sides; out of memory in rollout: NCCL_CUMEM_ENABLE=0 before NCCL "
-    "2.22.3; hang with two communicators: NCCL_LAUNCH_ORDER_IMPLICIT=1 (2.26); "
-    "NVLS bind error: NCCL_NVLS_ENABLE=0; P2P hang: NCCL_P2P_LEVEL=PXB; small "
-    "/dev/shm: mount a larger one";
+    "weights by CUDA IPC\n"
+    "weight-sync init error: the same NCCL_CUMEM_ENABLE on both sides\n"
+    "out of memory in rollout: NCCL_CUMEM_ENABLE=0 before NCCL 2.22.3\n"
+    "hang with two communicators: NCCL_LAUNCH_ORDER_IMPLICIT=1 (2.26)\n"
+    "NVLS bind error: NCCL_NVLS_ENABLE=0\n"
+    "P2P hang: NCCL_P2P_LEVEL=PXB\n"
+    "small /dev/shm: mount a larger one";
 
 bool ignores_ib_disable(const FabricPodState& pod) {
   const auto plugin = loaded_plugin(*pod.facts);

@@ -16,21 +16,39 @@ std::string rate(double gbps) {
   return gbps > 0 ? std::to_string(static_cast<int>(gbps)) + " Gb/s" : "?";
 }
 
+std::string about(const PortView& view) {
+  std::string text = "  " + std::string(link_kind_name(view.kind)) + "  " +
+                     rate(view.port->rate_gbps);
+  if (!view.hca->driver.empty()) text += "  " + view.hca->driver;
+  if (yes(view.hca->vf)) text += " VF";
+  if (!view.port->netdev.empty()) text += "  " + view.port->netdev;
+  return text + "  " + view.role + ": " + view.reason + "\n";
+}
+
 void show_adapters(std::string& out, const PodFabric& pod) {
   if (!pod.hcas) {
     out += "  RDMA adapters: unknown\n";
     return;
   }
   out += "  RDMA adapters: " + std::to_string(pod.hcas->size()) + "\n";
+  std::string last;  // what stands behind the name
+  std::vector<std::string> names;
+  const auto flush = [&] {
+    if (names.empty()) return;
+    out += "    " + names.front();
+    if (names.size() > 1) {
+      out += (names.size() > 2 ? " to " : ", ") + names.back();
+    }
+    out += last;
+    names.clear();
+  };
   for (const PortView& view : view_ports(pod)) {
-    out += "    " + view.name() + "  " +
-           std::string(link_kind_name(view.kind)) + "  " +
-           rate(view.port->rate_gbps);
-    if (!view.hca->driver.empty()) out += "  " + view.hca->driver;
-    if (yes(view.hca->vf)) out += " VF";
-    if (!view.port->netdev.empty()) out += "  " + view.port->netdev;
-    out += "  " + view.role + ": " + view.reason + "\n";
+    const std::string text = about(view);
+    if (text != last) flush();
+    last = text;
+    names.push_back(view.name());
   }
+  flush();
   if (pod.pci_hcas && pod.hcas->empty() && !pod.pci_hcas->empty()) {
     out += "    on the PCI bus: " + join(*pod.pci_hcas, ", ") + "\n";
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // NCCL_SOCKET_IFNAME: only where NCCL's own order would take another
-// interface than the one that the peers use. Pure.
+// interface than the one that the peers use; NCCL_SOCKET_FAMILY: only where the
+// pods have no family of addresses in common otherwise. Pure.
 #include <algorithm>
 
 #include "base/text.h"
@@ -39,12 +40,68 @@ std::string reason_for(const FabricPodState& pod, const std::string& first) {
          ") first, and the peers use " + pod.primary.name;
 }
 
-}  // namespace
-
-void set_sockets(FabricJob& job) {
-  if (job.transport == FabricTransport::kTcpx && job.profile != Profile::kRl) {
-    return;  // its own profile script
+// Where NCCL listens in this pod: by the user, by muster, or by itself.
+const FabricNetdev* listening(const FabricPodState& pod) {
+  if (has_setting(pod, "NCCL_SOCKET_IFNAME") && !pod.primary.name.empty()) {
+    return find_netdev(*pod.facts, pod.primary.name);
   }
+  const auto users = effective(*pod.facts, "NCCL_SOCKET_IFNAME");
+  const auto own = nccl_interfaces(*pod.facts, pod.assumed_version(),
+                                   users ? users->value : "");
+  return own.empty() ? nullptr : find_netdev(*pod.facts, own.front());
+}
+
+bool has_family(const FabricNetdev& netdev, bool ipv6) {
+  return std::any_of(netdev.addresses.begin(), netdev.addresses.end(),
+                     [&](auto& address) {
+                       return (address.find(':') != address.npos) == ipv6 &&
+                              !(ipv6 && to_lower(address).starts_with("fe80"));
+                     });
+}
+
+// NCCL takes an interface's IPv4 address first. A pod with IPv6 alone does not
+// reach those of pods that have both (NVIDIA/nccl#210).
+void set_family(FabricJob& job) {
+  std::string with_ipv4;
+  std::string without;
+  bool all_ipv6 = true;
+  for (const FabricPodState& pod : job.pods) {
+    const FabricNetdev* netdev = listening(pod);
+    if (netdev == nullptr || effective(*pod.facts, "NCCL_SOCKET_FAMILY")) {
+      return;
+    }
+    const bool ipv4 = has_family(*netdev, false);
+    const bool ipv6 = has_family(*netdev, true);
+    if (!ipv4 && !ipv6) return;
+    (ipv4 ? with_ipv4 : without) = pod.plan.name;
+    all_ipv6 = all_ipv6 && ipv6;
+  }
+  if (with_ipv4.empty() || without.empty()) return;
+  const std::string seen = without + " has no IPv4 address where NCCL listens";
+  if (!all_ipv6) {
+    report(job, nullptr,
+           {Severity::kError, "socket_family_differs",
+            seen + ", and " + with_ipv4 +
+                " has no IPv6 address: their processes do not reach each other",
+            "NVIDIA/nccl#210",
+            "give all pods addresses of one family, or name an interface that "
+            "has one in NCCL_SOCKET_IFNAME"});
+    return;
+  }
+  for (FabricPodState& pod : job.pods) {
+    FabricSetting setting{"NCCL",
+                          "NCCL_SOCKET_FAMILY",
+                          "AF_INET6",
+                          seen + ", and NCCL prefers IPv4 in the others",
+                          "addresses of " + with_ipv4 + " and " + without,
+                          FabricConfidence::kLikely,
+                          "NCCL src/misc/socket.cc; NVIDIA/nccl#210"};
+    setting.alone = "IPv4 where there is an address";
+    propose(job, pod, setting);
+  }
+}
+
+void set_interfaces(FabricJob& job) {
   const bool data_on_tcp =
       job.transport == FabricTransport::kTcp || job.profile == Profile::kRl;
   for (FabricPodState& pod : job.pods) {
@@ -74,6 +131,16 @@ void set_sockets(FabricJob& job) {
                             pod.primary.name + "0"};
     propose(job, pod, setting);
   }
+}
+
+}  // namespace
+
+void set_sockets(FabricJob& job) {
+  if (job.transport == FabricTransport::kTcpx && job.profile != Profile::kRl) {
+    return;  // its own profile script
+  }
+  set_interfaces(job);
+  if (job.pods.size() > 1) set_family(job);
 }
 
 }  // namespace muster

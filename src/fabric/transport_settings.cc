@@ -42,20 +42,26 @@ void set_tcp(FabricJob& job, FabricPodState& pod) {
       std::all_of(job.pods.begin(), job.pods.end(),
                   [](auto& other) { return other.tcp_by_user; });
   if (all_by_user || all_fast_sockets(job)) return;
+  // NCCL_NET came with 2.10; plugins of that time are not kept out.
+  const bool old = pod.version && *pod.version < kNetByName;
+  if (old && job.profile != Profile::kTcp && !offers_rdma_anywhere(job)) return;
   FabricSetting setting{"NCCL",
-                        "NCCL_NET",
-                        "Socket",
-                        job.profile == Profile::kTcp
-                            ? "profile tcp"
-                            : "not every pod has RDMA, and NCCL processes that "
-                              "chose different networks hang",
+                        old ? "NCCL_IB_DISABLE" : "NCCL_NET",
+                        old ? "1" : "Socket",
+                        job.profile == Profile::kTcp ? "profile tcp"
+                        : offers_rdma_anywhere(job)
+                            ? "not every pod has RDMA, and NCCL processes that "
+                              "chose different networks hang"
+                            : "no pod has RDMA; with it no process looks for "
+                              "another network and waits for the others there",
                         pod.absent,
                         FabricConfidence::kProven,
                         kNetSource};
   setting.alone = pod.offers.empty() ? "Socket, found out in each process"
                                      : "RDMA in this pod";
   setting.rejected = {
-      "NCCL_IB_DISABLE=1: plugins ignore it",
+      old ? "NCCL_NET=Socket: NCCL reads it since 2.10"
+          : "NCCL_IB_DISABLE=1: plugins ignore it",
       "NCCL_IGNORE_NET_MISMATCH=1: hides the mismatch, then hangs"};
   propose(job, pod, setting);
 }

@@ -88,6 +88,16 @@ TEST_CASE("partition keys and iWARP are read from sysfs") {
   CHECK(yes(pod.hcas->at(1).iwarp));
 }
 
+TEST_CASE("lines of nccl.conf are kept as NCCL takes them") {
+  const TemporaryDirectory root;
+  root.write("/etc/nccl.conf",
+             "# policy\nNCCL_IB_TC = 106\nNCCL_IB_SL=3\nNCCL_NET=IB\r\nX\n");
+  const auto conf = collect_fabric(root.path()).nccl_conf;
+  CHECK(conf == std::map<std::string, std::string>{{"NCCL_IB_TC ", " 106"},
+                                                   {"NCCL_IB_SL", "3"},
+                                                   {"NCCL_NET", "IB?"}});
+}
+
 TEST_CASE("interfaces get their addresses from the kernel's tables") {
   const TemporaryDirectory root;
   root.write("/sys/class/net/eth0/flags", "0x1003\n");

@@ -185,6 +185,61 @@ TEST_CASE("networks and plugins that are not there") {
   CHECK(codes(kIb, "2.27.3", "NCCL_NET_PLUGIN=/x.so") == "lint_plugin_path");
 }
 
+TEST_CASE("lines of nccl.conf that do not say what they seem to") {
+  const auto conf = [](const std::string& line, const char* version) {
+    return codes(kIb, version, "NCCL_DEBUG=WARN",
+                 R"(, "nccl_conf": [")" + line + R"("])");
+  };
+  const auto told = [](const std::string& line, const char* version) {
+    const auto facts = read_facts(R"([{"name": "w", "nccl_version": ")" +
+                                      std::string(version) + "\", " + kIb +
+                                      R"(, "nccl_conf": [")" + line + R"("]}])",
+                                  "test");
+    if (!facts) FAIL(facts.error().text());
+    std::set<std::string> out;
+    for (auto& finding : plan_fabric(facts->pods, {}).findings) {
+      out.insert(finding.code);
+    }
+    return out;
+  };
+  CHECK(conf("NCCL_IB_TIMEOUT=22", "2.21.5").empty());
+  for (const char* line :
+       {"NCCL_IB_HCA =mlx5", " NCCL_IB_HCA=mlx5", "export NCCL_IB_HCA=mlx5",
+        "NCCL_SOCKET_IFNAME=eth0 ", R"(NCCL_SOCKET_IFNAME=\"eth0\")",
+        R"(NCCL_IB_TIMEOUT=\"22\")", "NCCL_NET=IB\\r"}) {
+    INFO(line);
+    CHECK(told(line, "2.27.7").contains("lint_conf_line"));
+  }
+  // Numbers are read with blanks; 2.30.3 takes carriage returns away.
+  CHECK(!told("NCCL_IB_TIMEOUT= 22", "2.27.7").contains("lint_conf_line"));
+  CHECK(!told("NCCL_NET=IB\\r", "2.30.7").contains("lint_conf_line"));
+  // A name with a blank is not the variable.
+  const auto facts =
+      read_facts(std::string("[{") + kIb +
+                     R"(, "nccl_conf": "NCCL_IB_DISABLE =1\nNCCL_IB_SL=1"}])",
+                 "test");
+  REQUIRE(facts.has_value());
+  CHECK(plan_fabric(facts->pods, {}).transport == "InfiniBand");
+  CHECK(facts->pods[0].nccl_conf.at("NCCL_IB_SL") == "1");
+}
+
+TEST_CASE("a list that lets lo in again") {
+  const auto verdict = [](const char* version, const char* netdevs) {
+    const auto facts = read_facts(
+        std::string(R"([{"name": "w[0-1]", "nccl_version": ")") + version +
+            R"(", "hcas": [], "environment": "NCCL_SOCKET_IFNAME=^docker0",
+            "netdevs": [)" +
+            netdevs + "]}]",
+        "test");
+    if (!facts) FAIL(facts.error().text());
+    return std::string(verdict_name(plan_fabric(facts->pods, {}).verdict));
+  };
+  const char* with_lo = R"("lo 127.0.0.1/8", "eth0 10.0.0.[1-2]/24")";
+  CHECK(verdict("2.27.7", with_lo) == "refuse");
+  CHECK(verdict("2.3.4", with_lo) == "tcp");  // lo was never taken then
+  CHECK(verdict("2.27.7", R"("eth0 10.0.0.[1-2]/24")") == "tcp");
+}
+
 TEST_CASE("variables of MPI, UCX and libfabric") {
   const std::string v5 =
       R"(, "mpi": {"family": "openmpi", "version": "5.0.3"})";
