@@ -164,6 +164,11 @@ Cause cause_of_ports(const FabricPodState& state) {
             "macvlan, SR-IOV or host-device network in the annotation "
             "k8s.v1.cni.cncf.io/networks"};
   }
+  if (every_port(state, with_role("not for NCCL"))) {
+    return {"rdma_unusable", "no adapter is usable (" + seen + ")",
+            "load Intel's irdma in RoCE mode (roce_ena=1); adapters that speak "
+            "iWARP only are for TCP"};
+  }
   return {"rdma_unusable", "no adapter is usable (" + seen + ")",
           "muster fabric show in the pod names the failing step"};
 }

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "fabric/collect_parts.h"
 #include "fabric/effective.h"
+#include "fabric/nccl_variables.h"
 #include "fabric/sys_files.h"
 
 namespace muster {
@@ -87,7 +88,7 @@ bool matters(std::string_view name) {
         "MV2_", "PMIX_MCA_", "RCCL_", "HSA_", "LD_LIBRARY_PATH"}) {
     if (name.starts_with(prefix)) return true;
   }
-  return false;
+  return !nccl_name_meant(name).empty();
 }
 
 void collect_environment(const std::string& root, PodFabric& pod) {

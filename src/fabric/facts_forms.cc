@@ -168,6 +168,7 @@ Status settle_lists(Json& pod) {
   if (pod.contains("hcas")) {
     Json& list = pod["hcas"];
     settle_short_values(list, "link_layer");
+    if (list.is_string()) list = listed_hcas(list.get<std::string>());
     if (all_objects(list)) list = by_key(std::move(list), "name");
     if (Status status = settle_words(list, hca_of_words); !status) {
       return status;
@@ -268,16 +269,14 @@ void settle_variables(Json& pod, const char* name) {
   if (!given.is_array()) return;
   Json out = Json::object();
   for (const Json& line : given) {
-    if (line.is_object() && line.contains("name") && line.contains("value") &&
-        line["name"].is_string()) {
-      out[line["name"].get<std::string>()] = line["value"];
+    if (line.is_object() && line.contains("name") && line["name"].is_string()) {
+      const bool known = line.contains("value");  // not valueFrom
+      if (known) out[line["name"].get<std::string>()] = line["value"];
       continue;
     }
-    const auto of_words = std::string_view(name) == "environment"
-                              ? variables_of_words
-                              : conf_of_lines;
-    const Json read =
-        line.is_string() ? of_words(line.get<std::string>()) : Json::object();
+    const std::string text = line.is_string() ? line.get<std::string>() : "";
+    const bool conf = std::string_view(name) != "environment";
+    const Json read = conf ? conf_of_lines(text) : variables_of_words(text);
     if (read.empty()) return;
     out.update(read);
   }

@@ -205,6 +205,26 @@ Result<Json> hca_of_words(std::string_view text) {
   return hca;
 }
 
+Json hcas_of_log(std::string_view line) {
+  Json out = Json::array();
+  if (line.find("[0]") == line.npos) return out;
+  for (std::string_view word : split_words(line.substr(0, line.find(';')))) {
+    const size_t slash = word.find('/');
+    const size_t bracket = word.rfind(']', slash);
+    word = without_end(word, "}],");
+    if (slash >= word.size() || word.find(':') > slash) continue;
+    if (!is_layer(to_lower(word.substr(slash + 1)))) continue;
+    out.push_back(
+        word.substr(bracket == word.npos || bracket > slash ? 0 : bracket + 1));
+  }
+  return out;
+}
+
+Json listed_hcas(std::string_view text) {
+  Json found = hcas_of_log(text);
+  return found.empty() ? listed_texts(text) : found;
+}
+
 Result<Json> netdev_of_words(std::string_view text) {
   Json netdev = Json::object();
   auto words = split_words(text);

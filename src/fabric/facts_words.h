@@ -18,6 +18,11 @@ namespace muster {
 Result<nlohmann::json> hca_of_words(std::string_view text);
 // NAME [ADDRESS/LENGTH]… [default] [up|down]
 Result<nlohmann::json> netdev_of_words(std::string_view text);
+// The adapters of NCCL's "NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/IB [RO];
+// …", each as a text; empty for what is no such line.
+nlohmann::json hcas_of_log(std::string_view line);
+// Such a line, or what listed_texts() makes of a list.
+nlohmann::json listed_hcas(std::string_view text);
 // NAME [VERSION]
 nlohmann::json plugin_of_words(std::string_view text);
 // Lines of nccl.conf, with the blanks, marks and words that NCCL does not

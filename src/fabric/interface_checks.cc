@@ -56,6 +56,7 @@ std::map<std::string, std::vector<std::string>> by_network(
 }
 
 void check_subnets(FabricJob& job, const FabricPodState& pod) {
+  if (job.transport == FabricTransport::kSlingshot) return;  // hsn0 to hsn3
   for (const auto& [network, names] : by_network(pod)) {
     if (names.size() < 2) continue;
     const bool on_tcp = job.transport == FabricTransport::kTcp;

@@ -21,12 +21,23 @@ void lint_debugging(FabricJob& job, FabricPodState& pod,
           "NCCL guide, env.rst", "remove it when its reason is gone"});
 }
 
+void lint_prefixes(FabricJob& job, FabricPodState& pod) {
+  for (const auto& [name, value] : pod.facts->environment) {
+    const std::string meant = nccl_name_meant(name);
+    if (meant.empty()) continue;
+    lint_warn(job, pod, "lint_unknown_name",
+              name + " is no NCCL variable and has no effect",
+              "did you mean " + meant + "?");
+  }
+}
+
 }  // namespace
 
 void lint_users_values(FabricJob& job) {
   for (FabricPodState& pod : job.pods) {
     lint_mpi(job, pod);
     if (pod.mpi_only()) continue;  // nobody reads NCCL's
+    lint_prefixes(job, pod);
     lint_amd(job, pod);
     lint_conf(job, pod);
     for (const std::string& name : effective_names(*pod.facts)) {

@@ -111,7 +111,7 @@ constexpr NcclVariable kVariables[] = {
     {"NCCL_IB_MQP_RETRY_SLEEP_MSEC", {2, 24, 0}},
     {"NCCL_IB_OOO_RQ", {2, 30, 0}, 0, 1},
     {"NCCL_IB_PCI_RELAXED_ORDERING", {2, 12, 0}, 0, 2},
-    {"NCCL_IB_PKEY", kOld, 0, 65535},
+    {"NCCL_IB_PKEY", {2, 8, 0}, 0, 65535},
     {"NCCL_IB_PREPOST_RECEIVE_WORK_REQUESTS", {2, 29, 7}},
     {"NCCL_IB_QPS_PER_CONNECTION", {2, 10, 0}, 1, 128},
     {"NCCL_IB_QUERY_PORT_SPEED", {2, 30, 7}, 0, 1},
@@ -137,7 +137,7 @@ constexpr NcclVariable kVariables[] = {
     {"NCCL_IB_SUBNET_PREFIX_LEN", {2, 30, 7}, 0, 128},
     {"NCCL_IB_TC", kOld, -1, 255},
     {"NCCL_IB_TIMEOUT", kOld, 0, 31},
-    {"NCCL_IB_USE_INLINE", kOld, 0, 1},
+    {"NCCL_IB_USE_INLINE", {2, 8, 0}, 0, 1},
     {"NCCL_IB_WARN_RAIL_LOCAL", {2, 24, 0}, 0, 1},
     {"NCCL_IGNORE_COLLNET_MISMATCH", {2, 30, 0}},
     {"NCCL_IGNORE_CPU_AFFINITY", kOld, 0, 1},
@@ -149,22 +149,22 @@ constexpr NcclVariable kVariables[] = {
     {"NCCL_LAUNCH_ORDER_IMPLICIT", {2, 26, 0}, 0, 1},
     {"NCCL_LAUNCH_RACE_FATAL", {2, 26, 0}, 0, 1},
     {"NCCL_LEGACY_CUDA_REGISTER", {2, 24, 0}},
-    {"NCCL_LL128_BUFFSIZE", kOld, 1, INT64_MAX},
+    {"NCCL_LL128_BUFFSIZE", {2, 7, 0}, 1, INT64_MAX},
     {"NCCL_LL128_C2C", {2, 27, 0}},
     {"NCCL_LL128_NTHREADS", kOld},
-    {"NCCL_LL_BUFFSIZE", kOld, 1, INT64_MAX},
+    {"NCCL_LL_BUFFSIZE", {2, 7, 0}, 1, INT64_MAX},
     {"NCCL_LL_THRESHOLD", kOld, 0, -1, false, {2, 5, 0}, "NCCL_PROTO"},
     {"NCCL_LOCAL_REGISTER", {2, 19, 0}, 0, 2},
     {"NCCL_LSA_TEAM_SIZE", {2, 29, 7}},
     {"NCCL_MAX_CTAS", {2, 17, 0}, 1, kChannels},
     {"NCCL_MAX_NCHANNELS", kOld, 1, kChannels},
     {"NCCL_MAX_NRINGS", kOld, 1, kChannels},
-    {"NCCL_MAX_P2P_NCHANNELS", kOld, 1, kChannels},
+    {"NCCL_MAX_P2P_NCHANNELS", {2, 7, 0}, 1, kChannels},
     {"NCCL_MEM_SYNC_DOMAIN", {2, 16, 0}},
     {"NCCL_MIN_CTAS", {2, 17, 0}, 1, kChannels},
     {"NCCL_MIN_NCHANNELS", kOld, 1, kChannels},
     {"NCCL_MIN_NRINGS", kOld, 1, kChannels},
-    {"NCCL_MIN_P2P_NCHANNELS", kOld, 1, kChannels},
+    {"NCCL_MIN_P2P_NCHANNELS", {2, 7, 0}, 1, kChannels},
     {"NCCL_MLOPART_RDMA_ENABLE", {2, 30, 7}},
     {"NCCL_MNNVL", {2, 20, 0}, 0, -1, false, {2, 21, 0}, "NCCL_MNNVL_ENABLE"},
     {"NCCL_MNNVL_CLIQUE_ID", {2, 23, 0}},
@@ -191,7 +191,7 @@ constexpr NcclVariable kVariables[] = {
     {"NCCL_NET_OVERHEAD", {2, 18, 0}, -1, INT64_MAX},
     {"NCCL_NET_PLUGIN", {2, 11, 0}},
     {"NCCL_NET_PLUGIN_REF_COUNT", {2, 26, 0}},
-    {"NCCL_NET_SHARED_BUFFERS", kOld, -2, 1},
+    {"NCCL_NET_SHARED_BUFFERS", {2, 8, 0}, -2, 1},
     {"NCCL_NET_SHARED_COMMS", {2, 12, 0}, 0, 1},
     {"NCCL_NSOCKS_PERTHREAD", kOld, 1, 64},
     {"NCCL_NTHREADS", kOld, 1, 1024},
@@ -217,7 +217,7 @@ constexpr NcclVariable kVariables[] = {
     {"NCCL_P2P_PCI_CHUNKSIZE", {2, 16, 0}, 1, INT64_MAX},
     {"NCCL_P2P_PER_CHANNEL_NET_BW", {2, 29, 0}},
     {"NCCL_P2P_PXN_LEVEL", {2, 12, 0}, 0, 2},
-    {"NCCL_P2P_READ_ENABLE", kOld, -2, 1},
+    {"NCCL_P2P_READ_ENABLE", {2, 7, 0}, -2, 1},
     {"NCCL_P2P_SCHEDULE_GROUP_SIZE", {2, 28, 7}},
     {"NCCL_P2P_USE_CUDA_MEMCPY", {2, 13, 0}, 0, 1},
     {"NCCL_PAT_ENABLE", {2, 23, 0}, 0, 2},
@@ -371,6 +371,17 @@ const NcclVariable* find_nccl_variable(std::string_view name, bool rccl) {
     if (name == variable.name) return &variable;
   }
   return nullptr;
+}
+
+std::string nccl_name_meant(std::string_view name) {
+  const size_t end = name.find('_');
+  if (end == name.npos || end < 3 || end > 5) return "";
+  const auto prefix = name.substr(0, end);
+  if (prefix == "NCCL" || prefix.find_first_not_of("NCLncl") != prefix.npos) {
+    return "";
+  }
+  const std::string meant = "NCCL" + std::string(name.substr(end));
+  return find_nccl_variable(meant) != nullptr ? meant : "";
 }
 
 std::vector<std::string> nccl_variable_names() {

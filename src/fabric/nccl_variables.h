@@ -30,6 +30,9 @@ struct NcclVariable {
 // Source: MAXCHANNELS of NCCL at each tag and of ROCm/rccl.
 int64_t max_channels(const NcclVersion& version, bool rccl);
 // `rccl`: as AMD's library reads it.
+// "NCCL_DEBUG" for CCL_DEBUG, NCLL_DEBUG, nccl_DEBUG: nearly the prefix, and a
+// variable's name behind it; "" for all others.
+std::string nccl_name_meant(std::string_view name);
 const NcclVariable* find_nccl_variable(std::string_view name,
                                        bool rccl = false);
 std::vector<std::string> nccl_variable_names();

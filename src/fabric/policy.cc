@@ -111,7 +111,8 @@ std::string summarize(const FabricJob& job, const FabricPlan& plan) {
     int ports = 0;
     for (const PortView& view : job.pods.front().ports) ports += view.chosen;
     if (ports > 0 && !sends_by_tcp(job)) {
-      text += " with " + std::to_string(ports) + " ports per pod";
+      text += " with " + std::to_string(ports) +
+              (ports == 1 ? " port per pod" : " ports per pod");
     }
   }
   text += ", profile " + plan.profile;
@@ -225,10 +226,17 @@ FabricPlan plan_together(const Pods& pods, const FabricRequest& request,
   return finish(job);
 }
 
+// Of an MPIJob, of which nobody wrote down more than its name.
+bool is_bare_launcher(const PodFabric& pod) {
+  return pod.name.find("launcher") != std::string::npos && !pod.gpus &&
+         pod.nccl_version.empty() && (!pod.hcas || pod.hcas->empty());
+}
+
 // A launcher that runs no ranks, processes without GPU: NCCL does not go there,
 // so that what the pod lacks takes nobody to TCP. MPI may go there.
 bool is_bystander(const PodFabric& pod, const FabricRequest& request) {
-  return start(pod, request).mpi_only() && pod.hcas && pod.hcas->empty();
+  return is_bare_launcher(pod) ||
+         (start(pod, request).mpi_only() && pod.hcas && pod.hcas->empty());
 }
 
 void add_bystanders(FabricPlan& plan, const Pods& beside,
@@ -243,12 +251,12 @@ void add_bystanders(FabricPlan& plan, const Pods& beside,
     names.push_back(pod.plan.name);
     plan.pods.push_back(std::move(pod.plan));
   }
-  plan.findings.push_back(
-      {Severity::kInfo, "no_gpu_pods",
-       who(names, names.size() + 1) +
-           "neither GPU nor adapter: NCCL does not go there, and MPI stays on "
-           "TCP in all pods",
-       "", ""});
+  plan.findings.push_back({Severity::kInfo, "no_gpu_pods",
+                           who(names, names.size() + 1) +
+                               "no GPU and no adapter: NCCL does not go there, "
+                               "and MPI stays on TCP "
+                               "in all pods",
+                           "", ""});
 }
 
 // Some pod has adapters that are used, or would be without profile rl.
@@ -277,8 +285,7 @@ FabricPlan plan_fabric(const std::vector<PodFabric>& pods,
   }
   if (!beside.empty() && !working.empty()) {
     FabricPlan plan = plan_together(working, request, true);
-    const bool rdma = plan.transport != "TCP" && plan.transport != "unknown";
-    if (rdma || chooses_ports(plan)) {
+    if (plan.transport != "TCP" || chooses_ports(plan)) {
       add_bystanders(plan, beside, request);
       std::vector<PodPlan> in_order(plan.pods.size());
       for (size_t i = 0; i < places.size(); ++i) {

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "fabric/effective.h"
+#include "fabric/gids.h"
 #include "fabric/job_state.h"
 #include "fabric/name_list.h"
 
@@ -30,7 +31,11 @@ std::vector<PortView*> chosen(FabricPodState& pod) {
 std::string subnet_key(const FabricPodState& pod, const PortView& view) {
   const FabricNetdev* netdev =
       find_netdev(*pod.facts, port_netdev(*pod.facts, *view.port));
-  if (netdev == nullptr) return "";
+  if (netdev == nullptr) {  // by its GID, of the length that rails mostly have
+    constexpr int kUsual = 24;
+    const auto own = usable_gids(*pod.facts, *view.port, GidAddress::kIpv4);
+    return own.empty() ? "" : gid_network(*own.front(), kUsual);
+  }
   for (const std::string& address : netdev->addresses) {
     if (auto network = network_of(address); !network.empty()) return network;
   }

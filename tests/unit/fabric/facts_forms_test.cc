@@ -352,6 +352,24 @@ TEST_CASE("names of fields in other spellings, variables as in a manifest") {
             .environment.at("NCCL_IB_HCA") == "mlx5_0:1");
 }
 
+TEST_CASE("the line in which NCCL lists its adapters") {
+  const auto names = [](const std::string& line) {
+    const auto facts = read_facts(R"([{"hcas": ")" + line + "\"}]", "log");
+    if (!facts) FAIL(facts.error().text());
+    std::string out;
+    for (const FabricHca& hca : *facts->pods[0].hcas) {
+      out += hca.name + ":" + std::to_string(hca.ports[0].number) + "/" +
+             hca.ports[0].link_layer + " ";
+    }
+    return out;
+  };
+  CHECK(names("NET/IB : Using [0]mlx5_2:1/IB [1]mlx5_0:2/IB [RO]; OOB "
+              "eth0:10.0.0.1<0>") == "mlx5_2:1/IB mlx5_0:2/IB ");
+  CHECK(names("[0]={[0] mlx5_2:1/RoCE, [1] mlx5_3:1/RoCE} [RO]") ==
+        "mlx5_2:1/RoCE mlx5_3:1/RoCE ");
+  CHECK(names("mlx5_[0-1]:1/IB") == "mlx5_0:1/IB mlx5_1:1/IB ");
+}
+
 TEST_CASE("pods by a number, by names, by other words") {
   const auto pods = [](const std::string& text) {
     const auto facts = read_facts(text, "f");

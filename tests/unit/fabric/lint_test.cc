@@ -59,6 +59,9 @@ TEST_CASE("names that NCCL does not read") {
   CHECK(codes(kIb, "2.20.5", "NCCL_IB_FIFO_TC=1") == "lint_no_effect");
   CHECK(codes(kIb, "2.26.2", "NCCL_CTA_POLICY=1") == "lint_no_effect");
   CHECK(codes(kIb, "2.21.5", "NCCL_SOCKER_IFNAME=x") == "lint_unknown_name");
+  CHECK(codes(kIb, "2.21.5", "CCL_NET_GDR_LEVEL=SYS") == "lint_unknown_name");
+  CHECK(codes(kIb, "2.21.5", "nccl_IB_HCA=mlx5") == "lint_unknown_name");
+  CHECK(codes(kIb, "2.21.5", "CCL_ATL_TRANSPORT=ofi").empty());
   for (const char* others :
        {"NCCL_VERSION=2.21.5-1", "NCCL_ASYNC_ERROR_HANDLING=1",
         "NCCL_FASTRAK_IFNAME=eth1", "NCCL_HOME=/usr", "NCCL_SHARP_DISABLE=1",

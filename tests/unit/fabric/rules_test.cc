@@ -6,38 +6,12 @@
 #include <string>
 
 #include "catch.h"
-#include "fabric/facts_json.h"
 #include "fabric/platform.h"
 #include "fabric/plugins.h"
-#include "fabric/policy.h"
 #include "fabric/ports.h"
+#include "plan_of.h"
 
 using namespace muster;
-
-namespace {
-
-FabricPlan plan(const std::string& text, const char* profile = "") {
-  const auto facts = read_facts(text, "test");
-  if (!facts) FAIL(facts.error().text());
-  CHECK(facts->notes.empty());
-  FabricRequest request;
-  request.profile_word = profile;
-  request.profile = parse_profile(profile).value();
-  return plan_fabric(facts->pods, request);
-}
-
-bool found(const FabricPlan& plan, const std::string& code) {
-  return std::any_of(plan.findings.begin(), plan.findings.end(),
-                     [&](auto& finding) { return finding.code == code; });
-}
-
-std::string value(const FabricPlan& plan, size_t pod, const char* name) {
-  const auto env = plan.pods[pod].env();
-  const auto at = env.find(name);
-  return at == env.end() ? "" : at->second;
-}
-
-}  // namespace
 
 TEST_CASE("a port that is slower than its namesake is named") {
   const auto with = [](const char* rate) {
@@ -363,87 +337,4 @@ TEST_CASE("RDMA in software and a cloud's own beside real adapters") {
       with((std::string(R"("mana_0 Ethernet ACTIVE", )") + real).c_str());
   CHECK(value(azure, 0, "NCCL_IB_HCA") == "=mlx5_0,mlx5_1");
   CHECK(with(R"("mana_0 Ethernet ACTIVE")").transport == "RoCE");
-}
-
-TEST_CASE("pods that listen on addresses of different families") {
-  const auto with = [](const char* first, const char* second,
-                       const char* more = "") {
-    return plan(
-        std::string(R"([{"name": "a", "hcas": [], "netdevs": ["eth0 )") +
-        first + R"("]}, {"name": "b", "hcas": [], "netdevs": ["eth0 )" +
-        second + "\"]" + more + "}]");
-  };
-  const FabricPlan both = with("10.0.0.1/24 fd00::1/64", "fd00::2/64");
-  CHECK(value(both, 0, "NCCL_SOCKET_FAMILY") == "AF_INET6");
-  CHECK(value(both, 1, "NCCL_SOCKET_FAMILY") == "AF_INET6");
-  CHECK(found(with("10.0.0.1/24", "fd00::2/64"), "socket_family_differs"));
-  for (const FabricPlan& fine :
-       {with("10.0.0.1/24 fd00::1/64", "10.0.0.2/24"),
-        with("fd00::1/64", "fd00::2/64"), with("10.0.0.1/24", "fe80::2/64"),
-        with("10.0.0.1/24", "fd00::2/64",
-             R"(, "environment": "NCCL_SOCKET_FAMILY=AF_INET6")")}) {
-    CHECK(!found(fine, "socket_family_differs"));
-    CHECK(value(fine, 0, "NCCL_SOCKET_FAMILY").empty());
-  }
-}
-
-TEST_CASE("one address in several pods") {
-  const auto with = [](const char* address, const char* more = "") {
-    return plan(std::string(R"([{"name": "w[0-1]", "hcas": [], "netdevs":
-                ["eth0 )") +
-                address + "\"]" + more + "}]");
-  };
-  CHECK(with("172.17.0.2/16").verdict == FabricVerdict::kRefuse);
-  CHECK(with("172.17.0.[2-3]/16").verdict == FabricVerdict::kTcp);
-  // Written down once for all, perhaps: said, and nothing more.
-  CHECK(found(with("10.4.0.2/16"), "same_address"));
-  CHECK(with("10.4.0.2/16").verdict == FabricVerdict::kTcp);
-  CHECK(
-      !found(with("10.4.0.2/16", R"(, "host_network": true)"), "same_address"));
-}
-
-TEST_CASE("ports whose active MTU differs between pods") {
-  const auto with = [](const char* version, const char* mtu) {
-    return plan(std::string(R"([{"name": "w[0-1]", "nccl_version": ")") +
-                version + R"(", "hcas": [{"name": "mlx5_0", "link_layer":
-                "InfiniBand", "mtu": )" +
-                mtu + "}]}]");
-  };
-  CHECK(with("2.27.7", "\"[4096,2048]\"").verdict == FabricVerdict::kWarn);
-  CHECK(with("2.18.6", "\"[4096,2048]\"").verdict == FabricVerdict::kLeave);
-  CHECK(found(with("2.30.7", "\"[4096,2048]\""), "mtu_differs"));
-  CHECK(!found(with("2.27.7", "4096"), "mtu_differs"));
-}
-
-TEST_CASE("no variable is set that this NCCL does not read") {
-  const auto with = [](const char* version) {
-    return plan(
-        std::string(R"([{"name": "a", "nccl_version": ")") + version +
-        R"(", "hcas": ["mlx5_0 IB"]}, {"name": "b", "nccl_version": ")" +
-        version + R"(", "hcas": []}])");
-  };
-  CHECK(value(with("2.9.9"), 0, "NCCL_IB_DISABLE") == "1");
-  CHECK(value(with("2.9.9"), 0, "NCCL_NET").empty());
-  CHECK(value(with("2.10.3"), 0, "NCCL_NET") == "Socket");
-  const auto bond = [](const char* version) {
-    return value(plan(std::string(R"([{"name": "w[0-1]", "nccl_version": ")") +
-                      version + R"(", "hcas": ["mlx5_bond_0 RoCE"]}])"),
-                 0, "NCCL_IB_QPS_PER_CONNECTION");
-  };
-  CHECK(bond("2.9.9").empty());
-  CHECK(bond("2.21.5") == "2");
-}
-
-TEST_CASE("a level of the user's that reaches the adapters is enough") {
-  const auto with = [](const char* level) {
-    return found(plan(std::string(R"([{"name": "vm[0-1]", "gpus": [{"name":
-                      "H100", "nics": {"mlx5_0": "PHB", "mlx5_1": "SYS"}}],
-                      "hcas": ["mlx5_[0-1] IB"], "environment":
-                      "NCCL_NET_GDR_LEVEL=)") +
-                      level + "\"}]"),
-                 "topology_flat");
-  };
-  CHECK(!with("SYS"));
-  CHECK(!with("3"));  // PHB, by NCCL's old numbers
-  CHECK(with("PXB"));
 }

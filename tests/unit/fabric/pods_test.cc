@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules about what pods are to each other: addresses and MTUs that do not fit,
+// launchers among workers, an NCCL that reads less than today's.
+#include <string>
+
+#include "plan_of.h"
+
+using namespace muster;
+
+TEST_CASE("pods that listen on addresses of different families") {
+  const auto with = [](const char* first, const char* second,
+                       const char* more = "") {
+    return plan(
+        std::string(R"([{"name": "a", "hcas": [], "netdevs": ["eth0 )") +
+        first + R"("]}, {"name": "b", "hcas": [], "netdevs": ["eth0 )" +
+        second + "\"]" + more + "}]");
+  };
+  const FabricPlan both = with("10.0.0.1/24 fd00::1/64", "fd00::2/64");
+  CHECK(value(both, 0, "NCCL_SOCKET_FAMILY") == "AF_INET6");
+  CHECK(value(both, 1, "NCCL_SOCKET_FAMILY") == "AF_INET6");
+  CHECK(found(with("10.0.0.1/24", "fd00::2/64"), "socket_family_differs"));
+  for (const FabricPlan& fine :
+       {with("10.0.0.1/24 fd00::1/64", "10.0.0.2/24"),
+        with("fd00::1/64", "fd00::2/64"), with("10.0.0.1/24", "fe80::2/64"),
+        with("10.0.0.1/24", "fd00::2/64",
+             R"(, "environment": "NCCL_SOCKET_FAMILY=AF_INET6")")}) {
+    CHECK(!found(fine, "socket_family_differs"));
+    CHECK(value(fine, 0, "NCCL_SOCKET_FAMILY").empty());
+  }
+}
+
+TEST_CASE("one address in several pods") {
+  const auto with = [](const char* address, const char* more = "") {
+    return plan(std::string(R"([{"name": "w[0-1]", "hcas": [], "netdevs":
+                ["eth0 )") +
+                address + "\"]" + more + "}]");
+  };
+  CHECK(with("172.17.0.2/16").verdict == FabricVerdict::kRefuse);
+  CHECK(with("172.17.0.[2-3]/16").verdict == FabricVerdict::kTcp);
+  // Written down once for all, perhaps: said, and nothing more.
+  CHECK(found(with("10.4.0.2/16"), "same_address"));
+  CHECK(with("10.4.0.2/16").verdict == FabricVerdict::kTcp);
+  CHECK(
+      !found(with("10.4.0.2/16", R"(, "host_network": true)"), "same_address"));
+}
+
+TEST_CASE("ports whose active MTU differs between pods") {
+  const auto with = [](const char* version, const char* mtu) {
+    return plan(std::string(R"([{"name": "w[0-1]", "nccl_version": ")") +
+                version + R"(", "hcas": [{"name": "mlx5_0", "link_layer":
+                "InfiniBand", "mtu": )" +
+                mtu + "}]}]");
+  };
+  CHECK(with("2.27.7", "\"[4096,2048]\"").verdict == FabricVerdict::kWarn);
+  CHECK(with("2.18.6", "\"[4096,2048]\"").verdict == FabricVerdict::kLeave);
+  CHECK(found(with("2.30.7", "\"[4096,2048]\""), "mtu_differs"));
+  CHECK(!found(with("2.27.7", "4096"), "mtu_differs"));
+}
+
+TEST_CASE("no variable is set that this NCCL does not read") {
+  const auto with = [](const char* version) {
+    return plan(
+        std::string(R"([{"name": "a", "nccl_version": ")") + version +
+        R"(", "hcas": ["mlx5_0 IB"]}, {"name": "b", "nccl_version": ")" +
+        version + R"(", "hcas": []}])");
+  };
+  CHECK(value(with("2.9.9"), 0, "NCCL_IB_DISABLE") == "1");
+  CHECK(value(with("2.9.9"), 0, "NCCL_NET").empty());
+  CHECK(value(with("2.10.3"), 0, "NCCL_NET") == "Socket");
+  const auto bond = [](const char* version) {
+    return value(plan(std::string(R"([{"name": "w[0-1]", "nccl_version": ")") +
+                      version + R"(", "hcas": ["mlx5_bond_0 RoCE"]}])"),
+                 0, "NCCL_IB_QPS_PER_CONNECTION");
+  };
+  CHECK(bond("2.9.9").empty());
+  CHECK(bond("2.21.5") == "2");
+}
+
+TEST_CASE("a level of the user's that reaches the adapters is enough") {
+  const auto with = [](const char* level) {
+    return found(plan(std::string(R"([{"name": "vm[0-1]", "gpus": [{"name":
+                      "H100", "nics": {"mlx5_0": "PHB", "mlx5_1": "SYS"}}],
+                      "hcas": ["mlx5_[0-1] IB"], "environment":
+                      "NCCL_NET_GDR_LEVEL=)") +
+                      level + "\"}]"),
+                 "topology_flat");
+  };
+  CHECK(!with("SYS"));
+  CHECK(!with("3"));  // PHB, by NCCL's old numbers
+  CHECK(with("PXB"));
+}
+
+TEST_CASE("a launcher of which little is known takes no worker's RDMA") {
+  const auto with = [](const char* launcher, const char* workers) {
+    return plan(std::string("[") + launcher + R"(, {"name": "w[0-1]", "gpus": 8,
+                "nccl_version": "2.26.2")" +
+                workers + "}]");
+  };
+  const char* ib = R"(, "hcas": ["mlx5_[0-7] IB"])";
+  for (const char* launcher :
+       {R"({"name": "pi-launcher", "gpus": [], "hcas": []})",
+        R"({"name": "pi-launcher", "hcas": []})",
+        R"({"name": "pi-launcher"})"}) {
+    INFO(launcher);
+    CHECK(with(launcher, ib).transport == "InfiniBand");
+    CHECK(value(with(launcher, ib), 1, "NCCL_NET").empty());
+    CHECK(with(launcher, "").transport == "unknown");
+    CHECK(value(with(launcher, ""), 1, "NCCL_NET").empty());
+  }
+  CHECK(
+      with(R"({"name": "pi-launcher", "gpus": 8, "hcas": []})", ib).transport ==
+      "TCP");
+  CHECK(with(R"({"name": "w9", "hcas": []})", ib).transport == "TCP");
+}
+
+TEST_CASE("rails are known by their addresses where interfaces are not") {
+  const FabricPlan three = plan(R"([{"name": "a", "hcas": [
+      {"name": "mlx5_[0-3]", "link_layer": "Ethernet",
+       "gids": ["3 v2 10.1.[0-3].7"]}]}, {"name": "b", "hcas": [
+      {"name": "mlx5_[6,7,9]", "link_layer": "Ethernet",
+       "gids": ["3 v2 10.1.[0,1,3].8"]}]}])");
+  CHECK(value(three, 0, "NCCL_IB_HCA") == "=mlx5_0,mlx5_1,mlx5_3");
+}
