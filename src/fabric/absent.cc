@@ -213,10 +213,14 @@ void explain_absence(FabricJob& job) {
   }
   for (FabricPodState& pod : job.pods) {
     if (!pod.unknown) continue;
+    const auto port =
+        std::find_if(pod.ports.begin(), pod.ports.end(), [](auto& view) {
+          return view.usable && view.kind == LinkKind::kUnknown;
+        });
     const std::string missing =
-        pod.ports.empty() ? "which RDMA adapters there are"
-                          : "whether " + pod.ports.front().name() +
-                                " is InfiniBand or Ethernet (link_layer)";
+        port == pod.ports.end() ? "which RDMA adapters there are"
+                                : "whether " + port->name() +
+                                      " is InfiniBand or Ethernet (link_layer)";
     report(job, &pod,
            {required ? Severity::kError : Severity::kWarning, "fabric_unknown",
             "the facts do not say " + missing + "; nothing is decided for it",

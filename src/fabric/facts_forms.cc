@@ -143,6 +143,7 @@ Json by_key(Json object, const char* field) {
 
 // {"eth0": "10.0.0.1/24"}, {"mlx5_0": "InfiniBand"}
 void settle_short_values(Json& list, const char* field) {
+  if (list.is_object() && list.empty()) list = Json::array();
   if (!list.is_object()) return;
   for (Json& item : list) {
     if (item.is_null()) item = Json::object();
@@ -409,8 +410,7 @@ bool is_field_of_pod(const std::string& key) {
                      [&](auto& meant) { return name == meant.written; });
 }
 
-// {"worker-0": {…}, "worker-1": {…}}: one value at least has fields of a pod,
-// and no key is one.
+// {"worker-0": {…}, …}: some value has fields of a pod, and no key is one.
 bool is_map_of_pods(const Json& json) {
   if (!all_objects(json)) return false;
   bool any = false;

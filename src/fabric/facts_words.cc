@@ -222,7 +222,20 @@ Json hcas_of_log(std::string_view line) {
 
 Json listed_hcas(std::string_view text) {
   Json found = hcas_of_log(text);
-  return found.empty() ? listed_texts(text) : found;
+  if (!found.empty()) return found;
+  // "mlx5_0: IB, 200": what is no name belongs to the adapter before.
+  for (const Json& part : listed_texts(text)) {
+    const std::string word = part.get<std::string>();
+    const std::string first = to_lower(split_words(word)[0]);
+    const bool more = is_layer(first) || is_state(first) || is_rate(first) ||
+                      generation_gbps(first) > 0;
+    if (more && !found.empty()) {
+      found.back() = found.back().get<std::string>() + " " + word;
+    } else {
+      found.push_back(part);
+    }
+  }
+  return found;
 }
 
 Result<Json> netdev_of_words(std::string_view text) {

@@ -2,6 +2,7 @@
 #include "fabric/ports.h"
 
 #include <algorithm>
+#include <map>
 
 #include "base/text.h"
 #include "fabric/gids.h"
@@ -207,6 +208,35 @@ LinkKind link_kind(const FabricHca& hca, const FabricPort& port) {
   return kind_by_netdev(port.netdev);
 }
 
+namespace {
+
+// "mlx5_" of mlx5_10.
+std::string_view stem(std::string_view name) {
+  return name.substr(0, name.find_last_not_of("0123456789") + 1);
+}
+
+// A port of which nobody said the link layer is what most of its likes are,
+// which have such a name and its rate.
+LinkKind kind_of_likes(const std::vector<PortView>& ports,
+                       const PortView& unknown) {
+  std::map<LinkKind, int> likes;
+  int all = 0;
+  for (const PortView& view : ports) {
+    if (stem(view.hca->name) != stem(unknown.hca->name) ||
+        view.port->rate_gbps != unknown.port->rate_gbps) {
+      continue;
+    }
+    ++likes[view.kind];
+    ++all;
+  }
+  for (const auto& [kind, count] : likes) {
+    if (count * 3 >= all * 2 && kind != LinkKind::kUnknown) return kind;
+  }
+  return LinkKind::kUnknown;
+}
+
+}  // namespace
+
 bool is_software(const FabricHca& hca) {
   return to_lower(hca.driver).starts_with("rxe") ||
          to_lower(hca.driver).starts_with("rdma_rxe") ||
@@ -231,9 +261,13 @@ std::vector<PortView> view_ports(const PodFabric& pod,
       view.hca = &hca;
       view.port = &port;
       view.kind = link_kind(hca, port);
-      judge(pod, version, view);
       out.push_back(std::move(view));
     }
+  }
+  const std::vector<PortView> told = out;
+  for (PortView& view : out) {
+    if (view.kind == LinkKind::kUnknown) view.kind = kind_of_likes(told, view);
+    judge(pod, version, view);
   }
   leave_out_bridges(out);
   return out;

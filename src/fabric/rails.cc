@@ -67,11 +67,16 @@ size_t shared(const Keys& a, const Keys& b) {
 // the same ones but for a few, or one has a part of another's. Names of
 // virtual functions overlap by chance: that is not enough. Subnets do not: it
 // is enough that the poorer pod has half of its own in common.
+// In pods with more than the others have, some may be unknown.
 bool is_good(const std::vector<Keys>& pods, bool by_chance) {
-  for (const Keys& keys : pods) {
+  size_t fewest = pods.front().size();
+  for (const Keys& keys : pods) fewest = std::min(fewest, keys.size());
+  for (const Keys& all : pods) {
+    Keys keys = all;
+    if (keys.size() > fewest && !by_chance) std::erase(keys, "");
     const std::set<std::string> distinct(keys.begin(), keys.end());
     if (keys.empty() || distinct.contains("") ||
-        distinct.size() != keys.size()) {
+        distinct.size() != keys.size() || keys.size() < fewest) {
       return false;
     }
     const size_t common = shared(keys, pods.front());

@@ -4,6 +4,7 @@
 // (NVIDIA/nccl#234). Profile rdma refuses instead. Pure.
 #include <algorithm>
 #include <array>
+#include <map>
 #include <tuple>
 
 #include "base/text.h"
@@ -110,11 +111,30 @@ bool rules_rdma_out(const FabricPodState& state) {
   return switched_on(pod, "NCCL_IB_DISABLE") || list_matches_nothing(state);
 }
 
+// Networks compare by their rates only where all ports have one.
+bool all_rates_known(const std::vector<PortView>& ports) {
+  return std::all_of(ports.begin(), ports.end(), [](auto& view) {
+    return !view.usable || view.port->rate_gbps > 0;
+  });
+}
+
+// Ports of which nobody said what they are, and no network that is told has as
+// many, or as fast ones: it may be a front end only.
 bool only_unknown_ports(const FabricPodState& state) {
-  return !state.ports.empty() && state.offers.empty() &&
-         std::any_of(state.ports.begin(), state.ports.end(), [](auto& view) {
-           return view.usable && view.kind == LinkKind::kUnknown;
-         });
+  std::map<LinkKind, std::pair<double, int>> networks;  // rate, ports
+  const bool rates = all_rates_known(state.ports);
+  for (const PortView& view : state.ports) {
+    if (!view.usable) continue;
+    auto& [rate, ports] = networks[view.kind];
+    if (rates) rate += view.port->rate_gbps;
+    ++ports;
+  }
+  const auto unknown = networks.find(LinkKind::kUnknown);
+  if (unknown == networks.end()) return false;
+  if (state.offers.empty()) return true;
+  return std::all_of(networks.begin(), networks.end(), [&](auto& network) {
+    return network.second <= unknown->second;
+  });
 }
 
 // Comparable over pods: near every GPU first, then the slowest pod's rate,
@@ -131,7 +151,8 @@ std::tuple<bool, double, long> score(const FabricJob& job,
     std::vector<PortView> ports = pod.ports;
     choose_ports(*pod.facts, kind, ports);
     std::erase_if(ports, [](auto& view) { return !view.chosen; });
-    slowest = std::min(slowest, total_rate(ports, kind));
+    const bool rates = all_rates_known(pod.ports);
+    slowest = std::min(slowest, rates ? total_rate(ports, kind) : 0);
     fewest = std::min(fewest, static_cast<long>(ports.size()));
   }
   return {near, slowest, fewest};

@@ -368,6 +368,9 @@ TEST_CASE("the line in which NCCL lists its adapters") {
   CHECK(names("[0]={[0] mlx5_2:1/RoCE, [1] mlx5_3:1/RoCE} [RO]") ==
         "mlx5_2:1/RoCE mlx5_3:1/RoCE ");
   CHECK(names("mlx5_[0-1]:1/IB") == "mlx5_0:1/IB mlx5_1:1/IB ");
+  CHECK(names("mlx5_0: IB, 200, mlx5_4 port 2 IB, NDR") ==
+        "mlx5_0:1/ib mlx5_4:2/ib ");
+  CHECK(read_facts(R"([{"hcas": {}}])", "none")->pods[0].hcas->empty());
 }
 
 TEST_CASE("pods by a number, by names, by other words") {

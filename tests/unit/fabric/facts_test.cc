@@ -49,7 +49,7 @@ TEST_CASE("mistakes are one sentence with the place") {
   CHECK(mistake(R"({"hcas": [{"name": "a", "numa": "x"}]})")
             .find("pods[0].hcas[0].numa should be a number") !=
         std::string::npos);
-  CHECK(mistake(R"({"hcas": {}})").find("pods[0].hcas should be a list") !=
+  CHECK(mistake(R"({"hcas": true})").find("pods[0].hcas should be a list") !=
         std::string::npos);
   CHECK(mistake(R"({"peermem": "perhaps"})").find("true or false") !=
         std::string::npos);

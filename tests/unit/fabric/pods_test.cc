@@ -121,3 +121,23 @@ TEST_CASE("rails are known by their addresses where interfaces are not") {
        "gids": ["3 v2 10.1.[0,1,3].8"]}]}])");
   CHECK(value(three, 0, "NCCL_IB_HCA") == "=mlx5_0,mlx5_1,mlx5_3");
 }
+
+TEST_CASE("adapters of which nobody said what they are") {
+  const auto with = [](const char* hcas) {
+    return plan(std::string(R"([{"name": "w[0-1]", "hcas": [)") + hcas + "]}]");
+  };
+  // As their likes, where most of these are known.
+  const FabricPlan likes = with(R"("mlx5_[0-2,4-7] IB 400", "mlx5_3 400")");
+  CHECK(likes.transport == "InfiniBand");
+  CHECK(likes.pods[0].env().empty());
+  // A front end that is told does not become the network of eight that are not.
+  const FabricPlan front = with(R"("mlx5_[0-7] 400", "mlx5_8 Ethernet 100")");
+  CHECK(front.transport == "unknown");
+  CHECK(front.pods[0].env().empty());
+  CHECK(found(front, "fabric_unknown"));
+  CHECK(with(R"("mlx5_[0-7] IB 400", "mlx5_8 100")").transport == "InfiniBand");
+  // Nor because it alone has a rate.
+  CHECK(with(R"("mlx5_[0-7] IB", "mlx5_8 Ethernet 100")").transport ==
+        "InfiniBand");
+  CHECK(with(R"("mlx5_[0-7]", "mlx5_8 Ethernet 100")").transport == "unknown");
+}
