@@ -149,4 +149,19 @@ size_t line_of_field(std::string_view text, std::string_view path) {
   return now->line;
 }
 
+size_t line_of_quoted(std::string_view text, std::string_view message) {
+  size_t longest = 0;
+  size_t line = 0;
+  const auto parts = split(message, '"');
+  for (size_t i = 1; i + 1 < parts.size(); ++i) {
+    const size_t at = text.find(parts[i]);
+    if (parts[i].size() <= longest || at == text.npos) continue;
+    longest = parts[i].size();
+    const auto before = text.substr(0, at);
+    line =
+        1 + static_cast<size_t>(std::count(before.begin(), before.end(), '\n'));
+  }
+  return longest > 2 ? line : 0;
+}
+
 }  // namespace muster

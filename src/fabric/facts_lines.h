@@ -14,4 +14,7 @@ namespace muster {
 // there. Counted from 1.
 size_t line_of_field(std::string_view text, std::string_view path);
 
+// Where the longest quoted part of the message is; 0 if none is in the text.
+size_t line_of_quoted(std::string_view text, std::string_view message);
+
 }  // namespace muster

@@ -14,9 +14,8 @@
 #include "fabric/facts_forms.h"
 #include "fabric/facts_json.h"
 #include "fabric/facts_lines.h"
-#include "fabric/gids.h"
+#include "fabric/facts_notes.h"
 #include "fabric/nccl_version.h"
-#include "fabric/sockets.h"
 
 namespace muster {
 
@@ -278,6 +277,14 @@ tl::unexpected<Error> invalid(const std::string& where, std::string why) {
                .hint = "the format is in docs/facts-schema.md"});
 }
 
+// A mistake in a text that stands for an object, with the line of that text.
+tl::unexpected<Error> misread(std::string_view text, const std::string& where,
+                              const Error& error) {
+  const size_t line = line_of_quoted(text, error.why);
+  return invalid(line == 0 ? where : where + ":" + std::to_string(line),
+                 error.text());
+}
+
 // Whether brackets nest further than any facts do: the JSON library copies
 // and frees nested values by recursion.
 bool too_deep(std::string_view text) {
@@ -308,6 +315,11 @@ Result<Json> parse_json(std::string_view text, const std::string& where) {
     const auto line = std::count(before.begin(), before.end(), '\n') + 1;
     const size_t start = before.rfind('\n');
     const size_t column = start == before.npos ? at : at - start - 1;
+    if (trim(text.substr(at)).empty()) {
+      return invalid(where + ":" + std::to_string(line),
+                     "it ends here, and a bracket, a brace or a quotation mark "
+                     "is still open");
+    }
     return invalid(where + ":" + std::to_string(line),
                    "this is not JSON, at character " + std::to_string(column));
   }
@@ -342,22 +354,6 @@ Status share_beside(Json& json, Json& pods, FactsBudget& budget,
   return take_common_fields(beside[0], pods, notes);
 }
 
-// Redacted and mistyped ones: that there is an address is kept.
-void note_addresses(const PodFabric& pod, const std::string& where,
-                    std::vector<std::string>& notes) {
-  if (!pod.netdevs) return;
-  for (const FabricNetdev& netdev : *pod.netdevs) {
-    for (const std::string& address : netdev.addresses) {
-      FabricGid gid;
-      gid.gid = bare_address(address);
-      if (gid_address(gid) != GidAddress::kNone) continue;
-      notes.push_back(where + ".netdevs: " + netdev.name + ": \"" +
-                      address.substr(0, 60) +
-                      "\" is no address, and no network is known by it");
-    }
-  }
-}
-
 }  // namespace
 
 Result<FactsFile> read_facts(std::string_view text, const std::string& where) {
@@ -373,12 +369,12 @@ Result<FactsFile> read_facts(std::string_view text, const std::string& where) {
   Report report;
   FactsBudget budget;
   if (Status status = settle_forms(pods, budget, report.notes); !status) {
-    return invalid(where, status.error().text());
+    return misread(text, where, status.error());
   }
   if (Status status =
           wrapped ? share_beside(json, pods, budget, report.notes) : Status{};
       !status) {
-    return invalid(where, status.error().text());
+    return misread(text, where, status.error());
   }
   if (pods.is_object()) {
     Json one = std::move(pods);
@@ -389,7 +385,7 @@ Result<FactsFile> read_facts(std::string_view text, const std::string& where) {
     return invalid(where, "no pods in it");
   }
   if (Status status = expand_facts(pods, budget); !status) {
-    return invalid(where, status.error().text());
+    return misread(text, where, status.error());
   }
   FactsFile out;
   std::set<std::string> names;
@@ -410,12 +406,12 @@ Result<FactsFile> read_facts(std::string_view text, const std::string& where) {
                              "\"" + pod.nccl_version.substr(0, 40) +
                              "\" is no version; taken as unknown");
     }
-    note_addresses(pod, "pods[" + std::to_string(i) + "]", report.notes);
+    note_values(pod, "pods[" + std::to_string(i) + "]", report.notes);
     if (!names.insert(pod.name).second) {
       report.notes.push_back("two pods are called " + pod.name);
     }
   }
-  out.notes = std::move(report.notes);
+  out.notes = told_once(report.notes);
   return out;
 }
 

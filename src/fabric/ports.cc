@@ -237,6 +237,24 @@ LinkKind kind_of_likes(const std::vector<PortView>& ports,
 
 }  // namespace
 
+bool is_link_layer(const std::string& word) {
+  FabricPort port;
+  port.link_layer = word;
+  return link_kind(FabricHca{}, port) != LinkKind::kUnknown;
+}
+
+bool is_port_state(const std::string& word) {
+  FabricPort port;
+  port.state = word;
+  if (is_active(port)) return true;
+  const std::string state = to_lower(word);
+  for (const char* known : {"down", "init", "arm", "poll", "disabl", "inactive",
+                            "sleep", "nop", "unknown"}) {
+    if (state.find(known) != std::string::npos) return true;
+  }
+  return parse_integer(state).has_value();
+}
+
 bool is_software(const FabricHca& hca) {
   return to_lower(hca.driver).starts_with("rxe") ||
          to_lower(hca.driver).starts_with("rdma_rxe") ||

@@ -33,6 +33,9 @@ struct PortView {
 };
 
 // RDMA made by the kernel over an ordinary interface: Soft-RoCE.
+// Words that link_kind() and the ports' states know.
+bool is_link_layer(const std::string& word);
+bool is_port_state(const std::string& word);
 bool is_software(const FabricHca& hca);
 // nullptr: the pod has none of that name, or none is known.
 const FabricHca* find_hca(const PodFabric& pod, std::string_view name);

@@ -161,7 +161,11 @@ TEST_CASE("a hostile system neither hangs nor lies") {
   CHECK(text.find('\x1b') == std::string::npos);
   const auto facts = read_facts(text, "hostile");
   REQUIRE(facts);
-  CHECK(facts->notes.empty());
+  for (const std::string& note : facts->notes) {
+    INFO(note);
+    CHECK(note.find("\" is no ") != note.npos);
+    CHECK(note.find('\x1b') == note.npos);
+  }
   REQUIRE(facts->pods[0].hcas->size() == 3);
   CHECK(plan_fabric(facts->pods, {}).pods.size() == 1);
 }

@@ -59,6 +59,44 @@ TEST_CASE("mistakes are one sentence with the place") {
   CHECK(mistake(deep.c_str()).find("deep") != std::string::npos);
 }
 
+TEST_CASE("mistakes tell their line") {
+  const auto line = [](const std::string& text) {
+    const std::string said = mistake(text.c_str());
+    return said.substr(0, said.find(": "));
+  };
+  CHECK(line("{\"hcas\": [\n{\"name\": \"a\",\n\"numa\": \"x\"}]}") ==
+        "f.json:3");
+  CHECK(line("[{\"netdevs\": [\"lo\",\n\"eth0 10.0.0.1/24 defualt\"]}]") ==
+        "f.json:2");
+  CHECK(line("[{\"name\": \"w\",\n\"hcas\": \"mlx5_0 IB fats\"}]") ==
+        "f.json:2");
+  CHECK(line("[{\n\"name\": \"w\"\n") == "f.json:3");
+  CHECK(mistake("[{\n\"name\": \"w\"").find("still open") != std::string::npos);
+}
+
+TEST_CASE("values that mean nothing are told once") {
+  const auto facts = read_facts(
+      R"([{"name": "w[0-7]", "netdevs": ["eth0 10.0.0.[1-8]/240"], "hcas": [
+          {"name": "mlx5_0", "link_layer": "Infiniband", "state": "PORT_DOWN",
+           "gids": ["3 v2 10.0.0.300", "4 v1 ::"]},
+          {"name": "mlx5_1", "link_layer": "fibre", "state": "great"}]}])",
+      "f");
+  REQUIRE(facts.has_value());
+  std::string all;
+  for (const std::string& note : facts->notes) all += note + "\n";
+  INFO(all);
+  for (const char* told :
+       {"\"10.0.0.1/240\" is no length",
+        "\"10.0.0.300\" is no address of a GID", "\"fibre\" is no link layer",
+        "\"great\" is no state"}) {
+    INFO(told);
+    CHECK(all.find(told) != all.npos);
+    CHECK(all.find(told) == all.rfind(told));
+  }
+  CHECK(all.find("PORT_DOWN") == all.npos);
+  CHECK(all.find("Infiniband") == all.npos);
+}
+
 TEST_CASE("brackets are bounded by what they make, not by numbers alone") {
   // 4096 pods with 4096 adapters each; one name of a megabyte, 4096 times.
   const auto most = [](const std::string& text) {
