@@ -194,7 +194,7 @@ Result<Json> hca_of_words(std::string_view text) {
       hca["mtu"] = words[++i];
     } else if (is_driver(word)) {
       hca["driver"] = word;
-    } else if (one_of(words[i], {"PIX", "PXB", "PHB", "SYS"})) {
+    } else if (one_of(words[i], {"PIX", "PXB", "PHB", "NODE", "SYS"})) {
       hca["gpu_path"] = words[i];
     } else if (!is_unit(word) && !is_label(word) && !is_product(word)) {
       return unreadable("hcas", text, words[i],

@@ -40,6 +40,19 @@ void lint_peers(FabricJob& job, FabricPodState& pod, const std::string& name,
             "remove it; where peer to peer hangs, NCCL_P2P_LEVEL=NVL keeps it");
 }
 
+// Without both ways GPUs of one pod talk over the network.
+void lint_memory(FabricJob& job, FabricPodState& pod, const std::string& name) {
+  if (name != "NCCL_SHM_DISABLE" || !switched_on(*pod.facts, name)) return;
+  const bool no_peers =
+      switched_on(*pod.facts, "NCCL_P2P_DISABLE") || no(pod.facts->p2p_works);
+  if (!no_peers || !several_gpus(*pod.facts)) return;
+  lint_warn(job, pod, "lint_shm_off",
+            name +
+                "=1 where peer to peer is off, too: GPUs of one pod exchange "
+                "data over the network",
+            "remove it; where /dev/shm is small, mount a larger one");
+}
+
 void lint_gpu_direct(FabricJob& job, FabricPodState& pod,
                      const std::string& name, const EffectiveValue& users) {
   const bool level = name == "NCCL_NET_GDR_LEVEL" &&
@@ -89,6 +102,7 @@ void lint_costs(FabricJob& job, FabricPodState& pod, const std::string& name,
                 const EffectiveValue& users) {
   if (job.profile == Profile::kRl) return;
   lint_peers(job, pod, name, users);
+  lint_memory(job, pod, name);
   lint_gpu_direct(job, pod, name, users);
   lint_rack(job, pod, name, users);
   lint_sharp(job, pod, name);

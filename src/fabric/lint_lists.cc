@@ -89,7 +89,10 @@ void lint_matches(FabricJob& job, FabricPodState& pod, const std::string& name,
            {Severity::kError, "lint_matches_nothing",
             name + "=" + value + " matches none of " + join(names, ", ") +
                 ": NCCL stops with \"no socket interface found\"",
-            "", "correct the name, or remove it"});
+            "",
+            value.find_first_of("\"'") == value.npos
+                ? "correct the name, or remove it"
+                : "take the quotation marks out: they belong to the name"});
     return;
   }
   if (!any) {

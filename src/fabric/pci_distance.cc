@@ -34,6 +34,7 @@ std::string gpu_distance(const FabricGpu& gpu, const FabricHca& hca) {
 int path_rank(std::string_view path) {
   constexpr std::array<std::string_view, 10> kOrder = {
       "LOC", "NVL", "NVB", "C2C", "PIX", "PXB", "P2C", "PXN", "PHB", "SYS"};
+  if (path == "NODE") path = "PHB";  // nvidia-smi's: two bridges of one socket
   const auto found = std::find(kOrder.begin(), kOrder.end(), path);
   return found == kOrder.end() ? -1 : static_cast<int>(found - kOrder.begin());
 }

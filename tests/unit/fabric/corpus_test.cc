@@ -184,6 +184,8 @@ void respell_by_name(Json& list) {
 void respell(Json& pod) {
   for (const char* map : {"environment", "nccl_conf", "nccl_user_conf"}) {
     if (!pod.contains(map)) continue;
+    // A line's quotation marks are the shell's.
+    if (pod[map].dump().find("\\\"") != std::string::npos) continue;
     Json lines = Json::array();
     for (const auto& item : pod[map].items()) {
       lines.push_back(item.key() + "=" + item.value().get<std::string>());

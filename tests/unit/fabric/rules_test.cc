@@ -106,6 +106,17 @@ TEST_CASE("what working settings cost") {
   CHECK(found(with("NCCL_COLLNET_ENABLE=1"), "lint_no_effect"));
 }
 
+TEST_CASE("GPUs of a pod with neither peer to peer nor shared memory") {
+  const auto with = [](const char* gpus, const char* variables) {
+    return found(plan(std::string(R"([{"name": "w", "hcas": [], "gpus": )") +
+                      gpus + R"(, "environment": ")" + variables + "\"}]"),
+                 "lint_shm_off");
+  };
+  CHECK(with("2", "NCCL_SHM_DISABLE=1 NCCL_P2P_DISABLE=1"));
+  CHECK(!with("1", "NCCL_SHM_DISABLE=1 NCCL_P2P_DISABLE=1"));
+  CHECK(!with("2", "NCCL_SHM_DISABLE=1"));
+}
+
 TEST_CASE("profile rl gives all pods the value that some have") {
   const auto with = [](const char* second) {
     return plan(std::string(R"([{"name": "trainer", "hcas": [],
