@@ -310,9 +310,20 @@ Command stack_command() {
   command.name = "stack";
   command.summary = "where the ranks of the launch in this pod are";
   command.usage = "[RANKS] [options]";
+  command.option_lines =
+      "  RANKS                   as in 0-3,8; default all\n"
+      "  --nccl                  asks NCCL (2.24 or later), too, which ranks "
+      "are "
+      "behind;\n"
+      "                          some of its releases crash when they are "
+      "asked "
+      "while\n"
+      "                          communicators are made\n" +
+      command.option_lines;
   command.run = stack_main;
   command.examples = {{"muster stack", "all ranks, grouped by place"},
                       {"muster stack 3,8-11", "only these"},
+                      {"muster stack --nccl", "and what NCCL knows"},
                       {"muster stack -o json", "for programs"}};
   return command;
 }

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/fd.h"
@@ -17,19 +18,22 @@ namespace {
 constexpr Milliseconds kTick{500};
 constexpr Milliseconds kAnswerDeadline{10'000};
 constexpr Milliseconds kProvoked{3'000};
+constexpr size_t kMaxSentences = 16;  // of NCCL's issues
 
-std::string answer_json(const std::vector<PlacedStack>& stacks) {
-  nlohmann::json out = nlohmann::json::array();
+std::string answer_json(const std::vector<PlacedStack>& stacks,
+                        const std::vector<std::string>& nccl) {
+  nlohmann::json ranks = nlohmann::json::array();
   for (const PlacedStack& one : stacks) {
-    out.push_back({{"rank", one.stack.rank},
-                   {"host", one.host},
-                   {"pid", one.stack.pid},
-                   {"program", one.stack.program},
-                   {"state", one.stack.state},
-                   {"threads", one.stack.threads},
-                   {"frames", one.stack.frames},
-                   {"problem", one.stack.problem}});
+    ranks.push_back({{"rank", one.stack.rank},
+                     {"host", one.host},
+                     {"pid", one.stack.pid},
+                     {"program", one.stack.program},
+                     {"state", one.stack.state},
+                     {"threads", one.stack.threads},
+                     {"frames", one.stack.frames},
+                     {"problem", one.stack.problem}});
   }
+  const nlohmann::json out = {{"ranks", std::move(ranks)}, {"nccl", nccl}};
   return out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
@@ -74,7 +78,9 @@ void HangWatch::look_for_silence() {
   told_at_ = Clock::now();
   silent_ = silent;
   request_id_.clear();
-  ask({{}, options_.signal});
+  // Some releases of NCCL crash when they are asked while communicators are
+  // made (NVIDIA/nccl issues 1669 and 2346): only where the job ends anyway.
+  ask({{}, options_.signal, options_.stop ? 1 : 0});
 }
 
 void HangWatch::look_for_request() {
@@ -97,21 +103,41 @@ void HangWatch::look_for_request() {
 
 void HangWatch::ask(const wire::StackRequest& request) {
   stacks_.clear();
+  addresses_.clear();
+  asked_nccl_ = request.nccl == 1;
+  nccl_.clear();
   ++question_;
   for (size_t i = 0; i < fleet_.size(); ++i) {
     const auto node = static_cast<uint16_t>(i);
-    if (!fleet_.alive(node)) continue;
-    waiting_.insert(node);
-    fleet_.send(node, wire::kStackRequest, question_, wire::to_json(request));
+    if (fleet_.alive(node)) waiting_.insert(node);
   }
   if (waiting_.empty()) return;
+  const std::set<uint16_t> asked = nodes_for_nccl();
+  for (const uint16_t node : waiting_) {
+    wire::StackRequest of_node = request;
+    if (asked.count(node) == 0) of_node.nccl = 0;
+    fleet_.send(node, wire::kStackRequest, question_, wire::to_json(of_node));
+  }
   deadline_.start(kAnswerDeadline, [this] { answered(); });
+}
+
+// NCCL answers for the whole job; a second node in case the first is what is
+// wrong.
+std::set<uint16_t> HangWatch::nodes_for_nccl() const {
+  std::set<uint16_t> nodes;
+  for (const RankRecord& record : ranks_.records()) {
+    if (record.state == RankState::kRunning) nodes.insert(record.node);
+  }
+  if (nodes.empty()) return {};
+  return {*nodes.begin(), *nodes.rbegin()};
 }
 
 bool HangWatch::frame(uint16_t node, const wire::Frame& frame) {
   if (frame.type != wire::kStackReply) return false;
   if (frame.id != question_ || waiting_.erase(node) == 0) return true;
   if (auto reply = wire::stack_reply_from_json(frame.payload)) {
+    addresses_[fleet_.dialer(node).host()] = std::move(reply->addresses);
+    if (reply->nccl.size() > nccl_.size()) nccl_ = std::move(reply->nccl);
     for (wire::RankStack& stack : reply->ranks) {
       stacks_.push_back({std::move(stack), fleet_.dialer(node).host()});
     }
@@ -133,15 +159,53 @@ void HangWatch::answered() {
   }
   static_cast<void>(write_file_atomically(
       options_.directory + "/" + stack_answer_file(request_id_),
-      answer_json(stacks_), 0600));
+      answer_json(stacks_, nccl_sentences()), 0600));
+}
+
+std::vector<std::string> HangWatch::nccl_sentences() const {
+  if (!asked_nccl_) return {};
+  if (nccl_.empty()) {
+    return {
+        "NCCL does not answer: it does from 2.24 on, where "
+        "NCCL_RAS_ENABLE is not 0"};
+  }
+  auto out = ras_sentences(read_ras_report(nccl_), job_rank(), kMaxSentences);
+  if (out.empty()) out.emplace_back("NCCL: no rank is behind the others");
+  return out;
+}
+
+// By process and address; where NCCL uses another network's, by its number in
+// a communicator of all ranks.
+JobRankOf HangWatch::job_rank() const {
+  return [this](const RasRank& rank, int size) -> std::optional<int> {
+    for (const PlacedStack& one : stacks_) {
+      const auto found = addresses_.find(one.host);
+      if (rank.pid == 0 || one.stack.pid != rank.pid ||
+          found == addresses_.end()) {
+        continue;
+      }
+      const auto& own = found->second;
+      if (std::find(own.begin(), own.end(), rank.node) != own.end()) {
+        return one.stack.rank;
+      }
+    }
+    const bool all =
+        size > 0 && static_cast<size_t>(size) == ranks_.records().size();
+    return all && rank.number >= 0 ? std::optional(rank.number) : std::nullopt;
+  };
 }
 
 void HangWatch::tell_hang() {
   const auto groups = group_stacks(stacks_);
-  const std::set<int> odd = odd_ranks(groups);
+  const auto issues = read_ras_report(nccl_);
+  std::set<int> odd = ras_odd_ranks(issues, job_rank());
+  if (odd.empty()) odd = odd_ranks(groups);
   const std::string what =
       "no rank has put out anything for " + human_duration_ms(silent_.count());
-  const std::string where = groups_sentence(groups, stacks_);
+  std::string where = groups_sentence(groups, stacks_);
+  for (const std::string& sentence : ras_sentences(issues, job_rank(), 1)) {
+    where = sentence + (where.empty() ? "" : "; ") + where;
+  }
   finding_ =
       Finding{options_.stop ? Severity::kError : Severity::kWarning, "hang",
               (odd.empty() ? std::string("The ranks seem to hang")
@@ -150,8 +214,8 @@ void HangWatch::tell_hang() {
                    : "Ranks " + rank_set_text(odd) + " hold up the rest") +
                   ": " + what,
               where,
-              "look at it closer: muster stack, and the log of that "
-              "rank"};
+              "look at it closer: muster stack (--nccl asks NCCL as well), and "
+              "the log of that rank"};
   log::warn("{}; {}{}", finding_->text, where,
             options_.stop ? "" : ". The job goes on");
   if (options_.stop) {

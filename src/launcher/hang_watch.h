@@ -7,6 +7,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -17,6 +18,7 @@
 #include "launcher/fleet.h"
 #include "launcher/rank_output.h"
 #include "launcher/rank_table.h"
+#include "launcher/ras_report.h"
 #include "launcher/stack_groups.h"
 
 namespace muster {
@@ -50,6 +52,9 @@ class HangWatch {
   void ask(const wire::StackRequest& request);
   void answered();
   void tell_hang();
+  [[nodiscard]] std::set<uint16_t> nodes_for_nccl() const;
+  [[nodiscard]] std::vector<std::string> nccl_sentences() const;
+  [[nodiscard]] JobRankOf job_rank() const;  // borrows this
 
   Loop& loop_;
   Fleet& fleet_;
@@ -64,6 +69,9 @@ class HangWatch {
   std::set<uint16_t> waiting_;  // nodes that have not answered
   uint32_t question_ = 0;
   std::vector<PlacedStack> stacks_;
+  std::map<std::string, std::vector<std::string>> addresses_;  // of a host
+  bool asked_nccl_ = false;
+  std::string nccl_;  // the longest report that came
   std::optional<Finding> finding_;
   Timer tick_;
   Timer deadline_;

@@ -19,11 +19,6 @@ namespace muster {
 
 namespace {
 
-constexpr const char* kUsage =
-    "usage: muster stack [RANKS] [-o text|json]\n\nPrints where the main "
-    "thread of each rank is, ranks in the same place together;\nRANKS as in "
-    "0-3,8, default all. The ranks are stopped for less than a\nmillisecond. "
-    "Exit codes: 0, 1 no launch runs here or none answered, 2 usage.\n";
 constexpr Milliseconds kAnswerLimit{15'000};
 constexpr useconds_t kPoll = 50'000;
 
@@ -46,15 +41,33 @@ std::optional<std::string> ask(const std::string& directory,
   return {};
 }
 
-std::vector<PlacedStack> placed(const std::string& text) {
-  std::vector<PlacedStack> out;
-  const auto entries = nlohmann::json::parse(text, nullptr, false);
-  const auto reply = wire::stack_reply_from_json("{\"ranks\":" + text + "}");
-  if (!reply || !entries.is_array()) return out;
+struct Answer {
+  std::vector<PlacedStack> stacks;
+  std::vector<std::string> nccl;
+};
+
+Answer read_answer(const std::string& text) {
+  Answer out;
+  const auto value = nlohmann::json::parse(text, nullptr, false);
+  if (!value.is_object() || !value.contains("ranks")) return out;
+  for (const auto& sentence : value.value("nccl", nlohmann::json::array())) {
+    if (sentence.is_string()) out.nccl.push_back(sentence);
+  }
+  const nlohmann::json ranks = {{"ranks", value["ranks"]}};
+  const auto reply = wire::stack_reply_from_json(ranks.dump());
+  if (!reply) return out;
   for (size_t i = 0; i < reply->ranks.size(); ++i) {
-    out.push_back({reply->ranks[i], entries[i].value("host", "")});
+    out.stacks.push_back(
+        {reply->ranks[i], value["ranks"][i].value("host", "")});
   }
   return out;
+}
+
+std::string answer_text(const Answer& answer) {
+  if (answer.stacks.empty()) return "no such rank runs\n";
+  std::string text = groups_text(group_stacks(answer.stacks), answer.stacks);
+  for (const std::string& sentence : answer.nccl) text += sentence + "\n";
+  return text;
 }
 
 int usage_error(const std::string& word) {
@@ -73,13 +86,13 @@ int stack_main(const std::vector<std::string>& args) {
   bool json = false;
   wire::StackRequest request;
   for (size_t i = 0; i < args.size(); ++i) {
-    if (args[i] == "--help" || args[i] == "-h") {
-      std::fputs(kUsage, stdout);
-      return 0;
-    }
     if (args[i] == "-o" && i + 1 < args.size() &&
         (args[i + 1] == "json" || args[i + 1] == "text")) {
       json = args[++i] == "json";
+      continue;
+    }
+    if (args[i] == "--nccl") {
+      request.nccl = 1;
       continue;
     }
     const auto ranks = parse_rank_set(args[i]);
@@ -98,11 +111,9 @@ int stack_main(const std::vector<std::string>& args) {
                    launch.status.launch_id.c_str());
       return 1;
     }
-    const auto stacks = placed(*text);
-    std::fputs(json ? (*text + "\n").c_str()
-                    : groups_text(group_stacks(stacks), stacks).c_str(),
-               stdout);
-    if (!json && stacks.empty()) std::puts("no such rank runs");
+    std::fputs(
+        json ? (*text + "\n").c_str() : answer_text(read_answer(*text)).c_str(),
+        stdout);
   }
   return 0;
 }

@@ -43,7 +43,9 @@ bool read(const Json& from, const char* name, T& to) {
 }  // namespace
 
 std::string to_json(const StackRequest& request) {
-  return dump({{"ranks", request.ranks}, {"signal", request.signal}});
+  return dump({{"ranks", request.ranks},
+               {"signal", request.signal},
+               {"nccl", request.nccl}});
 }
 
 namespace {
@@ -61,7 +63,9 @@ std::string reply_text(const StackReply& reply, size_t frames) {
                      {"frames", std::vector(rank.frames.begin(), end)},
                      {"problem", rank.problem}});
   }
-  return dump({{"ranks", std::move(ranks)}});
+  return dump({{"ranks", std::move(ranks)},
+               {"addresses", reply.addresses},
+               {"nccl", reply.nccl}});
 }
 
 }  // namespace
@@ -83,7 +87,7 @@ Result<StackRequest> stack_request_from_json(std::string_view text) {
   const Json value = Json::parse(text, nullptr, false);
   StackRequest out;
   if (!value.is_object() || !read(value, "ranks", out.ranks) ||
-      !read(value, "signal", out.signal)) {
+      !read(value, "signal", out.signal) || !read(value, "nccl", out.nccl)) {
     return fail(malformed("question for stacks"));
   }
   return out;
@@ -96,6 +100,10 @@ Result<StackReply> stack_reply_from_json(std::string_view text) {
     return fail(malformed("answer with stacks"));
   }
   StackReply out;
+  if (!read(value, "addresses", out.addresses) ||
+      !read(value, "nccl", out.nccl)) {
+    return fail(malformed("answer with stacks"));
+  }
   for (const Json& entry : *ranks) {
     RankStack rank;
     if (!entry.is_object() || !read(entry, "rank", rank.rank) ||

@@ -19,6 +19,7 @@ constexpr auto kStackReply = static_cast<FrameType>(41);    // StackReply
 struct StackRequest {
   std::vector<int> ranks;  // empty: all of the agent's
   int signal = 0;          // also sent to them (Python's faulthandler); 0: none
+  int nccl = 0;            // 1: and what does NCCL say?
 };
 
 struct RankStack {
@@ -33,6 +34,8 @@ struct RankStack {
 
 struct StackReply {
   std::vector<RankStack> ranks;
+  std::vector<std::string> addresses;  // of the pod
+  std::string nccl;                    // its report on the whole job; may be ""
 };
 
 std::string to_json(const StackRequest&);

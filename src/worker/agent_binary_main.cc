@@ -15,6 +15,7 @@
 #include "base/self_path.h"
 #include "job/last_words.h"
 #include "worker/agent_main.h"
+#include "worker/agent_ras.h"
 #include "worker/agent_stacks.h"
 #include "worker/post_status.h"
 #include "worker/rank_main.h"
@@ -66,6 +67,7 @@ int main(int argc, char** argv) {
   if (command == "post-status") return muster::post_status_main();
   if (command == "doctor") return become_doctor(args);
   if (command == "stacks" && args.empty()) return muster::stacks_main();
+  if (command == "nccl-ras" && args.empty()) return muster::ras_main();
   if (command == "version" || command == "--version") {
     std::puts("muster-agent " MUSTER_VERSION);
     return 0;

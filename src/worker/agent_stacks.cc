@@ -9,7 +9,9 @@
 
 #include "base/fd.h"
 #include "base/text.h"
+#include "job/pod_view.h"
 #include "stacks/thread_freeze.h"
+#include "worker/agent_ras.h"
 #include "worker/stack_text.h"
 
 namespace muster {
@@ -102,6 +104,8 @@ void AgentStacks::begin(const wire::StackRequest& request) {
   ranks_.clear();
   waiting_ = 0;
   signal_ = request.signal;
+  stacks_wait_ = true;
+  nccl_.clear();
   for (const AgentProcess* process : processes_.running_ranks()) {
     const int rank = process->info().rank;
     if (!request.ranks.empty() &&
@@ -120,11 +124,29 @@ void AgentStacks::begin(const wire::StackRequest& request) {
     ++waiting_;
     reaper_.watch_stop(pid, [this, pid](int status) { stopped(pid, status); });
   }
+  if (request.nccl == 1) ask_nccl();
   if (waiting_ == 0) {
     loop_.post([this] { all_copied(); });
     return;
   }
   deadline_.start(kStopDeadline, [this] { all_copied(); });
+}
+
+void AgentStacks::ask_nccl() {
+  const auto ranks = processes_.running_ranks();
+  if (ranks.empty()) return;
+  const pid_t pid = interesting(ranks.front()->info().pid);
+  const auto env =
+      read_file("/proc/" + std::to_string(pid) + "/environ", 1 << 20);
+  nccl_waits_ = true;
+  nccl_helper_ = std::make_unique<AgentHelper>(
+      loop_, reaper_, binary_, "nccl-ras", ras_address_of(env ? *env : ""),
+      kRasLimit, [this](std::optional<std::string> report) {
+        nccl_waits_ = false;
+        if (report) nccl_ = std::move(*report);
+        answer();
+        loop_.post([this] { nccl_helper_.reset(); });
+      });
 }
 
 void AgentStacks::stopped(pid_t pid, int wait_status) {
@@ -151,6 +173,7 @@ void AgentStacks::all_copied() {
     }
   }
   if (snapshots.empty()) {
+    stacks_wait_ = false;
     answer();
     return;
   }
@@ -170,13 +193,17 @@ void AgentStacks::all_copied() {
             if (found != ranks_.end()) found->second.rank.frames = one.frames;
           }
         }
+        stacks_wait_ = false;
         answer();
         loop_.post([this] { helper_.reset(); });
       });
 }
 
 void AgentStacks::answer() {
+  if (stacks_wait_ || nccl_waits_) return;
   wire::StackReply reply;
+  reply.addresses = own_pod_options().own_addresses;
+  reply.nccl = std::move(nccl_);
   for (auto& [pid, looked] : ranks_) {
     reply.ranks.push_back(std::move(looked.rank));
   }

@@ -2,7 +2,8 @@
 // AgentStacks: answers where the ranks of this pod are. Each is stopped for
 // less than a millisecond, as its parent may, to copy registers and stack; the
 // names are found by a helper process from the copies, so that neither the
-// ranks nor the agent can be harmed by what is read there.
+// ranks nor the agent can be harmed by what is read there. Another one asks
+// NCCL (agent_ras.h), where the launcher wants to know.
 // Refuses: a second question while one is being answered. Loop thread.
 #pragma once
 
@@ -40,9 +41,10 @@ class AgentStacks {
   };
 
   void begin(const wire::StackRequest& request);
+  void ask_nccl();
   void stopped(pid_t pid, int wait_status);
   void all_copied();
-  void answer();
+  void answer();  // once both are there
 
   Loop& loop_;
   Reaper& reaper_;
@@ -56,6 +58,10 @@ class AgentStacks {
   size_t waiting_ = 0;
   Timer deadline_;
   std::unique_ptr<AgentHelper> helper_;
+  bool stacks_wait_ = false;  // not there yet
+  bool nccl_waits_ = false;
+  std::string nccl_;
+  std::unique_ptr<AgentHelper> nccl_helper_;
 };
 
 // `muster-agent stacks`: snapshots on stdin, a StackReply on stdout.

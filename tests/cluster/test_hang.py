@@ -2,6 +2,7 @@
 """Hangs: the rank that is missing from a collective is named, the job is left
 alone unless asked, and `muster stack` tells the same on demand."""
 import json
+import subprocess
 import sys
 import time
 
@@ -75,18 +76,84 @@ def test_stacks_on_demand():
         for part in wanted:
             contains(text, part, "groups")
         found = json.loads(job.launcher.exec(
-            ["muster", "stack", "3", "-o", "json"]).stdout)
+            ["muster", "stack", "3", "-o", "json"]).stdout)["ranks"]
         equal([x["rank"] for x in found], [3], "ranks asked for")
         check(any("load_batch" in f for f in found[0]["frames"]),
               "no load_batch", found)
         # Nobody is left stopped.
         states = [x["state"] for x in json.loads(job.launcher.exec(
-            ["muster", "stack", "-o", "json"]).stdout)]
+            ["muster", "stack", "-o", "json"]).stdout)["ranks"]]
         check(not {"t", "T"} & set(states), "a rank is stopped", states)
         run.process.terminate()
         run.wait()
         nobody = job.launcher.exec(["muster", "stack"])
         equal(nobody.returncode, 1, "exit code without a launch")
+
+
+# Speaks as the thread of NCCL does that answers for the job: here is no GPU.
+RAS = """
+import socket, sys
+listener = socket.create_server(("127.0.0.1", 28028))
+print("up", flush=True)
+while True:
+    peer, _ = listener.accept()
+    lines = peer.makefile("rw")
+    for reply in ("SERVER PROTOCOL 2", "OK", sys.argv[1]):
+        print(lines.readline().strip(), flush=True)
+        print(reply, file=lines, flush=True)
+    lines.close()
+    peer.close()
+"""
+REPORT = """Group     Comms     Nodes     Ranks     Ranks     Ranks    Status  Errors
+    #  in group  per comm  per node  per comm  in group
+    0         1         2         2         4         4   RUNNING  MISMATCH
+
+Errors
+======
+
+Warnings
+========
+
+#0-0 (fa93daea854b060b) MISMATCH
+  Communicator ranks have different AllReduce operation counts
+  3 ranks have launched up to operation 42
+  Rank 1 has launched up to operation 41 -- GPU 0 managed by process %d on \
+node %s
+"""
+
+
+def test_nccl_names_the_rank_that_is_behind():
+    """All ranks are in the same place, as those that wait for a GPU are."""
+    def told(job, *options):
+        return job.launcher.exec(["muster", "stack", *options]).stdout
+
+    with cluster("hangnccl") as c:
+        job = apply(c, workers=2)
+        run = Launch(job, ["muster", "launch", "-n", "4", "--bootstrap",
+                           "pmix", "--slots-per-node", "2", "--grace", "1s",
+                           "--hang-timeout", "10s",
+                           "--hang-action", "stop", "--", "sleep", "600"])
+        run.until("starting 4 ranks")
+        ranks = []
+        while len(ranks) < 4:
+            ranks = json.loads(told(job, "-o", "json"))["ranks"]
+        contains(told(job, "--nccl"), "NCCL does not answer", "nobody there")
+        pid = [x["pid"] for x in ranks if x["rank"] == 2][0]
+        # By process and address rank 2, whatever NCCL counts it as.
+        ras = job.workers[0].popen(
+            ["/usr/bin/python3", "-c", RAS,
+             REPORT % (pid, job.workers[1].ip)],
+            stdout=subprocess.PIPE, text=True)
+        equal(ras.stdout.readline(), "up\n", "NCCL's stand-in")
+        told_once = told(job, "--nccl")
+        contains(told_once, "NCCL: of AllReduce rank 2 is at number 41, "
+                 "3 ranks at 42", "on demand")
+        check("NCCL" not in told(job), "NCCL was asked unasked")
+        run.wait()
+        equal(run.code, 124, "exit code", run.err)
+        contains(run.verdict()["summary"], "Rank 2 holds up the rest")
+        ras.terminate()
+        ras.communicate()
 
 
 def test_a_python_program_tells_its_own_stack():

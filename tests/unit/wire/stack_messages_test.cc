@@ -22,8 +22,17 @@ StackReply reply_of(int ranks, int frames, size_t name) {
 }
 
 TEST_CASE("stacks there and back") {
-  const auto back = stack_reply_from_json(to_json(reply_of(3, 64, 40)));
+  StackReply reply = reply_of(3, 64, 40);
+  reply.addresses = {"10.0.0.1", "fd00::1"};
+  reply.nccl = "Job summary\n";
+  const auto back = stack_reply_from_json(to_json(reply));
   REQUIRE(back);
+  CHECK(back->addresses == reply.addresses);
+  CHECK(back->nccl == reply.nccl);
+  CHECK_FALSE(stack_reply_from_json(R"({"ranks":[],"nccl":7})"));
+  const auto asked = stack_request_from_json(to_json({{1, 4}, 10, 1}));
+  REQUIRE(asked);
+  CHECK(asked->nccl == 1);
   REQUIRE(back->ranks.size() == 3);
   CHECK(back->ranks[2].rank == 2);
   CHECK(back->ranks[2].frames.size() == 64);
