@@ -323,8 +323,7 @@ Command stack_command() {
   command.run = stack_main;
   command.examples = {{"muster stack", "all ranks, grouped by place"},
                       {"muster stack 3,8-11", "only these"},
-                      {"muster stack --nccl", "and what NCCL knows"},
-                      {"muster stack -o json", "for programs"}};
+                      {"muster stack --nccl", "and what NCCL knows"}};
   return command;
 }
 

@@ -41,9 +41,13 @@ std::string_view up_to(std::string_view text, std::string_view end) {
 
 // "… managed by process 77 on node 10.1.2.3" or "Process 77 on node 10.1.2.3".
 void read_process(std::string_view text, RasRank& rank) {
-  const size_t at = text.find("rocess ");
-  if (at == std::string_view::npos) return;
-  text.remove_prefix(at + 7);
+  constexpr std::string_view kBefore = " managed by process ";
+  const size_t at = text.find(kBefore);
+  if (at != std::string_view::npos) {
+    text.remove_prefix(at + kBefore.size());
+  } else if (!take(text, "Process ")) {
+    return;
+  }
   const auto pid = take_number(text);
   if (!pid || *pid > INT32_MAX || !take(text, " on node ")) return;
   rank.pid = static_cast<int>(*pid);

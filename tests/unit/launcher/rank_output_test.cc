@@ -551,7 +551,11 @@ TEST_CASE("a traceback is an error from its first line to its last") {
 TEST_CASE("half a traceback is not kept for long, and its credit returns") {
   Bed bed(with(LogFormat::kText));
   bed.err(kRank0, "Traceback (most recent call last):\n");
-  run_until(bed.loop, [&] { return bed.credits.size() == 1; });
+  // What is written next tells that this has left.
+  CHECK(run_until(bed.loop, [&] {
+    bed.out(kRank1, "on\n");
+    return bed.credits.count({kRank0, wire::kStderr}) == 1;
+  }));
   CHECK(bed.credits[{kRank0, wire::kStderr}] == 35);
 }
 
