@@ -21,12 +21,13 @@ namespace muster {
 struct Candidate {
   const Rule* rule = nullptr;
   Confidence confidence = Confidence::kLikely;
-  bool maybe = false;   // a pattern of kind kMaybe
-  bool death = false;   // tells how a process ended, not why
-  bool script = false;  // a failed command of the job's script
-  bool setup = false;   // what prepares the job's shell failed
-  bool guess = false;   // from the words of a line that no rule knows
-  bool fact = false;    // from a wait status, a counter, a channel; not text
+  bool maybe = false;    // a pattern of kind kMaybe
+  bool death = false;    // tells how a process ended, not why
+  bool script = false;   // a failed command of the job's script
+  bool setup = false;    // what prepares the job's shell failed
+  bool guess = false;    // from the words of a line that no rule knows
+  bool relayed = false;  // of a rank, but written by another
+  bool fact = false;     // from a wait status, a counter, a channel; not text
   int rank = -1;
   int node = -1;
   std::string host;

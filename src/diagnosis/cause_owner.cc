@@ -27,6 +27,15 @@ bool told_death(const Candidate& candidate, const Candidate& /*winner*/) {
   return candidate.death;
 }
 
+// What took a whole worker away, and whom a launcher then missed.
+bool lost_worker(const Candidate& candidate, const Candidate& winner) {
+  const std::string& code = winner.rule->code;
+  return candidate.rule->code == "daemon_lost" &&
+         (code == "host_oom_kill" || code == "preempted" ||
+          code == "terminated_external" || code == "sigkill_unexplained" ||
+          code == "gpu_hardware" || code == "node_hardware");
+}
+
 const Candidate* first(const std::vector<Candidate>& candidates,
                        const Candidate& winner, Fits fits, bool with_rank) {
   for (const Candidate& candidate : candidates) {
@@ -44,7 +53,7 @@ const Candidate* first(const std::vector<Candidate>& candidates,
 void name_owner(const std::vector<Candidate>& candidates, bool one_writer,
                 Candidate& winner) {
   const auto fill = [&](bool with_rank) {
-    for (const Fits fits : {same_class, same_stack, told_death}) {
+    for (const Fits fits : {same_class, same_stack, told_death, lost_worker}) {
       if (fits == same_stack && !one_writer) continue;
       const Candidate* const found = first(candidates, winner, fits, with_rank);
       if (found == nullptr) continue;

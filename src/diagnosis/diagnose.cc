@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "diagnosis/candidate.h"
+#include "diagnosis/missing_peers.h"
 #include "diagnosis/strain.h"
 #include "diagnosis/text_template.h"
 #include "diagnosis/who.h"
@@ -167,8 +168,8 @@ class Judge {
     verdict_.confidence = winner.confidence;
     verdict_.first_rank = winner.rank;
     verdict_.host = winner.host;
-    name_missing();
     count_equals();
+    name_missing();
     fill_values();
     choose_exit_code();
     write_sentences();
@@ -177,37 +178,41 @@ class Judge {
     return std::move(verdict_);
   }
 
-  // A barrier names who did not come: not who waited is to be looked at.
+  // Not who waited is to be looked at.
   void name_missing() {
-    const auto missing = winner_->values.find("missing");
-    if (missing == winner_->values.end()) return;
-    const auto number = parse_integer(trim(missing->second));
-    if (!number || *number < 0) return;
-    verdict_.first_rank = static_cast<int>(*number);
+    const std::vector<int> missing = missing_peers(evidence_, *winner_);
+    if (missing.empty()) return;
+    everyone_ = false;
+    values_["absent"] = missing_text(missing);
+    verdict_.first_rank = missing.size() == 1 ? missing.front() : -1;
     const RankEvidence* const rank = find_rank(evidence_, verdict_.first_rank);
     verdict_.host = rank == nullptr ? std::string() : rank->host;
   }
 
   void count_equals() {
     int equals = 0;
+    bool one_host = true;
     for (const Candidate& other : others_) {
       // The job as a whole, and mpirun, are no further rank.
       const bool counts =
           winner_->rank < 0 || (other.rank >= 0 && other.rank != winner_->rank);
-      if (other.rule == winner_->rule && counts) ++equals;
+      if (other.rule != winner_->rule || !counts) continue;
+      ++equals;
+      one_host &= other.host == winner_->host;
     }
     verdict_.equal_failures = verdict_.failed() ? equals + 1 : 0;
     const int world = evidence_.job.world_size;
     everyone_ = winner_->rank >= 0 && equals > 0 && equals + 1 == world;
     if (everyone_) {  // image, configuration or data: no single culprit
       verdict_.first_rank = -1;
-      verdict_.host.clear();
+      if (!one_host) verdict_.host.clear();
     }
   }
 
   void fill_values() {
     const JobEvidence& job = evidence_.job;
-    values_ = node_values(find_node(evidence_, winner_->node, winner_->host));
+    values_.merge(
+        node_values(find_node(evidence_, winner_->node, winner_->host)));
     for (const auto& [name, value] : facts_) values_[name] = value;
     if (!job.bare_log) values_["all_seen"] = "yes";
     if (!job.progress.empty()) values_["progress"] = job.progress;

@@ -109,12 +109,17 @@ const Candidate* reduce(const std::vector<const Candidate*>& own) {
     }
   }
   if (best != nullptr) return best;
-  const auto key = [](const Candidate& candidate) {
+  const bool wrote_itself =
+      std::any_of(own.begin(), own.end(), [](const Candidate* candidate) {
+        return candidate->rank >= 0 && !candidate->relayed;
+      });
+  const auto key = [wrote_itself](const Candidate& candidate) {
     const int vague = vagueness(candidate);
-    // Of several ways to tell one end, the one that names it best.
+    // Of several ways to tell one end, the one that names it best. What a
+    // launcher tells of a rank stands in another stream than its own words.
     return std::make_tuple(vague, vague == 2 ? -weight(candidate) : 0,
-                           candidate.order, same_line_order(candidate),
-                           -weight(candidate));
+                           wrote_itself && candidate.relayed, candidate.order,
+                           same_line_order(candidate), -weight(candidate));
   };
   for (const Candidate* candidate : own) {
     if (best == nullptr || key(*candidate) < key(*best)) best = candidate;
@@ -310,6 +315,46 @@ void drop_refused_clients(std::vector<Candidate>& reduced) {
   });
 }
 
+// A kernel's log and a rank's are two streams: that a GPU or a node failed is
+// why its ranks could not use it, whichever was heard first.
+void drop_symptoms_of_hardware(std::vector<Candidate>& reduced) {
+  const std::vector<Candidate> all = reduced;
+  std::erase_if(reduced, [&all](const Candidate& candidate) {
+    const std::string& code = candidate.rule->code;
+    const bool symptom =
+        code == "gpu_driver_platform" || code == "cuda_illegal_access" ||
+        code == "abort_sigabrt" || (code == "shm_full" && candidate.maybe);
+    return symptom && !candidate.fact &&
+           std::any_of(all.begin(), all.end(), [&](const Candidate& other) {
+             const bool hardware = other.rule->code == "node_hardware" ||
+                                   (other.rule->code == "gpu_hardware" &&
+                                    other.confidence == Confidence::kProven);
+             return hardware && (other.host.empty() || candidate.host.empty() ||
+                                 other.host == candidate.host);
+           });
+  });
+}
+
+// Kubernetes evicts the pods of a node that it lost: the loss is the cause.
+void drop_evictions_of_lost_nodes(std::vector<Candidate>& candidates) {
+  const auto lost = [](const Candidate& candidate) {
+    return candidate.values.contains("node_lost");
+  };
+  if (std::none_of(candidates.begin(), candidates.end(), lost)) return;
+  const auto of_pod = [](const Candidate& candidate) {
+    return candidate.line.find(" pod/") != std::string::npos;
+  };
+  const bool node_named = std::any_of(
+      candidates.begin(), candidates.end(), [&](const Candidate& candidate) {
+        return lost(candidate) && !candidate.host.empty() && !of_pod(candidate);
+      });
+  std::erase_if(candidates, [&](const Candidate& candidate) {
+    const bool evicted = candidate.rule->code == "preempted" &&
+                         candidate.values.contains("by_taint");
+    return evicted || (node_named && lost(candidate) && of_pod(candidate));
+  });
+}
+
 // A rank that a launcher saw end before anybody waited in vain or lost a peer:
 // they waited for it.
 std::vector<Candidate>::iterator first_to_leave(
@@ -330,6 +375,25 @@ std::vector<Candidate>::iterator first_to_leave(
   return all_later ? first : reduced.end();
 }
 
+// Of ranks that failed alike, the one that a launcher saw end: their lines may
+// come in any order, and a launcher tells the first.
+std::vector<Candidate>::iterator whose_end_was_told(
+    const std::vector<Candidate>& candidates, std::vector<Candidate>& reduced,
+    std::vector<Candidate>::iterator best) {
+  const auto ended = [&candidates](const Candidate& who) {
+    return std::any_of(
+        candidates.begin(), candidates.end(), [&who](const Candidate& end) {
+          return end.death && end.relayed && end.rank == who.rank;
+        });
+  };
+  if (best->rank < 0 || best->death || ended(*best)) return best;
+  const auto told =
+      std::find_if(reduced.begin(), reduced.end(), [&](const Candidate& other) {
+        return other.rule == best->rule && other.rank >= 0 && ended(other);
+      });
+  return told == reduced.end() ? best : told;
+}
+
 }  // namespace
 
 std::optional<Candidate> first_cause(const Evidence& evidence,
@@ -339,6 +403,7 @@ std::optional<Candidate> first_cause(const Evidence& evidence,
   drop_unknown(candidates);
   if (evidence.job.bare_log) {
     drop_script_errors(candidates);
+    drop_evictions_of_lost_nodes(candidates);
     drop_interrupted_by_scheduler(candidates);
   }
   const bool one_writer = evidence.job.bare_log && !has_tagged_lines(evidence);
@@ -374,12 +439,15 @@ std::optional<Candidate> first_cause(const Evidence& evidence,
     drop_untagged_tails(reduced);
     drop_failed_calls_of_others(reduced);
     drop_refused_clients(reduced);
+    drop_symptoms_of_hardware(reduced);
   }
   auto best = evidence.job.bare_log ? first_to_leave(reduced) : reduced.end();
   if (best == reduced.end()) {
     best = std::min_element(reduced.begin(), reduced.end(), better);
   }
   if (best == reduced.end()) return std::nullopt;
+  if (evidence.job.bare_log)
+    best = whose_end_was_told(candidates, reduced, best);
   Candidate winner = *best;
   reduced.erase(best);
   others = std::move(reduced);

@@ -27,6 +27,18 @@ bool may_be_host(std::string_view name) {
   return true;
 }
 
+// "node-b: [rank7]: " is no sentence, either, but "ERROR: [rank7]: " is one.
+bool is_marked(std::string_view name, std::string_view text) {
+  if (!text.starts_with("[rank") || name.size() < 3) return false;
+  const std::string lower = to_lower(name);
+  for (const std::string_view word :
+       {"err", "warn", "info", "debug", "std", "trace", "log", "out", "msg",
+        "fatal", "critical", "note"}) {
+    if (lower.starts_with(word)) return false;
+  }
+  return true;
+}
+
 bool is_traceback(std::string_view text) {
   return text.starts_with("Traceback (most recent call last)") ||
          text.starts_with("  File \"");
@@ -40,10 +52,9 @@ std::string LearntTags::take(std::string& line) {
   if (name.empty() || !rest.starts_with(": ")) return {};
   rest.remove_prefix(2);
   if (!names_.contains(name)) {
-    if (names_.size() >= kMaxNames || !is_traceback(rest) ||
-        !may_be_host(name)) {
-      return {};
-    }
+    const bool tag =
+        (is_traceback(rest) && may_be_host(name)) || is_marked(name, rest);
+    if (names_.size() >= kMaxNames || !tag) return {};
     names_.insert(name);
   }
   line = std::string(rest);

@@ -2,7 +2,7 @@
 // LearntTags: names of hosts in front of lines ("gpu003: " of pdsh) that no
 // list knows. A word before a colon is too often no host; it is one once a
 // Python traceback stands behind it, because nobody writes that into a
-// sentence. Not thread-safe.
+// sentence; or a rank's mark. Not thread-safe.
 #pragma once
 
 #include <set>

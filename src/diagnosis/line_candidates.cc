@@ -41,6 +41,10 @@ Confidence confidence_of(PatternKind kind) {
   return Confidence::kPossible;
 }
 
+bool is_address(std::string_view host) {
+  return host.find_first_not_of("0123456789.") == std::string_view::npos;
+}
+
 Candidate make_candidate(const Evidence& evidence, const Owner& owner,
                          const LineEvidence& line, size_t order,
                          LineMatch match) {
@@ -48,7 +52,9 @@ Candidate make_candidate(const Evidence& evidence, const Owner& owner,
   candidate.rule = match.rule;
   candidate.confidence = confidence_of(match.kind);
   candidate.maybe = match.kind == PatternKind::kMaybe;
-  candidate.death = match.kind == PatternKind::kDeath;
+  // A bus error may mean a full /dev/shm; it is an end in any case.
+  candidate.death = match.kind == PatternKind::kDeath ||
+                    (candidate.maybe && match.rule->code == "shm_full");
   candidate.setup = match.kind == PatternKind::kSetup;
   candidate.script = match.kind == PatternKind::kScript || candidate.setup;
   candidate.time_ns = line.time_ns;
@@ -63,6 +69,7 @@ Candidate make_candidate(const Evidence& evidence, const Owner& owner,
   const auto told = candidate.values.find("rank");
   if (candidate.rank < 0 && told != candidate.values.end()) {
     candidate.rank = static_cast<int>(parse_integer(told->second).value_or(-1));
+    candidate.relayed = candidate.rank >= 0;
     if (const RankEvidence* rank = find_rank(evidence, candidate.rank)) {
       candidate.node = rank->node;
       candidate.host = rank->host;
@@ -76,7 +83,8 @@ Candidate make_candidate(const Evidence& evidence, const Owner& owner,
   const auto target = candidate.values.find("target");
   if (evidence.job.bare_log && candidate.rank < 0 &&
       candidate.rule->phase == "connect" && target != candidate.values.end()) {
-    candidate.host = target->second;
+    const bool named = !line.host.empty() && is_address(target->second);
+    candidate.host = named ? line.host : target->second;
   }
   if (candidate.host.empty()) candidate.host = line.host;
   candidate.values.erase("rank");
@@ -249,6 +257,7 @@ class Scanner {
       if (meaning.matches.empty()) {
         if (meaning.progress) progress_.push_back(order);
         if (meaning.success) last_success = order;
+        if (meaning.well) well_ns_ = std::max(well_ns_, line.time_ns);
         if (meaning.success || meaning.progress) went_on_.record(line, order);
         if (!meaning.progress && !meaning.success) tail(owner, line, order);
         continue;
@@ -260,6 +269,9 @@ class Scanner {
         Candidate candidate =
             make_candidate(evidence_, owner, line, order, std::move(match));
         scan_.saw_death |= candidate.death;
+        if (is_trouble(candidate)) {
+          trouble_ns_ = std::max(trouble_ns_, candidate.time_ns);
+        }
         found.push_back(std::move(candidate));
       }
     }
@@ -274,13 +286,22 @@ class Scanner {
   }
 
   LineScan take() {
-    scan_.ended_well = said_success_ && !scan_.saw_death;
+    scan_.ended_well =
+        (said_success_ && !scan_.saw_death) || well_ns_ > trouble_ns_;
     if (evidence_.job.bare_log) drop_teardown(scan_.candidates);
     setup_.drop_survived(scan_.candidates);
     return std::move(scan_);
   }
 
  private:
+  // A lost peer behind a good end is how processes part.
+  static bool is_trouble(const Candidate& candidate) {
+    return candidate.death ||
+           (!candidate.maybe && (candidate.rule->role == CauseRole::kCause ||
+                                 candidate.rule->role == CauseRole::kGeneric ||
+                                 candidate.rule->role == CauseRole::kControl));
+  }
+
   // It names failures, but tells of none.
   static bool names_only(std::string_view text) {
     return is_advice(text) || is_setting(text);
@@ -401,6 +422,8 @@ class Scanner {
   int64_t last_ns_ = kLongAgo;
   int64_t calm_ns_ =
       kLongAgo;  // the last line at the level of a warning or below
+  int64_t well_ns_ = kLongAgo;     // the last time that all was well
+  int64_t trouble_ns_ = kLongAgo;  // the last time that it was not
   bool said_success_ = false;
   bool death_somewhere_ = false;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "diagnosis/line_host.h"
 
+#include <algorithm>
 #include <cctype>
 
 namespace muster {
@@ -56,6 +57,29 @@ std::string_view host_of_proxy(std::string_view line) {
   return line.substr(at + 1, end - at - 1);
 }
 
+// "2m  Warning  Evicted  pod/x-worker-3  The node was low on …": kubectl's
+// events of pods and nodes.
+std::string_view host_of_event(std::string_view line) {
+  constexpr size_t kColumns = 160;
+  const std::string_view head = line.substr(0, kColumns);
+  size_t at = head.find("Warning ");
+  if (at == std::string_view::npos) at = head.find("Normal ");
+  if (at == std::string_view::npos || at > kColumns / 2) return {};
+  std::string_view rest = line.substr(line.find(' ', at));
+  for (int column = 0; column < 2; ++column) {
+    rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
+    for (const std::string_view kind : {"pod/", "node/"}) {
+      if (!rest.starts_with(kind)) continue;
+      rest.remove_prefix(kind.size());
+      size_t end = 0;
+      while (end < rest.size() && in_name(rest[end])) ++end;
+      return rest.substr(0, end);
+    }
+    rest.remove_prefix(std::min(rest.find(' '), rest.size()));
+  }
+  return {};
+}
+
 // "s22r2b61.139634PSM2 can't open hfi unit"
 std::string_view host_before_psm(std::string_view line) {
   const size_t at = line.substr(0, kLongestName).find("PSM2");
@@ -74,7 +98,7 @@ std::string_view host_before_psm(std::string_view line) {
 
 std::string_view host_in_line(std::string_view line) {
   line = behind_time(line);
-  for (const auto written : {host_of_proxy, host_before_psm}) {
+  for (const auto written : {host_of_proxy, host_before_psm, host_of_event}) {
     const std::string_view name = written(line);
     if (!name.empty()) return name;
   }

@@ -2,11 +2,13 @@
 #include "diagnosis/log_evidence.h"
 
 #include <algorithm>
+#include <cctype>
 #include <utility>
 
 #include "base/text.h"
 #include "diagnosis/help_host.h"
 #include "diagnosis/line_host.h"
+#include "diagnosis/missing_peers.h"
 #include "diagnosis/writer_mark.h"
 #include "logs/line_origin.h"
 
@@ -109,6 +111,20 @@ bool says_more(const LineMeaning& meaning) {
       [](const LineMatch& match) { return match.kind != PatternKind::kMaybe; });
 }
 
+// "Hello from rank 0 out of 1 processors".
+bool sees_world_of_one(std::string_view text) {
+  for (const std::string_view world : {"0 of 1", "0 out of 1"}) {
+    const size_t at = text.find(world);
+    if (at == std::string_view::npos || at < 5) continue;
+    const std::string before = to_lower(text.substr(0, at));
+    const char behind =
+        at + world.size() < text.size() ? text[at + world.size()] : ' ';
+    if (std::isalnum(static_cast<unsigned char>(behind)) != 0) continue;
+    if (before.ends_with("rank ") || before.ends_with("process ")) return true;
+  }
+  return false;
+}
+
 // Of Ray, which tells an address where the program may tell a name.
 bool is_address(std::string_view host) {
   return host.find_first_not_of("0123456789.:") == std::string_view::npos;
@@ -149,9 +165,13 @@ void LogEvidence::add(std::string_view raw) {
                     without_torn_tags(parsed.message.substr(0, kMaxLine)),
                     parsed.host};
   if (is_address(line.host)) {
-    const std::string_view named = host_in_line(line.text);
+    std::string_view named = host_in_line(line.text);
+    // "[1,5]<stderr>:[node-7:4711] *** Process received signal ***".
+    if (rank >= 0 && writer.host.empty()) writer.host = named;
+    if (named.empty()) named = addresses_.host_in(line.text);
     if (!named.empty()) line.host = named;
   }
+  writer.alone |= rank >= 0 && sees_world_of_one(line.text);
   const std::string rest(behind_bar(line.text));
   keep(writer, {std::move(line), times});
   if (!rest.empty()) {
@@ -172,17 +192,19 @@ void LogEvidence::keep(Writer& writer, Kept kept) {
       meaning = std::move(inner);
     }
   }
-  const bool known = !meaning.matches.empty() || meaning.progress ||
-                     meaning.success || !meaning.facts.empty() ||
-                     is_python_frame(line.text) ||
-                     !host_in_help_line(line.text).empty();
-  const bool told = known || std::exchange(writer.goes_on, false);
+  const bool known =
+      !meaning.matches.empty() || meaning.progress || meaning.success ||
+      !meaning.facts.empty() || is_python_frame(line.text) ||
+      !host_in_help_line(line.text).empty() || begins_list(line.text);
+  const bool goes_on = std::exchange(writer.goes_on, false);
+  const bool told = known || goes_on;
   if (!told) {
     writer.last.push_back(std::move(kept));
     if (writer.last.size() > kMaxLast) writer.last.pop_front();
     return;
   }
-  writer.goes_on = known && trim(line.text).ends_with(":");
+  writer.goes_on = (known && trim(line.text).ends_with(":")) ||
+                   (goes_on && continues_list(line.text));
   // The first ones hold the cause, the last ones the end.
   if (writer.told_first.size() < kMaxTold / 2) {
     writer.told_first.push_back(std::move(kept));
@@ -238,6 +260,14 @@ Evidence LogEvidence::take() {
     entry.lines = std::move(lines);
     evidence.ranks.push_back(std::move(entry));
   }
+  // Nobody but the first may call itself rank 0.
+  const bool alone =
+      std::any_of(writers_.begin(), writers_.end(), [](const auto& writer) {
+        return writer.first > 0 && writer.second.alone;
+      });
+  for (RankEvidence& entry : evidence.ranks) {
+    if (alone && writers_[entry.rank].alone) entry.world_size = 1;
+  }
   // Ranks that wrote nothing are not in the log: only a full set is a world.
   if (highest + 1 == static_cast<int>(evidence.ranks.size())) {
     evidence.job.world_size = highest + 1;
@@ -246,6 +276,7 @@ Evidence LogEvidence::take() {
   line_ = 0;
   clock_ = {};
   tags_ = {};
+  addresses_ = {};
   margin_.reset();
   return evidence;
 }

@@ -15,6 +15,7 @@
 
 #include "diagnosis/evidence.h"
 #include "diagnosis/ignored_exception.h"
+#include "diagnosis/known_addresses.h"
 #include "diagnosis/learnt_tags.h"
 #include "diagnosis/log_clock.h"
 #include "diagnosis/rule_book.h"
@@ -46,6 +47,7 @@ class LogEvidence {
     std::deque<Kept> told_last;
     std::deque<Kept> last;  // lines that no rule knows
     bool goes_on = false;   // the last line that a rule knows ended with ":"
+    bool alone = false;     // took itself for the only rank
   };
 
   void keep(Writer& writer, Kept kept);
@@ -55,6 +57,7 @@ class LogEvidence {
   const RuleBook& rules_;
   TorchFailures failures_;
   LearntTags tags_;
+  KnownAddresses addresses_;
   LogClock clock_;
   int64_t line_ = 0;
   std::optional<size_t> margin_;   // known from the first line on

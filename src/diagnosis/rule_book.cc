@@ -86,6 +86,19 @@ Result<std::vector<RuleBook::Source>> read_directory(
   return sources;
 }
 
+// Several patterns of one class may fit a line: together they tell the most.
+void add_match(std::vector<LineMatch>& matches, LineMatch match) {
+  const auto same =
+      std::find_if(matches.begin(), matches.end(), [&](const LineMatch& known) {
+        return known.rule == match.rule && known.kind == match.kind;
+      });
+  if (same == matches.end()) {
+    matches.push_back(std::move(match));
+  } else {
+    same->captures.merge(match.captures);
+  }
+}
+
 std::vector<RuleBook::Source> built_in_sources() {
   std::vector<RuleBook::Source> sources;
   for (const BuiltinRules& file : builtin_rules()) {
@@ -280,14 +293,17 @@ LineMeaning RuleBook::read(std::string_view line) const {
       case PatternUse::kSuccess:
         meaning.success = true;
         break;
+      case PatternUse::kWell:
+        meaning.success = meaning.well = true;
+        break;
       case PatternUse::kFact:
         meaning.facts.merge(
             captures_of(compiled_->index.expression(hit), line));
         break;
       case PatternUse::kClass:
-        meaning.matches.push_back(
-            {&compiled_->rules[pattern.rule], pattern.text.kind,
-             captures_of(compiled_->index.expression(hit), line)});
+        add_match(meaning.matches,
+                  {&compiled_->rules[pattern.rule], pattern.text.kind,
+                   captures_of(compiled_->index.expression(hit), line)});
         break;
       default:  // patterns for guesses are in an index of their own
         break;

@@ -67,6 +67,7 @@ struct LineMeaning {
   bool ignored = false;   // advice or noise: never a cause
   bool progress = false;  // the program went on: what came before was survived
   bool success = false;   // says that the whole ended well
+  bool well = false;      // so, whatever failures came before
   std::vector<LineMatch> matches;
   Captures facts;  // numbers of the job: batch size, epoch
 };

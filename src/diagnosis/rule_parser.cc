@@ -42,7 +42,7 @@ struct PatternWord {
   PatternUse use;
   PatternKind kind;
 };
-constexpr std::array<PatternWord, 14> kPatternKeys = {{
+constexpr std::array<PatternWord, 15> kPatternKeys = {{
     {"match", PatternUse::kClass, PatternKind::kMatch},
     {"maybe", PatternUse::kClass, PatternKind::kMaybe},
     {"proven", PatternUse::kClass, PatternKind::kProven},
@@ -53,6 +53,7 @@ constexpr std::array<PatternWord, 14> kPatternKeys = {{
     {"cut", PatternUse::kCut, PatternKind::kMatch},
     {"progress", PatternUse::kProgress, PatternKind::kMatch},
     {"success", PatternUse::kSuccess, PatternKind::kMatch},
+    {"well", PatternUse::kWell, PatternKind::kMatch},
     {"fact", PatternUse::kFact, PatternKind::kMatch},
     {"guess", PatternUse::kGuess, PatternKind::kMaybe},
     {"shape", PatternUse::kShape, PatternKind::kMaybe},

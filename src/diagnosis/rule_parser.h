@@ -23,6 +23,7 @@ enum class PatternUse {
   kCut,
   kProgress,
   kSuccess,
+  kWell,  // whatever came before, the whole ended well
   kFact,
   kGuess,  // of a class, where nothing else is known
   kShape,  // what an error looks like

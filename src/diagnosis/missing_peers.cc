@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "diagnosis/missing_peers.h"
+
+#include <optional>
+#include <set>
+
+#include "base/text.h"
+#include "logs/mark_scan.h"
+
+namespace muster {
+
+namespace {
+
+constexpr size_t kMostRanks = 4096;
+constexpr std::string_view kTask = "/task:";
+constexpr std::string_view kHorovod = "[missing ranks:";
+
+// After these words names of tasks follow, in the line or in the next ones.
+size_t list_begins(std::string_view line) {
+  for (const std::string_view head :
+       {"imed out task names:", "unhealthy (stopped sending heartbeats):",
+        "Missing ranks:"}) {
+    const size_t at = line.find(head);
+    if (at != std::string_view::npos) return at + head.size();
+  }
+  return std::string_view::npos;
+}
+
+void read_tasks(std::string_view text, std::set<int>& ranks) {
+  for (size_t at = text.find(kTask);
+       at != std::string_view::npos && ranks.size() < kMostRanks;
+       at = text.find(kTask)) {
+    text.remove_prefix(at + kTask.size());
+    if (const auto rank = marks::take_number(text)) ranks.insert(*rank);
+  }
+}
+
+// "1, 3".
+void read_numbers(std::string_view text, std::set<int>& ranks) {
+  for (const std::string_view word : split(text, ',')) {
+    const auto rank = parse_integer(trim(word));
+    if (rank && *rank >= 0 && ranks.size() < kMostRanks) {
+      ranks.insert(static_cast<int>(*rank));
+    }
+  }
+}
+
+bool is_task(std::string_view line) {
+  line = trim(line);
+  return line.starts_with("/job:") &&
+         line.find(kTask) != std::string_view::npos;
+}
+
+// "3: [gradient.a, gradient.b]", "3!: [gradient.a]".
+std::optional<int> stalled_rank(std::string_view line) {
+  const auto rank = marks::take_number(line);
+  if (line.starts_with('!')) line.remove_prefix(1);
+  return line.starts_with(": [") ? rank : std::nullopt;
+}
+
+bool waits(const Rule& rule) {
+  return rule.role == CauseRole::kWeak ||
+         rule.role == CauseRole::kConsequence ||
+         rule.code == "collective_mismatch";
+}
+
+void read_lists(const std::vector<LineEvidence>& lines, bool horovod,
+                std::set<int>& ranks) {
+  bool inside = false;
+  for (const LineEvidence& line : lines) {
+    const std::string_view text = line.text;
+    const size_t begin = list_begins(text);
+    const size_t stall = horovod ? text.find(kHorovod) : std::string_view::npos;
+    if (stall != std::string_view::npos) {
+      const std::string_view rest = text.substr(stall + kHorovod.size());
+      read_numbers(rest.substr(0, rest.find(']')), ranks);
+    }
+    if (begin != std::string_view::npos) {
+      read_tasks(text.substr(begin), ranks);
+    } else if (inside && is_task(text)) {
+      read_tasks(text, ranks);
+    } else if (const auto rank = stalled_rank(text); inside && rank) {
+      ranks.insert(*rank);
+    }
+    inside =
+        begin != std::string_view::npos || (inside && continues_list(text));
+  }
+}
+
+}  // namespace
+
+bool begins_list(std::string_view line) {
+  return list_begins(line) != std::string_view::npos ||
+         line.find(kHorovod) != std::string_view::npos;
+}
+
+bool continues_list(std::string_view line) {
+  return is_task(line) || stalled_rank(line).has_value();
+}
+
+std::vector<int> missing_peers(const Evidence& evidence,
+                               const Candidate& winner) {
+  std::set<int> ranks;
+  const auto told = winner.values.find("missing");
+  if (told != winner.values.end()) read_numbers(told->second, ranks);
+  if (winner.rule == nullptr || !waits(*winner.rule)) {
+    return {ranks.begin(), ranks.end()};
+  }
+  // Of an operation that the job got over, Horovod warns, too.
+  const bool stalled = winner.rule->role != CauseRole::kConsequence;
+  read_lists(evidence.job.tool_lines, stalled, ranks);
+  for (const RankEvidence& rank : evidence.ranks) {
+    read_lists(rank.lines, stalled, ranks);
+  }
+  return {ranks.begin(), ranks.end()};
+}
+
+std::string missing_text(const std::vector<int>& ranks) {
+  constexpr size_t kMost = 8;
+  std::vector<std::string> names;
+  for (const int rank : ranks) {
+    if (names.size() < kMost) names.push_back(std::to_string(rank));
+  }
+  return (ranks.size() == 1 ? "Rank " : "Ranks ") + join(names, ", ") +
+         (ranks.size() > kMost ? " and more" : "");
+}
+
+}  // namespace muster
