@@ -40,6 +40,11 @@ struct Candidate {
 // How a rank's memory, and what else its node tells, fill sentences: limit,
 // peak, memory_suggest, memory_state, last_memory, near_limit, shm_*, disk_*.
 Captures node_values(const NodeEvidence* node);
+// "--batch-size 128", "-b 32"; empty: none.
+std::string batch_of(const std::vector<std::string>& argv);
+// "train.py:51": where the exception of `winner` was raised; may be empty.
+std::string place_of_exception(const Evidence& evidence,
+                               const Candidate& winner);
 const NodeEvidence* find_node(const Evidence& evidence, int node,
                               const std::string& host);
 const RankEvidence* find_rank(const Evidence& evidence, int rank);
@@ -76,6 +81,13 @@ void add_guesses(const Evidence& evidence, const RuleBook& rules,
 // An exception that no rule knows closer: the class that its words clearly
 // speak for ("Number of devices 8 must equal …"), as a guess.
 void name_exception(const RuleBook& rules, Candidate& winner);
+
+// Takes out what another candidate explains; and, once each rank is reduced to
+// one, which ranks another one explains.
+void drop_explained(const Evidence& evidence,
+                    std::vector<Candidate>& candidates);
+void drop_explained_ranks(const Evidence& evidence,
+                          std::vector<Candidate>& reduced);
 
 // In a bare log with tagged lines: gives lines without a rank that of the
 // message or the host that they belong to.
