@@ -92,6 +92,17 @@ void add_marks(ParsedLine& parsed, LearntTags& tags) {
   }
 }
 
+// Behind stern's tag of the launcher's pod stands mpirun's.
+void take_inner_tag(ParsedLine& parsed, LearntTags& tags) {
+  ParsedLine inner = parse_line(parsed.message);
+  if (parsed.rank < 0) parsed.rank = inner.rank;
+  if (parsed.stream.empty()) parsed.stream = std::move(inner.stream);
+  if (parsed.time_ns < 0) parsed.time_ns = inner.time_ns;
+  parsed.host = std::move(inner.host);
+  parsed.message = std::move(inner.message);
+  add_marks(parsed, tags);
+}
+
 bool is_python_frame(std::string_view text) {
   return trim(text).starts_with("File \"");
 }
@@ -125,6 +136,19 @@ bool sees_world_of_one(std::string_view text) {
   return false;
 }
 
+// mpirun runs there, and what it prints is of other hosts.
+bool only_relays(std::string_view host) {
+  for (const std::string_view name : {"-launcher", "-mpimaster"}) {
+    const size_t at = host.find(name);
+    const size_t end = at + name.size();
+    if (at != std::string_view::npos &&
+        (end == host.size() || host[end] == '-' || host[end] == '.')) {
+      return true;
+    }
+  }
+  return false;
+}
+
 // Of Ray, which tells an address where the program may tell a name.
 bool is_address(std::string_view host) {
   return host.find_first_not_of("0123456789.:") == std::string_view::npos;
@@ -150,7 +174,9 @@ void LogEvidence::add(std::string_view raw) {
   if (bar != std::string_view::npos) raw.remove_prefix(bar + 1);
   ParsedLine parsed = parse_line(without_escapes(raw.substr(0, 4 * kMaxLine)));
   if (trim(parsed.message).empty()) return;
+  if (only_relays(parsed.host)) parsed.host.clear();
   add_marks(parsed, tags_);
+  if (only_relays(parsed.host)) take_inner_tag(parsed, tags_);
   const LogClock::Times times =
       clock_.times_of(std::to_string(parsed.rank) + parsed.host, parsed);
   if (failures_.is_later_failure(parsed.message)) return;
