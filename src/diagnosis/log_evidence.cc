@@ -195,6 +195,7 @@ void LogEvidence::add(std::string_view raw) {
     // "[1,5]<stderr>:[node-7:4711] *** Process received signal ***".
     if (rank >= 0 && writer.host.empty()) writer.host = named;
     if (named.empty()) named = addresses_.host_in(line.text);
+    if (named.empty()) named = described_.host_of(line.text);
     if (!named.empty()) line.host = named;
   }
   writer.alone |= rank >= 0 && sees_world_of_one(line.text);
@@ -303,6 +304,7 @@ Evidence LogEvidence::take() {
   clock_ = {};
   tags_ = {};
   addresses_ = {};
+  described_ = {};
   margin_.reset();
   return evidence;
 }

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "diagnosis/described_pod.h"
 #include "diagnosis/evidence.h"
 #include "diagnosis/ignored_exception.h"
 #include "diagnosis/known_addresses.h"
@@ -58,6 +59,7 @@ class LogEvidence {
   TorchFailures failures_;
   LearntTags tags_;
   KnownAddresses addresses_;
+  DescribedPod described_;
   LogClock clock_;
   int64_t line_ = 0;
   std::optional<size_t> margin_;   // known from the first line on

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "diagnosis/described_pod.h"
+
+#include <cctype>
+
+#include "base/text.h"
+
+namespace muster {
+
+namespace {
+
+// "Name:   x-worker-3": what stands behind the key, if it is one word.
+std::string_view value_of(std::string_view line, std::string_view key) {
+  if (!line.starts_with(key)) return {};
+  const std::string_view value = trim(line.substr(key.size()));
+  return value.find(' ') == std::string_view::npos ? value : std::string_view();
+}
+
+bool is_entry(std::string_view line) {
+  if (line.front() == ' ' || line.front() == '\t') return true;
+  return std::isupper(static_cast<unsigned char>(line.front())) != 0 &&
+         line.substr(0, 32).find(':') != std::string_view::npos;
+}
+
+}  // namespace
+
+std::string_view DescribedPod::host_of(std::string_view line) {
+  if (line.empty()) return {};
+  if (!value_of(line, "Name:").empty()) {
+    name_ = value_of(line, "Name:");
+    pod_.clear();
+    return {};
+  }
+  if (!name_.empty() && line.starts_with("Namespace:")) {
+    pod_ = std::move(name_);
+    name_.clear();
+    node_.clear();
+  }
+  if (pod_.empty()) return {};
+  if (!is_entry(line)) {
+    pod_.clear();
+    return {};
+  }
+  const std::string_view node = value_of(line, "Node:");
+  if (!node.empty()) node_ = node.substr(0, node.find('/'));
+  const bool of_node = line.find("NodeNotReady") != std::string_view::npos;
+  return of_node && !node_.empty() ? node_ : pod_;
+}
+
+}  // namespace muster
