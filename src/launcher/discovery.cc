@@ -14,6 +14,7 @@
 #include "base/loop.h"
 #include "base/self_path.h"
 #include "base/text.h"
+#include "job/app_file.h"
 #include "job/pod_view.h"
 #include "job/short_names.h"
 
@@ -133,6 +134,17 @@ void name_as_operator(const Discovery& found, Hostfile& hosts) {
   }
 }
 
+// A line whose programs are in a file gets them as if they stood on it.
+Result<MpirunLine> read_line(const std::vector<std::string>& command) {
+  auto line = parse_mpirun_line(command);
+  if (!line || line->app_file.empty() || line->information) return line;
+  const auto text = read_file(line->app_file, 16 << 20);
+  if (!text) return fail(text.error());
+  auto words = words_with_app_file(*line, *text);
+  if (!words) return fail(words.error());
+  return parse_mpirun_line(std::move(*words));
+}
+
 Status find_mpirun(const LaunchOptions& options, Discovery& found) {
   const std::string* path = find_env(found.env, "PATH");
   std::vector<std::string> names = {"mpirun", "mpiexec"};
@@ -192,7 +204,7 @@ Result<Discovery> discover(const LaunchOptions& options) {
   found.env = where.env;
   found.hostname = where.hostname;
   if (options.is_line) {
-    auto line = parse_mpirun_line(options.command);
+    auto line = read_line(options.command);
     if (!line) return fail(line.error());
     found.line = std::move(*line);
   }
