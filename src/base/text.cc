@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <functional>
 
 namespace muster {
 
@@ -205,6 +206,12 @@ bool is_dns_name(std::string_view text) {
     return is_end(c) || c == '-' || c == '.';
   });
   return known && is_end(text.front()) && is_end(text.back());
+}
+
+bool lies_in(std::string_view part, std::string_view whole) {
+  const std::less_equal<const char*> before;  // orders any two pointers
+  return before(whole.data(), part.data()) &&
+         before(part.data() + part.size(), whole.data() + whole.size());
 }
 
 }  // namespace muster

@@ -27,6 +27,8 @@ std::string human_duration_ms(int64_t milliseconds);
 // Quotes for /bin/sh only where needed.
 std::string shell_quote(std::string_view word);
 std::string to_lower(std::string_view text);
+// Whether `part` is a view into the bytes of `whole`, not an equal text.
+bool lies_in(std::string_view part, std::string_view whole);
 // A name that Kubernetes takes: a-z 0-9 - . and at most 63 of them.
 bool is_dns_name(std::string_view text);
 // The candidate nearest to `word` by edits, if near enough to be a typo.

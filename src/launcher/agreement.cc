@@ -258,6 +258,15 @@ std::string hostfile_text(const AgreementInput& in, const Agreement& out) {
                                    : HostfileFormat::kMpich);
 }
 
+// Hydra takes one interface only, and who names it knows why.
+bool names_interface(const AgreementInput& in) {
+  if (find_env(in.discovery->env, "HYDRA_IFACE") != nullptr) return true;
+  return in.discovery->line &&
+         std::any_of(in.discovery->line->options.begin(),
+                     in.discovery->line->options.end(),
+                     [](const LineOption& one) { return one.name == "iface"; });
+}
+
 Status plan_mpirun(const AgreementInput& in, const JobSpec& spec,
                    Agreement& out) {
   const MpiFacts& mpi = in.nodes[0].facts.mpi;
@@ -272,7 +281,7 @@ Status plan_mpirun(const AgreementInput& in, const JobSpec& spec,
   settings.family = mpi.family;
   settings.agent = in.agent;
   settings.hostfile = in.run_directory + kHostfileName;
-  settings.interface = in.interface;
+  if (!names_interface(in)) settings.interface = in.interface;
   settings.hosts = static_cast<int>(in.discovery->hosts.size());
   settings.is_root = in.nodes[0].facts.uid == 0;
   settings.oversubscribe = in.options->oversubscribe;
@@ -311,6 +320,7 @@ Status plan_mpirun(const AgreementInput& in, const JobSpec& spec,
     replacement.options.insert(replacement.options.end(), more.options.begin(),
                                more.options.end());
     take_findings(out, more.findings);
+    take_findings(out, output_findings(*line));
   }
   replacement.wrapper = out.mpi.wrapper;
   for (const JobHost& host : in.discovery->hosts) {

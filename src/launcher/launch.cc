@@ -91,6 +91,7 @@ Status Launch::prepare() {
   if (!directory) return muster::fail(directory.error());
   directory_ = std::move(*directory);
   OutputOptions output = choose_output(options_);
+  if (discovery_.line) output.tags = tags_of(*discovery_.line);
   if (output.directory.empty() && !options_.bundle_directory.empty() &&
       !options_.dry_run) {
     const std::string logs =

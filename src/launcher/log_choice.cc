@@ -68,6 +68,14 @@ OutputOptions choose_output(const LaunchOptions& options) {
   return out;
 }
 
+MpiTags tags_of(const MpirunLine& line) {
+  for (const LineOption& option : line.options) {
+    if (option.meaning != OptionMeaning::kTagOutput) continue;
+    return option.name == "tag-output" ? MpiTags::kOpenMpi : MpiTags::kHydra;
+  }
+  return MpiTags::kNone;
+}
+
 Result<std::set<int>> parse_rank_set(const std::string& text) {
   std::set<int> out;
   if (text.empty()) return out;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "base/result.h"
+#include "job/mpirun_line.h"
 #include "launcher/options.h"
 #include "launcher/rank_output.h"
 
@@ -12,6 +13,9 @@ namespace muster {
 // "auto": a terminal gets tagged text; a drop-in mpirun prints what mpirun
 // prints, tagged where stdout is the container's own log; else JSON records.
 OutputOptions choose_output(const LaunchOptions& options);
+
+// The labels that an mpirun line asks for.
+MpiTags tags_of(const MpirunLine& line);
 
 // "0-3,8". Error code "usage".
 Result<std::set<int>> parse_rank_set(const std::string& text);

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/mpirun_request.h"
 
+#include <algorithm>
+#include <array>
+#include <string_view>
+
 #include "job/line_placement.h"
 
 namespace muster {
@@ -75,6 +79,33 @@ Result<MpirunLine> line_for_program(const LaunchOptions& options,
   if (!cwd.empty()) append(words, {"-wdir", cwd});
   append(words, options.command);
   return parse_mpirun_line(std::move(words), launcher);
+}
+
+std::vector<Finding> output_findings(const MpirunLine& line) {
+  static constexpr std::array<std::string_view, 10> kFiles = {
+      "output-filename", "output-directory",
+      "outfile-pattern", "errfile-pattern",
+      "outfile",         "errfile",
+      "output",          "xml",
+      "xml-file",        "prepend-pattern"};
+  std::vector<Finding> out;
+  for (const LineOption& option : line.options) {
+    const bool labels = option.name == "timestamp-output" ||
+                        option.name == "merge-stderr-to-stdout";
+    if (!labels &&
+        std::find(kFiles.begin(), kFiles.end(), option.name) == kFiles.end()) {
+      continue;
+    }
+    out.push_back(
+        {Severity::kWarning, "option_left_out",
+         line.words[option.at] + " has no effect: the ranks' output goes to "
+                                 "muster, not through mpirun",
+         "",
+         labels ? "muster launch --log-format text or json labels each line"
+                : "set MUSTER_LOG_DIR=DIR (muster launch --log-dir) for a file "
+                  "of each rank"});
+  }
+  return out;
 }
 
 LineAdditions additions_to(const MpirunLine& line, const LaunchOptions& options,

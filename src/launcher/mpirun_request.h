@@ -44,4 +44,8 @@ struct LineAdditions {
 LineAdditions additions_to(const MpirunLine& line, const LaunchOptions& options,
                            const JobSpec& spec, LauncherSet launcher);
 
+// Options of the line by which mpirun would write the ranks' output elsewhere,
+// or label it: it comes to muster before mpirun sees it.
+std::vector<Finding> output_findings(const MpirunLine& line);
+
 }  // namespace muster

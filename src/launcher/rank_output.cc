@@ -24,6 +24,7 @@ constexpr size_t kMaxWaiting = 4 << 20;
 constexpr Milliseconds kReaderCheck{1'000};
 constexpr Milliseconds kStallWorthTelling{3'000};
 constexpr size_t kTailLines = 12;
+constexpr std::string_view kTraceback = "Traceback (most recent call last)";
 // mpirun's own words: a crash of its own may follow what it said of a rank.
 constexpr size_t kToolTailLines = 64;
 // A group of lines that belong together waits at most so long, and so large.
@@ -34,18 +35,13 @@ constexpr size_t kMaxGroup = 64 << 10;
 constexpr size_t kBusyFrame = 4 << 10;
 constexpr uint64_t kMostExtraCredit = 64 << 20;
 
-bool lies_in(std::string_view part, std::string_view whole) {
-  const std::less_equal<const char*> before;  // orders any two pointers
-  return before(whole.data(), part.data()) &&
-         before(part.data() + part.size(), whole.data() + whole.size());
-}
-
 }  // namespace
 
 struct RankOutput::Stream {
   uint8_t flag = 0;
   std::string_view name;
-  std::string json;   // json_origin()
+  std::string json;  // json_origin()
+  std::string mpi_tag;
   std::string ready;  // formatted, for stdout or stderr
   std::string raw;    // for the per-rank file
   uint64_t sequence = 0;
@@ -67,6 +63,8 @@ struct RankOutput::Process {
   std::string source;
   std::string host;
   std::string tag;
+  Clock::time_point heard = Clock::now();
+  bool raised = false;  // wrote a traceback, and that was not looked at yet
   Stream out;
   Stream err;
 
@@ -126,6 +124,7 @@ void RankOutput::add_process(ProcessKey key, int rank, std::string source,
   for (Stream* stream : {&process->out, &process->err}) {
     origin.stream = stream->name;
     stream->json = json_origin(origin);
+    stream->mpi_tag = mpi_tag(options_.tags, origin);
   }
   terminal_.name_rank(rank, process->tag);
   last_output_ = Clock::now();
@@ -160,7 +159,9 @@ void RankOutput::frame(ProcessKey key, const wire::Frame& frame) {
     narrow(stream);
     stream.splitter->finish(sink);
   }
-  if (process.rank >= 0 && !output->bytes.empty()) last_output_ = Clock::now();
+  if (process.rank >= 0 && !output->bytes.empty()) {
+    last_output_ = process.heard = Clock::now();
+  }
   stream.held += static_cast<uint32_t>(output->bytes.size());
   // A traceback comes line by line: its lines wait for each other.
   if (stream.grouper.open() && !stream.ended &&
@@ -207,6 +208,7 @@ void RankOutput::take_line(Process& process, Stream& stream,
     if (!piece.more) stream.raw += '\n';
   }
   stream.tail->keep(line, stream.time_ns);
+  if (line.starts_with(kTraceback)) process.raised = process.rank >= 0;
   if (process.rank < 0 && is_mpirun_noise(line)) return;
   // Text shows no level: then it is looked for only where lines are filtered.
   const bool level_counts =
@@ -245,6 +247,7 @@ void RankOutput::take_line(Process& process, Stream& stream,
   origin.progress = piece.progress;
   origin.tag = process.tag;
   origin.json = stream.json;
+  origin.mpi_tag = stream.mpi_tag;
   origin.part = stream.part;
   origin.more = piece.more;
   stream.part = append_record(stream.ready, options_.format, origin,
@@ -421,6 +424,16 @@ std::vector<LineEvidence> RankOutput::last_lines(ProcessKey key,
   return out;
 }
 
+std::vector<ProcessKey> RankOutput::quiet_after_traceback(Milliseconds quiet) {
+  std::vector<ProcessKey> out;
+  for (auto& [key, process] : processes_) {
+    if (!process->raised || Clock::now() - process->heard < quiet) continue;
+    process->raised = false;
+    out.push_back(key);
+  }
+  return out;
+}
+
 bool RankOutput::drain(Milliseconds limit) {
   for (auto& [key, process] : processes_) {
     if (!process->out.ended || !process->err.ended) finish(key, *process);
@@ -431,10 +444,6 @@ bool RankOutput::drain(Milliseconds limit) {
   const auto left =
       std::chrono::duration_cast<Milliseconds>(end - Clock::now());
   return files_.drain(std::max(left, Milliseconds{100})) && written;
-}
-
-uint64_t RankOutput::dropped_bytes() const {
-  return stdio_.dropped_bytes() + files_.dropped_bytes() + lost_at_source_;
 }
 
 }  // namespace muster

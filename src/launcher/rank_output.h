@@ -32,6 +32,7 @@ namespace muster {
 struct OutputOptions {
   LogFormat format = LogFormat::kText;
   bool color = false;
+  MpiTags tags = MpiTags::kNone;      // of plain lines
   std::string directory;              // per-rank files; empty: none
   LogRotation rotation;               // of those
   std::set<int> ranks;                // shown on stdout; empty: all
@@ -92,6 +93,9 @@ class RankOutput {
   // The last `count` lines of each stream of a process, in order of time.
   [[nodiscard]] std::vector<LineEvidence> last_lines(ProcessKey key,
                                                      size_t count) const;
+  // Ranks that wrote a traceback and then, for `quiet`, nothing at all: each
+  // once.
+  std::vector<ProcessKey> quiet_after_traceback(Milliseconds quiet);
   // Output that an agent could not read any more, or nobody took from us.
   void add_lost(uint64_t bytes) { lost_at_source_ += bytes; }
   // Since any rank put out anything, or was started.
@@ -107,7 +111,9 @@ class RankOutput {
     return stdio_.waiting_bytes() + files_.waiting_bytes();
   }
   [[nodiscard]] uint64_t lines() const { return lines_; }
-  [[nodiscard]] uint64_t dropped_bytes() const;
+  [[nodiscard]] uint64_t dropped_bytes() const {
+    return stdio_.dropped_bytes() + files_.dropped_bytes() + lost_at_source_;
+  }
   // How long nobody has read stdout, while something waits for it.
   [[nodiscard]] Milliseconds stalled() const { return stdio_.stalled(); }
   [[nodiscard]] uint64_t dropped_lines() const { return dropped_lines_; }

@@ -121,6 +121,13 @@ std::string text_tag(const LineOrigin& origin) {
   return out;
 }
 
+std::string mpi_tag(MpiTags tags, const LineOrigin& origin) {
+  if (tags == MpiTags::kNone || origin.rank < 0) return {};
+  const std::string rank = std::to_string(origin.rank);
+  if (tags == MpiTags::kHydra) return "[" + rank + "] ";
+  return "[1," + rank + "]<" + std::string(origin.stream) + ">:";
+}
+
 int append_record(std::string& out, LogFormat format, const LineOrigin& origin,
                   int64_t time_ns, uint64_t sequence, std::string_view line) {
   switch (format) {
@@ -134,6 +141,7 @@ int append_record(std::string& out, LogFormat format, const LineOrigin& origin,
       out += '\n';
       return 0;
     case LogFormat::kPlain:
+      out += origin.mpi_tag;
       out += line;
       out += '\n';
       return 0;

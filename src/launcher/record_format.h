@@ -20,12 +20,13 @@ struct LineOrigin {
   std::string_view host;
   std::string_view stream;  // "stdout", "stderr"
   std::string_view level = "info";
-  bool progress = false;  // a state of a progress bar
-  std::string_view tag;   // text_tag() of it; empty: made anew
-  std::string_view json;  // json_origin() of it; empty: made anew
-  bool color = false;     // text format only
-  int part = 0;           // parts of this line that are out already
-  bool more = false;      // the rest of this line comes with the next call
+  bool progress = false;     // a state of a progress bar
+  std::string_view tag;      // text_tag() of it; empty: made anew
+  std::string_view json;     // json_origin() of it; empty: made anew
+  std::string_view mpi_tag;  // plain format only: mpi_tag() of it
+  bool color = false;        // text format only
+  int part = 0;              // parts of this line that are out already
+  bool more = false;         // the rest of this line comes with the next call
 };
 
 // "[12|host] ", coloured if asked; the same for all lines of a process.
@@ -34,6 +35,13 @@ std::string text_tag(const LineOrigin& origin);
 // What a JSON record says of rank, host and stream; the same for all lines of a
 // stream.
 std::string json_origin(const LineOrigin& origin);
+
+// Whose labels plain lines carry, as `mpirun --tag-output` or `mpiexec -l`
+// asks for.
+enum class MpiTags { kNone, kOpenMpi, kHydra };
+
+// "[1,12]<stdout>:", "[12] "; nothing for what is no rank.
+std::string mpi_tag(MpiTags tags, const LineOrigin& origin);
 
 // Appends `line` (without its newline) in `format`, with everything that goes
 // around it. `sequence` counts lines of this stream from 1. JSON lines that

@@ -70,6 +70,16 @@ def test_names_lead_to_muster_and_on_to_the_mpi():
                  "sh -c 'echo $OMPI_COMM_WORLD_RANK on $(hostname)'")
         contains(out, "0 on pi-worker-1")
         contains(out, "1 on pi-worker-0")
+        # Programs in a file; labels as mpirun's own; files that it would write.
+        out = sh(job.launcher, "printf -- '-np 1 echo a\\n-np 1 echo b\\n' "
+                 ">/tmp/app; mpirun --app /tmp/app")
+        contains(out, "a\n")
+        contains(out, "b\n")
+        out = sh(job.launcher, "mpirun --tag-output --output-filename /tmp/o "
+                 "-np 2 sh -c 'echo o; echo e >&2'")
+        contains(out, "[1,1]<stdout>:o\n")
+        contains(out, "[1,0]<stderr>:e\n")
+        contains(out, "--output-filename has no effect")
         # The Kubeflow SDK's line.
         out = sh(job.launcher, "mpirun --hostfile /etc/mpi/hostfile bash -c "
                  "'echo \"a : $(hostname)\"'")

@@ -224,6 +224,25 @@ TEST_CASE("Hydra gets its own hostfile dialect") {
   CHECK(join(out->words, " ").find("muster-ssh") != std::string::npos);
 }
 
+TEST_CASE("an interface that the user has named is the only one for Hydra") {
+  const auto words = [](bool option, bool variable) {
+    AgreementBed bed;
+    bed.use_mpi("mpich", "4.0.2");
+    bed.input.interface = "eth0";
+    Words line = {"mpiexec", "-n", "2", "./app"};
+    if (option) line = {"mpiexec", "-iface", "ib0", "-n", "2", "./app"};
+    bed.use_line(line);
+    if (variable) bed.discovery.env.push_back({"HYDRA_IFACE", "ib1"});
+    const auto out = bed.agree();
+    REQUIRE(out);
+    return join(out->words, " ");
+  };
+  CHECK(words(false, false).find("-iface eth0") != std::string::npos);
+  CHECK(words(true, false).find("-iface eth0") == std::string::npos);
+  CHECK(words(true, false).find("-iface ib0") != std::string::npos);
+  CHECK(words(false, true).find("-iface") == std::string::npos);
+}
+
 TEST_CASE("several programs in one line") {
   AgreementBed bed;
   bed.use_mpi("openmpi", "4.1.4");

@@ -28,6 +28,16 @@ TEST_CASE("auto: records for machines, plain lines under mpirun's name") {
   CHECK(chosen("auto", true) == LogFormat::kPlain);
 }
 
+TEST_CASE("labels are those that the line asks for") {
+  const auto tags = [](const std::vector<std::string>& words) {
+    return tags_of(parse_mpirun_line(words).value());
+  };
+  CHECK(tags({"mpirun", "--tag-output", "./a"}) == MpiTags::kOpenMpi);
+  CHECK(tags({"mpiexec", "-l", "./a"}) == MpiTags::kHydra);
+  CHECK(tags({"mpiexec", "-prepend-rank", "./a"}) == MpiTags::kHydra);
+  CHECK(tags({"mpirun", "-np", "2", "./a"}) == MpiTags::kNone);
+}
+
 TEST_CASE("what else the options say about output") {
   LaunchOptions options;
   options.log_format = "text";

@@ -191,5 +191,15 @@ TEST_CASE("a line gets what it lacks, and what it has stays") {
   CHECK(left_out(bed.agreed()).empty());
 }
 
+TEST_CASE("an option that writes output elsewhere is said to have no effect") {
+  MpirunBed bed;
+  bed.use_line({"mpirun", "--output-filename", "/o", "--tag-output",
+                "--timestamp-output", "-np", "2", "./app"});
+  const std::string text = left_out(bed.agreed());
+  CHECK(text.find("--output-filename has no effect") != std::string::npos);
+  CHECK(text.find("--timestamp-output has no effect") != std::string::npos);
+  CHECK(text.find("--tag-output") == std::string::npos);
+}
+
 }  // namespace
 }  // namespace muster

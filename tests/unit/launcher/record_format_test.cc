@@ -63,6 +63,17 @@ TEST_CASE("plain is what the rank wrote") {
   CHECK(record(LogFormat::kPlain, bytes) == bytes + "\n");
 }
 
+TEST_CASE("plain lines may carry the labels of the MPI") {
+  LineOrigin origin = origin_of_rank(3);
+  origin.stream = "stderr";
+  const std::string open_mpi = mpi_tag(MpiTags::kOpenMpi, origin);
+  origin.mpi_tag = open_mpi;
+  CHECK(record(LogFormat::kPlain, "x", origin) == "[1,3]<stderr>:x\n");
+  CHECK(mpi_tag(MpiTags::kHydra, origin) == "[3] ");
+  CHECK(mpi_tag(MpiTags::kNone, origin).empty());
+  CHECK(mpi_tag(MpiTags::kHydra, LineOrigin{}).empty());
+}
+
 TEST_CASE("JSON, field by field") {
   CHECK(record(LogFormat::kJson, "step 1") ==
         "{\"timestamp\":\"2023-11-14T22:13:20.123456789Z\",\"level\":\"info\","
