@@ -19,6 +19,7 @@ constexpr Milliseconds kTick{500};
 constexpr Milliseconds kAnswerDeadline{10'000};
 constexpr Milliseconds kProvoked{3'000};
 constexpr size_t kMaxSentences = 16;  // of NCCL's issues
+constexpr size_t kLastLines = 12;
 
 std::string answer_json(const std::vector<PlacedStack>& stacks,
                         const std::vector<std::string>& nccl) {
@@ -43,7 +44,7 @@ std::string stack_answer_file(const std::string& id) {
   return "stack-" + id + ".json";
 }
 
-HangWatch::HangWatch(Loop& loop, Fleet& fleet, const RankOutput& output,
+HangWatch::HangWatch(Loop& loop, Fleet& fleet, RankOutput& output,
                      const RankTable& ranks, HangOptions options,
                      std::function<void(Error)> hung)
     : loop_(loop),
@@ -58,6 +59,7 @@ HangWatch::HangWatch(Loop& loop, Fleet& fleet, const RankOutput& output,
 void HangWatch::tick() {
   look_for_silence();
   look_for_request();
+  look_for_exceptions();
   tick_.start(kTick, [this] { tick(); });
 }
 
@@ -77,7 +79,7 @@ void HangWatch::look_for_silence() {
   told_ = true;
   told_at_ = Clock::now();
   silent_ = silent;
-  request_id_.clear();
+  asker_ = Asker::kHang;
   // Some releases of NCCL crash when they are asked while communicators are
   // made (NVIDIA/nccl issues 1669 and 2346): only where the job ends anyway.
   ask({{}, options_.signal, options_.stop ? 1 : 0});
@@ -98,7 +100,27 @@ void HangWatch::look_for_request() {
                                         std::string::npos;
   if (!request || !plain) return;
   request_id_ = id;
+  asker_ = Asker::kRequest;
   ask(*request);
+}
+
+// An exception may well be one that the program has caught and told: only the
+// stack says whether the program is over.
+void HangWatch::look_for_exceptions() {
+  if (!waiting_.empty()) return;
+  wire::StackRequest request;
+  for (const ProcessKey key :
+       output_.quiet_after_traceback(options_.after_exception)) {
+    for (const RankRecord& record : ranks_.records()) {
+      if (record.key == key && record.state == RankState::kRunning &&
+          final_exception(output_.last_lines(key, kLastLines))) {
+        request.ranks.push_back(record.rank);
+      }
+    }
+  }
+  if (request.ranks.empty()) return;
+  asker_ = Asker::kException;
+  ask(request);
 }
 
 void HangWatch::ask(const wire::StackRequest& request) {
@@ -153,10 +175,8 @@ void HangWatch::answered() {
               fleet_.dialer(node).host());
   }
   waiting_.clear();
-  if (request_id_.empty()) {
-    tell_hang();
-    return;
-  }
+  if (asker_ == Asker::kHang) return tell_hang();
+  if (asker_ == Asker::kException) return tell_stuck();
   static_cast<void>(write_file_atomically(
       options_.directory + "/" + stack_answer_file(request_id_),
       answer_json(stacks_, nccl_sentences()), 0600));
@@ -195,6 +215,37 @@ JobRankOf HangWatch::job_rank() const {
   };
 }
 
+std::vector<StuckRank> HangWatch::stuck_ranks() const {
+  std::vector<StuckRank> out;
+  for (const PlacedStack& one : stacks_) {
+    for (const RankRecord& record : ranks_.records()) {
+      if (record.rank != one.stack.rank || record.host != one.host ||
+          record.state != RankState::kRunning) {
+        continue;
+      }
+      const LeavingPlace place = leaving_place(one.stack.frames);
+      if (place.known && !place.leaving) continue;
+      if (const auto said =
+              final_exception(output_.last_lines(record.key, kLastLines))) {
+        out.push_back({record.rank, record.host, *said, place.call});
+      }
+    }
+  }
+  return out;
+}
+
+void HangWatch::tell_stuck() {
+  const std::string stuck = stuck_text(stuck_ranks());
+  if (stuck.empty()) return;
+  finding_ = Finding{
+      Severity::kWarning, "hang", stuck, "",
+      "stop the job, or let --hang-timeout and --hang-action stop do it; a "
+      "program that calls MPI_Abort or os._exit(1) after an exception ends "
+      "all ranks at once, as \"python -m mpi4py PROGRAM\" does"};
+  log::warn("{}. The job goes on, but may never end. What to do: {}", stuck,
+            finding_->remedy);
+}
+
 void HangWatch::tell_hang() {
   const auto groups = group_stacks(stacks_);
   const auto issues = read_ras_report(nccl_);
@@ -202,20 +253,23 @@ void HangWatch::tell_hang() {
   if (odd.empty()) odd = odd_ranks(groups);
   const std::string what =
       "no rank has put out anything for " + human_duration_ms(silent_.count());
+  std::string who = stuck_text(stuck_ranks());
+  if (!who.empty()) {
+    who[0] = 'R';
+  } else if (odd.empty()) {
+    who = "The ranks seem to hang";
+  } else {
+    who = (odd.size() == 1 ? "Rank " : "Ranks ") + rank_set_text(odd) +
+          (odd.size() == 1 ? " holds up the rest" : " hold up the rest");
+  }
   std::string where = groups_sentence(groups, stacks_);
   for (const std::string& sentence : ras_sentences(issues, job_rank(), 1)) {
     where = sentence + (where.empty() ? "" : "; ") + where;
   }
-  finding_ =
-      Finding{options_.stop ? Severity::kError : Severity::kWarning, "hang",
-              (odd.empty() ? std::string("The ranks seem to hang")
-               : odd.size() == 1
-                   ? "Rank " + rank_set_text(odd) + " holds up the rest"
-                   : "Ranks " + rank_set_text(odd) + " hold up the rest") +
-                  ": " + what,
-              where,
-              "look at it closer: muster stack (--nccl asks NCCL as well), and "
-              "the log of that rank"};
+  finding_ = Finding{options_.stop ? Severity::kError : Severity::kWarning,
+                     "hang", who + ": " + what, where,
+                     "look at it closer: muster stack (--nccl asks NCCL as "
+                     "well), and the log of that rank"};
   log::warn("{}; {}{}", finding_->text, where,
             options_.stop ? "" : ". The job goes on");
   if (options_.stop) {

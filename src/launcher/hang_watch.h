@@ -2,7 +2,8 @@
 // HangWatch: asks all agents where their ranks are, when no rank has put out
 // anything for --hang-timeout, or when `muster stack` in another shell asks for
 // it through two files of the run directory. It warns; it ends the job only
-// if it was told to.
+// if it was told to. It also names a rank whose last words are an exception and
+// that does not end: it waits for the others, and mostly they for it.
 // Lives on the launcher's loop; borrows fleet, output and rank table.
 #pragma once
 
@@ -15,6 +16,7 @@
 
 #include "base/loop.h"
 #include "job/finding.h"
+#include "launcher/final_exception.h"
 #include "launcher/fleet.h"
 #include "launcher/rank_output.h"
 #include "launcher/rank_table.h"
@@ -24,16 +26,17 @@
 namespace muster {
 
 struct HangOptions {
-  Milliseconds silence{0};  // 0: only on demand
-  bool stop = false;        // --hang-action stop
-  int signal = 0;           // also sent to the ranks; 0: none
-  std::string directory;    // of the launch; empty: no requests
+  Milliseconds silence{0};               // 0: only on demand
+  bool stop = false;                     // --hang-action stop
+  int signal = 0;                        // also sent to the ranks; 0: none
+  std::string directory;                 // of the launch; empty: no requests
+  Milliseconds after_exception{10'000};  // that a rank should need to end
 };
 
 class HangWatch {
  public:
   // `hung`: the ranks hang and the job is to be stopped.
-  HangWatch(Loop& loop, Fleet& fleet, const RankOutput& output,
+  HangWatch(Loop& loop, Fleet& fleet, RankOutput& output,
             const RankTable& ranks, HangOptions options,
             std::function<void(Error)> hung);
 
@@ -49,23 +52,28 @@ class HangWatch {
   void tick();
   void look_for_silence();
   void look_for_request();
+  void look_for_exceptions();
   void ask(const wire::StackRequest& request);
   void answered();
   void tell_hang();
   [[nodiscard]] std::set<uint16_t> nodes_for_nccl() const;
   [[nodiscard]] std::vector<std::string> nccl_sentences() const;
   [[nodiscard]] JobRankOf job_rank() const;  // borrows this
+  void tell_stuck();
+  // Ranks of stacks_ that raised an exception and do not come to their end.
+  [[nodiscard]] std::vector<StuckRank> stuck_ranks() const;
 
   Loop& loop_;
   Fleet& fleet_;
-  const RankOutput& output_;
+  RankOutput& output_;
   const RankTable& ranks_;
   HangOptions options_;
   std::function<void(Error)> hung_;
   bool told_ = false;  // of the silence that goes on
   Clock::time_point told_at_;
-  Milliseconds silent_{0};      // … when it was found
-  std::string request_id_;      // of `muster stack`; empty: the hang's own
+  Milliseconds silent_{0};  // … when it was found
+  enum class Asker { kHang, kRequest, kException } asker_ = Asker::kHang;
+  std::string request_id_;      // of `muster stack`
   std::set<uint16_t> waiting_;  // nodes that have not answered
   uint32_t question_ = 0;
   std::vector<PlacedStack> stacks_;

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 
-from harness import (Launch, apply, check, cluster, contains, equal, main,
+from harness import (Launch, Skip, apply, check, cluster, contains, equal, main,
                      program)
 
 # Ranks that wait in MPI spin; many share two cores here.
@@ -172,6 +172,34 @@ def test_a_python_program_tells_its_own_stack():
         run.process.terminate()
         run.wait()
         equal(run.code, 202, "exit code", run.err)
+
+
+def test_a_rank_that_raised_and_waits_for_the_others_is_named():
+    script = ("from mpi4py import MPI\n"
+              "if MPI.COMM_WORLD.rank == 1: raise ValueError('batch 17')\n"
+              "MPI.COMM_WORLD.Barrier()\n")
+    found = subprocess.run(["/usr/bin/python3", "-c", "import mpi4py"],
+                           capture_output=True, check=False)
+    if found.returncode != 0:
+        raise Skip("no mpi4py here")
+    with cluster("raised") as c:
+        job = apply(c, workers=2)
+        for bootstrap in ("pmix", "mpirun"):
+            run = Launch(job, ["muster", "launch", "-n", "2", *CALM,
+                               "--bootstrap", bootstrap, "--grace", "1s",
+                               "--", "/usr/bin/python3", "-c", script])
+            run.until('raised "ValueError: batch 17" and does not end')
+            contains(run.err, "rank 1 on pi-worker-1", bootstrap)
+            contains(run.err, "The job goes on", bootstrap)
+            run.process.terminate()
+            run.wait()
+        # With a time for hangs it is the verdict.
+        run = Launch(job, ["muster", "launch", "-n", "2", *CALM, "--grace",
+                           "1s", "--hang-timeout", "3s", "--hang-action",
+                           "stop", "--", "/usr/bin/python3", "-c", script])
+        run.wait()
+        equal(run.verdict()["code"], "hang", "verdict", run.err)
+        contains(run.verdict()["summary"], "ValueError: batch 17")
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@
 #include "launcher/job_run.h"
 
 #include "base/json_text.h"
+#include "base/log.h"
 #include "captured_stdio.h"
 #include "catch.h"
 #include "diagnosis/verdict.h"
@@ -391,6 +392,76 @@ TEST_CASE("ranks as evidence: exits, tails, and who was stopped by us") {
   CHECK(ranks[0].lines[0].stderr_stream);
   CHECK(ranks[1].stopped_by_us);
   CHECK(diagnose(Evidence{{}, ranks, {}, {}}).exit_code == 3);
+}
+
+// A rank that says this and is then asked where it is.
+struct RaisingBed : Bed {
+  explicit RaisingBed(RunOptions options) : Bed(std::move(options)) {
+    log::redirect([this](const std::string& line) { told += line; });
+    run_rank(0, 1);
+    raised = run_rank(1, 2);
+    wire::Frame frame;
+    frame.type = wire::FrameType::kOutput;
+    frame.flags = wire::kStderr;
+    frame.id = raised.id;
+    frame.payload = wire::output_payload(
+        1'000,
+        "Traceback (most recent call last):\n  File \"t.py\", line 6\n"
+        "    raise ValueError(17)\nValueError: 17\n");
+    run->frame(2, frame);
+  }
+  ~RaisingBed() { log::redirect({}); }
+  bool asked() {
+    return run_until(loop, [this] {
+      return fleet.peers[2]->count(wire::kStackRequest) == 1;
+    });
+  }
+  void answer(const std::string& place) {
+    wire::StackReply reply;
+    reply.ranks.push_back({1, 7, "python3", "S", 1, {place, "main (p)"}, ""});
+    for (const size_t node : {0, 1}) {
+      fleet.peers[node]->say(wire::kStackReply, 1,
+                             wire::to_json(wire::StackReply{}));
+    }
+    fleet.peers[2]->say(wire::kStackReply, 1, wire::to_json(reply));
+    run_for(loop, 50ms);
+  }
+
+  ProcessKey raised;
+  std::string told;
+};
+
+RunOptions impatient() {
+  RunOptions options = expecting(2);
+  options.hang.after_exception = 50ms;
+  return options;
+}
+
+TEST_CASE("a rank that raised and waits in MPI_Finalize is named") {
+  RaisingBed bed(impatient());
+  REQUIRE(bed.asked());
+  bed.answer("PMPI_Finalize (libmpi.so.40)");
+  CHECK(bed.told.find("rank 1 on w-1 raised \"ValueError: 17\" and does not "
+                      "end: it waits for the other ranks in PMPI_Finalize") !=
+        std::string::npos);
+  REQUIRE(bed.run->hang());
+  CHECK(bed.run->hang()->severity == Severity::kWarning);
+  CHECK(bed.run->stop_cause() == StopCause::kNone);
+}
+
+TEST_CASE("an exception that the program has caught is none of ours") {
+  RaisingBed bed(impatient());
+  REQUIRE(bed.asked());
+  bed.answer("PMPI_Allreduce (libmpi.so.40)");
+  CHECK(bed.told.find("ValueError") == std::string::npos);
+  CHECK_FALSE(bed.run->hang());
+}
+
+TEST_CASE("a rank that has ended is not asked where it is") {
+  RaisingBed bed(impatient());
+  bed.exit(bed.raised, 0);
+  run_for(bed.loop, 700ms);
+  CHECK(bed.fleet.peers[2]->count(wire::kStackRequest) == 0);
 }
 
 }  // namespace

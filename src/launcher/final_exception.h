@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// A Python rank that ends in an exception prints it and then cleans up: threads
+// are joined, MPI_Finalize waits for all other ranks. If these wait for it, the
+// job hangs with the cause long in the log. Tells such a rank by its last
+// lines, and by its stack whether its program is over.
+// Refuses: an exception after which the rank put out anything later, and one
+// that Python says it ignores. Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "diagnosis/evidence.h"
+
+namespace muster {
+
+// "ValueError: bad batch 17", if the last lines of a rank, of both streams in
+// the order of time, are a traceback and what is written with it.
+std::optional<std::string> final_exception(
+    const std::vector<LineEvidence>& lines);
+
+struct LeavingPlace {
+  bool leaving = false;  // the program's own code is over
+  bool known = false;    // false: there are no frames to tell it by
+  std::string call;      // "ompi_mpi_finalize"; empty: not known
+};
+
+// `frames`: "function (file)", innermost first.
+LeavingPlace leaving_place(const std::vector<std::string>& frames);
+
+struct StuckRank {
+  int rank = -1;
+  std::string host;
+  std::string exception;
+  std::string call;  // of LeavingPlace
+};
+
+// "rank 1 on w-1 raised "ValueError: bad batch 17" and does not end: it waits
+// for the other ranks in PMPI_Finalize"; the first few, where there are many.
+std::string stuck_text(const std::vector<StuckRank>& ranks);
+
+}  // namespace muster
