@@ -55,7 +55,11 @@ bool wants_help(const Command& command, const Arguments& args) {
   if (args.empty()) return false;
   if (args[0] == "-h") return command.name != "sshd";
   if (args[0] == "--help") return true;
-  if (!command.takes_help) return false;
+  if (!command.takes_help) {  // "fabric show --help": its one page
+    return args.size() == 2 && (args[1] == "--help" || args[1] == "-h") &&
+           std::find(command.words.begin(), command.words.end(), args[0]) !=
+               command.words.end();
+  }
   // A page is only made where it may be wanted: every launch comes by here.
   const bool may = std::any_of(
       args.begin(), args.end(),

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/text.h"
+
 namespace muster {
 
 namespace {
@@ -13,7 +15,8 @@ const HostEntry* meant(const std::string& name,
   const HostEntry* found = nullptr;
   for (const HostEntry& host : job) {
     if (host.name == name) return &host;
-    if (first_label(host.name) != name) continue;
+    // DNS knows no case.
+    if (to_lower(first_label(host.name)) != to_lower(name)) continue;
     if (found != nullptr) return nullptr;
     found = &host;
   }

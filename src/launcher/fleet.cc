@@ -45,6 +45,7 @@ Fleet::Fleet(Loop& loop, wire::Hello hello, std::vector<FleetNode> nodes,
     };
     dialer_events.on_permanent = [this](const Error&) { failed(true); };
     looked_up_.push_back(nodes[i].looked_up);
+    workers_ += nodes[i].worker ? 1 : 0;
     hostnames_.emplace_back();
     dialers_.push_back(std::make_unique<WorkerDialer>(
         loop, hello, std::move(nodes[i].make_transport),
@@ -152,7 +153,7 @@ void Fleet::report_progress() {
       std::chrono::duration_cast<Milliseconds>(Clock::now() - started_);
   const auto missing = laggards();
   log::info("waiting for {} of {} workers since {}: {}", missing.size(),
-            dialers_.size(), human_duration_ms(waited.count()),
+            workers_, human_duration_ms(waited.count()),
             laggards_text(missing, 8));
   progress_.start(kProgress, [this] { report_progress(); });
 }

@@ -22,6 +22,7 @@ struct FleetNode {
   WorkerDialer::MakeTransport make_transport;
   // Its address came from DNS, which may lead to another pod of the job.
   bool looked_up = false;
+  bool worker = true;  // false: the launcher's pod, which runs no ranks
 };
 
 struct Laggard {
@@ -76,6 +77,7 @@ class Fleet {
   std::vector<std::unique_ptr<WorkerDialer>> dialers_;
   std::vector<bool> looked_up_;
   std::vector<std::string> hostnames_;  // as each agent gave it
+  size_t workers_ = 0;
   bool connecting_ = false;
   Clock::time_point started_;
   Timer deadline_;

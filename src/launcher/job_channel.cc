@@ -39,9 +39,11 @@ std::vector<FleetNode> JobChannel::nodes(
   std::vector<FleetNode> nodes;
   const auto add = [&](const std::string& host) {
     const auto node = static_cast<uint16_t>(nodes.size());
-    nodes.push_back({host, {}, [this, node, host, attempts] {
-                       return make_transport(node == 0, host, attempts(node));
-                     }});
+    FleetNode& added = nodes.emplace_back();
+    added.host = host;
+    added.make_transport = [this, node, host, attempts] {
+      return make_transport(node == 0, host, attempts(node));
+    };
     return node;
   };
   const auto self =
@@ -49,6 +51,7 @@ std::vector<FleetNode> JobChannel::nodes(
                    [](const JobHost& host) { return host.is_self; });
   const bool self_has_ranks = self != discovery_.hosts.end();
   add(self_has_ranks ? self->entry.name : discovery_.hostname);
+  nodes[0].worker = self_has_ranks;
   for (auto host = discovery_.hosts.begin(); host != discovery_.hosts.end();
        ++host) {
     node_of_host_.push_back(host == self ? uint16_t{0} : add(host->entry.name));

@@ -245,7 +245,8 @@ void JobRun::backend_finished(int tool_status) {
   if (stop_cause_ == StopCause::kNone && failed(tool_status) &&
       !settle_.pending()) {
     settle_.start(kToolSettles, [this] {
-      stop(StopCause::kToolFailed, "it " + describe_wait_status(*tool_status_));
+      stop(StopCause::kToolFailed,
+           options_.tool + " " + describe_wait_status(*tool_status_));
     });
   }
   give_up_.start(kLateExits, [this] {

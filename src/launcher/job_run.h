@@ -43,6 +43,7 @@ struct RunOptions {
   Timeouts timeouts;
   int expected_ranks = -1;        // -1: unknown
   bool has_tool = false;          // mpirun or a script ends the job
+  std::string tool = "mpirun";    // … as people know it
   bool check_start = true;        // the start deadline applies
   std::set<uint16_t> rank_nodes;  // where ranks may be; empty: anywhere
   // At the time limit ranks get this signal first, and the grace to save and

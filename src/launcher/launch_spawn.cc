@@ -36,6 +36,7 @@ void Launch::spawn() {
   run.timeouts = options_.timeouts;
   run.expected_ranks = agreement_.expected_ranks;
   run.has_tool = agreement_.bootstrap == Bootstrap::kMpirun;
+  run.tool = options_.once ? "the script" : "mpirun";
   run.check_start = !options_.once;
   for (const uint16_t node : node_of_host_) run.rank_nodes.insert(node);
   run.checkpoint_signal = options_.checkpoint_signal;
@@ -76,7 +77,8 @@ void Launch::spawn() {
   log::info("starting {}{} ({}: {})",
             agreement_.expected_ranks < 0
                 ? "the command"
-                : std::to_string(agreement_.expected_ranks) + " ranks",
+                : std::to_string(agreement_.expected_ranks) +
+                      (agreement_.expected_ranks == 1 ? " rank" : " ranks"),
             mpirun ? " through mpirun" : "", mpirun ? "mpirun" : "native",
             agreement_.bootstrap_reason);
   if (options_.display_map) {

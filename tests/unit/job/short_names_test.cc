@@ -22,6 +22,12 @@ TEST_CASE("the name of a pod stands for the job's host") {
   CHECK(asked[1].name == "pi-worker-0.pi.ns.svc");
 }
 
+TEST_CASE("capital letters name the same host") {
+  auto asked = hosts("PI-Worker-1,pi-worker-0");
+  CHECK(use_job_names(asked, hosts(kJob)).empty());
+  CHECK(asked[0].name == "pi-worker-1.pi.ns.svc");
+}
+
 TEST_CASE("what is no pod of the job is named and left alone") {
   auto asked = hosts("pi-worker-7,10.1.2.3,a.b,pi-worker-0.pi");
   CHECK(use_job_names(asked, hosts(kJob)) ==

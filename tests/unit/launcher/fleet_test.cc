@@ -91,6 +91,21 @@ TEST_CASE("what an agent says of itself is in the log from the start") {
   CHECK(bed.frames.empty());
 }
 
+TEST_CASE("the launcher's own pod is none of the workers waited for") {
+  Bed bed;
+  bed.add("l", test::open_and_answer);
+  bed.nodes[0].worker = false;
+  bed.add("w-0", test::open_and_answer);
+  bed.add("w-1", test::fail_with("dns_unresolved"));
+  std::string told;
+  log::redirect([&](const std::string& line) { told += line; });
+  bed.start(60s);
+  run_until(bed.loop,
+            [&] { return told.find("waiting") != std::string::npos; });
+  log::redirect({});
+  CHECK(told.find("waiting for 1 of 2 workers") != std::string::npos);
+}
+
 TEST_CASE("a node's own job is not the next one's") {
   Bed bed;
   bed.add("a", test::open_and_answer);
