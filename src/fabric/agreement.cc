@@ -50,6 +50,28 @@ std::string difference(const FabricJob& job, ValueOf value_of) {
   return differing(by_value);
 }
 
+// NCCL since 2.23 compares all of its version (src/init.cc). Where the last
+// number was left out nothing is known of it.
+void check_patches(FabricJob& job) {
+  bool compares = false;
+  const std::string versions = difference(
+      job, [&](const FabricPodState& pod) -> std::optional<std::string> {
+        const std::string& text = pod.facts->nccl_version;
+        if (!pod.version || std::count(text.begin(), text.end(), '.') == 1) {
+          return std::nullopt;
+        }
+        compares = compares || *pod.version >= kVersionCompared;
+        return pod.version->text();
+      });
+  if (versions.empty() || !compares) return;
+  report(job, nullptr,
+         {Severity::kError, "nccl_version_skew",
+          "the pods have different versions (" + versions +
+              "), and NCCL since 2.23 stops where its versions are not the "
+              "same (\"Mismatched NCCL version detected\")",
+          versions, "use one image for all pods"});
+}
+
 void check_versions(FabricJob& job) {
   const std::string minors = difference(
       job, [](const FabricPodState& pod) -> std::optional<std::string> {
@@ -58,7 +80,7 @@ void check_versions(FabricJob& job) {
         return (amd ? "RCCL " : "NCCL ") + std::to_string(pod.version->major) +
                "." + std::to_string(pod.version->minor);
       });
-  if (minors.empty()) return;
+  if (minors.empty()) return check_patches(job);
   const bool mixed = minors.find("RCCL") != std::string::npos &&
                      minors.find("NCCL ") != std::string::npos;
   report(job, nullptr,

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "fabric/facts_keys.h"
 #include "fabric/facts_words.h"
 
 namespace muster {
@@ -105,42 +106,6 @@ void rename(Json& object, const Meant (&names)[kCount], const char* where,
   }
 }
 
-// mlx5_2 before mlx5_10: the JSON library sorts keys by their letters, and
-// NCCL joins adapters by their order.
-bool before(std::string_view a, std::string_view b) {
-  if (a.find(':') != a.npos) return a < b;  // PCI addresses
-  const auto digits = [](std::string_view text) {
-    const size_t end = text.find_first_not_of("0123456789");
-    return text.substr(0, end);
-  };
-  while (!a.empty() && !b.empty()) {
-    const auto x = digits(a);
-    const auto y = digits(b);
-    if (!x.empty() && !y.empty() && x != y) {
-      return x.size() != y.size() ? x.size() < y.size() : x < y;
-    }
-    const size_t step = std::max<size_t>(1, x == y ? x.size() : 0);
-    if (x != y || a[0] != b[0]) return a[0] < b[0];
-    a.remove_prefix(step);
-    b.remove_prefix(step);
-  }
-  return a.size() < b.size();
-}
-
-// {"a": {…}, "b": {…}} -> [{"name": "a", …}, {"name": "b", …}]
-Json by_key(Json object, const char* field) {
-  std::vector<std::string> keys;
-  for (const auto& item : object.items()) keys.push_back(item.key());
-  std::sort(keys.begin(), keys.end(), before);
-  Json out = Json::array();
-  for (const std::string& key : keys) {
-    Json& item = object[key];
-    item[field] = key;
-    out.push_back(std::move(item));
-  }
-  return out;
-}
-
 // {"eth0": "10.0.0.1/24"}, {"mlx5_0": "InfiniBand"}
 void settle_short_values(Json& list, const char* field) {
   if (list.is_object() && list.empty()) list = Json::array();
@@ -178,6 +143,7 @@ Status settle_lists(Json& pod) {
   if (pod.contains("netdevs")) {
     Json& list = pod["netdevs"];
     settle_short_values(list, "addresses");
+    if (list.is_string()) list = listed_netdevs(list.get<std::string>());
     if (all_objects(list)) list = by_key(std::move(list), "name");
     if (Status status = settle_words(list, netdev_of_words); !status) {
       return status;
@@ -378,6 +344,11 @@ Status settle_pod(Json& pod, FactsBudget& budget,
   for (const char* name : {"environment", "nccl_conf", "nccl_user_conf"}) {
     settle_variables(pod, name);
   }
+  for (const char* name : {"mpi", "ucx", "libfabric"}) {
+    if (pod.contains(name) && pod[name].is_string()) {
+      pod[name] = library_of_words(pod[name].get<std::string>());
+    }
+  }
   if (pod.contains("hcas") && pod["hcas"].is_array()) {
     for (Json& hca : pod["hcas"]) {
       if (Status status = settle_hca(hca, budget, notes); !status) {
@@ -431,6 +402,7 @@ Status settle_forms(Json& pods, FactsBudget& budget,
   if (pods.is_object()) return settle_pod(pods, budget, notes);
   if (!pods.is_array()) return {};
   for (Json& pod : pods) {
+    if (pod.is_string()) pod = Json{{"name", pod}};
     if (Status status = settle_pod(pod, budget, notes); !status) return status;
   }
   return {};

@@ -220,6 +220,24 @@ Json hcas_of_log(std::string_view line) {
   return out;
 }
 
+Json listed_netdevs(std::string_view text) {
+  if (text.find("[0]") == text.npos || text.find('<') == text.npos) {
+    return listed_texts(text);
+  }
+  Json out = Json::array();
+  for (std::string_view word : split_words(text)) {
+    const size_t end = word.find('<');
+    if (end == word.npos) continue;
+    word = word.substr(0, std::min(end, word.find('%')));
+    const size_t bracket = word.find(']');
+    if (bracket != word.npos) word.remove_prefix(bracket + 1);
+    const size_t colon = word.find(':');
+    out.push_back(std::string(word.substr(0, colon)) + " " +
+                  std::string(word.substr(colon + 1)));
+  }
+  return out;
+}
+
 Json listed_hcas(std::string_view text) {
   Json found = hcas_of_log(text);
   if (!found.empty()) return found;
@@ -286,6 +304,30 @@ Json plugin_of_words(std::string_view text) {
   plugin["name"] = words[0];
   plugin["version"] = last;
   return plugin;
+}
+
+Json library_of_words(std::string_view text) {
+  Json library = Json::object();
+  const std::string lower = to_lower(text);
+  constexpr std::array<std::pair<const char*, const char*>, 6> kFamilies = {
+      {{"open mpi", "openmpi"},
+       {"openmpi", "openmpi"},
+       {"hpc-x", "openmpi"},
+       {"mvapich", "mvapich"},
+       {"mpich", "mpich"},
+       {"intel", "intel"}}};
+  for (const auto& [word, family] : kFamilies) {
+    if (lower.find(word) == lower.npos) continue;
+    library["family"] = family;
+    break;
+  }
+  const auto words = split_words(text);
+  for (std::string_view word : words) {
+    if (word.starts_with('v')) word.remove_prefix(1);
+    const bool number = !word.empty() && word[0] >= '0' && word[0] <= '9';
+    if (number && word.find('.') != word.npos) library["version"] = word;
+  }
+  return library;
 }
 
 Json variables_of_words(std::string_view text) {

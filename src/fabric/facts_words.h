@@ -23,6 +23,10 @@ Result<nlohmann::json> netdev_of_words(std::string_view text);
 nlohmann::json hcas_of_log(std::string_view line);
 // Such a line, or what listed_texts() makes of a list.
 nlohmann::json listed_hcas(std::string_view text);
+// The same of "NET/Socket : Using [0]eth0:10.0.0.1<0> [1]…".
+nlohmann::json listed_netdevs(std::string_view text);
+// "Open MPI 4.1.5" -> {"family": "openmpi", "version": "4.1.5"}
+nlohmann::json library_of_words(std::string_view text);
 // NAME [VERSION]
 nlohmann::json plugin_of_words(std::string_view text);
 // Lines of nccl.conf, with the blanks, marks and words that NCCL does not

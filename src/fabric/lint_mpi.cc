@@ -174,9 +174,26 @@ void lint_ucx_contradiction(FabricJob& job, const FabricPodState& pod,
                 : "name adapters with their port, or allow tcp");
 }
 
+bool stays_in_pod(const std::string& transport) {
+  static const std::set<std::string> kLocal = {
+      "self",     "sm",       "shm",       "mm",      "posix",    "sysv",
+      "cma",      "knem",     "xpmem",     "cuda",    "rocm",     "cuda_copy",
+      "cuda_ipc", "gdr_copy", "rocm_copy", "ze_copy", "rocm_ipc", "ze_ipc"};
+  return kLocal.contains(transport);
+}
+
 void lint_ucx_transports(FabricJob& job, const FabricPodState& pod) {
   const std::string value = value_of(pod, "UCX_TLS");
   if (value.empty() || value == "all" || value.starts_with('^')) return;
+  const auto listed = entries_of(value);
+  if (job.pods.size() > 1 &&
+      std::all_of(listed.begin(), listed.end(), stays_in_pod)) {
+    return lint_warn(job, pod, "lint_ucx_tls",
+                     "UCX_TLS=" + value +
+                         " names no network: UCX reaches processes of this "
+                         "pod only",
+                     "remove it, or add rc or tcp");
+  }
   bool any_rdma = false;
   bool other_network = false;
   for (const std::string& entry : entries_of(value)) {

@@ -23,14 +23,15 @@ std::optional<NcclVersion> parse_nccl_version(std::string_view text);
 
 // Versions at which a rule of this folder changes. Source: NCCL release notes
 // and NCCL_PARAM definitions at each tag.
-inline constexpr NcclVersion kLoAdmitted{2, 3, 5};       // by any ^ list
-inline constexpr NcclVersion kNetByName{2, 10, 0};       // NCCL_NET
-inline constexpr NcclVersion kLinkLayer{2, 12, 7};       // RoCE with a LID
-inline constexpr NcclVersion kMtuOfSender{2, 20, 0};     // until 2.30
-inline constexpr NcclVersion kGidScan{2, 21, 0};         // index -1: scan
-inline constexpr NcclVersion kGidScanSafe{2, 26, 2};     // survives EINVAL
-inline constexpr NcclVersion kPeermemModule{2, 23, 0};   // new module path
-inline constexpr NcclVersion kAmdKernelPeers{2, 21, 5};  // RCCL, kernel 6.4
+inline constexpr NcclVersion kLoAdmitted{2, 3, 5};        // by any ^ list
+inline constexpr NcclVersion kNetByName{2, 10, 0};        // NCCL_NET
+inline constexpr NcclVersion kLinkLayer{2, 12, 7};        // RoCE with a LID
+inline constexpr NcclVersion kMtuOfSender{2, 20, 0};      // until 2.30
+inline constexpr NcclVersion kGidScan{2, 21, 0};          // index -1: scan
+inline constexpr NcclVersion kGidScanSafe{2, 26, 2};      // survives EINVAL
+inline constexpr NcclVersion kPeermemModule{2, 23, 0};    // new module path
+inline constexpr NcclVersion kAmdKernelPeers{2, 21, 5};   // RCCL, kernel 6.4
+inline constexpr NcclVersion kVersionCompared{2, 23, 0};  // all of it
 inline constexpr NcclVersion kCumemHost{2, 24, 0};
 inline constexpr NcclVersion kCumemHostFallback{2, 26, 5};
 inline constexpr NcclVersion kMnnvlFatal{2, 27, 0};

@@ -141,6 +141,29 @@ std::set<std::string> common_keys(const std::vector<Keys>& pods) {
   return common;
 }
 
+// Ports that the job should not use and the user did not name: a prefix, or
+// what an exclusion left, takes them.
+void report_extra(FabricJob& job, const FabricPodState& pod,
+                  const std::string& value, const NameList& list) {
+  std::vector<std::string> extra;
+  std::vector<std::string> right;
+  for (const PortView& view : pod.ports) {
+    if (view.chosen) right.push_back(view.name());
+    const bool named =
+        std::any_of(list.entries.begin(), list.entries.end(),
+                    [&](auto& entry) { return entry.name == view.hca->name; });
+    if (view.chosen || !view.nccl_sees || named) continue;
+    if (!admits(list, view.hca->name, view.port->number)) continue;
+    extra.push_back(view.name() + " (" + view.role + ")");
+  }
+  if (extra.empty() || right.empty()) return;
+  report(
+      job, &pod,
+      {Severity::kWarning, "lint_prefix",
+       "NCCL_IB_HCA=" + value + " also takes " + join(extra, ", "),
+       "names match by their beginning", "NCCL_IB_HCA==" + join(right, ",")});
+}
+
 void apply_users_lists(FabricJob& job) {
   for (FabricPodState& pod : job.pods) {
     const auto users = effective(*pod.facts, "NCCL_IB_HCA");
@@ -152,6 +175,7 @@ void apply_users_lists(FabricJob& job) {
             (view.usable && admits(list, view.hca->name, view.port->number));
     }
     if (!any) continue;  // lint says so
+    report_extra(job, pod, users->value, list);
     for (PortView& view : pod.ports) {
       const bool listed = admits(list, view.hca->name, view.port->number);
       if (view.chosen && !listed) {

@@ -352,6 +352,25 @@ TEST_CASE("names of fields in other spellings, variables as in a manifest") {
             .environment.at("NCCL_IB_HCA") == "mlx5_0:1");
 }
 
+TEST_CASE("interfaces as NCCL lists them, libraries and pods by name alone") {
+  const auto facts = read_facts(
+      R"(["a-launcher", {"name": "b", "ucx": "1.17.0", "libfabric": "v1.22.0",
+          "mpi": "Open MPI 4.1.5", "netdevs": "NET/Socket : Using )"
+      R"([0]eth0:10.0.0.1<0> [1]br-1a:172.18.0.1<0> )"
+      R"([2]veth4:fe80::6c%veth4<0>"}])",
+      "log");
+  if (!facts) FAIL(facts.error().text());
+  CHECK(facts->pods[0].name == "a-launcher");
+  const PodFabric& pod = facts->pods[1];
+  CHECK(pod.mpi.family == "openmpi");
+  CHECK(pod.mpi.version == "4.1.5");
+  CHECK(pod.ucx.version == "1.17.0");
+  CHECK(pod.libfabric.version == "1.22.0");
+  REQUIRE(pod.netdevs->size() == 3);
+  CHECK(pod.netdevs->at(1).name == "br-1a");
+  CHECK(pod.netdevs->at(2).addresses == std::vector<std::string>{"fe80::6c"});
+}
+
 TEST_CASE("the line in which NCCL lists its adapters") {
   const auto names = [](const std::string& line) {
     const auto facts = read_facts(R"([{"hcas": ")" + line + "\"}]", "log");

@@ -141,3 +141,32 @@ TEST_CASE("adapters of which nobody said what they are") {
         "InfiniBand");
   CHECK(with(R"("mlx5_[0-7]", "mlx5_8 Ethernet 100")").transport == "unknown");
 }
+
+TEST_CASE("NCCL compares all of its version since 2.23") {
+  const auto with = [](const char* first, const char* second) {
+    return plan(
+               std::string(R"([{"name": "a", "nccl_version": ")") + first +
+               R"(", "hcas": ["mlx5_0 IB"]}, {"name": "b", "nccl_version": ")" +
+               second + R"(", "hcas": ["mlx5_0 IB"]}])")
+               .verdict == FabricVerdict::kRefuse;
+  };
+  CHECK(with("2.27.3", "2.27.5+cuda12.9"));
+  CHECK(with("2.26.2", "2.27.5"));
+  CHECK(!with("2.21.3", "2.21.5"));
+  CHECK(!with("2.27", "2.27.5"));  // nobody said which
+  CHECK(!with("2.27.5+cuda12.9", "2.27.5-1"));
+}
+
+TEST_CASE("what a user's list takes beside the job's adapters") {
+  const auto with = [](const char* list) {
+    return found(plan(std::string(R"([{"name": "w[0-1]", "environment":
+                      "NCCL_IB_HCA=)") +
+                      list + R"(", "hcas":
+                      ["mlx5_[0-1] IB 400", "mlx5_2 Ethernet 100"]}])"),
+                 "lint_prefix");
+  };
+  CHECK(with("mlx5"));
+  CHECK(with("^mlx5_1"));
+  CHECK(!with("mlx5_0,mlx5_1"));
+  CHECK(!with("mlx5_0,mlx5_2"));  // by name: the user knows
+}
