@@ -8,6 +8,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "diagnosis/before_stop.h"
 #include "diagnosis/candidate.h"
 #include "diagnosis/missing_peers.h"
 #include "diagnosis/strain.h"
@@ -86,7 +87,14 @@ class Judge {
                  : simple("unknown", Confidence::kPossible);
     }
     name_exception(rules_, *winner);
-    return about(*winner);
+    Verdict verdict = about(*winner);
+    if (winner->rule->role == CauseRole::kControl) {
+      const size_t room = kMaxAlso - std::min(kMaxAlso, verdict.also.size());
+      for (AlsoSeen& one : words_before_stop(evidence_, rules_, room)) {
+        verdict.also.push_back(std::move(one));
+      }
+    }
+    return verdict;
   }
 
  private:

@@ -200,6 +200,28 @@ TEST_CASE("a rank that mpirun killed does not hide a crash told later") {
   CHECK(diagnose(evidence).code == "sigkill_unexplained");
 }
 
+TEST_CASE("a stop by hand shows who had raised and could not leave") {
+  const std::vector<std::string> raised = {
+      "Traceback (most recent call last):", "  File \"t.py\", line 6",
+      "    raise ValueError(17)", "ValueError: bad batch 17"};
+  Evidence evidence = job({exited(0, 15, 9'000), exited(1, 15, 9'000, raised)});
+  evidence.ranks[0].stopped_by_us = evidence.ranks[1].stopped_by_us = true;
+  evidence.job.stop_signal = SIGTERM;
+  evidence.job.stop_ns = 8'900 * kMs;
+  for (LineEvidence& line : evidence.ranks[1].lines) line.time_ns = 500 * kMs;
+  Verdict verdict = diagnose(evidence);
+  CHECK(verdict.code == "interrupted");
+  REQUIRE(verdict.also.size() == 1);
+  CHECK(verdict.also[0].text ==
+        "Worker-1 had written before: ValueError: bad batch 17");
+  // It went on after it, or wrote it because of the stop.
+  evidence.ranks[1].lines.push_back({5'000 * kMs, false, "step 18"});
+  CHECK(diagnose(evidence).also.empty());
+  evidence.ranks[1].lines.pop_back();
+  for (LineEvidence& line : evidence.ranks[1].lines) line.time_ns = 8'950 * kMs;
+  CHECK(diagnose(evidence).also.empty());
+}
+
 TEST_CASE("mpirun's own exit code is no second rank's") {
   Evidence evidence = job({exited(0, 15, 905), exited(1, 3 << 8, 900)});
   evidence.ranks[0].stopped_by_us = true;

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// A job that somebody stopped, or a limit, may have stood still because one
+// rank had failed and could not leave: what such a rank had said last is told
+// beside the verdict.
+// Refuses: what a rank wrote after the stop, and what it went on after. Pure.
+#pragma once
+
+#include <vector>
+
+#include "diagnosis/candidate.h"
+#include "diagnosis/verdict.h"
+
+namespace muster {
+
+// At most `limit`; none for a bare log, which has no order of stop and words.
+std::vector<AlsoSeen> words_before_stop(const Evidence& evidence,
+                                        const RuleBook& rules, size_t limit);
+
+}  // namespace muster
