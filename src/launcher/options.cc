@@ -108,7 +108,9 @@ ParsedOptions parse_launch_options(const std::vector<std::string>& args) {
     o.is_line = !o.once && is_mpirun_name(o.command[0]);
   }
   if (auto checked = read_options(raw, o); !checked) {
-    std::fprintf(stderr, "muster launch: %s\n", checked.error().text().c_str());
+    const std::string problem = checked.error().text();
+    std::fprintf(stderr, "muster launch: %s%s\n", problem.c_str(),
+                 set_by(app, problem).c_str());
     parsed.exit_code = kUsageExit;
   } else if (o.command.empty()) {
     std::fprintf(stderr,

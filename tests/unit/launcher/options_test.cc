@@ -226,6 +226,24 @@ TEST_CASE("a variable out of range is refused as its option is") {
   CHECK(contains(bad({}), "--ssh-port"));
 }
 
+TEST_CASE("a bad value out of the environment is said to be from there") {
+  ::setenv("MUSTER_LOG_FORMAT", "xml", 1);
+  const std::string listed = parse({"--", "./app"}).err;
+  ::unsetenv("MUSTER_LOG_FORMAT");
+  CHECK(listed.find("(set by MUSTER_LOG_FORMAT)") != std::string::npos);
+  ::setenv("MUSTER_TIMEOUT", "soon", 1);
+  const std::string read = parse({"--", "./app"}).err;
+  ::unsetenv("MUSTER_TIMEOUT");
+  CHECK(read.find("(set by MUSTER_TIMEOUT)") != std::string::npos);
+  CHECK(parse({"--timeout", "soon", "--", "./app"}).err.find("set by") ==
+        std::string::npos);
+}
+
+TEST_CASE("an option without its value says so in words") {
+  CHECK(parse({"--np"}).err ==
+        "muster launch: --np needs a value. See muster launch --help.\n");
+}
+
 TEST_CASE("mpirun's spellings with one dash") {
   CHECK(good({"-np", "4"}).np == 4);
   CHECK(good({"-x", "A=1", "-np", "4"}).np == 4);
