@@ -4,6 +4,7 @@
 // they do: docker0 has the same address everywhere, a pod network's bridge
 // another network on each node. Pure.
 #include <map>
+#include <set>
 
 #include "fabric/effective.h"
 #include "fabric/job_state.h"
@@ -66,6 +67,24 @@ Places common(const std::vector<Places>& pods) {
   return out;
 }
 
+// The default route's interface has one address in several pods: it leads out
+// of each host by NAT (docker_gwbridge), not from pod to pod.
+bool default_route_is_nat(const FabricJob& job) {
+  std::set<std::string> addresses;
+  size_t known = 0;
+  for (const FabricPodState& pod : job.pods) {
+    const FabricNetdev* netdev = find_netdev(*pod.facts, pod.primary.name);
+    if (netdev == nullptr || !pod.facts->peer_address.empty() ||
+        yes(pod.facts->host_network)) {
+      return false;
+    }
+    if (netdev->addresses.empty()) continue;
+    ++known;
+    addresses.insert(netdev->addresses.front());
+  }
+  return addresses.size() < known;
+}
+
 }  // namespace
 
 void find_common_network(FabricJob& job) {
@@ -75,9 +94,10 @@ void find_common_network(FabricJob& job) {
   const Places shared = common(pods);
   if (shared.size() != 1) return;
   const std::string& network = shared.begin()->first;
+  const bool nat = default_route_is_nat(job);
   for (size_t i = 0; i < job.pods.size(); ++i) {
     FabricPodState& pod = job.pods[i];
-    if (!pod.primary.name.empty() || pod.on_loopback) continue;
+    if ((!pod.primary.name.empty() && !nat) || pod.on_loopback) continue;
     pod.primary = {pods[i].at(network).netdev,
                    "it is in " + network + ", the one network of all pods"};
   }

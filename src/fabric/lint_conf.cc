@@ -57,7 +57,9 @@ void lint_line_value(FabricJob& job, const FabricPodState& pod,
   lint_warn(job, pod, "lint_conf_line",
             file + ": the value of " + name + " is read with " + mark +
                 ": nothing in such a file is stripped",
-            "write " + name + "=VALUE and nothing else on the line");
+            mark.find("carriage") == mark.npos
+                ? "write " + name + "=VALUE and nothing else on the line"
+                : "save the file with Unix line ends");
 }
 
 }  // namespace

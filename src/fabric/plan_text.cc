@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The plan for people: pods with equal settings are told together.
+#include <algorithm>
 #include <map>
+#include <utility>
 
 #include "base/text.h"
 #include "fabric/plan_json.h"
@@ -121,6 +123,14 @@ void add_ports(std::string& out, const std::vector<PortDecision>& ports) {
   }
 }
 
+// Values of users, whose control bytes are not for a terminal.
+std::string printable(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(),
+      [](unsigned char c) { return (c < ' ' && c != '\n') || c == 127; }, '?');
+  return text;
+}
+
 }  // namespace
 
 std::string plan_to_text(const FabricPlan& plan) {
@@ -136,7 +146,7 @@ std::string plan_to_text(const FabricPlan& plan) {
     if (pod.settings.empty()) out += "  nothing to set\n";
   }
   add_findings(out, plan);
-  return out;
+  return printable(std::move(out));
 }
 
 std::string explain_plan(const FabricPlan& plan) {
@@ -163,7 +173,7 @@ std::string explain_plan(const FabricPlan& plan) {
   }
   out += "\n";
   add_findings(out, plan);
-  return out;
+  return printable(std::move(out));
 }
 
 }  // namespace muster

@@ -3,6 +3,7 @@
 // launchers among workers, an NCCL that reads less than today's.
 #include <string>
 
+#include "fabric/plan_json.h"
 #include "plan_of.h"
 
 using namespace muster;
@@ -169,4 +170,15 @@ TEST_CASE("what a user's list takes beside the job's adapters") {
   CHECK(with("^mlx5_1"));
   CHECK(!with("mlx5_0,mlx5_1"));
   CHECK(!with("mlx5_0,mlx5_2"));  // by name: the user knows
+}
+
+TEST_CASE("a plan's text has no control bytes") {
+  const FabricPlan odd = plan(R"([{"name": "w[0-1]", "hcas": [],
+      "environment": {"NCCL_SOCKET_IFNAME": "eth0\u001b[2J\r"},
+      "netdevs": ["eth0 10.0.0.[1-2]/24"]}])");
+  for (const std::string& text : {plan_to_text(odd), explain_plan(odd)}) {
+    CHECK(text.find('\x1b') == text.npos);
+    CHECK(text.find('\r') == text.npos);
+    CHECK(text.find("eth0?[2J?") != text.npos);
+  }
 }
