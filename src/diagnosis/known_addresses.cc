@@ -10,10 +10,9 @@ constexpr size_t kMaxNames = 4096;
 }  // namespace
 
 std::string_view KnownAddresses::host_in(std::string_view line) {
-  constexpr std::string_view kAdded = "Permanently added '";
-  const size_t added = line.find(kAdded);
-  if (added != std::string_view::npos) {
-    std::string_view pair = line.substr(added + kAdded.size());
+  constexpr std::string_view kAdded = "Warning: Permanently added '";
+  if (line.starts_with(kAdded)) {
+    std::string_view pair = line.substr(kAdded.size());
     pair = pair.substr(0, pair.find('\''));
     const size_t comma = pair.find(',');
     if (comma != std::string_view::npos && names_.size() < kMaxNames) {

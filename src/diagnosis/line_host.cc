@@ -60,11 +60,14 @@ std::string_view host_of_proxy(std::string_view line) {
 // "2m  Warning  Evicted  pod/x-worker-3  The node was low on …": kubectl's
 // events of pods and nodes.
 std::string_view host_of_event(std::string_view line) {
-  constexpr size_t kColumns = 160;
-  const std::string_view head = line.substr(0, kColumns);
-  size_t at = head.find("Warning ");
-  if (at == std::string_view::npos) at = head.find("Normal ");
-  if (at == std::string_view::npos || at > kColumns / 2) return {};
+  constexpr size_t kAge = 24;  // "5m", "90s (x3 over 5m)"
+  if (line.empty() || digits(line, 0) == 0) return {};
+  size_t at = std::string_view::npos;
+  for (const std::string_view type : {"Warning ", "Normal "}) {
+    if (at != std::string_view::npos) break;
+    at = line.substr(0, kAge + type.size()).find(type);
+  }
+  if (at == std::string_view::npos) return {};
   std::string_view rest = line.substr(line.find(' ', at));
   for (int column = 0; column < 2; ++column) {
     rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));

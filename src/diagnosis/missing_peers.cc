@@ -16,12 +16,17 @@ constexpr std::string_view kTask = "/task:";
 constexpr std::string_view kHorovod = "[missing ranks:";
 
 // After these words names of tasks follow, in the line or in the next ones.
+// Looked for by letters that few lines have.
 size_t list_begins(std::string_view line) {
+  constexpr std::string_view kTimedOut = "imed out tas";
   for (const std::string_view head :
-       {"imed out task names:", "unhealthy (stopped sending heartbeats):",
-        "Missing ranks:"}) {
+       {"k names:", "(stopped sending heartbeats):", "Missing ranks:"}) {
     const size_t at = line.find(head);
-    if (at != std::string_view::npos) return at + head.size();
+    if (at == std::string_view::npos) continue;
+    if (head.front() == 'k' && !line.substr(0, at).ends_with(kTimedOut)) {
+      continue;
+    }
+    return at + head.size();
   }
   return std::string_view::npos;
 }
