@@ -194,7 +194,9 @@ int fabric_main(const std::vector<std::string>& args) {
   }
   // What job-wide tests start in the pods; not for people.
   if (args == std::vector<std::string>{"peer"}) return peer_main();
-  if (args == std::vector<std::string>{"mpi-rank"}) return mpi_rank_main();
+  if (!args.empty() && args[0] == "mpi-rank") {
+    return mpi_rank_main(args.size() > 1 && args[1] == "json");
+  }
   if (!args.empty() && args[0] == "nccl-rank") {
     NcclRankOptions rank;
     rank.json = args.size() > 1 && args[1] == "json";

@@ -14,6 +14,7 @@
 #include "base/self_path.h"
 #include "fabric/judge_parts.h"
 #include "fabric/mpi_library.h"
+#include "job/json_fields.h"
 
 namespace muster {
 
@@ -96,7 +97,20 @@ std::string mpi_figures_text(const MpiFigures& figures) {
   return out + latency + " is what TCP gives: < 2 us needs RDMA.\n";
 }
 
-int mpi_rank_main() {
+std::string mpi_figures_json(const MpiFigures& figures) {
+  JsonWriter out;
+  out.field("library", figures.library);
+  out.field("ranks", figures.ranks);
+  out.field("host", figures.host);
+  out.field("partner", figures.partner);
+  out.field("latency_us", figures.latency_us);
+  out.field("gbps", figures.gbps);
+  out.field("small_sum_us", figures.small_sum_us);
+  out.field("large_sum_ms", figures.large_sum_ms);
+  return out.text() + "\n";
+}
+
+int mpi_rank_main(bool json) {
   const char* path = std::getenv("PATH");
   const std::string mpirun = find_foreign_program(
       {"mpirun", "mpiexec", "mpiexec.hydra"}, path == nullptr ? "" : path);
@@ -129,7 +143,9 @@ int mpi_rank_main() {
   mpi.finalize();
   if (!right) return complain("an allreduce gave a wrong sum", 35);
   if (rank == 0) {
-    static_cast<void>(write_all(STDOUT_FILENO, mpi_figures_text(figures)));
+    static_cast<void>(
+        write_all(STDOUT_FILENO, json ? mpi_figures_json(figures)
+                                      : mpi_figures_text(figures)));
   }
   return 0;
 }

@@ -22,6 +22,9 @@ struct MpiFigures {
 // The lines for people. Pure.
 std::string mpi_figures_text(const MpiFigures& figures);
 
-int mpi_rank_main();
+// The same for programs: one JSON object on a line. Pure.
+std::string mpi_figures_json(const MpiFigures& figures);
+
+int mpi_rank_main(bool json);
 
 }  // namespace muster

@@ -97,6 +97,7 @@ std::optional<int> job_fabric_main(const std::vector<std::string>& args) {
     // uses it; ranks 0 and 1 on different nodes.
     words.insert(words.end(), {"--mpi", "--map-by", "node", "--", self_path(),
                                "fabric", "mpi-rank"});
+    if (fabric->json) words.emplace_back("json");
   } else if (fabric->command == "nccl") {
     // A rank per GPU, as the job has them; NCCL needs no MPI.
     words.insert(words.end(), {"--bootstrap", "pmix", "--", self_path(),

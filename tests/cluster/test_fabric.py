@@ -142,6 +142,13 @@ def test_mpi_through_the_jobs_own_library():
         contains(done.stdout, "Open MPI")
         contains(done.stdout, "ping-pong pi-worker-0 - pi-worker-1")
         contains(done.stdout, "is what TCP gives: < 2 us needs RDMA.")
+        done = job.launcher.exec(["muster", "fabric", "mpi", "-o", "json"],
+                                 timeout=60)
+        figures = json.loads(done.stdout)
+        equal([figures["ranks"], figures["host"], figures["partner"]],
+              [2, "pi-worker-0", "pi-worker-1"], "JSON", done.stdout)
+        check(figures["latency_us"] > 0 and figures["gbps"] > 0, "figures",
+              done.stdout)
 
 
 def test_five_faults_among_16_pods():
