@@ -73,6 +73,9 @@ TEST_CASE("a working directory that a host lacks is not a missing program") {
       "Working directory: /nosuch\nNode: w-1\n");
   CHECK(orte.code == "workdir_missing");
   CHECK(orte.exit_code == 126);
+  // Removed under the shell that called mpirun.
+  CHECK(of_log("[l:00580] Error: Unable to get the current working directory\n")
+            .code == "workdir_missing");
 }
 
 TEST_CASE("a refused program is named once, with the reason") {
