@@ -104,6 +104,9 @@ void visit(Visitor& visitor, Is<NodeStrain> auto& strain) {
   visitor.field("rdma_port_gbps", strain.rdma_port_gbps);
   visitor.field("network_gbps", strain.network_gbps);
   visitor.field("grown", strain.grown);
+  visitor.field("gpus", strain.gpus);
+  visitor.field("gpu_use", strain.gpu_use);
+  visitor.field("gpu_slowed", strain.gpu_slowed);
 }
 
 template <class Visitor>

@@ -91,6 +91,11 @@ struct NodeStrain {
   double network_gbps = -1;    // over the interfaces, TCP
   // Counters of loss that grew: "mlx5_0/1 packet_seq_err +12".
   std::vector<std::string> grown;
+  // Since its ranks run, of all its GPUs, 0 to 1: how much they computed, and
+  // how long heat or power held their clocks down.
+  int64_t gpus = -1;
+  double gpu_use = -1;
+  double gpu_slowed = -1;
 };
 
 struct DiskEvidence {

@@ -19,11 +19,12 @@ struct StrainWord {
   StrainKind kind;
 };
 
-constexpr std::array<StrainWord, 4> kStrainWords = {
+constexpr std::array<StrainWord, 5> kStrainWords = {
     StrainWord{"network", StrainKind::kNetwork},
     {"cpu", StrainKind::kCpu},
     {"memory", StrainKind::kMemory},
-    {"storage", StrainKind::kStorage}};
+    {"storage", StrainKind::kStorage},
+    {"gpu", StrainKind::kGpu}};
 
 struct RoleWord {
   std::string_view word;

@@ -17,6 +17,8 @@ constexpr double kStalled = 0.2;
 // A shorter stretch is noise.
 constexpr int64_t kRecentMs = 3000;
 constexpr double kLittleGbps = 1;
+constexpr double kSlowedGpus = 0.1;  // of the time
+constexpr double kUneven = 0.1;      // between two nodes
 
 std::string percent(double share) {
   return std::to_string(std::lround(std::min(share, 1.0) * 100)) + " %";
@@ -43,17 +45,8 @@ struct Held {
   std::string host;
 };
 
-std::string held_back(const std::vector<NodeEvidence>& nodes,
-                      const std::vector<double StrainShares::*>& shares,
-                      double threshold) {
-  std::vector<Held> held;
-  for (const NodeEvidence& node : nodes) {
-    double share = -1;
-    for (const auto which : shares) {
-      share = std::max(share, worst(node.strain, which));
-    }
-    if (share >= threshold) held.push_back({share, node.host});
-  }
+// "worker-3 62 %, worker-1 40 % and 2 more".
+std::string worst_three(std::vector<Held> held) {
   std::stable_sort(held.begin(), held.end(), [](const Held& a, const Held& b) {
     return a.share > b.share;
   });
@@ -67,6 +60,30 @@ std::string held_back(const std::vector<NodeEvidence>& nodes,
     text += " and " + std::to_string(held.size() - kNamed) + " more";
   }
   return text;
+}
+
+std::string held_back(const std::vector<NodeEvidence>& nodes,
+                      const std::vector<double StrainShares::*>& shares,
+                      double threshold) {
+  std::vector<Held> held;
+  for (const NodeEvidence& node : nodes) {
+    double share = -1;
+    for (const auto which : shares) {
+      share = std::max(share, worst(node.strain, which));
+    }
+    if (share >= threshold) held.push_back({share, node.host});
+  }
+  return worst_three(std::move(held));
+}
+
+std::string slowed(const std::vector<NodeEvidence>& nodes) {
+  std::vector<Held> held;
+  for (const NodeEvidence& node : nodes) {
+    if (node.strain.gpu_slowed >= kSlowedGpus) {
+      held.push_back({node.strain.gpu_slowed, node.host});
+    }
+  }
+  return worst_three(std::move(held));
 }
 
 std::string lossy(const std::vector<NodeEvidence>& nodes) {
@@ -113,8 +130,39 @@ std::string strain_text(const std::vector<NodeEvidence>& nodes,
       lead = "stood still waiting for storage, share of the time: ";
       who = held_back(nodes, {&StrainShares::io_stall}, kStalled);
       break;
+    case StrainKind::kGpu:
+      lead = "GPU clocks were held down by heat or power, share of the time: ";
+      who = slowed(nodes);
+      break;
   }
   return who.empty() ? who : lead + who;
+}
+
+std::string gpu_use_text(const std::vector<NodeEvidence>& nodes) {
+  double sum = 0;
+  double gpus = 0;
+  size_t known = 0;
+  const NodeEvidence* least = nullptr;
+  const NodeEvidence* most = nullptr;
+  for (const NodeEvidence& node : nodes) {
+    const NodeStrain& strain = node.strain;
+    if (strain.gpus <= 0 || strain.gpu_use < 0) continue;
+    ++known;
+    gpus += static_cast<double>(strain.gpus);
+    sum += strain.gpu_use * static_cast<double>(strain.gpus);
+    if (least == nullptr || strain.gpu_use < least->strain.gpu_use) {
+      least = &node;
+    }
+    if (most == nullptr || strain.gpu_use > most->strain.gpu_use) most = &node;
+  }
+  if (known == 0) return {};
+  std::string text = "GPU use " + percent(sum / gpus) + " of " +
+                     std::to_string(std::lround(gpus));
+  if (most->strain.gpu_use - least->strain.gpu_use >= kUneven) {
+    text +=
+        ", least on " + least->host + " with " + percent(least->strain.gpu_use);
+  }
+  return text;
 }
 
 std::string network_rate_text(const std::vector<NodeEvidence>& nodes) {

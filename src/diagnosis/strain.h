@@ -12,7 +12,7 @@
 
 namespace muster {
 
-enum class StrainKind { kNetwork, kCpu, kMemory, kStorage };
+enum class StrainKind { kNetwork, kCpu, kMemory, kStorage, kGpu };
 
 // "held back by the CPU limit, share of the time: worker-3 62 %"; "" where
 // nothing is worth it. The worst nodes first, at most three.
@@ -22,5 +22,8 @@ std::string strain_text(const std::vector<NodeEvidence>& nodes,
 // "busiest on the network: worker-2, 180 Gb/s by RDMA, 45 % of its ports'
 // 400 Gb/s"; "" where nothing is known.
 std::string network_rate_text(const std::vector<NodeEvidence>& nodes);
+
+// "GPU use 87 % of 16, least on worker-3 with 41 %"; "" without GPUs.
+std::string gpu_use_text(const std::vector<NodeEvidence>& nodes);
 
 }  // namespace muster

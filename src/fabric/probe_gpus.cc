@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// NVML and the CUDA driver, opened at run time in forked children. Neither
-// header is needed: the few entry points that are asked have had this form
-// since CUDA 11; a function that the library lacks, or that refuses, leaves its
-// fact unknown. Xids are not asked: NVML has them as events only.
-// Lines: "driver V", "cuda N", "gpu PCI FIELD VALUE".
-#include <dlfcn.h>
-
+// NVML and the CUDA driver, asked in forked children; a function that the
+// library lacks, or that refuses, leaves its fact unknown. Xids are not asked:
+// NVML has them as events only. Lines: "driver V", "cuda N", "gpu PCI FIELD
+// VALUE".
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -14,32 +11,18 @@
 #include "fabric/collect.h"
 #include "fabric/collect_parts.h"
 #include "fabric/forked_probe.h"
+#include "fabric/nvml.h"
 
 namespace muster {
 
 namespace {
 
-constexpr unsigned kMostGpus = 64;
 constexpr unsigned kNvLinks = 18;
-
-// Calls NAME with these arguments; false if it is not there or fails.
-template <class... Arguments>
-bool ask(void* library, const char* name, Arguments... arguments) {
-  using Function = int (*)(Arguments...);
-  const auto function = reinterpret_cast<Function>(::dlsym(library, name));
-  return function != nullptr && function(arguments...) == 0;
-}
 
 struct NvmlPci {
   char legacy_id[16];
   unsigned domain, bus, device, device_id, subsystem_id;
   char id[32];
-};
-struct NvmlMemory {
-  unsigned long long total, free, used;
-};
-struct NvmlUtilization {
-  unsigned gpu, memory;
 };
 struct NvmlFabric {
   unsigned char cluster[16];
@@ -56,18 +39,12 @@ std::string pci_of(const char* text) {
   return out;
 }
 
-// nvmlClocksThrottleReason…: only those that tell of trouble, not the power
-// cap or idling.
-constexpr std::array kSlowdowns = {
-    std::pair{0x08ULL, "hardware"}, std::pair{0x20ULL, "thermal"},
-    std::pair{0x40ULL, "thermal"}, std::pair{0x80ULL, "power brake"}};
-
 template <class Tell>
 void ask_health(void* nvml, void* device, Tell tell) {
   unsigned long long reasons = 0;
-  if (ask(nvml, "nvmlDeviceGetCurrentClocksThrottleReasons", device,
-          &reasons)) {
-    for (const auto& [bit, word] : kSlowdowns) {
+  if (ask_driver(nvml, "nvmlDeviceGetCurrentClocksThrottleReasons", device,
+                 &reasons)) {
+    for (const auto& [bit, word] : kNvmlSlowdowns) {
       if ((reasons & bit) != 0) tell("slowdown", word);
     }
   }
@@ -75,8 +52,8 @@ void ask_health(void* nvml, void* device, Tell tell) {
   unsigned uncorrected = 0;
   unsigned pending = 0;
   unsigned failed = 0;
-  if (ask(nvml, "nvmlDeviceGetRemappedRows", device, &corrected, &uncorrected,
-          &pending, &failed)) {
+  if (ask_driver(nvml, "nvmlDeviceGetRemappedRows", device, &corrected,
+                 &uncorrected, &pending, &failed)) {
     tell("remap_pending", pending != 0 ? "1" : "0");
     tell("remap_failed", failed != 0 ? "1" : "0");
   }
@@ -88,7 +65,7 @@ constexpr std::array kFabricStates = {"not supported", "not started",
 template <class Tell>
 void ask_fabric(void* nvml, void* device, Tell tell) {
   NvmlFabric fabric{};
-  if (!ask(nvml, "nvmlDeviceGetGpuFabricInfo", device, &fabric)) return;
+  if (!ask_driver(nvml, "nvmlDeviceGetGpuFabricInfo", device, &fabric)) return;
   if (fabric.state < kFabricStates.size()) {
     tell("fabric_state", kFabricStates[fabric.state]);
   }
@@ -106,44 +83,46 @@ void ask_fabric(void* nvml, void* device, Tell tell) {
 
 void ask_device(void* nvml, void* device, int out) {
   NvmlPci pci{};
-  if (!ask(nvml, "nvmlDeviceGetPciInfo_v3", device, &pci)) return;
+  if (!ask_driver(nvml, "nvmlDeviceGetPciInfo_v3", device, &pci)) return;
   pci.id[sizeof pci.id - 1] = 0;
   const auto tell = [&](const char* field, const std::string& value) {
     probe_says(out, "gpu " + pci_of(pci.id) + " " + field + " " + value);
   };
   tell("seen", "1");
   std::array<char, 96> name{};
-  if (ask(nvml, "nvmlDeviceGetName", device, name.data(), 95U)) {
+  if (ask_driver(nvml, "nvmlDeviceGetName", device, name.data(), 95U)) {
     tell("name", name.data());
   }
   NvmlMemory memory{};
-  if (ask(nvml, "nvmlDeviceGetMemoryInfo", device, &memory)) {
+  if (ask_driver(nvml, "nvmlDeviceGetMemoryInfo", device, &memory)) {
     tell("memory", std::to_string(memory.total));
     tell("used", std::to_string(memory.used));
   }
   NvmlUtilization busy{};
-  if (ask(nvml, "nvmlDeviceGetUtilizationRates", device, &busy)) {
+  if (ask_driver(nvml, "nvmlDeviceGetUtilizationRates", device, &busy)) {
     tell("busy", std::to_string(busy.gpu));
   }
   unsigned mig = 0;
   unsigned pending = 0;
-  if (ask(nvml, "nvmlDeviceGetMigMode", device, &mig, &pending)) {
+  if (ask_driver(nvml, "nvmlDeviceGetMigMode", device, &mig, &pending)) {
     tell("mig", mig != 0 ? "1" : "0");
   }
   int major = 0;
   int minor = 0;
-  if (ask(nvml, "nvmlDeviceGetCudaComputeCapability", device, &major, &minor)) {
+  if (ask_driver(nvml, "nvmlDeviceGetCudaComputeCapability", device, &major,
+                 &minor)) {
     tell("capability", std::to_string(major * 10 + minor));
   }
   unsigned long long errors = 0;  // 1: uncorrected; 0: since the last load
-  if (ask(nvml, "nvmlDeviceGetTotalEccErrors", device, 1, 0, &errors)) {
+  if (ask_driver(nvml, "nvmlDeviceGetTotalEccErrors", device, 1, 0, &errors)) {
     tell("ecc", std::to_string(errors));
   }
   ask_health(nvml, device, tell);
   ask_fabric(nvml, device, tell);
   for (unsigned link = 0; link < kNvLinks; ++link) {
     int active = 0;
-    if (!ask(nvml, "nvmlDeviceGetNvLinkState", device, link, &active)) continue;
+    if (!ask_driver(nvml, "nvmlDeviceGetNvLinkState", device, link, &active))
+      continue;
     tell("nvlink", active != 0 ? "1" : "0");
     if (active != 0) break;
   }
@@ -151,20 +130,20 @@ void ask_device(void* nvml, void* device, int out) {
 
 void ask_nvml(const std::string& path, int out) {
   void* nvml = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (nvml == nullptr || !ask(nvml, "nvmlInit_v2")) return;
+  if (nvml == nullptr || !ask_driver(nvml, "nvmlInit_v2")) return;
   std::array<char, 96> version{};
-  if (ask(nvml, "nvmlSystemGetDriverVersion", version.data(), 95U)) {
+  if (ask_driver(nvml, "nvmlSystemGetDriverVersion", version.data(), 95U)) {
     probe_says(out, std::string("driver ") + version.data());
   }
   int cuda = 0;
-  if (ask(nvml, "nvmlSystemGetCudaDriverVersion_v2", &cuda)) {
+  if (ask_driver(nvml, "nvmlSystemGetCudaDriverVersion_v2", &cuda)) {
     probe_says(out, "cuda " + std::to_string(cuda));
   }
   unsigned count = 0;
-  if (!ask(nvml, "nvmlDeviceGetCount_v2", &count)) return;
+  if (!ask_driver(nvml, "nvmlDeviceGetCount_v2", &count)) return;
   for (unsigned i = 0; i < std::min(count, kMostGpus); ++i) {
     void* device = nullptr;
-    if (ask(nvml, "nvmlDeviceGetHandleByIndex_v2", i, &device)) {
+    if (ask_driver(nvml, "nvmlDeviceGetHandleByIndex_v2", i, &device)) {
       ask_device(nvml, device, out);
     }
   }
@@ -180,25 +159,27 @@ void ask_cuda(const std::string& path, int out) {
   void* cuda = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (cuda == nullptr) return;
   int version = 0;
-  if (ask(cuda, "cuDriverGetVersion", &version)) {
+  if (ask_driver(cuda, "cuDriverGetVersion", &version)) {
     probe_says(out, "cuda " + std::to_string(version));
   }
   int count = 0;
-  if (!ask(cuda, "cuInit", 0U) || !ask(cuda, "cuDeviceGetCount", &count)) {
+  if (!ask_driver(cuda, "cuInit", 0U) ||
+      !ask_driver(cuda, "cuDeviceGetCount", &count)) {
     return;
   }
   for (int i = 0; i < std::min(count, static_cast<int>(kMostGpus)); ++i) {
     int device = 0;
     std::array<char, 32> id{};
-    if (!ask(cuda, "cuDeviceGet", &device, i) ||
-        !ask(cuda, "cuDeviceGetPCIBusId", id.data(), 31, device)) {
+    if (!ask_driver(cuda, "cuDeviceGet", &device, i) ||
+        !ask_driver(cuda, "cuDeviceGetPCIBusId", id.data(), 31, device)) {
       continue;
     }
     for (const auto& [field, number] :
          {std::pair("gdr", kGpuDirect), std::pair("dmabuf", kDmaBuf),
           std::pair("multicast", kMulticast)}) {
       int value = 0;
-      if (!ask(cuda, "cuDeviceGetAttribute", &value, number, device)) continue;
+      if (!ask_driver(cuda, "cuDeviceGetAttribute", &value, number, device))
+        continue;
       probe_says(out, "gpu " + pci_of(id.data()) + " " + field +
                           (value != 0 ? " 1" : " 0"));
     }

@@ -139,13 +139,17 @@ std::vector<std::string> success_lines(const LaunchReport& report,
                     kNearLimit * static_cast<double>(memory->limit)) {
     lines.push_back("memory is short: " + text_of(*memory));
   }
-  for (const StrainKind kind : {StrainKind::kCpu, StrainKind::kMemory,
-                                StrainKind::kStorage, StrainKind::kNetwork}) {
+  for (const StrainKind kind :
+       {StrainKind::kCpu, StrainKind::kMemory, StrainKind::kStorage,
+        StrainKind::kNetwork, StrainKind::kGpu}) {
     std::string held = strain_text(report.evidence.nodes, kind);
     if (!held.empty()) lines.push_back(std::move(held));
   }
   for (const Finding& finding : report.evidence.findings) {
     if (finding.code == "hang") lines.push_back("once: " + finding.text);
+  }
+  if (std::string use = gpu_use_text(report.evidence.nodes); !use.empty()) {
+    lines.push_back(std::move(use));
   }
   if (std::string rate = network_rate_text(report.evidence.nodes);
       !rate.empty()) {

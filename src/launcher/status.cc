@@ -48,6 +48,7 @@ std::string pad(std::string text, size_t width) {
 }
 
 struct PodCounterName {
+  const char* type;
   const char* json;
   const char* metric;
   const char* help;
@@ -56,33 +57,49 @@ struct PodCounterName {
 };
 
 constexpr PodCounterName kPodCounters[] = {
-    {"cpu_us", "worker_cpu_seconds_total", "CPU time of the pod.",
+    {"counter", "cpu_us", "worker_cpu_seconds_total", "CPU time of the pod.",
      &wire::PodCounters::cpu_us, 1e6},
-    {"cpu_throttled", "worker_cpu_throttled_periods_total",
+    {"counter", "cpu_throttled", "worker_cpu_throttled_periods_total",
      "Periods in which the CPU limit held the pod back.",
      &wire::PodCounters::cpu_throttled},
-    {"cpu_stall_us", "worker_cpu_stall_seconds_total",
+    {"counter", "cpu_stall_us", "worker_cpu_stall_seconds_total",
      "Time in which all of the pod's tasks waited for a CPU (PSI).",
      &wire::PodCounters::cpu_stall_us, 1e6},
-    {"io_stall_us", "worker_io_stall_seconds_total",
+    {"counter", "io_stall_us", "worker_io_stall_seconds_total",
      "Time in which all of the pod's tasks waited for storage (PSI).",
      &wire::PodCounters::io_stall_us, 1e6},
-    {"memory_stall_us", "worker_memory_stall_seconds_total",
+    {"counter", "memory_stall_us", "worker_memory_stall_seconds_total",
      "Time in which all of the pod's tasks waited for memory (PSI).",
      &wire::PodCounters::memory_stall_us, 1e6},
-    {"network_received", "worker_network_receive_bytes_total",
+    {"counter", "network_received", "worker_network_receive_bytes_total",
      "Bytes that the pod's network interfaces received.",
      &wire::PodCounters::network_received},
-    {"network_sent", "worker_network_transmit_bytes_total",
+    {"counter", "network_sent", "worker_network_transmit_bytes_total",
      "Bytes that the pod's network interfaces sent.",
      &wire::PodCounters::network_sent},
-    {"rdma_received", "worker_rdma_receive_bytes_total",
+    {"counter", "rdma_received", "worker_rdma_receive_bytes_total",
      "Bytes that the RDMA ports received.", &wire::PodCounters::rdma_received},
-    {"rdma_sent", "worker_rdma_transmit_bytes_total",
+    {"counter", "rdma_sent", "worker_rdma_transmit_bytes_total",
      "Bytes that the RDMA ports sent.", &wire::PodCounters::rdma_sent},
-    {"rdma_errors", "worker_rdma_errors_total",
+    {"counter", "rdma_errors", "worker_rdma_errors_total",
      "Errors, drops and retransmissions that the RDMA ports counted.",
      &wire::PodCounters::rdma_errors},
+    {"counter", "gpu_busy_us", "worker_gpu_busy_seconds_total",
+     "Time in which the pod's GPUs computed, added up, since ranks run.",
+     &wire::PodCounters::gpu_busy_us, 1e6},
+    {"counter", "gpu_slowed_us", "worker_gpu_slowdown_seconds_total",
+     "Time in which heat or power held the clocks of GPUs down, added up.",
+     &wire::PodCounters::gpu_slowed_us, 1e6},
+    {"gauge", "gpus", "worker_gpus", "GPUs of the pod.",
+     &wire::PodCounters::gpus},
+    {"gauge", "gpu_percent", "worker_gpu_utilization_ratio",
+     "Share of the last second in which the GPUs computed, their mean.",
+     &wire::PodCounters::gpu_percent, 100},
+    {"gauge", "gpu_memory_used", "worker_gpu_memory_used_bytes",
+     "Memory of the pod's GPUs that is taken.",
+     &wire::PodCounters::gpu_memory_used},
+    {"gauge", "gpu_memory_total", "worker_gpu_memory_bytes",
+     "Memory of the pod's GPUs.", &wire::PodCounters::gpu_memory_total},
 };
 
 class Exposition {
@@ -109,7 +126,7 @@ class Exposition {
 // One line per worker that knows the value.
 void counter_metric(const JobStatus& status, Exposition& out,
                     const PodCounterName& name) {
-  out.metric(name.metric, "counter", name.help);
+  out.metric(name.metric, name.type, name.help);
   for (const WorkerStatus& w : status.workers) {
     const int64_t value = w.used.*name.value;
     if (value < 0) continue;

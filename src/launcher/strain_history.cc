@@ -44,6 +44,10 @@ void StrainHistory::add(int64_t time_ns, const wire::PodCounters& counters) {
     samples_.back().counters.grown = counters.grown;
     return;
   }
+  if (counters.gpus > 0) {
+    if (!gpu_first_) gpu_first_ = sample;
+    gpu_last_ = sample;
+  }
   if (!samples_.empty()) note_rates(samples_.back(), sample);
   if (samples_.size() >= kSamples) samples_.erase(samples_.begin() + 1);
   samples_.push_back(sample);
@@ -60,6 +64,20 @@ void StrainHistory::note_rates(const Sample& from, const Sample& to) {
                 rate_gbps(a.network_received, b.network_received, ns)});
 }
 
+void StrainHistory::tell_gpus(NodeStrain& out) const {
+  if (!gpu_last_) return;
+  out.gpus = gpu_last_->counters.gpus;
+  const double us =
+      static_cast<double>(gpu_last_->time_ns - gpu_first_->time_ns) / 1000;
+  const auto part = [&](int64_t wire::PodCounters::*counter) {
+    return share(
+        growth(gpu_first_->counters.*counter, gpu_last_->counters.*counter),
+        us * static_cast<double>(out.gpus));
+  };
+  out.gpu_use = part(&wire::PodCounters::gpu_busy_us);
+  out.gpu_slowed = part(&wire::PodCounters::gpu_slowed_us);
+}
+
 NodeStrain StrainHistory::strain() const {
   NodeStrain out;
   if (samples_.empty()) return out;
@@ -74,6 +92,7 @@ NodeStrain StrainHistory::strain() const {
   out.rdma_port_gbps = last.counters.rdma_port_gbps;
   out.network_gbps = network_gbps_;
   out.grown = last.counters.grown;
+  tell_gpus(out);
   return out;
 }
 

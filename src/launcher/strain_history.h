@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "diagnosis/evidence.h"
@@ -24,8 +25,12 @@ class StrainHistory {
     wire::PodCounters counters;
   };
   void note_rates(const Sample& from, const Sample& to);
+  void tell_gpus(NodeStrain& out) const;
 
   std::vector<Sample> samples_;  // the first one and the latest
+  // GPUs are counted from the first one of these on.
+  std::optional<Sample> gpu_first_;
+  std::optional<Sample> gpu_last_;
   double rdma_gbps_ = -1;
   double network_gbps_ = -1;
 };

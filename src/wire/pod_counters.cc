@@ -22,6 +22,12 @@ void visit(Visitor& visitor, Is<PodCounters> auto& counters) {
   visitor.field("rdma_sent", counters.rdma_sent);
   visitor.field("rdma_errors", counters.rdma_errors);
   visitor.field("rdma_port_gbps", counters.rdma_port_gbps);
+  visitor.field("gpu_busy_us", counters.gpu_busy_us);
+  visitor.field("gpu_slowed_us", counters.gpu_slowed_us);
+  visitor.field("gpus", counters.gpus);
+  visitor.field("gpu_percent", counters.gpu_percent);
+  visitor.field("gpu_memory_used", counters.gpu_memory_used);
+  visitor.field("gpu_memory_total", counters.gpu_memory_total);
   visitor.field("grown", counters.grown);
 }
 

@@ -29,6 +29,13 @@ struct PodCounters {
   int64_t rdma_sent = -1;
   int64_t rdma_errors = -1;    // of ports and of retransmission
   double rdma_port_gbps = -1;  // rates of the active ports, added up
+  // GPUs of the pod together, while ranks run; the first two since then.
+  int64_t gpu_busy_us = -1;    // GPU time
+  int64_t gpu_slowed_us = -1;  // … with clocks held down by heat or power
+  int64_t gpus = -1;
+  int64_t gpu_percent = -1;  // now, their mean
+  int64_t gpu_memory_used = -1;
+  int64_t gpu_memory_total = -1;
   // Counters of loss that grew since the job's agent started, as
   // "mlx5_0/1 packet_seq_err +12".
   std::vector<std::string> grown;

@@ -17,6 +17,7 @@
 #include "worker/agent_main.h"
 #include "worker/agent_ras.h"
 #include "worker/agent_stacks.h"
+#include "worker/gpu_watch.h"
 #include "worker/post_status.h"
 #include "worker/rank_main.h"
 #include "worker/relay_main.h"
@@ -67,6 +68,9 @@ int main(int argc, char** argv) {
   if (command == "post-status") return muster::post_status_main();
   if (command == "doctor") return become_doctor(args);
   if (command == "stacks" && args.empty()) return muster::stacks_main();
+  if (command == "gpu-watch" && args.size() < 2) {
+    return muster::gpu_watch_main(args.empty() ? "" : args[0]);
+  }
   if (command == "nccl-ras" && args.empty()) return muster::ras_main();
   if (command == "version" || command == "--version") {
     std::puts("muster-agent " MUSTER_VERSION);

@@ -62,6 +62,7 @@ AgentSession::AgentSession(Loop& loop, AgentOptions options)
       health_(options_.root),
       memory_watch_(loop, health_, [this] { heartbeat(); }),
       reaper_(loop),
+      gpu_watch_(loop, reaper_),
       lock_(loop),
       pmi_(loop, send_),
       processes_(loop, reaper_, send_, [this] { return health_.oom_kills(); }),
@@ -313,8 +314,12 @@ void AgentSession::handle_bye(const wire::Frame& frame) {
 void AgentSession::heartbeat() {
   const wire::HealthSample sample = health_.sample();
   memory_watch_.told(sample);
+  // Only beside ranks: drivers are slow to start, and nobody computes before.
+  if (!processes_.running_ranks().empty()) gpu_watch_.start(options_.binary);
+  wire::PodCounters counters = health_.counters();
+  gpu_watch_.tell(counters);
   send_(wire::FrameType::kHeartbeat, 0, 0,
-        wire::heartbeat_payload(sample, health_.counters()));
+        wire::heartbeat_payload(sample, counters));
   heartbeat_timer_.start(Milliseconds(std::max(hello_.heartbeat_ms, 50)),
                          [this] { heartbeat(); });
 }

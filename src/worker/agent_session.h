@@ -33,6 +33,7 @@
 #include "worker/agent_reach.h"
 #include "worker/agent_stacks.h"
 #include "worker/agent_stopper.h"
+#include "worker/gpu_watch.h"
 #include "worker/memory_watch.h"
 
 namespace muster {
@@ -94,6 +95,7 @@ class AgentSession {
   HealthSampler health_;
   MemoryWatch memory_watch_;
   Reaper reaper_;
+  GpuWatch gpu_watch_;
   AgentLock lock_;
   AgentPmi pmi_;
   AgentProcesses processes_;

@@ -115,3 +115,21 @@ TEST_CASE("rules may name what strain they show, and nothing else") {
   REQUIRE_FALSE(wrong);
   CHECK(wrong.error().text().find("weather") != std::string::npos);
 }
+
+TEST_CASE("GPU use is told of all, and of whom is behind") {
+  std::vector<NodeEvidence> nodes = {node(0), node(1), node(2)};
+  CHECK(gpu_use_text(nodes).empty());
+  for (NodeEvidence& one : nodes) {
+    one.strain.gpus = 8;
+    one.strain.gpu_use = 0.9;
+  }
+  CHECK(gpu_use_text(nodes) == "GPU use 90 % of 24");
+  nodes[1].strain.gpu_use = 0.3;
+  CHECK(gpu_use_text(nodes) ==
+        "GPU use 70 % of 24, least on worker-1 with 30 %");
+  CHECK(strain_text(nodes, StrainKind::kGpu).empty());
+  nodes[2].strain.gpu_slowed = 0.25;
+  CHECK(strain_text(nodes, StrainKind::kGpu) ==
+        "GPU clocks were held down by heat or power, share of the time: "
+        "worker-2 25 %");
+}

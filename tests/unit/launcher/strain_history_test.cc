@@ -50,6 +50,24 @@ TEST_CASE("the busiest stretch counts, and beats in one go do not") {
   CHECK(history.strain().network_gbps == -1);
 }
 
+TEST_CASE("GPUs count from the first beat that knows them") {
+  StrainHistory history;
+  const auto beat = [&](int64_t second, int64_t busy_us) {
+    wire::PodCounters now = counters(0, 0, 0, 0);
+    now.gpus = 4;
+    now.gpu_busy_us = busy_us;
+    history.add(second * kSecond, now);
+  };
+  history.add(0, counters(0, 0, 0, 0));
+  CHECK(history.strain().gpus == -1);
+  beat(100, 0);
+  beat(110, 30'000'000);
+  history.add(200 * kSecond, counters(0, 0, 0, 0));  // their helper has gone
+  CHECK(history.strain().gpus == 4);
+  CHECK(history.strain().gpu_use == Approx(0.75));
+  CHECK(history.strain().gpu_slowed == -1);
+}
+
 TEST_CASE("a replaced pod's counters start again and say nothing") {
   StrainHistory history;
   history.add(0, counters(1000, 900, 0, 1 << 30));
