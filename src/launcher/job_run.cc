@@ -219,6 +219,7 @@ void JobRun::rank_aborted(ProcessKey key, int code,
                              std::to_string(code) +
                              (message.empty() ? "" : ": " + message);
   log::error("{}", reason);
+  if (!abort_) abort_ = RankAbort{record->rank, code};
   // Its own exit, which carries the code, is on its way.
   if (!settle_.pending()) {
     settle_.start(kToolSettles,

@@ -39,6 +39,13 @@ enum class StopCause {
   kHang,       // --hang-action stop
 };
 
+// What a rank said as it called MPI_Abort, to the PMI server: it may print
+// nothing.
+struct RankAbort {
+  int rank = -1;
+  int code = 0;
+};
+
 struct RunOptions {
   Timeouts timeouts;
   int expected_ranks = -1;        // -1: unknown
@@ -72,6 +79,8 @@ class JobRun {
   [[nodiscard]] const std::string& stop_reason() const { return stop_reason_; }
   // What the backend said when it gave up; empty code: it did not.
   [[nodiscard]] const Error& stop_error() const { return stop_error_; }
+  // The first, unless the job was being stopped already.
+  [[nodiscard]] const std::optional<RankAbort>& abort() const { return abort_; }
   [[nodiscard]] const std::optional<Finding>& hang() const {
     return hang_.finding();
   }
@@ -112,6 +121,7 @@ class JobRun {
   StopCause stop_cause_ = StopCause::kNone;
   std::string stop_reason_;
   Error stop_error_;
+  std::optional<RankAbort> abort_;
   int64_t stop_ns_ = 0;
   bool stopping_ = false;  // kStop has been sent
   bool finished_ = false;  // the backend has

@@ -125,6 +125,11 @@ void add_run(const JobRun& run, const RankOutput& output, JobEvidence& job) {
   job.stop_ns = run.stop_ns();
   job.time_limit_hit = run.stop_cause() == StopCause::kTimeLimit;
   job.start_deadline_hit = run.stop_cause() == StopCause::kStartDeadline;
+  if (run.abort()) {
+    job.mpi_abort = true;
+    job.mpi_abort_code = run.abort()->code;
+    job.mpi_abort_rank = run.abort()->rank;
+  }
   if (run.tool_status()) {
     job.tool_ended = true;
     job.tool_status = *run.tool_status();

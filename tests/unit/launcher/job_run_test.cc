@@ -318,6 +318,21 @@ TEST_CASE("MPI_Abort waits for the exit that carries its code") {
         std::string::npos);
 }
 
+TEST_CASE("MPI_Abort is the cause, though the rank printed nothing") {
+  Bed bed(expecting(1));
+  const ProcessKey key = bed.run_rank(0, 1);
+  bed.events.on_rank_aborted(key, -29, "out of luck");
+  bed.exit(key, 227 << 8);
+  Evidence evidence;
+  add_run(*bed.run, bed.output, evidence.job);
+  evidence.ranks = rank_evidence(*bed.run, bed.output, 1);
+  const Verdict verdict = diagnose(evidence);
+  CHECK(verdict.code == "mpi_abort_by_user");
+  CHECK(verdict.exit_code == 227);
+  CHECK(verdict.first_rank == 0);
+  CHECK(verdict.cause == "MPI_Abort with code -29");
+}
+
 TEST_CASE("signals go to what runs, and then to each rank once") {
   Bed bed(expecting(2));
   REQUIRE(bed.connected);
