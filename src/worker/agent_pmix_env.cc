@@ -26,7 +26,7 @@ std::string pmix_server_nspace(const World& world) {
 }
 
 Environment pmix_rank_env(const World& world, int rank, int port,
-                          const std::string& directory) {
+                          const std::string& directory, bool crowded) {
   const std::string uri = pmix_server_nspace(world) + "." +
                           std::to_string(world.own_node()) +
                           ";tcp4://127.0.0.1:" + std::to_string(port);
@@ -49,6 +49,9 @@ Environment pmix_rank_env(const World& world, int rank, int port,
   }
   for (const auto& [name, value] : kPmixSettings) out.emplace_back(name, value);
   for (const auto& [name, value] : kOpenMpi4) out.emplace_back(name, value);
+  // A rank that polls keeps the one it waits for from running. Open MPI 5 asks
+  // PMIx for this, Open MPI 4 looks here alone.
+  if (crowded) out.emplace_back("OMPI_MCA_mpi_oversubscribe", "1");
   return out;
 }
 

@@ -26,8 +26,9 @@ inline constexpr std::pair<const char*, const char*> kPmixEmulated[] = {
     {"OMPI_MCA_btl_tcp_if_include", "lo"}};
 
 // `port`: of the server as the rank is to find it. `directory`: of its files.
+// `crowded`: this node has more ranks than CPUs.
 Environment pmix_rank_env(const World& world, int rank, int port,
-                          const std::string& directory);
+                          const std::string& directory, bool crowded);
 // The port in what libpmix says of itself; 0: none.
 int pmix_port(const Environment& env);
 // The name under which a node's server is known to its ranks.

@@ -181,6 +181,7 @@ struct AgentPmixHost::Impl {
   PmiEvents events;
   std::function<void(const Error&)> failed;
   std::string directory;
+  bool crowded = false;
   std::unique_ptr<PmixDoor> door;
   std::shared_ptr<PmixBridge> bridge;  // null: not started
   bool tried = false;
@@ -208,6 +209,7 @@ Result<std::unique_ptr<AgentPmixHost>> AgentPmixHost::open(
   impl->events = std::move(events);
   impl->failed = std::move(failed);
   impl->directory = run_dir + "/pmix";
+  impl->crowded = oversubscribed(world);
   if (::mkdir(impl->directory.c_str(), 0700) != 0) {
     return fail_errno("no_pmix", "cannot make a directory for PMIx",
                       impl->directory);
@@ -251,8 +253,9 @@ bool AgentPmixHost::ensure_started() {
 }
 
 void AgentPmixHost::prepare(int rank, Environment& env) {
-  for (auto& [name, value] : pmix_rank_env(
-           *impl_->world, rank, impl_->door->port(), impl_->directory)) {
+  for (auto& [name, value] :
+       pmix_rank_env(*impl_->world, rank, impl_->door->port(), impl_->directory,
+                     impl_->crowded)) {
     set_env(env, name, std::move(value));
   }
   if (!impl_->world->emulated()) return;

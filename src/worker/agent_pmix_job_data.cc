@@ -82,16 +82,6 @@ void add_rank(const World& world, int rank, const std::string& directory,
   out.add_text(PMIX_PROCDIR, directory);
 }
 
-bool oversubscribed(const World& world) {
-  const auto ranks = static_cast<double>(world.own_ranks().size());
-  const double quota = read_cpu_quota(find_cgroup(""));
-  // As in job/placement_notes.h: one rank below one CPU crowds nobody.
-  if (quota > 0 && ranks > 1 && ranks > quota + 1e-3) return true;
-  cpu_set_t set;
-  if (::sched_getaffinity(0, sizeof set, &set) != 0) return false;
-  return ranks > CPU_COUNT(&set);
-}
-
 void add_job(const World& world, const std::string& directory, PmixInfos& out) {
   const std::vector<int>& own = world.own_ranks();
   int nodes = 0;
@@ -124,6 +114,16 @@ void add_job(const World& world, const std::string& directory, PmixInfos& out) {
 }
 
 }  // namespace
+
+bool oversubscribed(const World& world) {
+  const auto ranks = static_cast<double>(world.own_ranks().size());
+  const double quota = read_cpu_quota(find_cgroup(""));
+  // As in job/placement_notes.h: one rank below one CPU crowds nobody.
+  if (quota > 0 && ranks > 1 && ranks > quota + 1e-3) return true;
+  cpu_set_t set;
+  if (::sched_getaffinity(0, sizeof set, &set) != 0) return false;
+  return ranks > CPU_COUNT(&set);
+}
 
 Result<std::unique_ptr<PmixJobData>> pmix_job_data(
     const PmixLibrary& library, const World& world,

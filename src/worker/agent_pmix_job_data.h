@@ -22,6 +22,10 @@ struct PmixJobData {
   std::vector<std::unique_ptr<PmixInfos>> ranks;
 };
 
+// Has this node more ranks than CPUs, or than its quota of them? Looks at the
+// calling process.
+bool oversubscribed(const World& world);
+
 // `directory`: private to the job on this node. Error code "no_pmix".
 Result<std::unique_ptr<PmixJobData>> pmix_job_data(
     const PmixLibrary& library, const World& world,
