@@ -214,10 +214,10 @@ void JobRun::rank_aborted(ProcessKey key, int code,
                           const std::string& message) {
   const RankRecord* record = ranks_.find(key);
   if (record == nullptr || stop_cause_ != StopCause::kNone) return;
-  const std::string reason = "rank " + std::to_string(record->rank) + " on " +
-                             record->host + " called MPI_Abort with code " +
-                             std::to_string(code) +
-                             (message.empty() ? "" : ": " + message);
+  const std::string reason =
+      "rank " + std::to_string(record->rank) + " on " + record->host +
+      " called MPI_Abort with code " + std::to_string(code) +
+      (message.empty() ? "" : ": " + output_.masked(message));
   log::error("{}", reason);
   if (!abort_) abort_ = RankAbort{record->rank, code};
   // Its own exit, which carries the code, is on its way.

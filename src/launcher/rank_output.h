@@ -68,6 +68,10 @@ class RankOutput {
 
   // Hides secrets in everything that follows; without: nothing is hidden.
   void set_masker(Masker masker) { masker_ = std::move(masker); }
+  // What a rank said elsewhere than in its output, as that would be shown.
+  [[nodiscard]] std::string masked(const std::string& text) const {
+    return masker_ ? masker_->masked(text) : text;
+  }
   // Sees every line of every process (rank -1: no rank's) that has `word`, and
   // some others, before it is masked or filtered; of one that comes in pieces
   // the first. `word` outlives this.

@@ -318,6 +318,16 @@ TEST_CASE("MPI_Abort waits for the exit that carries its code") {
         std::string::npos);
 }
 
+TEST_CASE("a secret in the text of MPI_Abort is masked") {
+  Bed bed(expecting(1));
+  auto masker = Masker::create({{{"API_TOKEN", "hunter2hunter2"}}, {}});
+  REQUIRE(masker);
+  bed.output.set_masker(std::move(*masker));
+  bed.events.on_rank_aborted(bed.run_rank(0, 1), 7, "no login: hunter2hunter2");
+  REQUIRE(run_until(bed.loop, [&] { return bed.stops() == 1; }));
+  CHECK(bed.run->stop_reason().find("no login: [masked]") != std::string::npos);
+}
+
 TEST_CASE("MPI_Abort is the cause, though the rank printed nothing") {
   Bed bed(expecting(1));
   const ProcessKey key = bed.run_rank(0, 1);
