@@ -50,12 +50,7 @@ std::string_view trimmed_state(std::string_view text) {
 void ProgressBar::feed(std::string_view bytes, int64_t now_ns,
                        const Sink& sink) {
   // Asked once, not for each of the many lines that have none.
-  bool plain = binary_ || bytes.find('\r') == std::string_view::npos;
-  if (!plain && bytes.find('\0') != std::string_view::npos) {
-    turn_binary();
-    plain = true;
-  }
-  const std::string_view ends = binary_ ? "\n" : "\r\n";
+  const bool plain = bytes.find('\r') == std::string_view::npos;
   while (!bytes.empty()) {
     if (whole_line(bytes, plain, sink)) continue;
     if (after_return_) {
@@ -67,7 +62,7 @@ void ProgressBar::feed(std::string_view bytes, int64_t now_ns,
       }
       end_state(now_ns, sink);
     }
-    const size_t end = bytes.find_first_of(ends);
+    const size_t end = bytes.find_first_of("\r\n");
     const std::string_view text = bytes.substr(0, end);
     const size_t room = kMaxLine - held_.size();
     if (text.size() > room) {
@@ -82,12 +77,6 @@ void ProgressBar::feed(std::string_view bytes, int64_t now_ns,
     bytes.remove_prefix(end + 1);
     if (!after_return_) line_or_state(now_ns, sink);
   }
-}
-
-void ProgressBar::turn_binary() {
-  binary_ = true;
-  if (after_return_) held_ += '\r';
-  after_return_ = false;
 }
 
 // The usual case without a copy: a whole line, with nothing held before it.

@@ -5,7 +5,6 @@
 // what ends in "cursor up" and a newline: the way nested bars draw the lower
 // one. A state is told without the blanks, backspaces and cursor movements
 // around it, and not at all if nothing else is left.
-// A stream that has held a NUL is none of a terminal's: there a '\r' is a byte.
 // A pure state machine; the caller brings the time. Memory: at most kMaxLine.
 #pragma once
 
@@ -36,8 +35,7 @@ class ProgressBar {
   void finish(const Sink& sink);
 
  private:
-  void turn_binary();
-  // `plain`: no '\r' in `bytes` counts.
+  // `plain`: there is no '\r' in `bytes`.
   bool whole_line(std::string_view& bytes, bool plain, const Sink& sink);
   void cut_line(char next, const Sink& sink);
   void end_line(const Sink& sink);
@@ -48,7 +46,6 @@ class ProgressBar {
   int64_t interval_ns_;
   int64_t told_ns_ = 0;
   bool told_any_ = false;
-  bool binary_ = false;
   bool after_return_ = false;  // '\r' seen: "\r\n" or a bar?
   bool within_ = false;        // a part of this line was told already
   std::string held_;

@@ -153,15 +153,3 @@ TEST_CASE("a line that ends in a capital A is a line") {
                                       {"[A", false, false},
                                       {"\x1b[31mA", false, false}});
 }
-
-TEST_CASE("in binary bytes a carriage return is a byte") {
-  ProgressBar bar(100);
-  Collector out;
-  bar.feed("head\r", 1, out.sink);
-  bar.feed(std::string("a\0b\rc\rd\n", 8), 2, out.sink);
-  bar.feed("e\rf\n", 3, out.sink);
-  bar.finish(out.sink);
-  REQUIRE(out.told.size() == 2);
-  CHECK(out.told[0] == Told{std::string("head\ra\0b\rc\rd", 12), false, false});
-  CHECK(out.told[1] == Told{"e\rf", false, false});
-}
