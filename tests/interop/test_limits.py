@@ -20,9 +20,20 @@ import bed
 from ssh_wire import Gone, Wire, load_key
 
 
+def steady(count):
+    """What `count` says twice: a worker that has just begun may still read a file."""
+    value = count()
+    for _ in range(50):
+        time.sleep(0.1)
+        value, before = count(), value
+        if value == before:
+            break
+    return value
+
+
 def probes(tally, args, keys):
     with bed.Worker(args.muster, keys) as worker:
-        before = (worker.log(), worker.audit_file.read_text(), worker.descriptors())
+        before = (worker.log(), worker.audit_file.read_text(), steady(worker.descriptors))
         for _ in range(500):
             socket.create_connection(("127.0.0.1", worker.port)).close()
         # It greets them in their order: after this one it has seen all.
