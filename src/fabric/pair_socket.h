@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocking TCP with deadlines for the pair test. Internal.
+// Blocking TCP with deadlines, for processes of their own: the pair test, and
+// who asks NCCL (worker/agent_ras.h).
 #pragma once
 
 #include <chrono>

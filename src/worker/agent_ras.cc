@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/agent_ras.h"
 
-#include <netdb.h>
-#include <poll.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <memory>
+#include <optional>
 
 #include "base/fd.h"
 #include "base/text.h"
+#include "fabric/pair_socket.h"
 
 namespace muster {
 
@@ -25,20 +22,12 @@ constexpr std::string_view kTimeout = "TIMEOUT 2\n";
 
 class Conversation {
  public:
-  Conversation(UniqueFd socket, Clock::time_point end)
+  Conversation(UniqueFd socket, Deadline end)
       : socket_(std::move(socket)), end_(end) {}
 
   bool say(std::string_view text) {
-    while (!text.empty()) {
-      const ssize_t n =
-          ::send(socket_.get(), text.data(), text.size(), MSG_NOSIGNAL);
-      if (n > 0) {
-        text.remove_prefix(static_cast<size_t>(n));
-      } else if (errno != EAGAIN || !ready(POLLOUT)) {
-        return false;
-      }
-    }
-    return true;
+    return send_exactly(socket_.get(), text.data(), text.size(), end_)
+        .has_value();
   }
 
   // The next line without its end; nullopt: none came.
@@ -61,69 +50,17 @@ class Conversation {
   }
 
  private:
-  bool ready(short events) {
-    const auto left =
-        std::chrono::duration_cast<Milliseconds>(end_ - Clock::now());
-    pollfd wait{socket_.get(), events, 0};
-    return left.count() > 0 &&
-           ::poll(&wait, 1, static_cast<int>(left.count())) == 1;
-  }
-
   bool more() {
     char bytes[8192];
-    if (!ready(POLLIN)) return false;
-    const ssize_t n = ::recv(socket_.get(), bytes, sizeof bytes, 0);
-    if (n > 0) held_.append(bytes, static_cast<size_t>(n));
-    return n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR));
+    const auto n = receive_some(socket_.get(), bytes, sizeof bytes, end_);
+    if (n) held_.append(bytes, *n);
+    return n.has_value();
   }
 
   UniqueFd socket_;
-  Clock::time_point end_;
+  Deadline end_;
   std::string held_;
 };
-
-using Addresses = std::unique_ptr<addrinfo, void (*)(addrinfo*)>;
-
-// "host:port", "[v6]:port", or "" for NCCL's default.
-Addresses resolve(const std::string& address) {
-  const size_t colon = address.rfind(':');
-  std::string host = address.substr(0, colon);
-  std::string port(colon == std::string::npos ? kPort
-                                              : address.substr(colon + 1));
-  if (host.empty()) host = "localhost";
-  if (host.starts_with('[') && host.ends_with(']')) {
-    host = host.substr(1, host.size() - 2);
-  }
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  if (::getaddrinfo(host.c_str(), port.c_str(), &hints, &found) != 0) {
-    found = nullptr;
-  }
-  return {found, [](addrinfo* list) {
-            if (list != nullptr) ::freeaddrinfo(list);
-          }};
-}
-
-UniqueFd connected(const addrinfo& to, Clock::time_point end) {
-  UniqueFd fd(
-      ::socket(to.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!fd) return {};
-  if (::connect(fd.get(), to.ai_addr, to.ai_addrlen) == 0) return fd;
-  if (errno != EINPROGRESS) return {};
-  const auto left =
-      std::chrono::duration_cast<Milliseconds>(end - Clock::now());
-  pollfd wait{fd.get(), POLLOUT, 0};
-  int error = 0;
-  socklen_t size = sizeof error;
-  if (left.count() <= 0 ||
-      ::poll(&wait, 1, static_cast<int>(left.count())) != 1 ||
-      ::getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &error, &size) != 0 ||
-      error != 0) {
-    return {};
-  }
-  return fd;
-}
 
 std::string converse(Conversation talk) {
   const auto asked = [&talk](std::string_view line, std::string_view reply) {
@@ -150,14 +87,25 @@ std::string ras_address_of(std::string_view environ_text) {
   return address;
 }
 
+// "host:port", "[v6]:port", or "" for NCCL's default, which is what localhost
+// is to it: of either family.
 std::string ask_ras(const std::string& address, Milliseconds limit) {
   if (address == kOff) return {};
-  const auto end = Clock::now() + limit;
-  const Addresses list = resolve(address);
-  for (const addrinfo* at = list.get(); at != nullptr; at = at->ai_next) {
-    UniqueFd fd = connected(*at, end);
+  const Deadline end = Clock::now() + limit;
+  const size_t colon = address.rfind(':');
+  const std::string port(colon == std::string::npos
+                             ? kPort
+                             : std::string_view(address).substr(colon + 1));
+  std::string host = address.substr(0, colon);
+  if (host.starts_with('[') && host.ends_with(']')) {
+    host = host.substr(1, host.size() - 2);
+  }
+  std::vector<std::string> hosts = {host};
+  if (host.empty() || host == "localhost") hosts = {"127.0.0.1", "::1"};
+  for (const std::string& one : hosts) {
+    auto fd = connect_tcp(one, port, end);
     if (!fd) continue;
-    std::string report = converse({std::move(fd), end});
+    std::string report = converse({std::move(*fd), end});
     if (!report.empty()) return report;
   }
   return {};
