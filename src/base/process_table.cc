@@ -70,15 +70,15 @@ pid_t parent_of(pid_t pid, const std::string& proc) {
   return static_cast<pid_t>(parse_integer(fields[1]).value_or(0));
 }
 
-bool has_mapped(pid_t pid, std::string_view prefix, const std::string& proc) {
+void for_each_mapped(pid_t pid,
+                     const std::function<void(std::string_view name)>& found,
+                     const std::string& proc) {
   const auto maps = read_file(proc_file(proc, pid, "maps"), 32 << 20);
-  if (!maps) return false;
+  if (!maps) return;
   for (const auto line : split(*maps, '\n')) {
     const size_t slash = line.rfind('/');
-    if (slash == std::string_view::npos) continue;
-    if (line.substr(slash + 1).starts_with(prefix)) return true;
+    if (slash != std::string_view::npos) found(line.substr(slash + 1));
   }
-  return false;
 }
 
 bool is_alive(pid_t pid, const std::string& proc) {

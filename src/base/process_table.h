@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,9 +19,10 @@ std::vector<pid_t> processes_with_env(std::string_view name,
                                       const std::string& proc = "/proc");
 // 0 if it is gone.
 pid_t parent_of(pid_t pid, const std::string& proc = "/proc");
-// Does any mapped file of `pid` have a base name starting with `prefix`?
-bool has_mapped(pid_t pid, std::string_view prefix,
-                const std::string& proc = "/proc");
+// The base names of the files that are mapped into `pid`, each at least once.
+void for_each_mapped(pid_t pid,
+                     const std::function<void(std::string_view name)>& found,
+                     const std::string& proc = "/proc");
 // "Z"ombies count as gone.
 bool is_alive(pid_t pid, const std::string& proc = "/proc");
 // Clock ticks since boot at which it started; 0 if gone. With the pid it names

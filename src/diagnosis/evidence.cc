@@ -132,6 +132,7 @@ void visit(Visitor& visitor, Is<RankEvidence> auto& rank) {
   visitor.field("stopped_by_us", rank.stopped_by_us);
   visitor.field("oom_killed", rank.oom_killed);
   visitor.field("loaded_mpi", rank.loaded_mpi);
+  visitor.field("lonely_mpi", rank.lonely_mpi);
   visitor.field("mpi_attached", rank.mpi_attached);
   visitor.field("mpi_finalized", rank.mpi_finalized);
   visitor.field("max_rss_kib", rank.max_rss_kib);

@@ -48,6 +48,7 @@ struct RankEvidence {
   bool stopped_by_us = false;
   bool oom_killed = false;    // the cgroup's oom_kill counter rose with it
   bool loaded_mpi = false;    // libmpi was mapped into it
+  std::string lonely_mpi;     // loaded, of another kind than its mpirun
   bool mpi_attached = false;  // it reached MPI_Init (PMIx/PMI connected)
   bool mpi_finalized = false;
   int64_t max_rss_kib = 0;  // 0: not known

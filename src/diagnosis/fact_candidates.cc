@@ -107,12 +107,16 @@ class FactReader {
     } else if (WEXITSTATUS(rank.wait_status) != 0) {
       read_exit(rank, WEXITSTATUS(rank.wait_status));
     } else if (rank.loaded_mpi && !rank.mpi_attached &&
-               evidence_.job.backend == "pmix") {
+               (evidence_.job.backend == "pmix" || !rank.lonely_mpi.empty())) {
       add_for(rank, "mpi_not_initialized", Confidence::kLikely,
-              who(rank) +
-                  " loaded MPI and ended with code 0, but never "
-                  "connected to the job");
+              who(rank) + " loaded " + loaded_mpi(rank) +
+                  " and ended with code 0, but never connected to the job");
     }
+  }
+
+  static std::string loaded_mpi(const RankEvidence& rank) {
+    if (rank.lonely_mpi.empty()) return "MPI";
+    return rank.lonely_mpi + ", which is not the MPI of its mpirun,";
   }
 
   static std::string who(const RankEvidence& rank) {

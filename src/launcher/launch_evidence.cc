@@ -40,8 +40,10 @@ RankEvidence describe(const RankRecord& record, const RankOutput& output,
   rank.stopped_by_us = record.after_stop;
   rank.oom_killed = record.exit.oom_killed;
   rank.loaded_mpi = record.exit.loaded_mpi;
-  // By mpirun it was given a world.
-  rank.mpi_attached = mpirun || record.exit.mpi_attached;
+  rank.lonely_mpi = record.exit.lonely_mpi;
+  // By mpirun it was given a world, which the wrong MPI does not see.
+  rank.mpi_attached =
+      mpirun ? rank.lonely_mpi.empty() : record.exit.mpi_attached;
   rank.mpi_finalized = record.exit.mpi_finalized;
   rank.max_rss_kib = record.exit.max_rss_kib;
   rank.world_size = record.world_size;

@@ -139,6 +139,8 @@ void visit(Visitor& visitor, Is<Attached> auto& message) {
   visitor.field("pid", message.pid);
   visitor.field("parent_id", message.parent_id);
   visitor.field("program", message.program);
+  visitor.field("pmix", message.pmix);
+  visitor.field("pmi", message.pmi);
 }
 
 template <class Visitor>
@@ -148,6 +150,7 @@ void visit(Visitor& visitor, Is<Exited> auto& message) {
   visitor.field("system_us", message.system_us);
   visitor.field("max_rss_kib", message.max_rss_kib);
   visitor.field("loaded_mpi", message.loaded_mpi);
+  visitor.field("lonely_mpi", message.lonely_mpi);
   visitor.field("oom_killed", message.oom_killed);
   visitor.field("bytes_lost", message.bytes_lost);
   visitor.field("mpi_attached", message.mpi_attached);

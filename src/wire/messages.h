@@ -103,6 +103,8 @@ struct Attached {
   int pid = 0;
   uint32_t parent_id = 0;  // process id of the daemon it descends from
   std::string program;
+  bool pmix = false;  // the daemon gave it a PMIx server to connect to
+  bool pmi = false;   // … a PMI server
 };
 
 struct Exited {
@@ -110,7 +112,10 @@ struct Exited {
   int64_t user_us = 0;
   int64_t system_us = 0;
   int64_t max_rss_kib = 0;
-  bool loaded_mpi = false;     // libmpi was mapped into it (natively started)
+  bool loaded_mpi = false;  // libmpi was mapped into it
+  // The MPI it had loaded, where that could not join the mpirun that started
+  // it: such a rank is a world of its own.
+  std::string lonely_mpi;
   bool oom_killed = false;     // the cgroup's oom_kill counter rose with it
   uint64_t bytes_lost = 0;     // output that could not be read
   bool mpi_attached = false;   // it connected to our PMIx or PMI server

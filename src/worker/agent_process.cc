@@ -62,17 +62,11 @@ void AgentProcess::signal(int number) const {
   }
 }
 
-// Is libmpi mapped into it or a descendant, other than by a torch that is built
-// with MPI and has it in every program, also with Gloo or NCCL? The kernel
-// holds a process up while it lists what is mapped, so the older one is the
-// less often it is asked.
+// The kernel holds a process up while it lists what is mapped, so the older one
+// is the less often it is asked.
 void AgentProcess::sample_later(Milliseconds delay) {
   sample_timer_.start(delay, [this] {
-    const auto processes = with_descendants(info_.pid);
-    loaded_mpi_ =
-        std::any_of(processes.begin(), processes.end(), [](pid_t pid) {
-          return has_mapped(pid, "libmpi") && !has_mapped(pid, "libtorch");
-        });
+    look_for_mpi();
     if (loaded_mpi_) return;
     const auto age =
         std::chrono::duration_cast<Milliseconds>(Clock::now() - started_);
@@ -80,9 +74,33 @@ void AgentProcess::sample_later(Milliseconds delay) {
   });
 }
 
+void AgentProcess::look_for_mpi() {
+  std::string alone;
+  for (const pid_t pid : with_descendants(info_.pid)) {
+    const LoadedMpi loaded = loaded_mpi(pid);
+    if (!loaded.any()) continue;
+    loaded_mpi_ = true;
+    if (!info_.servers) continue;
+    alone = mpi_without_server(loaded, *info_.servers);
+    if (alone.empty()) break;
+  }
+  if (alone.empty()) return;
+  lonely_mpi_ = alone;
+  if (info_.rank != 0) return;  // the others are the same: said once
+  send_(wire::FrameType::kLog, 0, 0,
+        wire::to_json(wire::LogLine{
+            "warn",
+            "rank 0 has loaded " + alone +
+                ", but the mpirun that started it is another MPI's: it cannot "
+                "join the other ranks and runs alone, as a world of size 1. "
+                "What to do: start it with the mpirun of the MPI that it was "
+                "built with, or with --bootstrap pmix, which serves both"}));
+}
+
 void AgentProcess::exited(wire::Exited exit, int64_t oom_kills_now) {
   if (exited_) return;
   exit.loaded_mpi = loaded_mpi_;
+  exit.lonely_mpi = lonely_mpi_;
   exit.oom_killed = WIFSIGNALED(exit.wait_status) &&
                     info_.oom_kills_before >= 0 &&
                     oom_kills_now > info_.oom_kills_before;

@@ -18,6 +18,7 @@
 #include "wire/messages.h"
 #include "worker/agent_input.h"
 #include "worker/agent_output.h"
+#include "worker/loaded_mpi.h"
 
 namespace muster {
 
@@ -30,6 +31,8 @@ struct AgentProcessInfo {
   std::string program;
   Environment rank_env;                     // for rank wrappers below it
   std::vector<Environment> local_rank_env;  // likewise
+  // What mpirun offers to a rank of several; nullopt: we serve it ourselves.
+  std::optional<MpiServers> servers;
   int64_t oom_kills_before = -1;  // the cgroup's counter when it started
 };
 
@@ -57,6 +60,7 @@ class AgentProcess {
 
  private:
   void sample_later(Milliseconds delay);
+  void look_for_mpi();
   void stream_ended();
   void give_up_streams();
 
@@ -66,6 +70,7 @@ class AgentProcess {
   std::optional<wire::Exited> exited_;
   bool reported_ = false;
   bool loaded_mpi_ = false;
+  std::string lonely_mpi_;
   Clock::time_point started_ = Clock::now();
   Timer sample_timer_;
   Timer linger_;

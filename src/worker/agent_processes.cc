@@ -135,6 +135,7 @@ uint32_t AgentProcesses::attach(wire::Attached attached, pid_t wrapper,
   info.rank = attached.rank;
   info.wrapper = wrapper;
   info.program = attached.program;
+  if (attached.size > 1) info.servers = {attached.pmix, attached.pmi};
   info.oom_kills_before = oom_kills_();
   const uint32_t id = info.id;
   send_(wire::FrameType::kAttached, 0, id, wire::to_json(attached));

@@ -16,6 +16,7 @@
 #include "job/cpu_list.h"
 #include "wire/messages.h"
 #include "worker/agent_exit.h"
+#include "worker/loaded_mpi.h"
 #include "worker/rank_child.h"
 #include "worker/rank_discovery.h"
 #include "worker/rank_place.h"
@@ -47,6 +48,9 @@ wire::Attached describe(const std::vector<std::string>& command,
   out.local_rank = place.local_rank;
   out.local_size = place.local_size;
   out.program = command[0];
+  const MpiServers servers = mpi_servers(env);
+  out.pmix = servers.pmix;
+  out.pmi = servers.pmi;
   return out;
 }
 

@@ -121,6 +121,22 @@ def test_mpich_of_this_machine():
         nothing_left(job)
 
 
+def test_mpirun_of_another_mpi():
+    """Each rank would be a world of its own, and nobody would say so."""
+    for manifest, mpirun, compiler, mpi in (
+            ("pi-mpich.yaml", "mpirun.mpich", "mpicc.openmpi", "Open MPI"),
+            ("pi-openmpi.yaml", "mpirun.openmpi", "mpicc.mpich", "MPICH")):
+        with cluster("othermpi") as c:
+            job = apply(c, manifest, workers=2)
+            check(job.wait_ready(60), "workers are not ready")
+            run = launch(job, "--", mpirun, "-n", "2",
+                         program("pi", compiler), "1")
+        equal(run.code, 102, "exit code", run.out, run.err)
+        equal(run.out.count("pi of 1 ranks"), 2, "lonely ranks", run.out)
+        contains(run.err, "rank 0 has loaded " + mpi)
+        equal(run.verdict()["code"], "mpi_not_initialized", "code", run.err)
+
+
 def test_mpi4py():
     if not os.path.exists("/usr/lib/python3/dist-packages/mpi4py"):
         raise Skip("no python3-mpi4py here")

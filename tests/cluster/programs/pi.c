@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What the operators' example does: pi by throwing points at a square, added
- * up over all ranks. Rank 0 says the result and how many ranks it is of. */
+ * up over all ranks. Rank 0 says the result and how many ranks it is of. With
+ * an argument all stay that many seconds longer. */
 #define _POSIX_C_SOURCE 200809L
 #include <mpi.h>
 #include <stdio.h>
@@ -24,6 +25,7 @@ int main(int argc, char** argv) {
     printf("pi of %d ranks is %.1f\n", size, 4.0 * sum / points / size);
     fflush(stdout);
   }
+  if (argc > 1) sleep((unsigned)atoi(argv[1]));
   MPI_Barrier(MPI_COMM_WORLD);
   /* Debian 12's MPICH 4.0.2 often hangs in MPI_Finalize by itself. */
   if (getenv("SKIP_FINALIZE")) _exit(0);

@@ -454,6 +454,17 @@ TEST_CASE("own limits, findings, refusals") {
     CHECK(verdict.code == "mpi_not_initialized");
     CHECK(verdict.exit_code == 102);
   }
+  SECTION("ranks that mpirun of another MPI started") {
+    evidence.job.backend = "mpirun";
+    evidence.ranks = {exited(0, 0, 5), exited(1, 0, 6)};
+    for (RankEvidence& rank : evidence.ranks) {
+      rank.loaded_mpi = true;
+      rank.lonely_mpi = "Open MPI";
+    }
+    const Verdict verdict = diagnose(evidence);
+    CHECK(verdict.code == "mpi_not_initialized");
+    CHECK(verdict.exit_code == 102);
+  }
 }
 
 TEST_CASE("a job that ended well has no failure, whatever it printed") {

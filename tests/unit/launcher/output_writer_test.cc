@@ -66,7 +66,7 @@ TEST_CASE("bytes leave in order, and each write is told") {
   CHECK(broken.count == 0);
 }
 
-TEST_CASE("a line is told with the next, 4 KiB without one") {
+TEST_CASE("a line is told with the next at the latest, 4 KiB without one") {
   Loop loop;
   auto pipe = make_pipe();
   REQUIRE(pipe);
@@ -79,13 +79,12 @@ TEST_CASE("a line is told with the next, 4 KiB without one") {
   test::run_for(loop, 20ms);
   CHECK(writer.drain(10s));
   test::run_for(loop, 20ms);
-  CHECK(done == 0);
   writer.write(pipe->write.get(), "y", count);
   CHECK(run_until(loop, [&] { return done >= 1; }));
   CHECK(settled >= 1);
   writer.write(pipe->write.get(), std::string(4'096, 'x'), count);
   CHECK(run_until(loop, [&] { return done == 3; }));
-  CHECK(settled <= 3);
+  CHECK(settled <= done);
 }
 
 TEST_CASE("a slow reader gets everything, the loop never waits for it") {

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which MPI a process has loaded, told by the files mapped into it, and whether
+// that MPI can join the job: Open MPI joins through PMIx, MPICH and its kin
+// through PMI, and who finds no such server initialises as a world of its own
+// and says nothing. Pure, but for loaded_mpi(). Any thread.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+
+#include "base/spawn.h"
+
+namespace muster {
+
+// What whoever started a rank has told it to connect to.
+struct MpiServers {
+  bool pmix = false;
+  bool pmi = false;
+};
+MpiServers mpi_servers(const Environment& env);
+
+struct LoadedMpi {
+  bool open_mpi = false;
+  bool mpich = false;    // or one with its ABI: Intel MPI, MVAPICH, Cray MPICH
+  bool unknown = false;  // a libmpi by another name
+  bool pmix = false;     // a client library of the server's kind
+  bool pmi = false;
+  // A torch that is built with MPI has it in every program, also with Gloo.
+  bool torch = false;
+
+  [[nodiscard]] bool any() const {
+    return (open_mpi || mpich || unknown) && !torch;
+  }
+  // Adds what the file with this base name is.
+  void add(std::string_view name);
+};
+// Of the process alone; nothing if it is gone or is another user's.
+LoadedMpi loaded_mpi(pid_t pid);
+
+// "Open MPI" or "MPICH's or Intel MPI's library", where that is loaded, has no
+// server and no other MPI is loaded; "" otherwise.
+std::string mpi_without_server(const LoadedMpi& loaded,
+                               const MpiServers& servers);
+
+}  // namespace muster
