@@ -231,6 +231,7 @@ std::string_view behind_logger_head(std::string_view line) {
   // "]", " - ", ":__main__:", "[x.py:3] ", "2026-… x.py:12 ", "[rank 3] ".
   for (int i = 0; i < 6 && !rest.empty(); ++i) {
     take_blanks(rest);
+    if (rest.empty()) break;  // "--> FOAM FATAL ERROR: "
     WriterMark mark;
     if (marks::take_rank_mark(rest, mark)) continue;
     if (std::string_view("]:-|").find(rest.front()) != std::string_view::npos) {

@@ -59,4 +59,10 @@ TEST_CASE("a logging library's head is taken off") {
   CHECK(behind_logger_head("[t] [ERROR] [launch.py:3:x] [Rank 3] a b") ==
         "a b");
   CHECK(behind_logger_head("epoch 3 loss 0.2").empty());
+  for (const char* const bare :
+       {"--> FOAM FATAL ERROR: ", "ERROR", "ERROR ", "ERROR - ", "FATAL : - ",
+        "[t] [ERROR] [Rank 3] ", "E1121 08:00:00.0 77 x.py:3] "}) {
+    INFO(bare);
+    CHECK(behind_logger_head(bare).empty());
+  }
 }
