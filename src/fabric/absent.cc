@@ -164,6 +164,10 @@ Cause cause_of_ports(const FabricPodState& state) {
             "macvlan, SR-IOV or host-device network in the annotation "
             "k8s.v1.cni.cncf.io/networks"};
   }
+  if (every_port(state, with_role("front end"))) {
+    return {"rdma_no_hca", "the machine has no RDMA network (" + seen + ")",
+            "place the job on machines with InfiniBand (Azure: ND, HB and HC)"};
+  }
   if (every_port(state, with_role("not for NCCL"))) {
     return {"rdma_unusable", "no adapter is usable (" + seen + ")",
             "load Intel's irdma in RoCE mode (roce_ena=1); adapters that speak "

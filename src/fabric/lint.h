@@ -37,6 +37,8 @@ void lint_costs(FabricJob& job, FabricPodState& pod, const std::string& name,
 void lint_conf(FabricJob& job, FabricPodState& pod);
 // RCCL's own variables, and HSA's that it asks for.
 void lint_amd(FabricJob& job, FabricPodState& pod);
+// Gloo's list of interfaces, which frameworks set beside NCCL's.
+void lint_gloo(FabricJob& job, FabricPodState& pod);
 // UCX, Open MPI, libfabric and Intel MPI.
 void lint_mpi(FabricJob& job, FabricPodState& pod);
 

@@ -40,6 +40,18 @@ void lint_peers(FabricJob& job, FabricPodState& pod, const std::string& name,
             "remove it; where peer to peer hangs, NCCL_P2P_LEVEL=NVL keeps it");
 }
 
+// Channels by hand, GPU by GPU and adapter by adapter (src/graph/search.cc).
+void lint_graph(FabricJob& job, FabricPodState& pod, const std::string& name,
+                const EffectiveValue& users) {
+  if (name != "NCCL_GRAPH_FILE" || trim(users.value).empty()) return;
+  report(job, &pod,
+         {Severity::kInfo, "lint_graph_file",
+          name + "=" + users.value + " (" + users.origin +
+              ") fits one machine with all its GPUs: where one that it names "
+              "is not there, NCCL ends with an error",
+          "Azure/azhpc-images#327", "remove it where NCCL does not start"});
+}
+
 // Without both ways GPUs of one pod talk over the network.
 void lint_memory(FabricJob& job, FabricPodState& pod, const std::string& name) {
   if (name != "NCCL_SHM_DISABLE" || !switched_on(*pod.facts, name)) return;
@@ -106,6 +118,7 @@ void lint_costs(FabricJob& job, FabricPodState& pod, const std::string& name,
   lint_gpu_direct(job, pod, name, users);
   lint_rack(job, pod, name, users);
   lint_sharp(job, pod, name);
+  lint_graph(job, pod, name, users);
 }
 
 }  // namespace muster

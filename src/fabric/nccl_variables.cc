@@ -318,6 +318,7 @@ constexpr NcclVariable kOfRccl[] = {
 constexpr const char* kOthers[] = {"NCCL_ASYNC_ERROR_HANDLING",
                                    "NCCL_BLOCKING_WAIT",
                                    "NCCL_DESYNC_DEBUG",
+                                   "NCCL_DYNAMIC_CHUNK_SIZE",  // of Google
                                    "NCCL_ENABLE_TIMING",
                                    "NCCL_TRACE_BUFFER_SIZE",
                                    "NCCL_TIMEOUT",

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "fabric/gids.h"
 #include "fabric/pci_distance.h"
+#include "fabric/platform.h"
 
 namespace muster {
 
@@ -121,6 +122,25 @@ void leave_out_bridges(std::vector<PortView>& ports) {
     view.role = "NVLink switch";
     view.reason =
         "beside EFA an InfiniBand port belongs to the NVLink switches";
+  }
+}
+
+// Azure's accelerated networking gives its machines a function of the host's
+// card (mlx5_an0 in Azure's images). Verbs open it, and RoCE from one machine
+// to another is not offered: RDMA there is InfiniBand (Azure/azhpc-images#327).
+void leave_out_accelerated(const PodFabric& pod, std::vector<PortView>& ports) {
+  const bool azure = platform_of(pod) == Platform::kAzure;
+  for (PortView& view : ports) {
+    const bool named = view.hca->name.starts_with("mlx5_an");
+    const bool mellanox = view.hca->name.starts_with("mlx") ||
+                          view.hca->driver.starts_with("mlx");
+    if (view.kind != LinkKind::kRoce || !view.usable) continue;
+    if (!named && !(azure && mellanox)) continue;
+    view.usable = false;
+    view.role = "front end";
+    view.reason =
+        "accelerated networking of Azure, between whose machines there is no "
+        "RoCE";
   }
 }
 
@@ -288,6 +308,7 @@ std::vector<PortView> view_ports(const PodFabric& pod,
     judge(pod, version, view);
   }
   leave_out_bridges(out);
+  leave_out_accelerated(pod, out);
   return out;
 }
 

@@ -65,9 +65,27 @@ TEST_CASE("names that NCCL does not read") {
   for (const char* others :
        {"NCCL_VERSION=2.21.5-1", "NCCL_ASYNC_ERROR_HANDLING=1",
         "NCCL_FASTRAK_IFNAME=eth1", "NCCL_HOME=/usr", "NCCL_SHARP_DISABLE=1",
-        "NCCL_TESTS_DEVICE=0", "NCCL_DEBUG="}) {
+        "NCCL_TESTS_DEVICE=0", "NCCL_DEBUG=", "NCCL_DYNAMIC_CHUNK_SIZE=1"}) {
     CHECK(codes(kIb, "2.21.5", others).empty());
   }
+}
+
+TEST_CASE("Gloo takes whole names of interfaces that are there") {
+  const auto gloo = [](const std::string& value) {
+    return codes(kIb, "2.21.5", "GLOO_SOCKET_IFNAME=" + value);
+  };
+  for (const char* wrong :
+       {"^lo,docker", "=eth0", "eth", "eth1", "lo", "eth0,eth1"}) {
+    INFO(wrong);
+    CHECK(gloo(wrong) == "lint_gloo_interface");
+  }
+  CHECK(gloo("eth0").empty());
+  CHECK(gloo("").empty());
+}
+
+TEST_CASE("a graph file is for one machine") {
+  CHECK(codes(kIb, "2.21.5", "NCCL_GRAPH_FILE=/g.xml") == "lint_graph_file");
+  CHECK(codes(kIb, "2.21.5", "NCCL_GRAPH_FILE=").empty());
 }
 
 TEST_CASE("values that NCCL reads otherwise than they look") {

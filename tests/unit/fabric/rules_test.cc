@@ -349,3 +349,23 @@ TEST_CASE("RDMA in software and a cloud's own beside real adapters") {
   CHECK(value(azure, 0, "NCCL_IB_HCA") == "=mlx5_0,mlx5_1");
   CHECK(with(R"("mana_0 Ethernet ACTIVE")").transport == "RoCE");
 }
+
+TEST_CASE("accelerated networking of Azure is no RDMA network") {
+  const auto with = [](const char* vendor, const char* hcas) {
+    return plan(R"([{"name": "w[0-1]", "nccl_version": "2.26.2", "vendor": ")" +
+                std::string(vendor) + R"(", "hcas": [)" + hcas + "]}]");
+  };
+  const char* eth = R"("mlx5_0 Ethernet ACTIVE")";
+  const FabricPlan alone = with("Microsoft Corporation", eth);
+  CHECK(alone.transport == "TCP");
+  CHECK(found(alone, "rdma_no_hca"));
+  CHECK(value(alone, 0, "NCCL_NET") == "Socket");
+  CHECK(with("", eth).transport == "RoCE");
+  CHECK(with("", R"("mlx5_an0 Ethernet ACTIVE")").transport == "TCP");
+  const FabricPlan both =
+      with("Microsoft Corporation",
+           R"("mlx5_ib[0-7] InfiniBand", "mlx5_an0 Ethernet")");
+  CHECK(both.transport == "InfiniBand");
+  CHECK(value(both, 0, "NCCL_IB_HCA").find("an0") == std::string::npos);
+  CHECK(!value(both, 0, "NCCL_IB_HCA").empty());
+}
