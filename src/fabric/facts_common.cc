@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fabric/facts_common.h"
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "base/text.h"
 #include "fabric/facts.h"
 #include "fabric/facts_fields.h"
 
@@ -26,6 +29,7 @@ class CommonFields {
   template <class Value>
   void field(const char* name, const Value&) {
     const std::string_view asked = name;
+    known.emplace_back(name);
     if (asked == "name" || asked == "node" || asked == "peer_address") return;
     if (beside_.contains(name)) found[name] = beside_[name];
   }
@@ -36,10 +40,39 @@ class CommonFields {
   }
 
   Json found = Json::object();
+  std::vector<std::string> known;
 
  private:
   const Json& beside_;
 };
+
+// Of where the facts are from, and what a test wants of them.
+constexpr std::array kRemarks = {
+    "comment",     "note", "notes",     "source", "url",     "link",  "title",
+    "description", "date", "published", "expect", "request", "issue", "format"};
+
+void note_unknown(const Json& beside, const CommonFields& common,
+                  std::vector<std::string>& notes) {
+  constexpr size_t kMost = 8;
+  size_t told = 0;
+  for (const auto& item : beside.items()) {
+    const std::string& key = item.key();
+    const auto is = [&](const auto& name) { return key == name; };
+    if (key.starts_with("_") || told >= kMost ||
+        std::any_of(kRemarks.begin(), kRemarks.end(), is) ||
+        std::any_of(common.known.begin(), common.known.end(), is)) {
+      continue;
+    }
+    ++told;
+    if (key == "profile" || key == "site") {
+      notes.push_back(key + " beside pods is no fact; give --" + key);
+      continue;
+    }
+    const std::string meant = nearest(key, common.known).value_or("");
+    notes.push_back(key.substr(0, 60) + " beside pods is not a known field" +
+                    (meant.empty() ? "" : "; did you mean " + meant + "?"));
+  }
+}
 
 void add_missing(const Json& common, Json& pod) {
   for (const auto& [name, value] : common.items()) {
@@ -64,6 +97,7 @@ Status take_common_fields(const Json& beside, Json& pods,
   CommonFields common(beside);
   const PodFabric pod;
   visit(common, pod);
+  note_unknown(beside, common, notes);
   if (common.found.empty()) return {};
   const size_t copies = pods.is_array() ? pods.size() : 1;
   const size_t size =

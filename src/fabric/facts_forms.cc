@@ -9,6 +9,8 @@
 
 #include "base/text.h"
 #include "fabric/facts_keys.h"
+#include "fabric/facts_names.h"
+#include "fabric/facts_pasted.h"
 #include "fabric/facts_words.h"
 
 namespace muster {
@@ -18,41 +20,6 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr int64_t kMostGpus = 64;
-
-struct Meant {
-  const char* written;
-  const char* meant;
-};
-
-// Names in other tools and in people's heads, by where they stand.
-constexpr Meant kOfPod[] = {
-    {"env", "environment"},        {"envs", "environment"},
-    {"variables", "environment"},  {"nccl", "nccl_version"},
-    {"adapters", "hcas"},          {"nics", "hcas"},
-    {"devices", "hcas"},           {"interfaces", "netdevs"},
-    {"plugin", "plugins"},         {"driver_version", "gpu_driver"},
-    {"shm", "shm_bytes"},          {"memlock", "memlock_bytes"},
-    {"ulimit_l", "memlock_bytes"}, {"hostnetwork", "host_network"},
-    {"peer_ip", "peer_address"},   {"vm", "virtual_machine"},
-    {"rccl", "nccl_version"},      {"rccl_version", "nccl_version"},
-    {"rccl_conf", "nccl_conf"},    {"rccl_user_conf", "nccl_user_conf"},
-};
-constexpr Meant kOfPort[] = {
-    {"rate", "rate_gbps"},
-    {"speed", "rate_gbps"},
-    {"linklayer", "link_layer"},
-    {"layer", "link_layer"},
-    {"gid", "gids"},
-    {"gid_table", "gids"},
-    {"interface", "netdev"},
-    {"physical_state", "phys_state"},
-};
-constexpr Meant kOfNetdev[] = {
-    {"ip", "addresses"},          {"ips", "addresses"},
-    {"ipv4", "addresses"},        {"address", "addresses"},
-    {"speed", "speed_mbps"},      {"type", "kind"},
-    {"default", "default_route"},
-};
 
 constexpr std::array kOfPods = {
     "hcas",         "netdevs",   "gpus",      "environment",   "shape",
@@ -66,44 +33,6 @@ bool all_objects(const Json& json) {
   return json.is_object() && !json.empty() &&
          std::all_of(json.begin(), json.end(),
                      [](auto& item) { return item.is_object(); });
-}
-
-// "Link layer" -> "link_layer"
-std::string plain_name(const std::string& key) {
-  std::string out = to_lower(key);
-  std::replace(out.begin(), out.end(), ' ', '_');
-  std::replace(out.begin(), out.end(), '-', '_');
-  return out;
-}
-
-// Fields by their names in the schema, where that is not there too.
-template <size_t kCount>
-void rename(Json& object, const Meant (&names)[kCount], const char* where,
-            std::vector<std::string>& notes) {
-  if (!object.is_object()) return;
-  std::vector<std::string> keys;
-  for (const auto& item : object.items()) keys.push_back(item.key());
-  for (const std::string& written : keys) {
-    const std::string key = plain_name(written);
-    if (key != written && !object.contains(key)) {
-      object[key] = std::move(object[written]);
-      object.erase(written);
-    }
-    for (const Meant& name : names) {
-      if (key != name.written || object.contains(name.meant) ||
-          !object.contains(key)) {
-        continue;
-      }
-      object[name.meant] = std::move(object[key]);
-      object.erase(key);
-      const std::string note =
-          std::string(where) + ": " + key + " is read as " + name.meant;
-      if (std::find(notes.begin(), notes.end(), note) == notes.end()) {
-        notes.push_back(note);
-      }
-      break;
-    }
-  }
 }
 
 // {"eth0": "10.0.0.1/24"}, {"mlx5_0": "InfiniBand"}
@@ -251,19 +180,35 @@ void settle_variables(Json& pod, const char* name) {
 }
 
 // A rate in the field's unit: "400000 Mb/s" of Gb/s, "25G" of Mb/s.
-void settle_rate(Json& holder, const char* name, char unit) {
-  if (!holder.contains(name) || !holder[name].is_string()) return;
-  const std::string text = to_lower(holder[name].get<std::string>());
-  if (const int rate = unit == 'g' ? generation_gbps(text) : 0; rate > 0) {
-    holder[name] = rate;
-    return;
+Status settle_rate(Json& holder, const char* name, double gbps_of_one) {
+  if (!holder.contains(name) || !holder[name].is_string()) return {};
+  const std::string text = holder[name].get<std::string>();
+  const auto gbps = gbps_of_words(text, gbps_of_one);
+  if (!gbps) {
+    return fail({.code = "facts_invalid",
+                 .what = name,
+                 .why = "\"" + text.substr(0, 60) + "\" is no rate",
+                 .where = {},
+                 .hint = "write 400, \"400 Gb/s\", \"NDR\" or \"4X NDR\""});
   }
-  const size_t end = text.find_first_not_of("0123456789.");
-  const size_t at = text.find_first_not_of(' ', end);
-  if (end == 0 || at == text.npos || text[at] == unit) return;
-  const double scale = text[at] == 'g' ? 1000 : text[at] == 'm' ? 0.001 : 1;
-  const double value = std::strtod(text.c_str(), nullptr) * scale;
-  if (std::isfinite(value)) holder[name] = value;
+  if (*gbps > 0) holder[name] = *gbps / gbps_of_one;
+  if (*gbps <= 0) holder.erase(name);  // "unknown"
+  return {};
+}
+
+// "none" is an empty list: looked, none. "unknown" is nothing at all.
+void settle_none(Json& pod) {
+  for (const char* name :
+       {"hcas", "netdevs", "gpus", "plugins", "pci_hcas", "modules"}) {
+    if (!pod.contains(name) || !pod[name].is_string()) continue;
+    const std::string word = to_lower(trim(pod[name].get<std::string>()));
+    if (word == "none" || word == "no" || word == "-") {
+      pod[name] = Json::array();
+    } else if (word.empty() || word == "unknown" || word == "?" ||
+               word == "n/a") {
+      pod.erase(name);
+    }
+  }
 }
 
 // {"3": "v2 10.0.0.1"} -> ["3 v2 10.0.0.1"]; a text of several lines.
@@ -296,9 +241,9 @@ void settle_gids(Json& port) {
 Status settle_hca(Json& hca, FactsBudget& budget,
                   std::vector<std::string>& notes) {
   if (!hca.is_object()) return {};
-  rename(hca, kOfPort, "hcas", notes);
+  rename_fields(hca, FactsPlace::kHca, notes);
   settle_gids(hca);
-  settle_rate(hca, "rate_gbps", 'g');
+  if (Status status = settle_rate(hca, "rate_gbps", 1); !status) return status;
   if (!hca.contains("ports")) return {};
   Json& ports = hca["ports"];
   if (all_objects(ports)) ports = by_key(std::move(ports), "port");
@@ -316,9 +261,10 @@ Status settle_hca(Json& hca, FactsBudget& budget,
   }
   for (Json& port : ports) {
     if (!port.is_object()) continue;
-    rename(port, kOfPort, "ports", notes);
+    rename_fields(port, FactsPlace::kPort, notes);
     settle_gids(port);
-    settle_rate(port, "rate_gbps", 'g');
+    Status status = settle_rate(port, "rate_gbps", 1);
+    if (!status) return status;
   }
   return {};
 }
@@ -338,9 +284,12 @@ Status settle_pod(Json& pod, FactsBudget& budget,
                   std::vector<std::string>& notes) {
   if (!pod.is_object()) return {};
   name_rccl(pod);
-  rename(pod, kOfPod, "pods", notes);
+  rename_fields(pod, FactsPlace::kPod, notes);
+  settle_none(pod);
+  settle_pasted_lists(pod);
   if (Status status = settle_lists(pod); !status) return status;
   if (Status status = settle_gpus(pod, budget); !status) return status;
+  if (Status status = take_outputs(pod, budget); !status) return status;
   for (const char* name : {"environment", "nccl_conf", "nccl_user_conf"}) {
     settle_variables(pod, name);
   }
@@ -358,15 +307,17 @@ Status settle_pod(Json& pod, FactsBudget& budget,
   }
   if (pod.contains("netdevs") && pod["netdevs"].is_array()) {
     for (Json& netdev : pod["netdevs"]) {
-      rename(netdev, kOfNetdev, "netdevs", notes);
-      if (netdev.is_object()) settle_rate(netdev, "speed_mbps", 'm');
+      rename_fields(netdev, FactsPlace::kNetdev, notes);
+      if (!netdev.is_object()) continue;
+      Status status = settle_rate(netdev, "speed_mbps", 0.001);
+      if (!status) return status;
     }
   }
   if (pod.contains("nccl_version") && pod["nccl_version"].is_number_float()) {
     return fail({.code = "facts_invalid",
                  .what = "nccl_version",
                  .why = "the number " + pod["nccl_version"].dump() +
-                        " may be more than one version",
+                        " of \"nccl_version\" may be more than one version",
                  .where = {},
                  .hint = "write it as a text, \"2.30.7\""});
   }
@@ -374,11 +325,10 @@ Status settle_pod(Json& pod, FactsBudget& budget,
 }
 
 bool is_field_of_pod(const std::string& key) {
-  const std::string name = plain_name(key);
-  const auto is = [&](const char* field) { return name == field; };
-  return std::any_of(kOfPods.begin(), kOfPods.end(), is) ||
-         std::any_of(std::begin(kOfPod), std::end(kOfPod),
-                     [&](auto& meant) { return name == meant.written; });
+  const std::string name = plain_field_name(key);
+  return std::any_of(kOfPods.begin(), kOfPods.end(),
+                     [&](const char* field) { return name == field; }) ||
+         is_other_name_in_pod(name);
 }
 
 // {"worker-0": {…}, …}: some value has fields of a pod, and no key is one.

@@ -46,6 +46,10 @@ void note_ports(const FabricHca& hca, const std::string& where,
                       quoted(port.link_layer) +
                       " is no link layer (InfiniBand, Ethernet, Unspecified)");
     }
+    if (port.rate_gbps < 0 && port.rate_gbps != -1) {
+      notes.push_back(where + ".hcas: " + hca.name +
+                      ": a rate below zero is taken as unknown");
+    }
     if (!port.state.empty() && !is_port_state(port.state)) {
       notes.push_back(where + ".hcas: " + hca.name + ": " + quoted(port.state) +
                       " is no state of a port; taken as not active");

@@ -15,6 +15,7 @@
 #include "fabric/facts_json.h"
 #include "fabric/facts_lines.h"
 #include "fabric/facts_notes.h"
+#include "fabric/facts_text.h"
 #include "fabric/nccl_version.h"
 
 namespace muster {
@@ -26,7 +27,6 @@ using Json = nlohmann::json;
 using facts_fields::visit;
 
 constexpr size_t kMaxText = 16 << 20;
-constexpr int kMaxDepth = 32;
 
 struct Report {
   std::string mistake;  // the first one
@@ -116,7 +116,7 @@ class FactsIn {
     if (found == nullptr) return;
     if (!found->is_object()) return reject(name, "an object of texts");
     for (const auto& [key, item] : found->items()) {
-      if (!scalar(item)) return reject(name, "an object of texts");
+      if (!scalar(item)) return reject(name + ("." + key), "a text");
       values[key] = text_of(item);
     }
   }
@@ -124,7 +124,7 @@ class FactsIn {
   void field(const char* name, std::optional<std::vector<Item>>& items) {
     const Json* found = find(name);
     if (found == nullptr) return;
-    if (!found->is_array()) return reject(name, "a list");
+    if (!found->is_array()) return reject(name, list_like(name));
     read_list(name, *found, items.emplace());
   }
   // Without a list of its own, an adapter has one port whose fields stand
@@ -180,6 +180,13 @@ class FactsIn {
   [[nodiscard]] std::string hint(const std::string& key) const {
     const std::string meant = nearest(key, asked_).value_or("");
     return meant.empty() ? "" : "; did you mean " + meant + "?";
+  }
+  static std::string_view list_like(std::string_view name) {
+    if (name == "hcas") {
+      return "a list, for example [\"mlx5_[0-7] InfiniBand ACTIVE 400\"]";
+    }
+    if (name == "netdevs") return "a list, for example [\"eth0 10.0.0.4/24\"]";
+    return "a list";
   }
   static bool scalar(const Json& json) {
     return json.is_string() || json.is_number() || json.is_boolean();
@@ -285,50 +292,11 @@ tl::unexpected<Error> misread(std::string_view text, const std::string& where,
                  error.text());
 }
 
-// Whether brackets nest further than any facts do: the JSON library copies
-// and frees nested values by recursion.
-bool too_deep(std::string_view text) {
-  int depth = 0;
-  bool quoted = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (quoted) {
-      if (c == '\\') ++i;
-      if (c == '"') quoted = false;
-    } else if (c == '"') {
-      quoted = true;
-    } else if (c == '[' || c == '{') {
-      if (++depth > kMaxDepth) return true;
-    } else if (c == ']' || c == '}') {
-      --depth;
-    }
-  }
-  return false;
-}
-
-Result<Json> parse_json(std::string_view text, const std::string& where) {
-  try {
-    return Json::parse(text.begin(), text.end());
-  } catch (const Json::parse_error& error) {
-    const size_t at = std::min(error.byte, text.size());
-    const std::string_view before = text.substr(0, at);
-    const auto line = std::count(before.begin(), before.end(), '\n') + 1;
-    const size_t start = before.rfind('\n');
-    const size_t column = start == before.npos ? at : at - start - 1;
-    if (trim(text.substr(at)).empty()) {
-      return invalid(where + ":" + std::to_string(line),
-                     "it ends here, and a bracket, a brace or a quotation mark "
-                     "is still open");
-    }
-    return invalid(where + ":" + std::to_string(line),
-                   "this is not JSON, at character " + std::to_string(column));
-  }
-}
-
 // Pods by other words, by a number, or by name alone.
 void name_pods(Json& json) {
   if (!json.is_object()) return;
-  for (const char* other : {"hosts", "nodes", "workers"}) {
+  for (const char* other :
+       {"pod", "hosts", "nodes", "workers", "machines", "servers"}) {
     if (json.contains("pods") || !json.contains(other)) continue;
     if (!json[other].is_structured()) continue;
     json["pods"] = std::move(json[other]);
@@ -356,17 +324,19 @@ Status share_beside(Json& json, Json& pods, FactsBudget& budget,
 
 }  // namespace
 
-Result<FactsFile> read_facts(std::string_view text, const std::string& where) {
-  if (text.size() > kMaxText) return invalid(where, "more than 16 MiB");
-  if (trim(text).empty()) return invalid(where, "there is nothing in it");
-  if (too_deep(text)) return invalid(where, "nested more than 32 deep");
-  auto parsed = parse_json(text, where);
+Result<FactsFile> read_facts(std::string_view given, const std::string& where) {
+  if (given.size() > kMaxText) return invalid(where, "more than 16 MiB");
+  if (trim(given).empty()) return invalid(where, "there is nothing in it");
+  FactsText read;
+  auto parsed = parse_facts_text(given, where, read);
   if (!parsed) return fail(parsed.error());
+  const std::string_view text = read.text;
   Json json = std::move(*parsed);
   name_pods(json);
   const bool wrapped = json.is_object() && json.contains("pods");
   Json pods = std::move(wrapped ? json["pods"] : json);
   Report report;
+  report.notes = std::move(read.notes);
   FactsBudget budget;
   if (Status status = settle_forms(pods, budget, report.notes); !status) {
     return misread(text, where, status.error());

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
@@ -132,11 +134,17 @@ tl::unexpected<Error> unreadable(const char* list, std::string_view text,
                .hint = form});
 }
 
-// "mlx5_0:1/RoCE" -> name, port and link layer.
+// "IB" of "IB/SHARP".
+std::string_view layer_of(std::string_view word) {
+  return word.substr(0, word.find('/'));
+}
+
+// "mlx5_0:1/RoCE" and "mlx5_0:1/IB/SHARP" -> name, port and link layer.
 void take_name(std::string_view word, Json& hca) {
   const size_t slash = word.find('/');
-  if (slash != word.npos && is_layer(to_lower(word.substr(slash + 1)))) {
-    hca["link_layer"] = word.substr(slash + 1);
+  const auto layer = slash == word.npos ? "" : layer_of(word.substr(slash + 1));
+  if (is_layer(to_lower(layer))) {
+    hca["link_layer"] = layer;
     word = word.substr(0, slash);
   }
   const size_t colon = word.rfind(':');
@@ -159,9 +167,46 @@ int generation_gbps(std::string_view word) {
        {"xdr", 800}}};
   const std::string lower = to_lower(trim(word));
   for (const auto& [name, rate] : kKnown) {
+    if (!lower.starts_with(name)) continue;
     if (lower == name) return rate;
+    const auto number = parse_integer(lower.substr(name.size()));
+    if (number && *number > 0 && *number <= rate) {
+      return static_cast<int>(*number);
+    }
   }
   return 0;
+}
+
+std::optional<double> gbps_of_words(std::string_view text, double gbps_of_one) {
+  constexpr int kLanes = 4;
+  const std::string lower = to_lower(trim(text));
+  if (lower.empty() || lower.starts_with("unknown") || lower == "n/a") return 0;
+  if (const int rate = generation_gbps(lower); rate > 0) return rate;
+  const size_t end = lower.find_first_not_of("0123456789.");
+  if (end == 0) return std::nullopt;
+  const double value = std::strtod(lower.c_str(), nullptr);
+  if (!std::isfinite(value)) return std::nullopt;
+  if (end == lower.npos) return value * gbps_of_one;
+  // "4x ndr", "2X HDR"
+  if (lower[end] == 'x') {
+    const int rate = generation_gbps(lower.substr(end + 1));
+    return rate > 0 ? std::optional(value * rate / kLanes) : std::nullopt;
+  }
+  const size_t at = lower.find_first_not_of(' ', end);
+  const std::string unit =
+      lower.substr(at, lower.find_first_of(" (,", at) - at);
+  const double scale = unit[0] == 't'   ? 1000
+                       : unit[0] == 'g' ? 1
+                       : unit[0] == 'm' ? 0.001
+                       : unit[0] == 'k' ? 1e-6
+                                        : 0;
+  if (scale == 0) {  // "100 (4X EDR)"
+    return unit.empty() || unit[0] == '(' ? std::optional(value * gbps_of_one)
+                                          : std::nullopt;
+  }
+  const bool bytes =
+      trim(text).substr(at, 2).ends_with('B') || unit.find("byte") != unit.npos;
+  return value * scale * (bytes ? 8 : 1);
 }
 
 Result<Json> hca_of_words(std::string_view text) {
@@ -213,7 +258,7 @@ Json hcas_of_log(std::string_view line) {
     const size_t bracket = word.rfind(']', slash);
     word = without_end(word, "}],");
     if (slash >= word.size() || word.find(':') > slash) continue;
-    if (!is_layer(to_lower(word.substr(slash + 1)))) continue;
+    if (!is_layer(to_lower(layer_of(word.substr(slash + 1))))) continue;
     out.push_back(
         word.substr(bracket == word.npos || bracket > slash ? 0 : bracket + 1));
   }
@@ -266,7 +311,8 @@ Result<Json> netdev_of_words(std::string_view text) {
   const size_t end = words[0].find('<');
   const size_t colon = words[0].find(':');
   if (end != std::string_view::npos && colon < end) {
-    words.push_back(words[0].substr(colon + 1, end - colon - 1));
+    const size_t zone = std::min(end, words[0].find('%'));
+    words.push_back(words[0].substr(colon + 1, zone - colon - 1));
     words[0] = words[0].substr(0, colon);
   }
   netdev["name"] = without_end(words[0], ":,");

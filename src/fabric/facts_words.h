@@ -7,6 +7,7 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -36,7 +37,11 @@ nlohmann::json conf_of_lines(std::string_view text);
 nlohmann::json variables_of_words(std::string_view text);
 // "a,b[0,2]" and lines -> a list of texts.
 nlohmann::json listed_texts(std::string_view text);
-// Gb/s of four lanes of this InfiniBand generation ("NDR"); 0 if it is none.
+// Gb/s of four lanes of this InfiniBand generation ("NDR"), or of the number in
+// its name ("NDR200"); 0 if it is none.
 int generation_gbps(std::string_view word);
+// "400 Gb/sec (4X NDR)", "4X NDR", "50 GB/s", "25000Mb/s", "25" of such a unit;
+// 0 for "unknown", nothing for what is no rate.
+std::optional<double> gbps_of_words(std::string_view text, double gbps_of_one);
 
 }  // namespace muster

@@ -38,7 +38,12 @@ Machine load(const std::filesystem::path& path) {
   if (!facts) {
     FAIL_CHECK(facts.error().text());
   } else {
-    CHECK(facts->notes == std::vector<std::string>{});
+    for (const std::string& note : facts->notes) {
+      // Other names of a field are how people write; nothing may be lost.
+      const bool harmless = note.find(" is read as ") != note.npos ||
+                            note.find(" beside pods is taken ") != note.npos;
+      if (!harmless) FAIL_CHECK(note);
+    }
     out.pods = facts->pods;
   }
   const Json request = out.json.value("request", Json::object());

@@ -185,10 +185,88 @@ TEST_CASE("pods by name are pods whatever is said of them") {
   CHECK(names(R"({"environment": {"A": "1"}})") == Names{"pod-0"});
 }
 
-TEST_CASE("what is no JSON is said with its place") {
-  const auto comma = read_facts("{\"pods\": [\n  {\"name\": \"w0\"},\n]}", "f");
-  REQUIRE_FALSE(comma);
-  CHECK(comma.error().text().find(":3: ") != std::string::npos);
+TEST_CASE("comments, a comma too many and lines within a text are read") {
+  const auto facts = read_facts(
+      "{\"pods\": [ // both\n  {\"name\": \"w0\",\n   # of the log\n"
+      "   \"env\": \"A=1\n\tB=http://x/#y\",\n   /* not\n yet */\n"
+      "   \"shm\": \"64M\",},\n]}",
+      "f");
+  if (!facts) FAIL(facts.error().text());
+  CHECK(facts->pods[0].environment.at("A") == "1");
+  CHECK(facts->pods[0].environment.at("B") == "http://x/#y");
+  CHECK(facts->pods[0].shm_bytes == 64 << 20);
+  // Lines are the file's also behind all that.
+  const auto wrong = read_facts(
+      "{\"env\": \"A=1\nB=2\", // two\n/* a\nb */\n\"hcas\": 8,\n}", "f");
+  REQUIRE_FALSE(wrong);
+  CHECK(wrong.error().text().find("f:5: ") == 0);
+}
+
+TEST_CASE("what is no JSON is said with its place and its likely cause") {
+  const auto why = [](const std::string& text) {
+    const auto facts = read_facts(text, "f");
+    return facts ? "read" : facts.error().text();
+  };
+  const auto says = [&](const std::string& text, const std::string& place,
+                        const std::string& words) {
+    const std::string told = why(text);
+    INFO(told);
+    CHECK(told.find("f:" + place + ": ") == 0);
+    CHECK(told.find(words) != std::string::npos);
+  };
+  says("pods:\n- name: w0\n", "1", "yq -o json");
+  says("{\"name\": \"w0\",\n\"rate\": NaN}", "2", "NaN is no number");
+  says("{\"name\": \"w0\",\n\"vm\": True}", "2", "True is Python's");
+  says("{'name': 'w0'}", "1", "double quotation marks");
+  says("{\"name\": \"w0\"\n\"hcas\": []}", "2", "a comma, a colon or");
+  says("{\"name\": \"w0}\n", "1", "quotation mark is missing");
+  says("{\"name\": \"w0\",\n\"hcas\": [\n", "3", "ends here");
+  says("{\"name\": \"w0,\n\"hcas\": []}", "1", "quotation mark is missing");
+  says("{\"name\": \"w0\"}\n{\"name\": \"w1\"}", "2", "[{…}, {…}]");
+  says("{\"name\": \"w0\",\n\"hcas\": }", "2", "this is not JSON");
+  says(R"({"hcas":8})", "1", "mlx5_[0-7]");
+  says(R"({"env":{"A":{"b":1}}})", "1", "environment.A should be a text");
+}
+
+TEST_CASE("a field that stands twice, or beside the pods by mistake, is said") {
+  CHECK(notes_of(R"({"name":"w","hcas":[],"hcas":["a"]})")
+            .find("\"hcas\" stands twice") != std::string::npos);
+  const std::string notes =
+      notes_of(R"({"source":"s","title":"t","profile":"rl","enviroment":{},
+                   "pods":[{"name":"w"}]})");
+  CHECK(notes.find("enviroment beside pods is not a known field; did you mean "
+                   "environment?") != std::string::npos);
+  CHECK(notes.find("give --profile") != std::string::npos);
+  CHECK(notes.find("title") == std::string::npos);
+}
+
+TEST_CASE("rates in all their units, none and unknown in words") {
+  CHECK(rate_of("4X NDR") == 400);
+  CHECK(rate_of("2X HDR") == 100);
+  CHECK(rate_of("NDR200") == 200);
+  CHECK(rate_of("HDR100") == 100);
+  CHECK(rate_of("50 GB/s") == 400);
+  CHECK(rate_of("400 Gbps") == 400);
+  CHECK(rate_of("400Gb/s") == 400);
+  CHECK(rate_of("0.4 Tb/s") == 400);
+  CHECK(rate_of("100000Mb/s") == 100);
+  CHECK(rate_of("100 (4X EDR)") == 100);
+  CHECK(rate_of("400 ") == 400);
+  CHECK(rate_of("unknown") == -1);
+  for (const char* wrong : {"400 apples", "4X fast", "fast"}) {
+    const auto facts = read_facts(
+        R"({"hcas":[{"name":"a","rate":")" + std::string(wrong) + "\"}]}", "f");
+    REQUIRE_FALSE(facts);
+    CHECK(facts.error().text().find("is no rate") != std::string::npos);
+    CHECK(facts.error().text().find("f:1: ") == 0);
+  }
+  CHECK(pod_of(R"({"netdevs":[{"name":"a","speed":"25 Gbit"}]})")
+            .netdevs->at(0)
+            .speed_mbps == 25000);
+  CHECK(pod_of(R"({"hcas":"none"})").hcas->empty());
+  CHECK_FALSE(pod_of(R"({"hcas":"unknown","gpus":"?"})").hcas);
+  CHECK(notes_of(R"({"hcas":[{"name":"a","rate_gbps":-5}]})").find("below") !=
+        std::string::npos);
 }
 
 TEST_CASE("what cannot be meant is said, with the likely name") {
@@ -202,6 +280,7 @@ TEST_CASE("what cannot be meant is said, with the likely name") {
   const auto number = read_facts(R"({"nccl_version":2.3})", "f");
   REQUIRE_FALSE(number);
   CHECK(number.error().text().find("2.3") != std::string::npos);
+  CHECK(number.error().text().find("f:1: ") == 0);
   CHECK_FALSE(read_facts(R"({"hcas":8})", "f"));
   CHECK_FALSE(read_facts(R"({"gpus":100000})", "f"));
 }

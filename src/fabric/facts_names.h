@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fields by their names in other tools and in people's heads: "env" is
+// `environment`, "Link layer" is `link_layer`. What is read so is said. Pure.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+namespace muster {
+
+enum class FactsPlace { kPod, kHca, kPort, kNetdev };
+
+// "Link layer" -> "link_layer"
+std::string plain_field_name(const std::string& key);
+// "env", "nics", …, of a pod.
+bool is_other_name_in_pod(const std::string& plain);
+// Gives the fields of `object` their names in the schema, where those are not
+// there too.
+void rename_fields(nlohmann::json& object, FactsPlace place,
+                   std::vector<std::string>& notes);
+
+}  // namespace muster
