@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
@@ -58,6 +56,24 @@ bool is_label(std::string_view word) {
   return one_of(word, {"rate", "state", "speed", "link", "layer", "link_layer",
                        "physical", "type", "inet", "inet6", "scope", "global",
                        "host", "dynamic", "noprefixroute", "unknown"});
+}
+
+// "0002:00:02.0"
+bool is_pci_address(std::string_view word) {
+  return std::count(word.begin(), word.end(), ':') == 2 && word.size() == 12 &&
+         word[10] == '.' &&
+         word.find_first_not_of("0123456789abcdefABCDEF:.") == word.npos;
+}
+
+// The word that ends the bracket which begins at `at`, if a dash is in it:
+// other brackets hold what is known of the adapter.
+size_t behind_bracket(const std::vector<std::string_view>& words, size_t at) {
+  bool dash = false;
+  for (; at < words.size(); ++at) {
+    dash = dash || words[at] == "-";
+    if (words[at].ends_with(')')) return dash ? at : words.size();
+  }
+  return at;
 }
 
 std::string_view without_end(std::string_view word, std::string_view marks) {
@@ -157,67 +173,25 @@ void take_name(std::string_view word, Json& hca) {
 
 }  // namespace
 
-int generation_gbps(std::string_view word) {
-  constexpr std::array<std::pair<std::string_view, int>, 6> kKnown = {
-      {{"qdr", 40},
-       {"fdr", 56},
-       {"edr", 100},
-       {"hdr", 200},
-       {"ndr", 400},
-       {"xdr", 800}}};
-  const std::string lower = to_lower(trim(word));
-  for (const auto& [name, rate] : kKnown) {
-    if (!lower.starts_with(name)) continue;
-    if (lower == name) return rate;
-    const auto number = parse_integer(lower.substr(name.size()));
-    if (number && *number > 0 && *number <= rate) {
-      return static_cast<int>(*number);
-    }
-  }
-  return 0;
-}
-
-std::optional<double> gbps_of_words(std::string_view text, double gbps_of_one) {
-  constexpr int kLanes = 4;
-  const std::string lower = to_lower(trim(text));
-  if (lower.empty() || lower.starts_with("unknown") || lower == "n/a") return 0;
-  if (const int rate = generation_gbps(lower); rate > 0) return rate;
-  const size_t end = lower.find_first_not_of("0123456789.");
-  if (end == 0) return std::nullopt;
-  const double value = std::strtod(lower.c_str(), nullptr);
-  if (!std::isfinite(value)) return std::nullopt;
-  if (end == lower.npos) return value * gbps_of_one;
-  // "4x ndr", "2X HDR"
-  if (lower[end] == 'x') {
-    const int rate = generation_gbps(lower.substr(end + 1));
-    return rate > 0 ? std::optional(value * rate / kLanes) : std::nullopt;
-  }
-  const size_t at = lower.find_first_not_of(' ', end);
-  const std::string unit =
-      lower.substr(at, lower.find_first_of(" (,", at) - at);
-  const double scale = unit[0] == 't'   ? 1000
-                       : unit[0] == 'g' ? 1
-                       : unit[0] == 'm' ? 0.001
-                       : unit[0] == 'k' ? 1e-6
-                                        : 0;
-  if (scale == 0) {  // "100 (4X EDR)"
-    return unit.empty() || unit[0] == '(' ? std::optional(value * gbps_of_one)
-                                          : std::nullopt;
-  }
-  const bool bytes =
-      trim(text).substr(at, 2).ends_with('B') || unit.find("byte") != unit.npos;
-  return value * scale * (bytes ? 8 : 1);
-}
-
 Result<Json> hca_of_words(std::string_view text) {
   Json hca = Json::object();
   const auto words = split_words(text);
   if (words.empty()) {
     return unreadable("hcas", text, "", "a list entry is a name or an object");
   }
-  take_name(words[0], hca);
-  for (size_t i = 1; i < words.size(); ++i) {
+  // `ibdev2netdev -v` has the PCI address in front.
+  size_t i = words.size() > 1 && is_pci_address(words[0]) ? 1 : 0;
+  if (i == 1) hca["pci"] = words[0];
+  take_name(words[i], hca);
+  while (++i < words.size()) {
     std::string word = to_lower(words[i]);
+    if (word[0] == '(' && !word.ends_with(')')) {  // "(MT4129 - NA)"
+      const size_t end = behind_bracket(words, i);
+      if (end < words.size()) {
+        i = end;
+        continue;
+      }
+    }
     word.erase(std::remove_if(word.begin(), word.end(),
                               [](char c) { return c == '(' || c == ')'; }),
                word.end());
@@ -227,6 +201,10 @@ Result<Json> hca_of_words(std::string_view text) {
       hca["port"] = words[++i];
     } else if (word == "==>" && more) {
       hca["netdev"] = words[++i];
+      // What follows is the interface's state: of IPoIB it says nothing.
+      if (words[i].starts_with("ib") || hca.contains("state")) break;
+    } else if (word == "fw" && more) {
+      hca["firmware"] = words[++i];
     } else if (is_layer(word)) {
       hca["link_layer"] = word;
     } else if (is_state(word)) {

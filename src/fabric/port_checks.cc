@@ -161,12 +161,41 @@ void check_share(FabricJob& job, const FabricPodState& pod) {
               std::to_string(there) + ")"});
 }
 
+// libfabric's EFA provider opens every device that libibverbs lists, and gives
+// up at the first that it cannot open: a hostPath shows the NVLink switches,
+// too, which the device plugin did not give (libfabric
+// prov/efa/src/efa_device.c; aws-samples/aws-do-eks#63).
+void check_blocked(FabricJob& job, const FabricPodState& pod) {
+  for (const PortView& view : pod.ports) {
+    const FabricHca& hca = *view.hca;
+    if (view.kind == LinkKind::kEfa || hca.fails_at != "open" ||
+        no(hca.device)) {
+      continue;
+    }
+    report(
+        job, &pod,
+        {job.profile == Profile::kRdma ? Severity::kError : Severity::kWarning,
+         "efa_blocked",
+         "libfabric opens every RDMA device before it uses EFA, and " +
+             hca.name +
+             " cannot be opened: it gives up, and NCCL falls back to TCP "
+             "silently",
+         "verbs probe of " + hca.name,
+         "no hostPath for /dev/infiniband: vpc.amazonaws.com/efa gives the "
+         "pod the devices it needs"});
+    return;
+  }
+}
+
 }  // namespace
 
 void check_ports(FabricJob& job) {
   check_rates(job);
   if (job.transport != FabricTransport::kTcp) {
-    for (const FabricPodState& pod : job.pods) check_share(job, pod);
+    for (const FabricPodState& pod : job.pods) {
+      check_share(job, pod);
+      if (job.transport == FabricTransport::kEfa) check_blocked(job, pod);
+    }
   }
   if (!job.uses_verbs() || job.profile == Profile::kRl) return;
   check_mtus(job);

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "catch.h"
 #include "fabric/facts_json.h"
+#include "fabric/facts_text.h"
 #include "fabric/plan_json.h"
 #include "fabric/policy.h"
 
@@ -32,7 +33,7 @@ Machine load(const std::filesystem::path& path) {
   text << std::ifstream(path).rdbuf();
   Machine out;
   out.name = path.stem().string();
-  out.json = Json::parse(text.str());
+  out.json = Json::parse(strict_json(text.str()));
   const auto facts = read_facts(text.str(), out.name);
   INFO(out.name);
   if (!facts) {

@@ -156,6 +156,19 @@ TEST_CASE("adapters from show_gids, ibdev2netdev and rdma link") {
                                 "mlx5_1 port 1 ==> eth3 (Down)\n");
   REQUIRE(up.hcas->size() == 2);
   CHECK(up.hcas->at(1).ports.at(0).state == "down");
+  const PodFabric more = pod_with(
+      "ibdev2netdev -v",
+      "0002:00:02.0 mlx4_0 (MT4100 - NA)  fw 2.43.7008 port 1 (ACTIVE) ==> ib0 "
+      "(Down)\nmlx5_1 port 1 ==> ib1 (Down)\n"
+      "0000:18:00.0 mlx5_2 (MT4129 - MCX75310AAS-NEAT) ConnectX-7 fw "
+      "28.39.1002 "
+      "port 1 (DOWN  ) ==> eth2 (Down)");
+  REQUIRE(more.hcas->size() == 3);
+  CHECK(more.hcas->at(0).name == "mlx4_0");
+  CHECK(more.hcas->at(0).pci == "0002:00:02.0");
+  CHECK(more.hcas->at(0).ports.at(0).state == "active");
+  CHECK(more.hcas->at(1).ports.at(0).state.empty());
+  CHECK(more.hcas->at(2).ports.at(0).state == "down");
 }
 
 TEST_CASE("what several tools say of an adapter comes together") {

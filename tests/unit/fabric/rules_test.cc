@@ -350,6 +350,24 @@ TEST_CASE("RDMA in software and a cloud's own beside real adapters") {
   CHECK(with(R"("mana_0 Ethernet ACTIVE")").transport == "RoCE");
 }
 
+TEST_CASE("a device that cannot be opened keeps libfabric from EFA") {
+  const auto with = [](const char* more, const char* profile = "") {
+    return plan(R"([{"name": "w[0-1]", "nccl_version": "2.26.2", "plugins":
+        [{"name": "libnccl-net.so", "network": "AWS Libfabric"}],
+        "hcas": ["rdmap[0-7]s0 efa", )" +
+                    std::string(more) + "]}]",
+                profile);
+  };
+  const char* blocked = R"({"name": "ibp1", "driver": "mlx5",
+                            "link_layer": "InfiniBand", "fails_at": "open"})";
+  CHECK(found(with(blocked), "efa_blocked"));
+  CHECK(with(blocked, "rdma").verdict == FabricVerdict::kRefuse);
+  CHECK(!found(with(R"({"name": "ibp1", "driver": "mlx5", "device": false,
+                        "link_layer": "InfiniBand", "fails_at": "open"})"),
+               "efa_blocked"));
+  CHECK(!found(with(R"("ibp1 InfiniBand")"), "efa_blocked"));
+}
+
 TEST_CASE("accelerated networking of Azure is no RDMA network") {
   const auto with = [](const char* vendor, const char* hcas) {
     return plan(R"([{"name": "w[0-1]", "nccl_version": "2.26.2", "vendor": ")" +
