@@ -23,6 +23,11 @@ bool same_stack(const Candidate& candidate, const Candidate& winner) {
          std::llabs(candidate.time_ns - winner.time_ns) <= kSameStackNs;
 }
 
+// Who gives up calls it.
+bool called_abort(const Candidate& candidate, const Candidate& /*winner*/) {
+  return candidate.rule->code == "mpi_abort_by_user";
+}
+
 bool told_death(const Candidate& candidate, const Candidate& /*winner*/) {
   return candidate.death;
 }
@@ -53,8 +58,10 @@ const Candidate* first(const std::vector<Candidate>& candidates,
 void name_owner(const std::vector<Candidate>& candidates, bool one_writer,
                 Candidate& winner) {
   const auto fill = [&](bool with_rank) {
-    for (const Fits fits : {same_class, same_stack, told_death, lost_worker}) {
-      if (fits == same_stack && !one_writer) continue;
+    for (const Fits fits :
+         {same_class, same_stack, called_abort, told_death, lost_worker}) {
+      const bool near = fits == same_stack || fits == called_abort;
+      if (near && !one_writer) continue;
       const Candidate* const found = first(candidates, winner, fits, with_rank);
       if (found == nullptr) continue;
       if (with_rank) winner.rank = found->rank;

@@ -46,6 +46,23 @@ void drop_unknown(std::vector<Candidate>& candidates) {
   std::erase_if(candidates, says_nothing);
 }
 
+// Who makes other calls than MPI_Init has met the same MPI: what PMIx could not
+// read was part of that call.
+void drop_mismatch_of_started(std::vector<Candidate>& candidates) {
+  const auto calls = [](const Candidate& candidate) {
+    const auto call = candidate.values.find("reason");
+    return candidate.rule->code == "mpi_error" &&
+           call != candidate.values.end() && call->second.starts_with("MPI_") &&
+           !call->second.starts_with("MPI_I") &&
+           !call->second.starts_with("MPI_ERR");
+  };
+  if (std::none_of(candidates.begin(), candidates.end(), calls)) return;
+  std::erase_if(candidates, [](const Candidate& candidate) {
+    return candidate.rule->code == "mpi_version_mismatch" &&
+           candidate.line.find("PMIX ERROR") != std::string::npos;
+  });
+}
+
 // A script goes on after a command that fails ("nvidia-smi: command not
 // found"): what went wrong behind it is the cause. A bare exit code may be the
 // command's own.
@@ -173,6 +190,7 @@ void drop_explained(const Evidence& evidence,
   drop_after_stop(evidence.job.stop_ns, candidates);
   drop_unknown(candidates);
   if (!evidence.job.bare_log) return;
+  drop_mismatch_of_started(candidates);
   drop_script_errors(candidates);
   drop_evictions_of_lost_nodes(candidates);
   drop_interrupted_by_scheduler(candidates);

@@ -51,8 +51,16 @@ int vagueness(const Candidate& candidate) {
   return candidate.maybe && !candidate.fact ? 1 : 0;
 }
 
+// "EI9999: …": how Huawei's CANN goes on behind an exception's own words.
+bool has_error_code(std::string_view line) {
+  constexpr std::string_view kDigits = "0123456789";
+  return line.size() > 6 && line[0] == 'E' && line.find(": ") == 6 &&
+         line.find_first_not_of(kDigits, 2) == 6;
+}
+
 // What the rest of the same message tells of why, where the class only tells
-// that a call failed. After an abort only "what():" is of that message.
+// that a call failed. After an abort only "what():" is of that message, after
+// an exception only what a library numbers.
 const Candidate* reason_behind(const Candidate& bare,
                                const std::vector<const Candidate*>& own) {
   // Between the lines of a rank there may be those of others.
@@ -63,15 +71,22 @@ const Candidate* reason_behind(const Candidate& bare,
                        later.order - bare.order <= static_cast<size_t>(lines));
     return later.time_ns > bare.time_ns && near;
   };
+  // Open MPI begins each line of its message so. What comes behind, a lost
+  // daemon or a SIGTERM, is what it did.
+  const bool starred = bare.line.find("*** ") != std::string::npos;
   for (const Candidate* candidate : own) {
-    const bool victim = candidate->rule->role == CauseRole::kWeak ||
+    const bool victim = (candidate->rule->role == CauseRole::kWeak &&
+                         candidate->rule->code != "terminated_external") ||
                         candidate->rule->role == CauseRole::kConsequence;
     if (victim && !candidate->maybe && !candidate->death &&
+        (!starred || candidate->line.find("*** ") != std::string::npos) &&
         candidate->rule != bare.rule && same_message(*candidate) &&
         (bare.host.empty() || candidate->host.empty() ||
          candidate->host == bare.host) &&
         (bare.rule->code != "abort_sigabrt" ||
-         candidate->line.starts_with("what():"))) {
+         candidate->line.starts_with("what():")) &&
+        (bare.rule->code != "python_exception" ||
+         has_error_code(candidate->line))) {
       return candidate;
     }
   }

@@ -10,7 +10,7 @@ namespace muster {
 
 namespace {
 
-constexpr int64_t kHelpTextNs = 15 * kLogLineNs;
+constexpr int64_t kHelpTextNs = 24 * kLogLineNs;
 
 }  // namespace
 
@@ -20,7 +20,8 @@ std::string_view host_in_help_line(std::string_view line) {
     return host_in_line(line);
   }
   for (const std::string_view head :
-       {"Local host:", "Host:", "Hostname:", "Node:", "Local Host:", "ip:"}) {
+       {"Local host:", "Host:", "Hostname:", "hostname:", "Node:",
+        "Local Host:", "ip:"}) {
     if (!line.starts_with(head)) continue;
     const std::string_view name = trim(line.substr(head.size()));
     const bool plain =

@@ -141,8 +141,16 @@ void drop_teardown(std::vector<Candidate>& candidates) {
       first_end = std::min(first_end, candidate.time_ns);
     }
   }
+  // With the shape of an error that such a line has, too.
+  std::set<int64_t> teardown;
+  for (const Candidate& candidate : candidates) {
+    if (told_to_end(candidate) && candidate.time_ns > first_end) {
+      teardown.insert(candidate.time_ns);
+    }
+  }
   std::erase_if(candidates, [&](const Candidate& candidate) {
-    return told_to_end(candidate) && candidate.time_ns > first_end;
+    return teardown.contains(candidate.time_ns) &&
+           (told_to_end(candidate) || candidate.rule->code == "unknown");
   });
 }
 

@@ -83,9 +83,12 @@ std::string_view host_of_event(std::string_view line) {
   return {};
 }
 
-// "s22r2b61.139634PSM2 can't open hfi unit"
+// "s22r2b61.139634PSM2 can't open hfi unit", "….139634hfi_userinit: …".
 std::string_view host_before_psm(std::string_view line) {
-  const size_t at = line.substr(0, kLongestName).find("PSM2");
+  size_t at = std::string_view::npos;
+  for (const std::string_view word : {"PSM2", "hfi_", "hfp_", "psmi_"}) {
+    at = std::min(at, line.substr(0, kLongestName).find(word));
+  }
   if (at == std::string_view::npos || at < 3) return {};
   size_t dot = at;
   while (dot > 0 && line[dot - 1] >= '0' && line[dot - 1] <= '9') --dot;
@@ -97,11 +100,30 @@ std::string_view host_before_psm(std::string_view line) {
   return name;
 }
 
+// "[08/11/2017 19:56:52][node-3][0]:ERROR: …" of cuda_memtest; the number is
+// the GPU's.
+std::string_view host_behind_time(std::string_view line) {
+  if (!line.starts_with('[')) return {};
+  const size_t time = line.find_first_not_of("0123456789./:- ", 1);
+  if (time == std::string_view::npos || time < 9 ||
+      !line.substr(time).starts_with("][")) {
+    return {};
+  }
+  size_t end = time + 2;
+  while (end < line.size() && in_name(line[end])) ++end;
+  const std::string_view name = line.substr(time + 2, end - time - 2);
+  const size_t number = digits(line, std::min(end + 2, line.size()));
+  const bool mark = number > 0 && line.substr(end).starts_with("][") &&
+                    line.substr(end + 2 + number).starts_with("]:");
+  return mark && names_host(name) ? name : std::string_view();
+}
+
 }  // namespace
 
 std::string_view host_in_line(std::string_view line) {
   line = behind_time(line);
-  for (const auto written : {host_of_proxy, host_before_psm, host_of_event}) {
+  for (const auto written :
+       {host_of_proxy, host_before_psm, host_of_event, host_behind_time}) {
     const std::string_view name = written(line);
     if (!name.empty()) return name;
   }

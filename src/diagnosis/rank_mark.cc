@@ -57,21 +57,47 @@ bool take_mvapich_mark(std::string_view& text, WriterMark& mark) {
   return true;
 }
 
-// "[node-7][[26206,1],3][btl_tcp_endpoint.c:625:…] " of Open MPI; it stays.
-void read_btl_mark(std::string_view text, WriterMark& mark) {
-  if (!text.starts_with('[')) return;
-  text.remove_prefix(1);
-  const std::string_view host = take_name(text);
-  if (host.empty() || !text.starts_with("][[")) return;
-  text.remove_prefix(3);
-  const size_t comma = text.find(',');
-  if (comma > 10) return;
-  text.remove_prefix(comma + 1);
-  if (!take_number(text) || !take_word(text, "],")) return;
-  const auto rank = take_number(text);
-  if (!rank || !text.starts_with(']')) return;
+// "[26206,1],3]" and, of old, "0,1,3]", behind the first bracket of the name
+// that Open MPI gives a process. Job 0 are its daemons, or what srun started;
+// of those only ranks move messages (btl_tcp_endpoint.c).
+std::optional<int> take_process_name(std::string_view& text) {
+  std::string_view rest = text;
+  const bool nested = take_word(rest, "[");
+  if (!take_number(rest) || !take_word(rest, ",")) return std::nullopt;
+  const auto job = take_number(rest);
+  if (!job || !take_word(rest, nested ? "]," : ",")) return std::nullopt;
+  const auto rank = take_number(rest);
+  if (!rank || !take_word(rest, "]")) return std::nullopt;
+  if (*job == 0 && !rest.starts_with('[')) return std::nullopt;
+  text = rest;
+  return rank;
+}
+
+// Open MPI's "[node-7][[26206,1],3][btl_tcp_endpoint.c:625:…] ", the host not
+// by all, and "[node-7:4711] [[26206,1],3] ORTE_ERROR_LOG: "; it stays.
+void read_process_mark(std::string_view text, WriterMark& mark) {
+  if (!take_word(text, "[")) return;
+  std::string_view name = text;
+  const std::string_view host = take_name(name);
+  if (!host.empty() && take_word(name, "][")) {
+    text = name;
+  } else if (!host.empty() && take_word(name, ":") && take_number(name, 9) &&
+             take_word(name, "] [")) {
+    text = name;
+  }
+  const auto rank = take_process_name(text);
+  const bool apart =
+      text.starts_with('[') || text.starts_with(' ') || text.starts_with("-[");
+  if (!rank || !apart) return;
   mark.rank = *rank;
   mark.host = host;
+}
+
+// "[31]PETSC ERROR: "; it stays.
+void read_petsc_mark(std::string_view text, WriterMark& mark) {
+  if (!take_word(text, "[")) return;
+  const auto rank = take_number(text);
+  if (rank && text.starts_with("]PETSC ERROR")) mark.rank = *rank;
 }
 
 // "[1787147912.586] node-7:rank0.solver: " of PSM3; it stays.
@@ -118,7 +144,8 @@ bool take_rank_mark(std::string_view& text, WriterMark& mark) {
 }
 
 bool take_library_mark(std::string_view& text, WriterMark& mark) {
-  read_btl_mark(text, mark);
+  read_process_mark(text, mark);
+  if (mark.rank < 0) read_petsc_mark(text, mark);
   if (mark.rank >= 0) return true;
   if (text.substr(0, kHead).find("rank") == std::string_view::npos) {
     return false;
