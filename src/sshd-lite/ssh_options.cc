@@ -20,7 +20,7 @@ constexpr int kMaxConnectSeconds = 3600;
 tl::unexpected<Error> usage(const std::string& why) {
   return fail(Error{
       "usage",
-      "cannot start as ssh",
+      "this ssh line cannot be kept",
       why,
       {},
       "usage: muster ssh [-l USER] [-p PORT] [-i KEY] [-o NAME=VALUE] [-n] "

@@ -98,7 +98,6 @@ int worker_probe_main(const std::vector<std::string>& args) {
   CLI::App app("Exec probe of a worker pod", "muster worker probe");
   app.failure_message(usage_sentence);
   app.add_option("kind", kind, "ready or live")
-      ->required()
       ->check(CLI::IsMember({"ready", "live"}));
   app.add_option("--port", port, "SSH port (2222)")
       ->envname("MUSTER_PORT")
@@ -108,6 +107,12 @@ int worker_probe_main(const std::vector<std::string>& args) {
     app.parse(std::vector<std::string>(args.rbegin(), args.rend()));
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
+  }
+  if (kind.empty()) {
+    std::fprintf(stderr,
+                 "muster worker probe: say what to ask for, ready or live, as "
+                 "in muster worker probe ready\n");
+    return 2;
   }
   Status result;
   if (kind == "live") {
