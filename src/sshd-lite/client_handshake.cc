@@ -16,9 +16,6 @@ namespace {
 constexpr Milliseconds kRefusalTimeout{1000};
 constexpr Milliseconds kBannerPause{20};
 constexpr size_t kMaxReason = 2048;
-// libssh 0.10 picks an RSA signature kind before it has read the server's
-// extension list, which comes right behind the key exchange.
-constexpr Milliseconds kSettleTime{50};
 
 }  // namespace
 
@@ -26,7 +23,7 @@ const char* SshClient::Impl::stage_name(Stage stage) {
   switch (stage) {
     case Stage::kConnect:
       return "key exchange";
-    case Stage::kSettle:
+    case Stage::kService:
     case Stage::kAuth:
       return "authentication";
     case Stage::kOpen:
@@ -75,11 +72,8 @@ bool SshClient::Impl::advance() {
   switch (stage_) {
     case Stage::kConnect:
       return connect_step();
-    case Stage::kSettle:
-      ssh_event_dopoll(event_, 0);
-      if (!settled_) return false;
-      enter(Stage::kAuth);
-      return true;
+    case Stage::kService:
+      return service_step();
     case Stage::kAuth:
       return auth_step();
     case Stage::kOpen:
@@ -106,15 +100,21 @@ bool SshClient::Impl::connect_step() {
   }
   if (!verify_host()) return false;
   ssh_event_add_session(event_, session_);
-  if (!options_.identity->is_rsa()) {
-    enter(Stage::kAuth);
-    return true;
+  enter(options_.identity->is_rsa() ? Stage::kService : Stage::kAuth);
+  return true;
+}
+
+// libssh picks an RSA key's kind of signature from the server's list of
+// extensions and would ask for one with SHA-1 before that has come. It comes
+// behind the key exchange, so who has the answer to a later question has it.
+bool SshClient::Impl::service_step() {
+  const int rc = ssh_service_request(session_, "ssh-userauth");
+  if (rc == SSH_AGAIN) return false;
+  if (rc != SSH_OK) {
+    fail_with(ssh_error::lost(library_error()));
+    return false;
   }
-  enter(Stage::kSettle);
-  stage_timer_.start(kSettleTime, [this] {
-    settled_ = true;
-    wake();
-  });
+  enter(Stage::kAuth);
   return true;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The inside of SshClient, private to client.cc (lifetime and the running
 // stream) and client_handshake.cc (everything up to on_open).
-// Stages: kConnect -> (kSettle, RSA keys only) -> kAuth -> kOpen -> kExec ->
+// Stages: kConnect -> (kService, RSA keys only) -> kAuth -> kOpen -> kExec ->
 //         kRunning -> kOver; kRefused collects the server's reason for at most
 //         a second. step() makes every transition.
 // libssh may poll and call back inside any of its calls, so its callbacks only
@@ -48,7 +48,7 @@ class SshClient::Impl : public std::enable_shared_from_this<Impl> {
  private:
   enum class Stage {
     kConnect,
-    kSettle,
+    kService,
     kAuth,
     kOpen,
     kExec,
@@ -65,6 +65,7 @@ class SshClient::Impl : public std::enable_shared_from_this<Impl> {
   bool advance();  // one transition; false: wait
   bool connect_step();
   bool verify_host();
+  bool service_step();
   bool auth_step();
   bool open_step();
   bool exec_step();
@@ -96,7 +97,6 @@ class SshClient::Impl : public std::enable_shared_from_this<Impl> {
   Stage stage_ = Stage::kConnect;
   bool banner_seen_ = false;
   bool may_speak_ = false;
-  bool settled_ = false;
   bool wake_posted_ = false;
   // Of stdout and stderr, data since run_step() looked.
   std::array<bool, 2> arrived_ = {true, true};

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -48,6 +49,9 @@ struct Runner {
   bool timed_out = false;
 
   void start(Session& session, int port, SshClientOptions options) {
+    start(session, UniqueFd(connect_to(port)), std::move(options));
+  }
+  void start(Session& session, UniqueFd socket, SshClientOptions options) {
     ++running;
     SshClientEvents events;
     events.on_open = [&session] { session.opened = true; };
@@ -64,9 +68,8 @@ struct Runner {
       session.status = status;
       done();
     };
-    session.client =
-        std::make_unique<SshClient>(loop, UniqueFd(connect_to(port)),
-                                    std::move(options), std::move(events));
+    session.client = std::make_unique<SshClient>(
+        loop, std::move(socket), std::move(options), std::move(events));
   }
   void done() {
     if (--running == 0) loop.stop();
@@ -158,6 +161,41 @@ TEST_CASE("an RSA key works on both sides") {
   const KeyDirectory keys(*key);
   const TestServer server(keys.path());
   const auto session = run_one(server.port(), options_for(*key, "echo rsa"));
+  if (session.error) FAIL(session.error->text());
+  CHECK(session.out == "rsa\n");
+}
+
+// A server on a machine that is full says each word late.
+TEST_CASE("an RSA key works with a server whose bytes come slowly") {
+  const auto text = read_file(std::string(TEST_KEYS) + "/rsa3072.pem");
+  const auto key = SshKey::parse_private(*text, "rsa3072.pem");
+  REQUIRE(key);
+  const KeyDirectory keys(*key);
+  const TestServer server(keys.path());
+  auto pair = make_socketpair(SOCK_STREAM);
+  REQUIRE(pair);
+  const UniqueFd upstream(connect_to(server.port()));
+  const int near = pair->read.get();
+  std::thread slow([near, far = upstream.get()] {
+    char bytes[32];
+    pollfd both[] = {{near, POLLIN, 0}, {far, POLLIN, 0}};
+    while (::poll(both, 2, 10'000) > 0) {
+      for (int i = 0; i < 2; ++i) {
+        if (both[i].revents == 0) continue;
+        const ssize_t n = ::read(both[i].fd, bytes, sizeof bytes);
+        if (n <= 0) return void(::shutdown(near, SHUT_RDWR));
+        if (i == 1) ::usleep(15'000);
+        (void)!::write(both[1 - i].fd, bytes, static_cast<size_t>(n));
+      }
+    }
+  });
+  Runner runner;
+  Session session;
+  runner.start(session, std::move(pair->write), options_for(*key, "echo rsa"));
+  session.client->send_eof();
+  runner.run();
+  session.client.reset();
+  slow.join();
   if (session.error) FAIL(session.error->text());
   CHECK(session.out == "rsa\n");
 }
