@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/inherited_state.h"
 #include "base/text.h"
 #include "cli/command_table.h"
 #include "cli/version.h"
@@ -49,6 +50,7 @@ int unknown(const std::string& word) {
 
 int main(int argc, char** argv) {
   muster::end_in_a_sentence();
+  muster::mend_inherited_state();
   const std::string self = argc > 0 ? argv[0] : "muster";
   const std::string name = self.substr(self.rfind('/') + 1);
   std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `muster launch`: options, discovery, one Launch on one loop.
-#include <fcntl.h>
 #include <signal.h>
-#include <unistd.h>
 
 #include "base/fd.h"
 #include "base/log.h"
@@ -15,16 +13,6 @@
 namespace muster {
 
 namespace {
-
-// A closed stdin, stdout or stderr would become somebody's socket. What is
-// written to a closed one fails, so that the loss is seen and counted.
-void open_standard_streams() {
-  for (int fd = 0; fd <= 2; ++fd) {
-    if (::fcntl(fd, F_GETFD) < 0) {
-      static_cast<void>(::open("/dev/null", O_RDONLY));
-    }
-  }
-}
 
 // Kept blocked until the loop's SignalWatch takes them over.
 void block_stop_signals() {
@@ -53,7 +41,6 @@ int discovery_exit(const Error& error) {
 }  // namespace
 
 int launch_main(const std::vector<std::string>& args) {
-  open_standard_streams();
   ParsedOptions parsed = parse_launch_options(args);
   if (parsed.exit_code) return *parsed.exit_code;
   return launch(std::move(parsed.options));

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/inherited_state.h"
 #include "base/self_path.h"
 #include "job/last_words.h"
 #include "worker/agent_main.h"
@@ -56,6 +57,7 @@ int become_doctor(const std::vector<std::string>& args) {
 
 int main(int argc, char** argv) {
   muster::end_in_a_sentence();
+  muster::mend_inherited_state();
   std::vector<std::string> args(argv + std::min(argc, 1), argv + argc);
   std::string command = argc > 0 ? command_in_name(argv[0]) : "";
   if (command.empty() && !args.empty()) {

@@ -107,8 +107,6 @@ tl::expected<RankChild, int> start_rank(const RankCommand& command, int out,
   for (int number = 1; number < SIGRTMIN; ++number) {
     if (rank_wrapper_forwards(number)) sigaddset(&child.waited, number);
   }
-  // An ignored SIGCHLD, which exec hands down, would take the exit status away.
-  ::signal(SIGCHLD, SIG_DFL);
   sigset_t before;
   ::sigprocmask(SIG_BLOCK, &child.waited, &before);
   const pid_t parent = ::getpid();

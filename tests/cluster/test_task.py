@@ -67,6 +67,14 @@ def test_what_nohup_ignores_stays_ignored():
         equal(task.returncode, code, "exit code", err)
 
 
+def test_an_ignored_sigchld_does_not_hide_the_end():
+    task = subprocess.run(
+        [*TASK, "--", "sh", "-c", "exit 3"], stdin=subprocess.DEVNULL,
+        capture_output=True, text=True, timeout=60,
+        preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+    equal(task.returncode, 3, "exit code", task.stderr)
+
+
 def test_as_pid_1_it_reaps_orphans():
     zombies = ('(sleep 0.2 &); sleep 0.7; '
                'grep -l "^State:.Z" /proc/[0-9]*/status; true')
