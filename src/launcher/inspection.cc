@@ -33,14 +33,13 @@ void Survey::answer(uint16_t node, std::string payload) {
   consider_done();
 }
 
-void Survey::node_lost(uint16_t node) {
-  // An answer that came before counts.
-  if (answers_.count(node) == 0) asked_.erase(node);
-  consider_done();
+void Survey::cancel() {
+  timer_.cancel();
+  done_ = nullptr;
 }
 
 void Survey::consider_done() {
-  if (!done_ || answers_.size() < asked_.size()) return;
+  if (answers_.size() < asked_.size()) return;
   timer_.cancel();
   const auto done = std::move(done_);
   done_ = nullptr;

@@ -179,7 +179,6 @@ void Launch::on_lost(uint16_t node, Error error) {
     run_->node_lost(node, error);
     return;
   }
-  survey_->node_lost(node);
   fail(Error{"worker_lost",
              "a worker was lost before ranks were started",
              error.text(),

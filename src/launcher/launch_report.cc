@@ -38,6 +38,7 @@ void Launch::fail(const Error& error) {
   leaving_ = true;
   failure_ = error;
   if (fleet_) fleet_->stop_connecting();
+  if (survey_) survey_->cancel();
   report();
 }
 

@@ -3,11 +3,15 @@
 other launchers, the software that differs between pods. And the two ways to a
 host that are no SSH of ours: --local and --transport exec."""
 import json
+import os
 import re
+import subprocess
 import sys
+import tempfile
 
-from harness import (apply, check, cluster, contains, equal, expect, launch,
-                     listening, main, nothing_left, program, trixie)
+from harness import (HERE, PREFIX, apply, check, cluster, contains, equal,
+                     expect, launch, listening, main, nothing_left, program,
+                     trixie)
 
 WORKERS = [f"pi-worker-{i}.pi.default.svc" for i in range(2)]
 WRITTEN = {  # the dialects as their launchers read them
@@ -102,6 +106,29 @@ def test_hosts_without_our_ssh():
         for rank in range(2):
             contains(run.out, f"{rank}/2 on pi-worker-{rank}", "stdout")
         nothing_left(job)
+
+
+def test_a_worker_lost_while_it_is_asked():
+    """No plan is made without it, and no rank started anywhere."""
+    agent = os.path.join(PREFIX, "libexec", "muster", "muster-agent")
+    lost = os.path.join(HERE, "programs", "lost_agent.py")
+    with tempfile.TemporaryDirectory() as folder:
+        script = os.path.join(folder, "carrier")
+        with open(script, "w", encoding="utf-8") as file:
+            file.write(f"#!/bin/sh\n[ $1 = b ] && exec {sys.executable} {lost} "
+                       f"{agent} agent\nexec {agent} agent\n")
+        os.chmod(script, 0o755)
+        for words in ([], ["--dry-run"]):
+            run = subprocess.run(
+                [os.path.join(PREFIX, "bin", "muster"), "launch", "-H", "a,b",
+                 "--no-prove", "--transport", f"exec:{script} {{host}}",
+                 *words, "--", "sh", "-c", "echo ran"],
+                stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                timeout=60)
+            equal(run.returncode, 201, "exit code", run.stdout, run.stderr)
+            contains(run.stderr, "b: the agent ended", "stderr")
+            check("starting" not in run.stderr, "ranks started", run.stderr)
+            equal(run.stdout, "", "stdout")
 
 
 if __name__ == "__main__":
