@@ -138,7 +138,7 @@ def main():
             for way in ways:
                 row[way] = once(job, way, options.compiler, ranks, words,
                                 limit, how)
-            table[name] = row
+            table[f"{name} {ranks} #{len(table)}"] = row
             print(name, ranks, "  ".join(
                 f"{way}: {why or 'ok'}" for way, why in row.items()),
                 flush=True)
