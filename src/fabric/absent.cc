@@ -173,8 +173,13 @@ Cause cause_of_ports(const FabricPodState& state) {
             "load Intel's irdma in RoCE mode (roce_ena=1); adapters that speak "
             "iWARP only are for TCP"};
   }
+  const bool step_known =
+      std::any_of(state.ports.begin(), state.ports.end(),
+                  [](auto& view) { return !view.hca->fails_at.empty(); });
   return {"rdma_unusable", "no adapter is usable (" + seen + ")",
-          "muster fabric show in the pod names the failing step"};
+          step_known ? "check driver and firmware of the adapter on the node: "
+                       "the step fails without NCCL or MPI too"
+                     : "muster fabric show in the pod names the failing step"};
 }
 
 std::string rate_text(const FabricPodState& pod) {

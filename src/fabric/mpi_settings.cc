@@ -51,14 +51,12 @@ bool has_decoys(const FabricPodState& pod) {
 void set(FabricJob& job, FabricPodState& pod, const char* library,
          const char* name, std::string value, const std::string& reason,
          const char* source) {
-  FabricSetting setting{library,
-                        name,
-                        std::move(value),
-                        reason,
-                        job.transport == FabricTransport::kTcp
-                            ? pod.primary.reason
-                            : pod.list_reason,
-                        FabricConfidence::kLikely,
+  const bool tcp = job.mpi_on_tcp || job.transport == FabricTransport::kTcp;
+  const std::string& evidence = value == pod.primary.name ? pod.primary.reason
+                                : tcp                     ? pod.absent
+                                                          : pod.list_reason;
+  FabricSetting setting{library, name,     std::move(value),
+                        reason,  evidence, FabricConfidence::kLikely,
                         source};
   setting.alone = "its own choice among all devices";
   propose(job, pod, setting);

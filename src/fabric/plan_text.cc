@@ -20,14 +20,34 @@ std::string pod_names(const std::vector<const PodPlan*>& pods) {
   return text;
 }
 
-std::vector<std::vector<const PodPlan*>> alike(const FabricPlan& plan) {
+bool same_decision(const PortDecision& a, const PortDecision& b) {
+  return a.chosen == b.chosen && a.kind == b.kind && a.role == b.role &&
+         a.reason == b.reason;
+}
+
+// The same is to be said of both, also of what was seen.
+bool same_story(const PodPlan& a, const PodPlan& b) {
+  return a.alone == b.alone && a.interface_reason == b.interface_reason &&
+         std::equal(a.ports.begin(), a.ports.end(), b.ports.begin(),
+                    b.ports.end(),
+                    [](auto& x, auto& y) {
+                      return x.name == y.name && same_decision(x, y);
+                    }) &&
+         std::equal(a.settings.begin(), a.settings.end(), b.settings.begin(),
+                    b.settings.end(),
+                    [](auto& x, auto& y) { return x.evidence == y.evidence; });
+}
+
+std::vector<std::vector<const PodPlan*>> alike(const FabricPlan& plan,
+                                               bool explained) {
   std::vector<std::vector<const PodPlan*>> groups;
   for (const PodPlan& pod : plan.pods) {
     bool found = false;
     for (auto& group : groups) {
       const PodPlan& first = *group.front();
       if (first.env() == pod.env() && first.interface == pod.interface &&
-          first.ports.size() == pod.ports.size()) {
+          first.ports.size() == pod.ports.size() &&
+          (!explained || same_story(first, pod))) {
         group.push_back(&pod);
         found = true;
         break;
@@ -58,6 +78,13 @@ void add_findings(std::string& out, const FabricPlan& plan) {
 
 void add_setting(std::string& out, const FabricSetting& setting) {
   out += "  " + setting.name + "=" + shell_quote(setting.value) + "\n";
+}
+
+void add_kept(std::string& out, const PodPlan& pod) {
+  for (const auto& setting : pod.kept) {
+    out += "  " + setting.name + "=" + setting.value + " kept (" +
+           setting.evidence + ")\n";
+  }
 }
 
 void add_reason(std::string& out, const FabricSetting& setting) {
@@ -102,11 +129,6 @@ std::string network(const PodPlan& pod) {
          " over " + pod.interface;
 }
 
-bool same_decision(const PortDecision& a, const PortDecision& b) {
-  return a.chosen == b.chosen && a.kind == b.kind && a.role == b.role &&
-         a.reason == b.reason;
-}
-
 // Ports of which the same is to say on one line.
 void add_ports(std::string& out, const std::vector<PortDecision>& ports) {
   for (size_t i = 0; i < ports.size();) {
@@ -135,14 +157,11 @@ std::string printable(std::string text) {
 
 std::string plan_to_text(const FabricPlan& plan) {
   std::string out = heading(plan);
-  for (const auto& group : alike(plan)) {
+  for (const auto& group : alike(plan, false)) {
     const PodPlan& pod = *group.front();
     out += pod_names(group) + ": " + network(pod) + "\n";
     add_settings(out, pod.settings);
-    for (const auto& setting : pod.kept) {
-      out += "  " + setting.name + "=" + setting.value + " kept (" +
-             setting.evidence + ")\n";
-    }
+    add_kept(out, pod);
     if (pod.settings.empty()) out += "  nothing to set\n";
   }
   add_findings(out, plan);
@@ -151,7 +170,7 @@ std::string plan_to_text(const FabricPlan& plan) {
 
 std::string explain_plan(const FabricPlan& plan) {
   std::string out = heading(plan);
-  for (const auto& group : alike(plan)) {
+  for (const auto& group : alike(plan, true)) {
     const PodPlan& pod = *group.front();
     out += "\n" + pod_names(group) + "\n  by itself, " + pod.alone + "\n";
     if (!pod.interface.empty()) {
@@ -170,6 +189,7 @@ std::string explain_plan(const FabricPlan& plan) {
         out += "    not: " + rejected + "\n";
       }
     }
+    add_kept(out, pod);
   }
   out += "\n";
   add_findings(out, plan);

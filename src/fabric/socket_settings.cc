@@ -101,14 +101,26 @@ void set_family(FabricJob& job) {
   }
 }
 
+void take_users_interface(FabricPodState& pod, const EffectiveValue& users) {
+  const auto named =
+      nccl_interfaces(*pod.facts, pod.assumed_version(), users.value);
+  if (named.empty()) return;
+  pod.plan.interface = named.front();
+  pod.plan.interface_reason =
+      "NCCL_SOCKET_IFNAME=" + users.value + " (" + users.origin + ")";
+}
+
 void set_interfaces(FabricJob& job) {
   const bool data_on_tcp =
       job.transport == FabricTransport::kTcp || job.profile == Profile::kRl;
   for (FabricPodState& pod : job.pods) {
     pod.plan.interface = pod.primary.name;
     pod.plan.interface_reason = pod.primary.reason;
+    if (const auto users = effective(*pod.facts, "NCCL_SOCKET_IFNAME")) {
+      take_users_interface(pod, *users);  // lint_lists() has looked at it
+      continue;
+    }
     const auto own = nccl_interfaces(*pod.facts, pod.assumed_version());
-    if (effective(*pod.facts, "NCCL_SOCKET_IFNAME")) continue;  // linted
     if (pod.on_loopback) continue;  // check_interfaces() says so
     if (has_setting(pod, "NCCL_SOCKET_IFNAME")) continue;  // the vendor's
     if (pod.primary.name.empty()) {

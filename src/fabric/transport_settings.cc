@@ -57,8 +57,12 @@ void set_tcp(FabricJob& job, FabricPodState& pod) {
                         pod.absent,
                         FabricConfidence::kProven,
                         kNetSource};
-  setting.alone = pod.offers.empty() ? "Socket, found out in each process"
-                                     : "RDMA in this pod";
+  const auto tried = std::find_if(pod.ports.begin(), pod.ports.end(),
+                                  [](auto& view) { return view.nccl_sees; });
+  setting.alone = !pod.offers.empty() ? "RDMA in this pod"
+                  : tried == pod.ports.end()
+                      ? "Socket, found out in each process"
+                      : "IB on " + tried->name() + ", which does not work";
   setting.rejected = {
       old ? "NCCL_NET=Socket: NCCL reads it since 2.10"
           : "NCCL_IB_DISABLE=1: plugins ignore it",

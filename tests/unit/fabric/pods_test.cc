@@ -182,3 +182,34 @@ TEST_CASE("a plan's text has no control bytes") {
     CHECK(text.find("eth0?[2J?") != text.npos);
   }
 }
+
+TEST_CASE("what explain says of pods that differ in what was seen") {
+  const FabricPlan two = plan(R"([
+      {"name": "a", "nccl_version": "2.26.2", "environment":
+       {"NCCL_SOCKET_IFNAME": "eth1", "UCX_TLS": "tcp"},
+       "hcas": [{"name": "mlx5_0",
+       "link_layer": "Ethernet", "state": "ACTIVE", "fails_at": "qp",
+       "error": "EINVAL"}], "netdevs": ["eth0 10.0.0.1/24 default",
+       "eth1 10.1.0.1/24"]},
+      {"name": "b", "nccl_version": "2.26.2", "environment":
+       {"NCCL_SOCKET_IFNAME": "eth1"}, "hcas": [], "netdevs":
+       ["eth0 10.0.0.2/24 default", "eth1 10.1.0.2/24"]}])");
+  const std::string text = explain_plan(two);
+  const auto says = [&](const char* part) {
+    INFO(text);
+    CHECK(text.find(part) != text.npos);
+  };
+  says("\na\n");  // each by itself: b has no adapter
+  says("\nb\n");
+  says("TCP over eth1: NCCL_SOCKET_IFNAME=eth1 (");  // not muster's choice
+  says("alone: IB on mlx5_0, which does not work");
+  says("alone: Socket, found out in each process");
+  says("  UCX_TLS=tcp kept (");
+  // What hides the adapters from MPI names the adapters, not the interface.
+  const auto& settings = two.pods[0].settings;
+  const auto pml = std::find_if(
+      settings.begin(), settings.end(),
+      [](auto& setting) { return setting.name == "OMPI_MCA_pml"; });
+  REQUIRE(pml != settings.end());
+  CHECK(pml->evidence.find("mlx5_0") != std::string::npos);
+}
