@@ -238,11 +238,26 @@ void settle_gids(Json& port) {
   gids = std::move(out);
 }
 
+void name_gids(Json& owner, std::vector<std::string>& notes) {
+  if (!owner.contains("gids") || !owner["gids"].is_array()) return;
+  for (Json& gid : owner["gids"]) rename_fields(gid, FactsPlace::kGid, notes);
+}
+
+// "UP", "DOWN" and "UNKNOWN" of ip.
+void settle_link_state(Json& netdev) {
+  if (!netdev.contains("up") || !netdev["up"].is_string()) return;
+  const std::string word = to_lower(netdev["up"].get<std::string>());
+  if (word == "up" || word == "connected") netdev["up"] = true;
+  if (word == "down" || word == "lowerlayerdown") netdev["up"] = false;
+  if (word == "unknown" || word == "dormant") netdev.erase("up");
+}
+
 Status settle_hca(Json& hca, FactsBudget& budget,
                   std::vector<std::string>& notes) {
   if (!hca.is_object()) return {};
   rename_fields(hca, FactsPlace::kHca, notes);
   settle_gids(hca);
+  name_gids(hca, notes);
   if (Status status = settle_rate(hca, "rate_gbps", 1); !status) return status;
   if (!hca.contains("ports")) return {};
   Json& ports = hca["ports"];
@@ -263,6 +278,7 @@ Status settle_hca(Json& hca, FactsBudget& budget,
     if (!port.is_object()) continue;
     rename_fields(port, FactsPlace::kPort, notes);
     settle_gids(port);
+    name_gids(port, notes);
     Status status = settle_rate(port, "rate_gbps", 1);
     if (!status) return status;
   }
@@ -309,6 +325,7 @@ Status settle_pod(Json& pod, FactsBudget& budget,
     for (Json& netdev : pod["netdevs"]) {
       rename_fields(netdev, FactsPlace::kNetdev, notes);
       if (!netdev.is_object()) continue;
+      settle_link_state(netdev);
       Status status = settle_rate(netdev, "speed_mbps", 0.001);
       if (!status) return status;
     }

@@ -71,12 +71,19 @@ constexpr Meant kOfPort[] = {
     {"gid_table", "gids"},
     {"interface", "netdev"},
     {"physical_state", "phys_state"},
+    {"port_state", "state"},
+};
+constexpr Meant kOfGid[] = {
+    {"ndev", "netdev"}, {"interface", "netdev"}, {"dev", "netdev"},
+    {"idx", "index"},   {"gid_index", "index"},  {"gid_type", "type"},
+    {"ver", "type"},    {"version", "type"},     {"address", "gid"},
 };
 constexpr Meant kOfNetdev[] = {
     {"ip", "addresses"},          {"ips", "addresses"},
     {"ipv4", "addresses"},        {"address", "addresses"},
     {"speed", "speed_mbps"},      {"type", "kind"},
-    {"default", "default_route"},
+    {"default", "default_route"}, {"state", "up"},
+    {"operstate", "up"},
 };
 
 struct Names {
@@ -92,6 +99,8 @@ Names names_in(FactsPlace place) {
       return {"hcas", kOfPort};
     case FactsPlace::kPort:
       return {"ports", kOfPort};
+    case FactsPlace::kGid:
+      return {"gids", kOfGid};
     case FactsPlace::kNetdev:
       break;
   }

@@ -9,7 +9,7 @@
 
 namespace muster {
 
-enum class FactsPlace { kPod, kHca, kPort, kNetdev };
+enum class FactsPlace { kPod, kHca, kPort, kGid, kNetdev };
 
 // "Link layer" -> "link_layer"
 std::string plain_field_name(const std::string& key);

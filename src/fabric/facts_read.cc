@@ -31,7 +31,14 @@ constexpr size_t kMaxText = 16 << 20;
 struct Report {
   std::string mistake;  // the first one
   std::vector<std::string> notes;
+  std::set<std::string> told;  // unknown fields, whichever entry has them
 };
+
+// "pods[0].hcas[12]" -> "pods[].hcas[]"
+std::string without_numbers(std::string path) {
+  std::erase_if(path, [](char c) { return c >= '0' && c <= '9'; });
+  return path;
+}
 
 // "400 Gb/sec (4X NDR)" -> 400.
 std::optional<double> leading_number(std::string_view text) {
@@ -171,6 +178,9 @@ class FactsIn {
           key.starts_with("_") || report_.notes.size() >= 20) {
         continue;
       }
+      if (!report_.told.insert(without_numbers(path_) + "." + key).second) {
+        continue;  // of the entry before too
+      }
       report_.notes.push_back(path_ + "." + key + " is not a known field" +
                               hint(key));
     }
@@ -298,7 +308,11 @@ void name_pods(Json& json) {
   for (const char* other :
        {"pod", "hosts", "nodes", "workers", "machines", "servers"}) {
     if (json.contains("pods") || !json.contains(other)) continue;
-    if (!json[other].is_structured()) continue;
+    // A number or names in a pod with a name of its own are something else.
+    const bool words = json[other].is_string() || json[other].is_number();
+    if (!json[other].is_structured() && (!words || json.contains("name"))) {
+      continue;
+    }
     json["pods"] = std::move(json[other]);
     json.erase(other);
   }

@@ -60,14 +60,16 @@ void check_subnets(FabricJob& job, const FabricPodState& pod) {
   for (const auto& [network, names] : by_network(pod)) {
     if (names.size() < 2) continue;
     const bool on_tcp = job.transport == FabricTransport::kTcp;
-    report(job, &pod,
-           {on_tcp ? Severity::kWarning : Severity::kInfo, "same_subnet",
-            join(names, " and ") + " are both in " + network +
-                ": connections leave by the one that the routing table has "
-                "first, whichever NCCL chose",
-            "NVIDIA/nccl#1580",
-            "give every interface a subnet of its own, or routes with "
-            "different metrics"});
+    report(
+        job, &pod,
+        {on_tcp ? Severity::kWarning : Severity::kInfo, "same_subnet",
+         join(names, names.size() == 2 ? " and " : ", ") +
+             (names.size() == 2 ? " are both in " : " are all in ") + network +
+             ": connections leave by the one that the routing table has "
+             "first, whichever NCCL chose",
+         "NVIDIA/nccl#1580",
+         "give every interface a subnet of its own, or routes with "
+         "different metrics"});
   }
 }
 

@@ -130,12 +130,14 @@ Json& port_of(Json& hcas, const std::string& name, std::string_view number) {
 }
 
 // "mlx5_0 1 3 ADDRESS [IPv4] v2 net1"
+bool is_gid_line(const std::vector<std::string_view>& words) {
+  return words.size() >= 4 && parse_integer(words[1]) &&
+         parse_integer(words[2]) && words[3].find(':') != words[3].npos;
+}
+
 void take_gid(std::string_view line, Json& hcas) {
   const auto words = split_words(line);
-  if (words.size() < 4 || !parse_integer(words[1]) ||
-      !parse_integer(words[2]) || words[3].find(':') == words[3].npos) {
-    return;
-  }
+  if (!is_gid_line(words)) return;
   Json& port = port_of(hcas, std::string(words[0]), words[1]);
   port["gids"].push_back(line);
   const bool has_type = std::any_of(words.begin() + 4, words.end(), [](auto w) {
@@ -177,7 +179,9 @@ Json pasted_hcas(std::string_view text) {
     return blocks.done();
   }
   const bool links = has(lower, "physical_state");
-  const bool gids = has(lower, "index") && has(lower, "gid");
+  const std::string_view first = trim(text);
+  const bool gids = (has(lower, "index") && has(lower, "gid")) ||
+                    is_gid_line(split_words(first.substr(0, first.find('\n'))));
   if (!links && !gids) return out;
   for (const auto line : split(text, '\n')) {
     if (links) take_link(line, out);

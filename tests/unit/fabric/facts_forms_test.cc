@@ -367,25 +367,6 @@ TEST_CASE("variables as shells, mpirun lines and manifests have them") {
   CHECK(pod_of(R"({"environment":{"NCCL_IB_HCA":null}})").environment.empty());
 }
 
-TEST_CASE("fields by other names are read, and that is said") {
-  const std::string text =
-      R"({"env":{"A":"b"},"nccl":"2.21.5","interfaces":[{"name":"e","ip":"10.0.0.1/24"}],
-          "NICs":[{"name":"mlx5_0","rate":"NDR","layer":"IB"}]})";
-  const PodFabric pod = pod_of(text);
-  CHECK(pod.environment.at("A") == "b");
-  CHECK(pod.nccl_version == "2.21.5");
-  CHECK(pod.netdevs->at(0).addresses ==
-        std::vector<std::string>{"10.0.0.1/24"});
-  CHECK(pod.hcas->at(0).ports.at(0).rate_gbps == 400);
-  CHECK(pod.hcas->at(0).ports.at(0).link_layer == "IB");
-  CHECK(notes_of(text).find("pods: env is read as environment") !=
-        std::string::npos);
-  // Both: the schema's name counts, the other is reported.
-  const std::string both = R"({"env":{"A":"c"},"environment":{"A":"b"}})";
-  CHECK(pod_of(both).environment.at("A") == "b");
-  CHECK(notes_of(both).find("env is not a known field") != std::string::npos);
-}
-
 TEST_CASE("adapters and interfaces as people write them in a line") {
   const auto names = [](const std::string& hca) {
     std::string out;
@@ -417,18 +398,6 @@ TEST_CASE("adapters and interfaces as people write them in a line") {
   CHECK(pod.netdevs->at(3).addresses ==
         std::vector<std::string>{"10.1.0.1/24"});
   CHECK(pod.netdevs->at(4).mtu == 9000);
-}
-
-TEST_CASE("names of fields in other spellings, variables as in a manifest") {
-  const PodFabric pod = pod_of(
-      R"({"NCCL version":"2.21.5","HCAs":[{"name":"a","Link layer":"IB",
-          "State":"Active"}],"environment":"NCCL_DEBUG: INFO\nNCCL_NET: IB"})");
-  CHECK(pod.nccl_version == "2.21.5");
-  CHECK(pod.hcas->at(0).ports.at(0).link_layer == "IB");
-  CHECK(pod.environment.at("NCCL_DEBUG") == "INFO");
-  CHECK(pod.environment.at("NCCL_NET") == "IB");
-  CHECK(pod_of(R"({"environment":"NCCL_IB_HCA=mlx5_0:1 NCCL_NET=IB"})")
-            .environment.at("NCCL_IB_HCA") == "mlx5_0:1");
 }
 
 TEST_CASE("interfaces as NCCL lists them, libraries and pods by name alone") {
@@ -487,6 +456,9 @@ TEST_CASE("pods by a number, by names, by other words") {
   CHECK(pods(R"({"hosts":["a","b"],)" + hcas + "}") == "a:2 b:2 ");
   CHECK(pods(R"({"nodes":{"a":{"gpus":8},"b":{"gpus":8}},)" + hcas + "}") ==
         "a:2 b:2 ");
+  CHECK(pods(R"({"hosts":2,)" + hcas + "}") == "pod-0:2 pod-1:2 ");
+  CHECK(pods(R"({"nodes":"w[0-1]",)" + hcas + "}") == "w0:2 w1:2 ");
+  CHECK(pods(R"({"name":"w","nodes":2,)" + hcas + "}") == "w:2 ");
   CHECK(!read_facts(R"({"pods":0})", "f"));
   CHECK(!read_facts(R"({"pods":99999})", "f"));
   CHECK(!read_facts(R"({"pods":-1})", "f"));

@@ -243,6 +243,20 @@ TEST_CASE("GPUs from nvidia-smi") {
   CHECK(list.gpus->at(1).name == "NVIDIA H100 80GB HBM3");
 }
 
+TEST_CASE("lines of show_gids without their heading") {
+  const PodFabric pod = pod_with(
+      "show_gids",
+      "mlx5_0  1  4  0000:0000:0000:0000:0000:ffff:0a6f:0a02  10.111.10.2  v1  "
+      "eno2.100\nmlx5_0  1  5  0000:0000:0000:0000:0000:ffff:0a6f:0a02  "
+      "10.111.10.2  v2  eno2.100\n",
+      R"(,"hcas":["mlx5_0 Ethernet 40"])");
+  REQUIRE(pod.hcas->size() == 1);
+  const FabricPort& port = pod.hcas->at(0).ports.at(0);
+  REQUIRE(port.gids->size() == 2);
+  CHECK(port.gids->at(1).index == 5);
+  CHECK(port.netdev == "eno2.100");
+}
+
 TEST_CASE("what is no tool's output is left alone") {
   for (const char* text :
        {"", "mlx5_0 IB 400", "hca_id:", "CA 'x", "link mlx5_0/", "GPU0 GPU1",
