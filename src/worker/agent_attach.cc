@@ -9,6 +9,7 @@
 
 #include "base/listen.h"
 #include "worker/agent_sweep.h"
+#include "worker/crowded.h"
 #include "worker/rank_protocol.h"
 
 namespace muster {
@@ -20,6 +21,12 @@ namespace {
 Environment environment_for(const AgentProcessInfo& parent,
                             const wire::Attached& rank) {
   Environment env = parent.rank_env;
+  // mpirun compares ranks with slots, of which a pod may have more than CPUs;
+  // its ranks would poll.
+  constexpr const char* kYield = "OMPI_MCA_mpi_yield_when_idle";
+  if (crowded(rank.local_size) && find_env(env, kYield) == nullptr) {
+    set_env(env, kYield, "1");
+  }
   const auto& places = parent.local_rank_env;
   if (rank.local_rank < 0 || rank.local_rank >= rank.local_size ||
       static_cast<size_t>(rank.local_size) != places.size()) {

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/agent_pmix_job_data.h"
 
-#include <sched.h>
-
 #include <algorithm>
 
-#include "worker/facts_cgroup.h"
+#include "worker/crowded.h"
 
 namespace muster {
 
@@ -116,13 +114,7 @@ void add_job(const World& world, const std::string& directory, PmixInfos& out) {
 }  // namespace
 
 bool oversubscribed(const World& world) {
-  const auto ranks = static_cast<double>(world.own_ranks().size());
-  const double quota = read_cpu_quota(find_cgroup(""));
-  // As in job/placement_notes.h: one rank below one CPU crowds nobody.
-  if (quota > 0 && ranks > 1 && ranks > quota + 1e-3) return true;
-  cpu_set_t set;
-  if (::sched_getaffinity(0, sizeof set, &set) != 0) return false;
-  return ranks > CPU_COUNT(&set);
+  return crowded(static_cast<int>(world.own_ranks().size()));
 }
 
 Result<std::unique_ptr<PmixJobData>> pmix_job_data(

@@ -97,6 +97,25 @@ TEST_CASE("a wrapped rank goes to the place of its local rank") {
   CHECK(run("3") == "77/ " + cpu_list_text(cpus) + "\n");
 }
 
+TEST_CASE("wrapped ranks that outnumber the CPUs yield, unless told not to") {
+  const auto run = [](const std::string& local_size, const std::string& more) {
+    AgentHarness agent;
+    REQUIRE(agent.say_hello());
+    REQUIRE(agent.start(
+        1, daemon_with_rank("echo \"[$OMPI_MCA_mpi_yield_when_idle]\"",
+                            "OMPI_COMM_WORLD_RANK=0 "
+                            "OMPI_COMM_WORLD_LOCAL_RANK=0 " +
+                                more +
+                                " OMPI_COMM_WORLD_LOCAL_SIZE=" + local_size)));
+    REQUIRE(wait_attached(agent));
+    REQUIRE(agent.wait_exit(wire::kAttachedIds));
+    return agent.processes[wire::kAttachedIds].out;
+  };
+  CHECK(run("1", "") == "[]\n");
+  CHECK(run("60000", "") == "[1]\n");
+  CHECK(run("60000", "OMPI_MCA_mpi_yield_when_idle=0") == "[0]\n");
+}
+
 TEST_CASE("CPUs that a wrapped rank cannot have are told, and it runs") {
   AgentHarness agent;
   REQUIRE(agent.say_hello());
