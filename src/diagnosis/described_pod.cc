@@ -16,6 +16,21 @@ std::string_view value_of(std::string_view line, std::string_view key) {
   return value.find(' ') == std::string_view::npos ? value : std::string_view();
 }
 
+// "$ kubectl describe pod x-worker-3 | tail": the end alone has no name.
+std::string_view pod_asked_for(std::string_view line) {
+  constexpr std::string_view kCommand = "kubectl describe po";
+  const size_t at = line.find(kCommand);
+  if (at == std::string_view::npos) return {};
+  std::string_view rest = line.substr(at + kCommand.size());
+  for (const std::string_view end : {"ds", "d"}) {
+    if (rest.starts_with(end)) rest.remove_prefix(end.size());
+  }
+  if (!rest.starts_with(' ') && !rest.starts_with('/')) return {};
+  rest.remove_prefix(1);
+  const std::string_view name = rest.substr(0, rest.find_first_of(" |"));
+  return name.starts_with('-') ? std::string_view() : name;
+}
+
 bool is_entry(std::string_view line) {
   if (line.front() == ' ' || line.front() == '\t') return true;
   return std::isupper(static_cast<unsigned char>(line.front())) != 0 &&
@@ -26,6 +41,12 @@ bool is_entry(std::string_view line) {
 
 std::string_view DescribedPod::host_of(std::string_view line) {
   if (line.empty()) return {};
+  if (const std::string_view asked = pod_asked_for(line); !asked.empty()) {
+    pod_ = asked;
+    name_.clear();
+    node_.clear();
+    return {};
+  }
   if (!value_of(line, "Name:").empty()) {
     name_ = value_of(line, "Name:");
     pod_.clear();

@@ -81,6 +81,22 @@ void drop_script_errors(std::vector<Candidate>& candidates) {
   });
 }
 
+// Nobody finds, or reaches, a pod that was not started.
+void drop_absent_pods(std::vector<Candidate>& candidates) {
+  const auto not_started = [](const Candidate& candidate) {
+    return candidate.rule->code == "pod_not_started" && !candidate.maybe;
+  };
+  const std::vector<Candidate> all = candidates;
+  std::erase_if(candidates, [&](const Candidate& candidate) {
+    const std::string& code = candidate.rule->code;
+    if (code != "dns_unresolved" && code != "ssh_unreachable") return false;
+    const std::string name = candidate.host.substr(0, candidate.host.find('.'));
+    return std::any_of(all.begin(), all.end(), [&](const Candidate& other) {
+      return not_started(other) && (other.host.empty() || other.host == name);
+    });
+  });
+}
+
 // Kubernetes evicts the pods of a node that it lost: the loss is the cause.
 void drop_evictions_of_lost_nodes(std::vector<Candidate>& candidates) {
   const auto lost = [](const Candidate& candidate) {
@@ -192,6 +208,7 @@ void drop_explained(const Evidence& evidence,
   if (!evidence.job.bare_log) return;
   drop_mismatch_of_started(candidates);
   drop_script_errors(candidates);
+  drop_absent_pods(candidates);
   drop_evictions_of_lost_nodes(candidates);
   drop_interrupted_by_scheduler(candidates);
 }

@@ -39,6 +39,18 @@ bool is_marked(std::string_view name, std::string_view text) {
   return true;
 }
 
+// "[2026-11-21 08:00:00,123] [INFO] " and "W1121 08:00:00.000 77 x.py:3] ".
+bool is_logged(std::string_view text) {
+  const bool dated =
+      text.starts_with("[20") && text.substr(0, 8).ends_with('-');
+  const bool glog =
+      text.size() > 8 && text.substr(5, 1) == " " &&
+      std::string_view("WEIF").find(text.front()) != std::string_view::npos &&
+      std::all_of(text.begin() + 1, text.begin() + 5, marks::digit) &&
+      text[8] == ':';
+  return dated || glog;
+}
+
 bool is_traceback(std::string_view text) {
   return text.starts_with("Traceback (most recent call last)") ||
          text.starts_with("  File \"");
@@ -53,7 +65,8 @@ std::string LearntTags::take(std::string& line) {
   rest.remove_prefix(2);
   if (!names_.contains(name)) {
     const bool tag =
-        (is_traceback(rest) && may_be_host(name)) || is_marked(name, rest);
+        ((is_traceback(rest) || is_logged(rest)) && may_be_host(name)) ||
+        is_marked(name, rest);
     if (names_.size() >= kMaxNames || !tag) return {};
     names_.insert(name);
   }

@@ -12,6 +12,8 @@
 #include "base/text.h"
 #include "diagnosis/advice.h"
 #include "diagnosis/candidate.h"
+#include "diagnosis/outlived.h"
+#include "diagnosis/relayed_ends.h"
 #include "logs/level.h"
 
 namespace muster {
@@ -43,6 +45,17 @@ Confidence confidence_of(PatternKind kind) {
 
 bool is_address(std::string_view host) {
   return host.find_first_not_of("0123456789.") == std::string_view::npos;
+}
+
+// "root@node-3", "[node-3.x]:2222": how ssh names a host.
+std::string host_of_target(std::string_view target) {
+  const size_t user = target.rfind('@');
+  if (user != std::string_view::npos) target.remove_prefix(user + 1);
+  const size_t close = target.find(']');
+  if (target.starts_with('[') && close != std::string_view::npos) {
+    target = target.substr(1, close - 1);
+  }
+  return std::string(target);
 }
 
 Candidate make_candidate(const Evidence& evidence, const Owner& owner,
@@ -81,6 +94,9 @@ Candidate make_candidate(const Evidence& evidence, const Owner& owner,
   }
   // Whom a launcher could not reach says more than who could not.
   const auto target = candidate.values.find("target");
+  if (target != candidate.values.end()) {
+    target->second = host_of_target(target->second);
+  }
   if (evidence.job.bare_log && candidate.rank < 0 &&
       candidate.rule->phase == "connect" && target != candidate.values.end()) {
     const bool named = !line.host.empty() && is_address(target->second);
@@ -90,68 +106,6 @@ Candidate make_candidate(const Evidence& evidence, const Owner& owner,
   candidate.values.erase("rank");
   candidate.values.erase("host");
   return candidate;
-}
-
-// "ChildFailedError", "CalledProcessError: … exit status 1": an exception that
-// relays the end of another process is no news beside that end.
-bool drop_exception_about_end(std::vector<LineMatch>& matches) {
-  const bool relayed = std::any_of(
-      matches.begin(), matches.end(),
-      [](const LineMatch& match) { return match.kind == PatternKind::kDeath; });
-  if (!relayed) return false;
-  return std::erase_if(matches, [](const LineMatch& match) {
-           return match.rule->code == "python_exception";
-         }) > 0;
-}
-
-// The "Traceback" above such an exception.
-void drop_traceback(std::vector<Candidate>& found) {
-  auto last = found.rbegin();
-  while (last != found.rend() && last->death) ++last;
-  if (last == found.rend() || !last->maybe ||
-      last->rule->code != "python_exception") {
-    return;
-  }
-  found.erase(std::next(last).base());
-}
-
-// "failed (exitcode: 1) local_rank: 0" of torchrun, and then the traceback of
-// torchrun itself, which may be cut off before its last line.
-void drop_launchers_traceback(std::vector<Candidate>& found) {
-  const auto end =
-      std::find_if(found.begin(), found.end(),
-                   [](const Candidate& candidate) { return candidate.death; });
-  if (end == found.end()) return;
-  const size_t order = end->order;
-  std::erase_if(found, [order](const Candidate& candidate) {
-    return candidate.order > order && candidate.maybe &&
-           candidate.rule->code == "python_exception";
-  });
-}
-
-// "task 5: Exited with exit code 1", and then "tasks 0-4: Terminated": the
-// launcher ends the rest.
-void drop_teardown(std::vector<Candidate>& candidates) {
-  const auto told_to_end = [](const Candidate& candidate) {
-    return candidate.rule->code == "terminated_external";
-  };
-  int64_t first_end = INT64_MAX;
-  for (const Candidate& candidate : candidates) {
-    if (candidate.death && candidate.rank >= 0 && !told_to_end(candidate)) {
-      first_end = std::min(first_end, candidate.time_ns);
-    }
-  }
-  // With the shape of an error that such a line has, too.
-  std::set<int64_t> teardown;
-  for (const Candidate& candidate : candidates) {
-    if (told_to_end(candidate) && candidate.time_ns > first_end) {
-      teardown.insert(candidate.time_ns);
-    }
-  }
-  std::erase_if(candidates, [&](const Candidate& candidate) {
-    return teardown.contains(candidate.time_ns) &&
-           (told_to_end(candidate) || candidate.rule->code == "unknown");
-  });
 }
 
 // A shell without nvidia-smi, conda or its modules goes on. Only what hardly
@@ -242,6 +196,7 @@ class Scanner {
     for (const LineEvidence& line : *owner.lines) {
       ++order;
       LineMeaning meaning = rules_.read(line.text);
+      outlived_.record(meaning.facts, line);
       for (auto& [name, value] : meaning.facts) {
         scan_.facts[name] = value;
       }
@@ -296,12 +251,33 @@ class Scanner {
   LineScan take() {
     scan_.ended_well =
         (said_success_ && !scan_.saw_death) || well_ns_ > trouble_ns_;
-    if (evidence_.job.bare_log) drop_teardown(scan_.candidates);
+    if (evidence_.job.bare_log) {
+      drop_teardown(scan_.candidates);
+      outlived_.drop(scan_.candidates);
+    }
     setup_.drop_survived(scan_.candidates);
+    blame_lost_directory();
     return std::move(scan_);
   }
 
  private:
+  // Slurm could not enter the job's directory and went to /tmp instead: a file
+  // without a directory that is missing then lies where the job was to be.
+  void blame_lost_directory() {
+    const auto lost = scan_.facts.find("lost_directory");
+    const Rule* const rule = rules_.find("workdir_missing");
+    if (lost == scan_.facts.end() || rule == nullptr) return;
+    for (Candidate& candidate : scan_.candidates) {
+      if (candidate.rule->code != "data_missing" ||
+          candidate.line.find('/') != std::string::npos) {
+        continue;
+      }
+      candidate.rule = rule;
+      candidate.confidence = Confidence::kPossible;
+      candidate.values["directory"] = lost->second;
+    }
+  }
+
   // A lost peer behind a good end is how processes part.
   static bool is_trouble(const Candidate& candidate) {
     return candidate.death ||
@@ -371,7 +347,9 @@ class Scanner {
   void look_for_deaths(const std::vector<LineEvidence>& lines) {
     for (const LineEvidence& line : lines) {
       for (const LineMatch& match : rules_.read(line.text).matches) {
-        death_somewhere_ |= match.kind == PatternKind::kDeath;
+        death_somewhere_ |= match.kind == PatternKind::kDeath ||
+                            (match.rule->code == "mpi_abort_by_user" &&
+                             match.kind == PatternKind::kMatch);
       }
     }
   }
@@ -425,6 +403,7 @@ class Scanner {
   std::vector<size_t> progress_;  // orders of the lines of one owner
   WentOn went_on_;
   Setup setup_;
+  Outlived outlived_;
   std::deque<Candidate> tail_;
   std::string_view last_text_;
   int64_t last_ns_ = kLongAgo;

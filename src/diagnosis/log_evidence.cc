@@ -168,6 +168,22 @@ size_t LogEvidence::margin_of(std::string_view line) {
 }
 
 void LogEvidence::add(std::string_view raw) {
+  if (numbers_.decided()) {
+    add_line(numbers_.strip(raw));
+    return;
+  }
+  held_.emplace_back(raw);
+  numbers_.look(raw);
+  if (numbers_.decided()) add_held();
+}
+
+void LogEvidence::add_held() {
+  for (const std::string& line : std::exchange(held_, {})) {
+    add_line(numbers_.strip(line));
+  }
+}
+
+void LogEvidence::add_line(std::string_view raw) {
   ++line_;
   while (raw.ends_with('\r')) raw.remove_suffix(1);
   while (raw.starts_with("> ")) raw.remove_prefix(2);  // quoted in a report
@@ -178,6 +194,7 @@ void LogEvidence::add(std::string_view raw) {
   if (trim(parsed.message).empty()) return;
   if (only_relays(parsed.host)) parsed.host.clear();
   add_marks(parsed, tags_);
+  nccl_.learn(parsed.message);
   if (only_relays(parsed.host)) take_inner_tag(parsed, tags_);
   const LogClock::Times times =
       clock_.times_of(std::to_string(parsed.rank) + parsed.host, parsed);
@@ -247,8 +264,11 @@ void LogEvidence::keep(Writer& writer, Kept kept) {
 std::map<int, std::vector<LineEvidence>> LogEvidence::take_lines() {
   std::vector<std::pair<int, Kept>> all;
   for (auto& [rank, writer] : writers_) {
-    const auto move_in = [&all, rank = rank](auto& part) {
-      for (Kept& kept : part) all.emplace_back(rank, std::move(kept));
+    const auto move_in = [&, rank = rank](auto& part) {
+      for (Kept& kept : part) {
+        const int told = rank >= 0 ? rank : nccl_.rank_of(kept.line.text);
+        all.emplace_back(told, std::move(kept));
+      }
     };
     move_in(writer.told_first);
     move_in(writer.told_last);
@@ -273,6 +293,7 @@ std::map<int, std::vector<LineEvidence>> LogEvidence::take_lines() {
 }
 
 Evidence LogEvidence::take() {
+  add_held();
   Evidence evidence;
   evidence.job.bare_log = true;
   evidence.job.backend = "log";
@@ -286,6 +307,7 @@ Evidence LogEvidence::take() {
     RankEvidence entry;
     entry.rank = rank;
     entry.host = std::move(writers_[rank].host);
+    if (entry.host.empty()) entry.host = nccl_.host_of(rank);
     entry.lines = std::move(lines);
     evidence.ranks.push_back(std::move(entry));
   }
@@ -307,6 +329,8 @@ Evidence LogEvidence::take() {
   tags_ = {};
   addresses_ = {};
   described_ = {};
+  numbers_ = {};
+  nccl_ = {};
   margin_.reset();
   return evidence;
 }

@@ -18,7 +18,9 @@
 #include "diagnosis/ignored_exception.h"
 #include "diagnosis/known_addresses.h"
 #include "diagnosis/learnt_tags.h"
+#include "diagnosis/line_numbers.h"
 #include "diagnosis/log_clock.h"
+#include "diagnosis/nccl_ranks.h"
 #include "diagnosis/rule_book.h"
 #include "diagnosis/torch_failures.h"
 
@@ -51,12 +53,17 @@ class LogEvidence {
     bool alone = false;     // took itself for the only rank
   };
 
+  void add_line(std::string_view raw);
+  void add_held();
   void keep(Writer& writer, Kept kept);
   std::map<int, std::vector<LineEvidence>> take_lines();
   size_t margin_of(std::string_view line);
 
   const RuleBook& rules_;
+  LineNumbers numbers_;
+  std::vector<std::string> held_;  // until it is known whether lines have them
   TorchFailures failures_;
+  NcclRanks nccl_;
   LearntTags tags_;
   KnownAddresses addresses_;
   DescribedPod described_;

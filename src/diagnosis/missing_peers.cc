@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "diagnosis/missing_peers.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "logs/mark_scan.h"
@@ -92,6 +96,52 @@ void read_lists(const std::vector<LineEvidence>& lines, bool horovod,
   }
 }
 
+// "work sequence id: 2847 PG status: last enqueued work: 2855, …" of who waits,
+// "Last enqueued NCCL work: 2846, last completed NCCL work: 2846" of who is
+// done with all that was asked of it, one short of what the others wait for.
+struct WorkCount {
+  int64_t waits_for = -1;
+  int64_t enqueued = -1;
+  int64_t completed = -1;
+};
+
+int64_t number_behind(std::string_view text, std::string_view words) {
+  const size_t at = text.find(words);
+  if (at == std::string_view::npos) return -1;
+  text.remove_prefix(at + words.size());
+  return parse_integer(text.substr(0, text.find_first_not_of("0123456789")))
+      .value_or(-1);
+}
+
+WorkCount count_work(const std::vector<LineEvidence>& lines) {
+  WorkCount count;
+  for (const LineEvidence& line : lines) {
+    const std::string_view text = line.text;
+    if (text.find("work") == std::string_view::npos) continue;
+    count.waits_for =
+        std::max(count.waits_for, number_behind(text, "work sequence id: "));
+    count.enqueued =
+        std::max(count.enqueued, number_behind(text, "enqueued NCCL work: "));
+    count.completed =
+        std::max(count.completed, number_behind(text, "completed NCCL work: "));
+  }
+  return count;
+}
+
+void read_work_counts(const Evidence& evidence, std::set<int>& ranks) {
+  std::vector<std::pair<int, WorkCount>> all;
+  int64_t waited_for = -1;
+  for (const RankEvidence& rank : evidence.ranks) {
+    all.emplace_back(rank.rank, count_work(rank.lines));
+    waited_for = std::max(waited_for, all.back().second.waits_for);
+  }
+  for (const auto& [rank, count] : all) {
+    const bool idle = count.waits_for < 0 && count.enqueued >= 0 &&
+                      count.enqueued == count.completed;
+    if (idle && count.enqueued + 1 == waited_for) ranks.insert(rank);
+  }
+}
+
 }  // namespace
 
 bool begins_list(std::string_view line) {
@@ -117,6 +167,7 @@ std::vector<int> missing_peers(const Evidence& evidence,
   for (const RankEvidence& rank : evidence.ranks) {
     read_lists(rank.lines, stalled, ranks);
   }
+  if (winner.rule->code == "nccl_timeout") read_work_counts(evidence, ranks);
   return {ranks.begin(), ranks.end()};
 }
 

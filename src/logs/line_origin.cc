@@ -134,6 +134,17 @@ bool take_pod_prefix(std::string_view& text, ParsedLine& line) {
   return true;
 }
 
+// "Worker_TP3_EP3" of vLLM, where tensors alone are split over the ranks.
+int rank_of_worker(std::string_view name) {
+  for (const std::string_view other : {"DP", "PP"}) {
+    if (name.find(other) != std::string_view::npos) return -1;
+  }
+  const size_t at = name.find("_TP");
+  if (!name.starts_with("Worker") || at == std::string_view::npos) return -1;
+  std::string_view rest = name.substr(at + 3);
+  return take_number(rest).value_or(-1);
+}
+
 // "(RayTrainWorker pid=4711, ip=10.0.0.3) " of Ray, "(EngineCore_0 pid=12) ".
 // vLLM also tells "(VllmWorker rank=3 pid=12) ".
 bool take_ray_prefix(std::string_view& text, ParsedLine& line) {
@@ -146,6 +157,7 @@ bool take_ray_prefix(std::string_view& text, ParsedLine& line) {
     std::string_view rest = text.substr(rank + 6);
     if (const auto number = take_number(rest)) line.rank = *number;
   }
+  if (line.rank < 0) line.rank = rank_of_worker(text.substr(1, pid - 1));
   const size_t address = text.find(" ip=");
   if (address < end) {
     const std::string_view rest = text.substr(address + 4, end - address - 4);
@@ -175,7 +187,7 @@ bool take_pdsh_prefix(std::string_view& text, ParsedLine& line) {
   const bool worker = dash != std::string_view::npos &&
                       all_of(name.substr(dash + 1), digit) &&
                       name.substr(0, dash).ends_with("worker") &&
-                      name.find(' ') == std::string_view::npos;
+                      name.find_first_of(" @") == std::string_view::npos;
   if (!address && !worker) return false;
   line.host = name;
   text.remove_prefix(end + 2);

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// NcclRanks: whose NCCL's lines are. "node-3:4711:4722 [2] NCCL WARN …" tells a
+// host, a process and a GPU; the rank stands in other lines of that process:
+// "comm 0x… rank 5 nranks 8 …", "Channel 00/0 : 4[0] -> 5[1] [receive] …",
+// "[Proxy Service 5]". Of several communicators the largest one counts.
+// Not thread-safe.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace muster {
+
+class NcclRanks {
+ public:
+  void learn(std::string_view line);
+  // -1: not a line of NCCL, or nobody told.
+  [[nodiscard]] int rank_of(std::string_view line) const;
+  // Empty: nobody told.
+  [[nodiscard]] std::string host_of(int rank) const;
+
+ private:
+  struct Told {
+    int rank = -1;
+    int of = 0;  // ranks of the communicator; 0: not told
+  };
+  std::map<std::string, Told, std::less<>> processes_;  // by "host:pid"
+};
+
+}  // namespace muster
