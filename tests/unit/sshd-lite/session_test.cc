@@ -74,7 +74,7 @@ struct Runner {
   void done() {
     if (--running == 0) loop.stop();
   }
-  void run(int seconds = 60) {
+  void run(int seconds = 200) {
     deadline.start(Milliseconds(seconds * 1000), [this] {
       timed_out = true;
       loop.stop();
