@@ -3,8 +3,11 @@
 
 #include <signal.h>
 
+#include <utility>
+
 #include "base/log.h"
 #include "job/hostfile.h"
+#include "launcher/exited_frame.h"
 
 namespace muster {
 
@@ -127,8 +130,7 @@ bool MpirunBackend::frame(uint16_t node, const wire::Frame& frame) {
   }
   if (frame.id >= wire::kAttachedIds &&
       frame.type == wire::FrameType::kExited) {
-    const auto exited = wire::from_json<wire::Exited>(frame.payload);
-    events_.on_rank_exited(key, exited ? *exited : wire::Exited{});
+    events_.on_rank_exited(key, exited_of(frame));
     return true;
   }
   return false;
@@ -147,10 +149,8 @@ bool MpirunBackend::tool_frame(const wire::Frame& frame) {
     return true;
   }
   if (frame.type == wire::FrameType::kExited) {
-    const auto exited = wire::from_json<wire::Exited>(frame.payload);
-    if (!tool_ended_) {
-      tool_ended_ = true;
-      events_.on_finished(exited ? exited->wait_status : 0);
+    if (!std::exchange(tool_ended_, true)) {
+      events_.on_finished(exited_of(frame).wait_status);
     }
     return true;
   }
@@ -181,8 +181,7 @@ bool MpirunBackend::daemon_frame(const wire::Frame& frame, Daemon& daemon) {
     }
     case wire::FrameType::kExited: {
       daemon.ended = true;
-      const auto exited = wire::from_json<wire::Exited>(frame.payload);
-      relay_->exited(daemon.relay_id, exited ? exited->wait_status : 0);
+      relay_->exited(daemon.relay_id, exited_of(frame).wait_status);
       return true;
     }
     default:

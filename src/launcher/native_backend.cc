@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/native_backend.h"
 
+#include "launcher/exited_frame.h"
+
 namespace muster {
 
 NativeBackend::NativeBackend(Loop& loop, Fleet& fleet, NativeJob job,
@@ -105,8 +107,7 @@ bool NativeBackend::frame(uint16_t node, const wire::Frame& frame) {
 
 void NativeBackend::rank_exited(size_t index, const wire::Frame& frame) {
   ended_[index] = true;
-  const auto exited = wire::from_json<wire::Exited>(frame.payload);
-  const wire::Exited exit = exited ? *exited : wire::Exited{};
+  const wire::Exited exit = exited_of(frame);
   // The record first: what the router makes of it may stop the job.
   events_.on_rank_exited(key_of(index), exit);
   if (router_) router_->rank_ended(ranks_[index].rank, exit);
