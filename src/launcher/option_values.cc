@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an option's word means; whatever means nothing is refused by name.
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <optional>
@@ -24,7 +25,9 @@ Status set_duration(const std::string& text, const char* option,
                       {},
                       "Write it as 90s, 15m, 2h or 1h30m."});
   }
-  milliseconds = *value;
+  // Longer is never: added to a clock of nanoseconds it would be at once.
+  constexpr int64_t kCentury = int64_t{36'525} * 24 * 3600 * 1000;
+  milliseconds = std::min(*value, kCentury);
   return {};
 }
 

@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+#include <limits>
+
 #include "captured_stdio.h"
 #include "catch.h"
 
@@ -134,6 +136,10 @@ TEST_CASE("start options") {
 TEST_CASE("bounds") {
   CHECK(good({"--connect-timeout", "10m"}).timeouts.connect_ms == 600'000);
   CHECK(good({"--start-timeout", "90"}).timeouts.start_ms == 90'000);
+  // "Never" must not overflow a clock that counts nanoseconds.
+  const auto never = good({"--start-timeout", "200000d"}).timeouts.start_ms;
+  CHECK(never > int64_t{90} * 365 * 86'400'000);
+  CHECK(never < std::numeric_limits<int64_t>::max() / 2'000'000);
   CHECK(good({"--timeout", "1h30m"}).timeouts.run_ms == 5'400'000);
   CHECK(good({"--heartbeat", "500ms"}).timeouts.heartbeat_ms == 500);
   CHECK(good({"--silence", "30s"}).timeouts.silence_ms == 30'000);
@@ -141,7 +147,7 @@ TEST_CASE("bounds") {
   CHECK(contains(bad({"--heartbeat", "7s"}), "--silence is too short"));
   CHECK(contains(bad({"--silence", "30d"}), "'30d' is too long"));
   CHECK(contains(bad({"--grace", "25d"}), "'25d' is too long"));
-  CHECK(good({"--timeout", "999999d"}).timeouts.run_ms == 86'399'913'600'000);
+  CHECK(good({"--timeout", "999999d"}).timeouts.run_ms == 3'155'760'000'000);
   for (const char* option :
        {"--connect-timeout", "--start-timeout", "--timeout", "--heartbeat",
         "--silence", "--grace"}) {
