@@ -189,8 +189,12 @@ void ModexRouter::names(int node, const wire::Frame& frame) {
 void ModexRouter::answer_names(const std::vector<NameBoard::Answer>& answers) {
   for (const NameBoard::Answer& answer : answers) {
     lookups_.erase(answer.ticket);
+    std::string reply = wire::to_json(answer.reply);
+    if (reply.size() > wire::kMaxPayload) {  // several large values at once
+      reply = wire::to_json(wire::NamesReply{"full", {}, {}, {}});
+    }
     send(static_cast<int>(answer.ticket >> 32), wire::FrameType::kNamesReply,
-         static_cast<uint32_t>(answer.ticket), wire::to_json(answer.reply));
+         static_cast<uint32_t>(answer.ticket), reply);
   }
 }
 

@@ -36,9 +36,14 @@ void ModexClient::get(int rank, Data done) {
 }
 
 void ModexClient::names(const wire::NamesRequest& request, Names done) {
+  const std::string payload = wire::to_json(request);
+  // No frame holds it, and without an answer its rank would wait for ever.
+  if (payload.size() > wire::kMaxPayload) {
+    return done(wire::NamesReply{"full", {}, {}, {}});
+  }
   const uint32_t id = next_id_++;
   names_[id] = std::move(done);
-  send_(wire::FrameType::kNames, 0, id, wire::to_json(request));
+  send_(wire::FrameType::kNames, 0, id, payload);
 }
 
 void ModexClient::tell(const wire::RankState& state) {

@@ -91,3 +91,19 @@ TEST_CASE("a get of another node is served") {
   CHECK(wire_.sent[1].payload == "blob of 5");
   CHECK_FALSE(wire_.receive(FrameType::kStart, 1, ""));
 }
+
+TEST_CASE("names that no frame holds are refused, not left without an answer") {
+  Wire wire_;
+  wire::NamesRequest request;
+  request.operation = "publish";
+  request.keys = {"k"};
+  request.values = {std::string(wire::kMaxPayload, 'v')};
+  std::string error;
+  wire_.client.names(
+      request, [&](const wire::NamesReply& reply) { error = reply.error; });
+  CHECK(error == "full");
+  CHECK(wire_.sent.empty());
+  request.values = {"v"};
+  wire_.client.names(request, [](const wire::NamesReply&) {});
+  CHECK(wire_.sent.size() == 1);
+}
