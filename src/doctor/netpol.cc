@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "doctor/netpol.h"
 
+#include <algorithm>
+
 #include "base/text.h"
+#include "job/hostfile.h"
 
 namespace muster {
 
@@ -54,10 +57,17 @@ std::string port_settings(const PortRange& range) {
          first + " " + last + "\"}]}\n";
 }
 
+// Quoted: to YAML a bare 123, on or null is no text.
+std::string quoted(const std::string& text) { return '"' + text + '"'; }
+
+std::string job_label(const NetpolRequest& request) {
+  return "{" + request.label + ": " + quoted(request.job) + "}\n";
+}
+
 std::string job_peers(const NetpolRequest& request) {
   return "        - podSelector:\n"
-         "            matchLabels: {" +
-         request.label + ": " + request.job + "}\n";
+         "            matchLabels: " +
+         job_label(request);
 }
 
 std::string job_ports(const NetpolRequest& request) {
@@ -107,6 +117,52 @@ std::string egress_rules(const NetpolRequest& request) {
   return out;
 }
 
+// "NAME" or "PREFIX/NAME", as Kubernetes has them.
+bool is_label_key(std::string_view text) {
+  const size_t slash = text.find('/');
+  const bool prefixed = slash != std::string_view::npos;
+  if (prefixed && !is_dns_name(text.substr(0, slash))) return false;
+  const std::string_view name = prefixed ? text.substr(slash + 1) : text;
+  std::string plain = to_lower(name);
+  std::replace(plain.begin(), plain.end(), '_', '-');
+  return is_dns_name(plain);
+}
+
+bool is_cidr(std::string_view text) {
+  const size_t slash = text.find('/');
+  if (slash == std::string_view::npos) return false;
+  const std::string_view address = text.substr(0, slash);
+  const auto bits = parse_integer(text.substr(slash + 1));
+  const int64_t most = address.find(':') == std::string_view::npos ? 32 : 128;
+  return is_ip_address(address) && address.find('%') == address.npos && bits &&
+         *bits >= 0 && *bits <= most;
+}
+
+Status check(const NetpolRequest& request) {
+  if (!is_dns_name(request.job)) {
+    return usage("'" + request.job + "' is no name of a job",
+                 "lower case letters, digits and dashes, as in --job pi");
+  }
+  if (!request.name_space.empty() && !is_dns_name(request.name_space)) {
+    return usage("'" + request.name_space + "' is no namespace",
+                 "lower case letters, digits and dashes");
+  }
+  if (!is_label_key(request.label)) {
+    return usage("'" + request.label + "' is no key of a label",
+                 "as in --label training.kubeflow.org/job-name");
+  }
+  // A policy that is wider than what was asked for is worse than none.
+  if (request.posture == Posture::kRestricted && request.ports.first == 0) {
+    return usage("--posture restricted names no port",
+                 "add --port-range, as in 40000-40999");
+  }
+  if (request.posture != Posture::kIsolated && !request.egress.empty()) {
+    return usage("--egress closes nothing by itself",
+                 "add --posture isolated, which lets out nothing else");
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<PortRange> parse_port_range(const std::string& text) {
@@ -121,15 +177,11 @@ Result<PortRange> parse_port_range(const std::string& text) {
 
 Result<EgressRule> parse_egress(const std::string& text) {
   const size_t colon = text.rfind(':');
-  const size_t slash = text.find('/');
   const auto port =
       colon == std::string::npos
           ? std::nullopt
           : parse_integer(std::string_view(text).substr(colon + 1));
-  const bool clean =
-      text.find_first_not_of("0123456789abcdefABCDEF.:/") == std::string::npos;
-  if (!port || *port < 1 || *port > 65535 || slash == std::string::npos ||
-      slash > colon || !clean) {
+  if (!port || *port < 1 || *port > 65535 || !is_cidr(text.substr(0, colon))) {
     return usage("'" + text + "' is no destination",
                  "as in 10.0.0.0/8:443: a CIDR and a TCP port");
   }
@@ -137,13 +189,8 @@ Result<EgressRule> parse_egress(const std::string& text) {
 }
 
 Result<std::string> write_netpol(const NetpolRequest& request) {
-  if (!is_dns_name(request.job)) {
-    return usage("'" + request.job + "' is no name of a job",
-                 "lower case letters, digits and dashes, as in --job pi");
-  }
-  if (!request.name_space.empty() && !is_dns_name(request.name_space)) {
-    return usage("'" + request.name_space + "' is no namespace",
-                 "lower case letters, digits and dashes");
+  if (const auto checked = check(request); !checked) {
+    return fail(checked.error());
   }
   std::string out;
   if (request.ports.first > 0) out += port_settings(request.ports);
@@ -154,13 +201,13 @@ Result<std::string> write_netpol(const NetpolRequest& request) {
       "  name: " +
       request.job + "-mpi\n";
   if (!request.name_space.empty()) {
-    out += "  namespace: " + request.name_space + "\n";
+    out += "  namespace: " + quoted(request.name_space) + "\n";
   }
   out +=
       "spec:\n"
       "  podSelector:\n"
-      "    matchLabels: {" +
-      request.label + ": " + request.job + "}\n";
+      "    matchLabels: " +
+      job_label(request);
   const bool isolated = request.posture == Posture::kIsolated;
   out += isolated ? "  policyTypes: [Ingress, Egress]\n"
                   : "  policyTypes: [Ingress]\n";

@@ -42,8 +42,8 @@ Result<PortRange> parse_port_range(const std::string& text);
 Result<EgressRule> parse_egress(const std::string& text);
 
 // A NetworkPolicy, and as comments the settings that keep Open MPI, UCX, PMIx
-// and MPICH inside `ports`. Error code "usage": the job's name is no
-// DNS label.
+// and MPICH inside `ports`. Error code "usage": a name that Kubernetes does not
+// take, or a policy that would allow more than was asked for.
 Result<std::string> write_netpol(const NetpolRequest& request);
 
 }  // namespace muster

@@ -24,7 +24,7 @@ TEST_CASE("the default posture names no port and no egress") {
   const auto text = write_netpol(request(Posture::kDefault));
   REQUIRE(text);
   CHECK(has(*text, "kind: NetworkPolicy"));
-  CHECK(has(*text, "matchLabels: {training.kubeflow.org/job-name: pi}"));
+  CHECK(has(*text, "matchLabels: {training.kubeflow.org/job-name: \"pi\"}"));
   CHECK(has(*text, "policyTypes: [Ingress]\n"));
   CHECK_FALSE(has(*text, "ports:"));
   CHECK_FALSE(has(*text, "egress:"));
@@ -57,6 +57,18 @@ TEST_CASE("names and ranges from outside are checked") {
     asked.job = bad;
     CHECK_FALSE(write_netpol(asked));
   }
+  asked.job = "pi";
+  for (const char* bad : {"", "a: b", "a}", "x/y/z", "/a", "a/", "_a", "a b"}) {
+    INFO(bad);
+    asked.label = bad;
+    CHECK_FALSE(write_netpol(asked));
+  }
+  for (const char* good :
+       {"app", "App_Name.x", "jobset.sigs.k8s.io/job-name"}) {
+    INFO(good);
+    asked.label = good;
+    CHECK(write_netpol(asked));
+  }
   CHECK_FALSE(parse_port_range("5"));
   CHECK_FALSE(parse_port_range("9-5"));
   CHECK_FALSE(parse_port_range("1-70000"));
@@ -66,4 +78,28 @@ TEST_CASE("names and ranges from outside are checked") {
   CHECK_FALSE(parse_egress("minio:443"));
   CHECK_FALSE(parse_egress("10.0.0.0/8"));
   CHECK_FALSE(parse_egress("10.0.0.0/8:443\n"));
+  CHECK_FALSE(parse_egress("10.0.0.0/33:443"));
+  CHECK_FALSE(parse_egress("1/2:443"));
+  CHECK_FALSE(parse_egress("fd00::/129:443"));
+}
+
+TEST_CASE("a value is text to YAML, whatever it looks like") {
+  NetpolRequest asked = request(Posture::kDefault);
+  asked.job = "on";
+  asked.name_space = "123";
+  const auto text = write_netpol(asked);
+  REQUIRE(text);
+  CHECK(has(*text, "namespace: \"123\"\n"));
+  CHECK(has(*text, "job-name: \"on\"}"));
+  CHECK_FALSE(has(*text, ": on}"));
+}
+
+TEST_CASE("no policy is wider than what was asked for") {
+  CHECK_FALSE(write_netpol(request(Posture::kRestricted)));
+  NetpolRequest asked = request(Posture::kDefault);
+  asked.egress = {{"10.1.0.0/16", 443}};
+  CHECK_FALSE(write_netpol(asked));
+  asked.posture = Posture::kRestricted;
+  asked.ports = {40000, 40999};
+  CHECK_FALSE(write_netpol(asked));
 }
