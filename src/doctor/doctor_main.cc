@@ -7,7 +7,7 @@
 #include <random>
 
 #include "base/text.h"
-#include "base/usage_sentence.h"
+#include "base/read_command_line.h"
 #include "doctor/ask_workers.h"
 #include "doctor/doctor_text.h"
 #include "doctor/path_marks.h"
@@ -194,13 +194,8 @@ int doctor_main(const std::vector<std::string>& args) {
   DoctorCommand command;
   CLI::App app("Looks for what usually breaks a job in this pod.",
                "muster doctor");
-  app.failure_message(usage_sentence);
   declare(app, command);
-  try {
-    app.parse(std::vector<std::string>(args.rbegin(), args.rend()));
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : exit_code_for(ExitClass::kUsage);
-  }
+  if (const auto code = read_command_line(app, args)) return *code;
   if (!command.mark_text.empty() &&
       !parse_mark(command.mark_text, command.mark)) {
     std::fprintf(stderr, "muster doctor: bad --mark\n");

@@ -4,7 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
-#include "base/usage_sentence.h"
+#include "base/read_command_line.h"
 #include "doctor/netpol.h"
 #include "job/exit_codes.h"
 
@@ -64,13 +64,8 @@ Status finish(RawNetpol& raw) {
 int netpol_main(const std::vector<std::string>& args) {
   RawNetpol raw;
   CLI::App app("Prints the NetworkPolicy that a job needs.", "muster netpol");
-  app.failure_message(usage_sentence);
   define_options(app, raw);
-  try {
-    app.parse(std::vector<std::string>(args.rbegin(), args.rend()));
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : exit_code_for(ExitClass::kUsage);
-  }
+  if (const auto code = read_command_line(app, args)) return *code;
   const auto ready = finish(raw);
   const auto text = ready ? write_netpol(raw.request)
                           : Result<std::string>(fail(ready.error()));

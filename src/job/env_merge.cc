@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "base/text.h"
 #include "job/rank_env.h"
 
 namespace muster {
@@ -71,11 +72,6 @@ constexpr std::array kRules = {
 bool matches(const Rule& rule, std::string_view name) {
   if (!rule.name.ends_with('*')) return name == rule.name;
   return name.starts_with(rule.name.substr(0, rule.name.size() - 1));
-}
-
-bool is_link_url(std::string_view value) {
-  return value.starts_with("tcp://") || value.starts_with("udp://") ||
-         value.starts_with("sctp://");
 }
 
 // X_PORT_80_TCP, X_PORT_80_TCP_ADDR, …: "_PORT_", digits, "_", a protocol.

@@ -7,7 +7,7 @@
 #include <cstdio>
 
 #include "base/fd.h"
-#include "base/usage_sentence.h"
+#include "base/read_command_line.h"
 #include "job/exit_codes.h"
 #include "job/pod_view.h"
 #include "job/slots.h"
@@ -91,7 +91,6 @@ int write(const HostfileRequest& request) {
 int hostfile_main(const std::vector<std::string>& args) {
   HostfileRequest request;
   CLI::App app("Writes the job's hostfile for any MPI.", "muster hostfile");
-  app.failure_message(usage_sentence);
   app.add_option("--format", request.format,
                  "openmpi, mpich, intel, mvapich, deepspeed")
       ->check(
@@ -107,12 +106,7 @@ int hostfile_main(const std::vector<std::string>& args) {
       "  muster hostfile --slots-per-node 8 -o /tmp/hostfile\n"
       "  muster hostfile --explain\n"
       "Exit codes: 0, 2 usage, 100 no usable hostfile.");
-  std::vector<std::string> words(args.rbegin(), args.rend());
-  try {
-    app.parse(words);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : exit_code_for(ExitClass::kUsage);
-  }
+  if (const auto code = read_command_line(app, args)) return *code;
   return write(request);
 }
 

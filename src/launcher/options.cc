@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "base/read_command_line.h"
 #include "base/text.h"
-#include "base/usage_sentence.h"
 #include "launcher/option_words.h"
 
 namespace muster {
@@ -83,16 +83,11 @@ ParsedOptions parse_launch_options(const std::vector<std::string>& args) {
   OptionWords raw;
   CLI::App app("Starts an MPI job on the workers of this pod's job.",
                "muster launch");
-  app.failure_message(usage_sentence);
   app.prefix_command();
   app.footer(kFooter);
   declare_options(app, o, raw);
-  std::vector<std::string> words = spell_long(app, args);
-  std::reverse(words.begin(), words.end());  // as CLI11 wants it
-  try {
-    app.parse(words);
-  } catch (const CLI::ParseError& error) {
-    parsed.exit_code = app.exit(error) == 0 ? 0 : kUsageExit;
+  if (const auto code = read_command_line(app, spell_long(app, args))) {
+    parsed.exit_code = *code;
     return parsed;
   }
   o.command = app.remaining();

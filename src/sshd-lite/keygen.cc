@@ -11,7 +11,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "base/usage_sentence.h"
+#include "base/read_command_line.h"
 #include "job/base64.h"
 
 namespace muster {
@@ -105,7 +105,6 @@ Status write_key_files(const SshKey& key, const std::string& directory) {
 int keygen_main(const std::vector<std::string>& args) {
   KeygenOptions options;
   CLI::App app("Make an SSH key pair for a job", "muster keygen");
-  app.failure_message(usage_sentence);
   app.add_option("-o,--output", options.output,
                  "yaml: a Secret on stdout; else a directory for id_rsa, "
                  "id_rsa.pub and authorized_keys");
@@ -114,11 +113,7 @@ int keygen_main(const std::vector<std::string>& args) {
   app.add_option("--name", options.name, "metadata.name of the Secret");
   app.add_option("--namespace", options.name_space,
                  "metadata.namespace of the Secret");
-  try {
-    app.parse(std::vector<std::string>(args.rbegin(), args.rend()));
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  }
+  if (const auto code = read_command_line(app, args)) return *code;
   if (!is_name(options.name)) return 2;
   if (!options.name_space.empty() && !is_name(options.name_space)) return 2;
   if (const auto written = write_output(options); !written) {

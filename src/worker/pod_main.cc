@@ -10,9 +10,9 @@
 
 #include "base/log.h"
 #include "base/mesh.h"
+#include "base/read_command_line.h"
 #include "base/self_path.h"
 #include "base/text.h"
-#include "base/usage_sentence.h"
 #include "job/exit_codes.h"
 #include "sshd-lite/sshd_args.h"
 #include "worker/pod_options.h"
@@ -188,13 +188,8 @@ KeyFiles choose_keys(const SshdConfig& config) {
 int worker_main(const std::vector<std::string>& args) {
   WorkerArgs parsed;
   CLI::App app("pid 1 of a worker pod", "muster worker");
-  app.failure_message(usage_sentence);
   define_options(app, parsed);
-  try {
-    app.parse(std::vector<std::string>(args.rbegin(), args.rend()));
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : exit_code_for(ExitClass::kUsage);
-  }
+  if (const auto code = read_command_line(app, args)) return *code;
   configure_log(parsed.verbose);
   if (const auto ready = finish_options(parsed); !ready) {
     log::error("{}", ready.error().text());
@@ -223,10 +218,12 @@ int sshd_main(const std::vector<std::string>& args) {
   WorkerArgs settings;
   CLI::App app;
   define_options(app, settings);
+  drop_service_links(app);
   try {
     app.parse(std::vector<std::string>{});
   } catch (const CLI::ParseError& error) {
-    log::error("{}", error.what());
+    const std::string problem = error.what();
+    log::error("{}{}", problem, set_by(app, problem));
     return exit_code_for(ExitClass::kUsage);
   }
   if (const auto ready = finish_options(settings); !ready) {

@@ -12,7 +12,7 @@
 #include "base/fd.h"
 #include "base/loop.h"
 #include "base/loopback.h"
-#include "base/usage_sentence.h"
+#include "base/read_command_line.h"
 #include "sshd-lite/client.h"
 #include "worker/pod_options.h"
 
@@ -96,18 +96,13 @@ int worker_probe_main(const std::vector<std::string>& args) {
   std::string key_dir;
   int port = kDefaultSshPort;
   CLI::App app("Exec probe of a worker pod", "muster worker probe");
-  app.failure_message(usage_sentence);
   app.add_option("kind", kind, "ready or live")
       ->check(CLI::IsMember({"ready", "live"}));
   app.add_option("--port", port, "SSH port (2222)")
       ->envname("MUSTER_PORT")
       ->check(CLI::Range(1, 65535));
   app.add_option("--key-dir", key_dir, "directory of the job's keys");
-  try {
-    app.parse(std::vector<std::string>(args.rbegin(), args.rend()));
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  }
+  if (const auto code = read_command_line(app, args)) return *code;
   if (kind.empty()) {
     std::fprintf(stderr,
                  "muster worker probe: say what to ask for, ready or live, as "

@@ -2,6 +2,7 @@
 // One style for all commands: what each page must have.
 #include "cli/command_table.h"
 
+#include <cstdlib>
 #include <set>
 
 #include "catch.h"
@@ -27,6 +28,13 @@ TEST_CASE("every command has a page in the one style") {
   }
   CHECK(find_command("launch") != nullptr);
   CHECK(find_command("lanch") == nullptr);
+}
+
+TEST_CASE("a variable that is refused does not empty a page") {
+  ::setenv("MUSTER_GPU_BIND", "nonsense", 1);
+  const HelpPage page = page_of(*find_command("launch"));
+  ::unsetenv("MUSTER_GPU_BIND");
+  CHECK(page.options.size() > 2);
 }
 
 TEST_CASE("completion knows every command and option") {

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the commands that CLI11 reads for have in common: --help is a page
+// whatever the variables hold, a service link is no value, and a wrong line is
+// said in one sentence. Needs CLI11's header before it.
+#pragma once
+
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+#include "base/usage_sentence.h"
+
+namespace muster {
+
+// A Service named "muster" gives each pod MUSTER_PORT=tcp://10.0.0.1:80, one
+// named "muster-metrics" MUSTER_METRICS_PORT: nobody's choice of a port.
+inline void drop_service_links(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    const std::string name = option->get_envname();
+    const char* const value =
+        name.empty() ? nullptr : std::getenv(name.c_str());
+    if (value != nullptr && is_link_url(value)) ::unsetenv(name.c_str());
+  }
+}
+
+// An exit code where nothing is left to do: help was asked for, or the line is
+// wrong.
+inline std::optional<int> read_command_line(
+    CLI::App& app, const std::vector<std::string>& args) {
+  constexpr int kUsageExit = 2;
+  app.failure_message(usage_sentence);
+  // CLI11 looks at the variables first, and would complain of them instead.
+  if (args == std::vector<std::string>{"--help"}) {
+    std::fputs(app.help().c_str(), stdout);
+    return 0;
+  }
+  drop_service_links(app);
+  try {
+    app.parse(std::vector<std::string>(args.rbegin(), args.rend()));
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : kUsageExit;
+  }
+  return std::nullopt;
+}
+
+}  // namespace muster
