@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the commands that CLI11 reads for have in common: --help is a page
-// whatever the variables hold, a service link is no value, and a wrong line is
-// said in one sentence. Needs CLI11's header before it.
+// whatever the variables hold, a service link is no value, numbers are decimal,
+// and a wrong line is said in one sentence. Needs CLI11's header before it.
 #pragma once
 
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
@@ -14,6 +15,22 @@
 #include "base/usage_sentence.h"
 
 namespace muster {
+
+// Decimal, unlike CLI11's own numbers, to which 010 is 8: a script that pads
+// with zeros would get fewer ranks than it asks for.
+inline CLI::Validator whole_number(int64_t least, int64_t most) {
+  const std::string range =
+      std::to_string(least) + " to " + std::to_string(most);
+  return {[least, most, range](std::string& text) -> std::string {
+            const auto number = parse_integer(trim(text));
+            if (!number || *number < least || *number > most) {
+              return "'" + text + "' is not a whole number from " + range;
+            }
+            text = std::to_string(*number);
+            return {};
+          },
+          "INT from " + range, "whole number"};
+}
 
 // A Service named "muster" gives each pod MUSTER_PORT=tcp://10.0.0.1:80, one
 // named "muster-metrics" MUSTER_METRICS_PORT: nobody's choice of a port.

@@ -82,6 +82,7 @@ std::optional<int64_t> parse_duration_ms(std::string_view text) {
   constexpr int64_t kLongestMs = 86'400'000'000'000'000;
   if (text.empty()) return std::nullopt;
   int64_t total = 0;
+  double unit = 0;
   while (!text.empty()) {
     double number = 0;
     const char* end = text.data() + text.size();
@@ -91,7 +92,9 @@ std::optional<int64_t> parse_duration_ms(std::string_view text) {
       return std::nullopt;
     }
     text.remove_prefix(static_cast<size_t>(stop - text.data()));
-    double unit = 1000;
+    // "1m30" is said of seconds; who writes "1h30" does not mean them.
+    if (text.empty() && unit > 60e3) return std::nullopt;
+    unit = 1000;
     if (text.starts_with("ms")) {
       unit = 1;
       text.remove_prefix(2);

@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <random>
 
-#include "base/text.h"
 #include "base/read_command_line.h"
+#include "base/text.h"
 #include "doctor/ask_workers.h"
 #include "doctor/doctor_text.h"
 #include "doctor/path_marks.h"
@@ -40,13 +40,13 @@ void declare(CLI::App& app, DoctorCommand& command) {
   app.add_option("--name", options.names, "further names that must resolve");
   app.add_option("--slots", options.slots,
                  "ranks that this pod is to run (default: the hostfile's)")
-      ->check(CLI::Range(1, 65536));
+      ->transform(whole_number(1, 65536));
   app.add_flag("--job", command.job,
                "ask all workers too, and compare them (in the launcher)");
   app.add_option("--hosts", command.hosts,
                  "--job: these, as a,b,c (default: the hostfile's)");
   app.add_option("--ssh-port", command.port, "--job: the workers' port (2222)")
-      ->check(CLI::Range(1, 65535))
+      ->transform(whole_number(1, 65535))
       ->envname("MUSTER_SSH_PORT");
   app.add_option("--sysroot", options.root,
                  "a recorded system instead of this one")

@@ -33,7 +33,7 @@ void define_options(CLI::App& app, RawNetpol& raw) {
   app.add_option("--ssh-port", raw.request.ssh_port,
                  "port of the workers "
                  "(2222)")
-      ->check(CLI::Range(1, 65535));
+      ->transform(whole_number(1, 65535));
   app.add_option("--egress", raw.egress,
                  "isolated: CIDR:PORT that the job may reach, as an object "
                  "store");

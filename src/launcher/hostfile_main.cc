@@ -98,7 +98,7 @@ int hostfile_main(const std::vector<std::string>& args) {
   app.add_option("--hostfile", request.from,
                  "the file to read (default: the operator's)");
   app.add_option("--slots-per-node", request.slots, "slots of every host")
-      ->check(CLI::Range(1, kMaxSlots));
+      ->transform(whole_number(1, kMaxSlots));
   app.add_option("-o,--output", request.to, "write there instead of stdout");
   app.add_flag("--explain", request.explain, "say on stderr why so many slots");
   app.footer(

@@ -3,6 +3,7 @@
 // of the shells' completion.
 #include <CLI/CLI.hpp>
 
+#include "base/read_command_line.h"
 #include "launcher/option_words.h"
 
 namespace muster {
@@ -11,14 +12,14 @@ namespace {
 
 void add_placement(CLI::App& app, LaunchOptions& o, OptionWords& raw) {
   app.add_option("-n,--np", raw.np, "ranks to start (default: every slot)")
-      ->check(CLI::Range(1, kMaxRanks));
+      ->transform(whole_number(1, kMaxRanks));
   app.add_option("--hostfile", o.hostfile,
                  "hostfile of any MPI (default: the operator's)")
       ->envname("MUSTER_HOSTFILE");
   app.add_option("-H,--host,--hosts", o.hosts, "hosts, as in a:2,b:2");
   app.add_option("--slots-per-node", o.slots_per_node,
                  "slots of every worker (default: hostfile, GPUs, CPU quota)")
-      ->check(CLI::Range(1, kMaxSlots))
+      ->transform(whole_number(1, kMaxSlots))
       ->envname("MUSTER_SLOTS_PER_NODE");
   app.add_option("--map-by", o.map_by, "slot, node or ppr:N:node");
   app.add_option("--bind-to", o.bind_to,
@@ -57,7 +58,7 @@ void add_start(CLI::App& app, LaunchOptions& o, OptionWords& raw) {
   app.add_option("--key-dir", o.key_dir, "directory with the job's ssh key")
       ->envname("MUSTER_KEY_DIR");
   app.add_option("--ssh-port", o.ssh_port, "port of the workers")
-      ->check(CLI::Range(1, 65535))
+      ->transform(whole_number(1, 65535))
       ->envname("MUSTER_SSH_PORT");
   app.add_option("--ssh-user", o.ssh_user, "login name for the workers")
       ->envname("MUSTER_SSH_USER");
@@ -163,7 +164,7 @@ void add_output(CLI::App& app, LaunchOptions& o, OptionWords& raw) {
                "tell Kubeflow Trainer nothing of the ranks' progress");
   app.add_option("--metrics-port", o.metrics_port,
                  "serve Prometheus metrics on this port")
-      ->check(CLI::Range(1, 65535))
+      ->transform(whole_number(1, 65535))
       ->envname("MUSTER_METRICS_PORT");
   app.add_option("--mesh", o.mesh,
                  "wait for this pod's mesh proxy, and end it with the job")

@@ -62,7 +62,7 @@ struct WorkerArgs {
 void define_options(CLI::App& app, WorkerArgs& out) {
   app.add_option("--port", out.pod.port, "SSH port (2222)")
       ->envname("MUSTER_PORT")
-      ->check(CLI::Range(1, 65535));
+      ->transform(whole_number(1, 65535));
   app.add_option("--address", out.pod.address,
                  "IP address to listen on (every one)");
   app.add_option("--key-dir", out.key_dir,

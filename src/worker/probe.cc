@@ -100,7 +100,7 @@ int worker_probe_main(const std::vector<std::string>& args) {
       ->check(CLI::IsMember({"ready", "live"}));
   app.add_option("--port", port, "SSH port (2222)")
       ->envname("MUSTER_PORT")
-      ->check(CLI::Range(1, 65535));
+      ->transform(whole_number(1, 65535));
   app.add_option("--key-dir", key_dir, "directory of the job's keys");
   if (const auto code = read_command_line(app, args)) return *code;
   if (kind.empty()) {

@@ -19,7 +19,7 @@ Read read(const std::vector<std::string>& args) {
   CLI::App app("", "muster test");
   app.add_option("--port", out.port)
       ->envname("MUSTER_TEST_PORT")
-      ->check(CLI::Range(1, 65535));
+      ->transform(whole_number(1, 65535));
   out.code = read_command_line(app, args);
   return out;
 }
@@ -41,6 +41,16 @@ TEST_CASE("a variable counts, the command line wins, a bad one is refused") {
   CHECK(read({"--port", "9"}).port == 9);
   const Variable bad("nonsense");
   CHECK(read({}).code == 2);
+}
+
+TEST_CASE("numbers are decimal") {
+  CHECK(read({"--port", "010"}).port == 10);
+  CHECK(read({"--port", "08"}).port == 8);
+  for (const char* bad : {"0x10", "1e2", "4.0", "-1", "0", "65536", "", "4x",
+                          "99999999999999999999"}) {
+    INFO(bad);
+    CHECK(read({"--port", bad}).code == 2);
+  }
 }
 
 TEST_CASE("a bad variable does not hide the help") {

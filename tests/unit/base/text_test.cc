@@ -43,7 +43,7 @@ TEST_CASE("durations") {
     CHECK(parse_duration_ms(text) == value);
   }
   for (const char* bad : {"", "s", "-1", "1x", "1 s", "1e10d", "nan", "inf",
-                          "NAN(1)", "ms", "1s ", "1.5.5"}) {
+                          "NAN(1)", "ms", "1s ", "1.5.5", "1h30", "1d12"}) {
     INFO(bad);
     CHECK_FALSE(parse_duration_ms(bad));
   }
