@@ -103,7 +103,7 @@ ByteMarks narrow_marks(std::string_view text, size_t at) {
                bytes.is('+') | out.equals;
   out.blanks = bytes.is(' ');
   out.colons = bytes.is(':');
-  out.quotes = bytes.is('"') | bytes.is('\'');
+  out.quotes = bytes.is('"') | bytes.is('\'') | bytes.is('\\');
   out.escapes = bytes.is('\x1b');
   return out;
 }
@@ -148,7 +148,7 @@ MUSTER_WIDE_ENTRY ByteMarks wide_marks(std::string_view text, size_t at) {
                is(bytes, '+') | out.equals;
   out.blanks = is(bytes, ' ');
   out.colons = is(bytes, ':');
-  out.quotes = is(bytes, '"') | is(bytes, '\'');
+  out.quotes = is(bytes, '"') | is(bytes, '\'') | is(bytes, '\\');
   out.escapes = is(bytes, '\x1b');
   return out;
 }

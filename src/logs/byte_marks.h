@@ -25,7 +25,7 @@ struct ByteMarks {
   uint64_t blanks = 0;
   uint64_t equals = 0;
   uint64_t colons = 0;
-  uint64_t quotes = 0;  // " '
+  uint64_t quotes = 0;  // " ' and \ (as in \"name\")
   uint64_t escapes = 0;
 };
 

@@ -19,7 +19,8 @@ tl::unexpected<Error> wrong(std::string why) {
 // "10m" ago, or a time of day with its date.
 Result<int64_t> parse_moment(const std::string& text, int64_t now_ns) {
   if (const auto ago = parse_duration_ms(text)) {
-    return now_ns - *ago * 1'000'000;
+    constexpr int64_t kMostMs = INT64_MAX / 1'000'000;
+    return *ago > kMostMs ? INT64_MIN : now_ns - *ago * 1'000'000;
   }
   size_t used = 0;
   const int64_t time = parse_timestamp(text, &used);

@@ -108,7 +108,9 @@ bool stem_before(size_t bit, uint64_t stems, const ByteMarks& block,
                  bool carried) {
   uint64_t below = (uint64_t{1} << bit) - 1;
   while ((block.blanks & (below ^ below >> 1U)) != 0) below >>= 1U;
-  if ((block.quotes & (below ^ below >> 1U)) != 0) below >>= 1U;
+  for (size_t i = 0; i < kMostQuotes; ++i) {
+    if ((block.quotes & (below ^ below >> 1U)) != 0) below >>= 1U;
+  }
   const uint64_t others = ~block.names & below;
   if (others == 0) return carried || (stems & below) != 0;
   const auto begin = static_cast<size_t>(64 - std::countl_zero(others));

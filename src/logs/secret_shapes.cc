@@ -29,6 +29,7 @@ constexpr std::array<bool, 1024> first_pairs() {
   }
   pairs[pair_of('B', 'e')] = true;  // Bearer; case does not change the bits
   pairs[pair_of('B', 'a')] = true;  // Basic
+  pairs[pair_of('A', 'u')] = true;  // Authorization: Token
   return pairs;
 }
 constexpr std::array<bool, 1024> kPairs = first_pairs();
@@ -197,6 +198,10 @@ class Scanner {
 
   void value_at(size_t at, std::string_view name) {
     while (at < line_.size() && line_[at] == ' ') ++at;
+    // In a text of JSON that is a value of JSON itself: \"name\": \"value\".
+    const bool nested = at + 1 < line_.size() && line_[at] == '\\' &&
+                        (line_[at + 1] == '"' || line_[at + 1] == '\'');
+    if (nested) ++at;
     char quote = '\0';
     if (at < line_.size() && (line_[at] == '"' || line_[at] == '\'')) {
       quote = line_[at++];
@@ -204,6 +209,11 @@ class Scanner {
     size_t end = at;
     while (end < line_.size()) {
       const char c = line_[end];
+      if (nested && c == '\\') break;
+      if (quote != '\0' && c == '\\' && end + 1 < line_.size()) {
+        end += 2;
+        continue;
+      }
       if (quote != '\0' ? c == quote
                         : c == ' ' || c == ',' || c == ';' || c == '"' ||
                               c == '\'' || c == ')' || c == '}' || c == '&') {
@@ -259,6 +269,9 @@ class Scanner {
   std::vector<SecretSpan>& spans_;
 };
 
+// The backslash is that of \"name\".
+bool is_quote(char c) { return c == '"' || c == '\'' || c == '\\'; }
+
 bool in_name(char c) { return is_alnum(c) || c == '_' || c == '-'; }
 
 }  // namespace
@@ -279,7 +292,10 @@ std::string_view name_before(std::string_view line, size_t end) {
   for (size_t i = 0; i < kMostBlanks && end > 0 && line[end - 1] == ' '; ++i) {
     --end;
   }
-  if (end > 0 && (line[end - 1] == '"' || line[end - 1] == '\'')) --end;
+  for (size_t i = 0; i < kMostQuotes && end > 0 && is_quote(line[end - 1]);
+       ++i) {
+    --end;
+  }
   size_t begin = end;
   while (begin > 0 && in_name(line[begin - 1]) && end - begin < 64) --begin;
   return line.substr(begin, end - begin);

@@ -24,9 +24,10 @@ void find_secret_shapes(std::string_view line, std::vector<SecretSpan>& spans);
 size_t secret_path(std::string_view line, size_t at);
 
 // The name that ends before `end`, where a '=' or ':' stands: at most 64
-// characters, without the quote behind it and at most kMostBlanks blanks.
-// Empty: none.
+// characters, without the quotes behind it (two: \"name\" in a text of JSON)
+// and at most kMostBlanks blanks. Empty: none.
 inline constexpr size_t kMostBlanks = 4;
+inline constexpr size_t kMostQuotes = 2;
 std::string_view name_before(std::string_view line, size_t end);
 
 }  // namespace muster

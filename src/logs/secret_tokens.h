@@ -150,7 +150,10 @@ inline constexpr std::array<std::string_view, 5> kSecretAddresses = {
      "webhook.office.com/webhookb2/"}};
 
 // What stands before a token in an Authorization header.
-inline constexpr std::array<std::string_view, 5> kAuthorizationSchemes = {
-    {"Bearer ", "bearer ", "BEARER ", "Basic ", "basic "}};
+// "Token" is too much of a word to stand alone.
+inline constexpr std::array<std::string_view, 9> kAuthorizationSchemes = {
+    {"Bearer ", "bearer ", "BEARER ", "Basic ", "basic ",
+     "Authorization: Token ", "Authorization: token ", "authorization: Token ",
+     "authorization: token "}};
 
 }  // namespace muster

@@ -40,7 +40,7 @@ void check_marks(const ByteReader& reader, const std::string& text, size_t at) {
   CHECK(marks.blanks == where(text, at, any_of(" ")));
   CHECK(marks.equals == where(text, at, any_of("=")));
   CHECK(marks.colons == where(text, at, any_of(":")));
-  CHECK(marks.quotes == where(text, at, any_of("\"'")));
+  CHECK(marks.quotes == where(text, at, any_of("\"'\\")));
   CHECK(marks.escapes == where(text, at, any_of("\x1b")));
 }
 

@@ -39,6 +39,15 @@ TEST_CASE("options become a filter") {
   CHECK_FALSE(wants(line_of(7, "pi-worker-2", "axb", 1), LogLevel::kError));
 }
 
+TEST_CASE("an age beyond all clocks leaves nothing out") {
+  for (const char* age : {"106751d", "200000d", "1000000000d"}) {
+    INFO(age);
+    const auto filter = parse_logs_options({"--since", age}, 1);
+    REQUIRE(filter);
+    CHECK(filter->wants(line_of(0, "h", "x", 0), LogLevel::kInfo));
+  }
+}
+
 TEST_CASE("wrong options get a sentence") {
   using Args = std::vector<std::string>;
   for (const Args& args :

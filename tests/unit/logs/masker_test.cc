@@ -299,4 +299,12 @@ TEST_CASE("passwords in URLs and after names") {
   CHECK(masker.masked("password=hunter2hunter2, x") == "password=[masked], x");
   CHECK(masker.masked("{\"api_key\": \"abcdef123456\"}") ==
         "{\"api_key\": \"[masked]\"}");
+  CHECK(masker.masked(R"({"password": "ab\"cd1234\\", "n": 1})") ==
+        R"({"password": "[masked]", "n": 1})");
+  CHECK(masker.masked(R"({"m":"{\"password\": \"hunter2hunter2\"}"})") ==
+        R"({"m":"{\"password\": \"[masked]\"}"})");
+  CHECK(masker.masked("Authorization: Token 0123456789abcdefabcdef!") ==
+        "Authorization: Token [masked]!");
+  CHECK(masker.masked("Token meta-llama/Llama-3.1-8B-Instruct") ==
+        "Token meta-llama/Llama-3.1-8B-Instruct");
 }
