@@ -56,6 +56,17 @@ bool has_hosts_elsewhere(const MpirunLine& line) {
 
 }  // namespace
 
+std::optional<int> print_information(const std::vector<std::string>& command) {
+  const auto line = parse_mpirun_line(command);
+  if (!line || !line->information) return std::nullopt;
+  const std::string& program = command[0];
+  const bool by_path = program.find('/') != std::string::npos;
+  return exec_real(
+      by_path ? program
+              : find_foreign_program({program}, own_environment("PATH")),
+      program, {command.begin() + 1, command.end()});
+}
+
 int drop_in_main(const std::string& name,
                  const std::vector<std::string>& args) {
   const std::string real =
@@ -70,8 +81,7 @@ int drop_in_main(const std::string& name,
                  name.c_str(), own_environment("MUSTER_RANK").c_str());
     return kRefused;
   }
-  const auto line = parse_mpirun_line(words);
-  if (line && line->information) return exec_real(real, name, args);
+  if (const auto printed = print_information(words)) return *printed;
   if (const auto session = find_script_session()) {
     auto rewritten = rewrite_for_script(*session, words);
     if (!rewritten) {
@@ -82,6 +92,7 @@ int drop_in_main(const std::string& name,
     rewritten->erase(rewritten->begin());
     return exec_real(program, name, *rewritten);
   }
+  const auto line = parse_mpirun_line(words);
   if (line && !has_hosts_elsewhere(*line)) return exec_real(real, name, args);
   std::vector<std::string> launch_args = {"--"};
   launch_args.insert(launch_args.end(), words.begin(), words.end());

@@ -5,10 +5,16 @@
 // Refuses: a second mpirun inside a rank.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace muster {
+
+// For a line that starts nothing (`mpirun --version`): the real launcher takes
+// the place of this process; an exit code where that fails. nullopt: it is
+// none.
+std::optional<int> print_information(const std::vector<std::string>& command);
 
 // `name`: argv[0] without its directory. Returns the exit code, or does not
 // return (exec).

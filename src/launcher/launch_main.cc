@@ -7,6 +7,7 @@
 #include "base/mesh.h"
 #include "diagnosis/rule_book.h"
 #include "job/exit_codes.h"
+#include "launcher/drop_in.h"
 #include "launcher/launch.h"
 #include "launcher/log_choice.h"
 
@@ -43,6 +44,10 @@ int discovery_exit(const Error& error) {
 int launch_main(const std::vector<std::string>& args) {
   ParsedOptions parsed = parse_launch_options(args);
   if (parsed.exit_code) return *parsed.exit_code;
+  if (parsed.options.is_line) {
+    const auto printed = print_information(parsed.options.command);
+    if (printed) return *printed;
+  }
   return launch(std::move(parsed.options));
 }
 

@@ -61,7 +61,8 @@ def test_names_lead_to_muster_and_on_to_the_mpi():
         for name in ("mpirun", "mpiexec", "orterun", "ssh", "sshd"):
             contains(sh(job.launcher, f"command -v {name}"), "/dropin/bin/")
         # Questions go to the image's own.
-        contains(sh(job.launcher, "mpirun --version"), "Open MPI")
+        for question in ("mpirun --version", "muster launch -- mpirun -V"):
+            contains(sh(job.launcher, question), "Open MPI")
         out = sh(job.launcher, "mpirun -np 2 hostname")
         for i in range(2):
             contains(out, f"pi-worker-{i}")
