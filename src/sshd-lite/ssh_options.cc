@@ -73,7 +73,11 @@ Status take_setting(std::string_view text, SshArguments& out) {
     out.identity_files.push_back(given);
   } else if (name == "connecttimeout") {
     if (given == "none" || given == "0") return {};
-    return take_number(given, kMaxConnectSeconds, "-o ConnectTimeout",
+    // "10" and "10s", as sshd_config(5) has times.
+    const auto time = parse_duration_ms(given);
+    const bool whole = time && *time % 1000 == 0;
+    return take_number(whole ? std::to_string(*time / 1000) : given,
+                       kMaxConnectSeconds, "-o ConnectTimeout",
                        out.connect_seconds);
   } else if (name == "rekeylimit") {
     out.rekey_bytes = rekey_limit(given);
@@ -157,7 +161,8 @@ Status take_options(const std::vector<std::string>& args, size_t& at,
 }
 
 Status take_host(std::string host, SshArguments& out) {
-  if (host.starts_with("ssh://")) host.erase(0, 6);
+  const bool is_url = host.starts_with("ssh://");
+  if (is_url) host.erase(0, 6);
   if (const size_t at = host.rfind('@'); at != std::string::npos) {
     if (out.user.empty()) out.user = host.substr(0, at);
     host.erase(0, at + 1);
@@ -170,6 +175,13 @@ Status take_host(std::string host, SshArguments& out) {
       const auto taken = take_number(rest.substr(1), 65535, "port", out.port);
       if (!taken) return taken;
     }
+  }
+  if (const size_t colon = host.find(':');
+      is_url && colon != std::string::npos && colon == host.rfind(':')) {
+    const auto taken =
+        take_number(host.substr(colon + 1), 65535, "port", out.port);
+    if (!taken) return taken;
+    host.erase(colon);
   }
   while (host.ends_with('.')) host.pop_back();
   if (host.empty() || host[0] == '-' || printable(host, 256) != host) {
