@@ -87,7 +87,13 @@ void check_one_path(const PathState& path, DoctorFindings& out) {
 
 void check_programs(const PodState& pod, DoctorFindings& out) {
   for (const ProgramState& program : pod.programs) {
-    if (program.path.empty()) {
+    const bool by_path = program.program.find('/') != std::string::npos;
+    if (program.path.empty() && by_path) {
+      out.push_back({{Severity::kError, "exe_not_found",
+                      program.program + " is not in this image",
+                      "no program is there", "correct the path, or install it"},
+                     ""});
+    } else if (program.path.empty()) {
       out.push_back({{Severity::kError, "exe_not_found",
                       program.program + " is not in this image", "PATH",
                       "install it, or correct PATH"},
