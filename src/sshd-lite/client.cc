@@ -281,6 +281,5 @@ size_t SshClient::queued() const { return impl_->queued(); }
 void SshClient::send_eof() { impl_->send_eof(); }
 void SshClient::send_signal(int number) { impl_->send_signal(number); }
 void SshClient::close() { impl_->shutdown(); }
-std::string SshClient::server_banner() const { return impl_->banner(); }
 
 }  // namespace muster

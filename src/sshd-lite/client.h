@@ -65,7 +65,6 @@ class SshClient {
   void send_eof();               // after what is queued
   void send_signal(int number);  // to the command; nothing before on_open
   void close();                  // no callback will follow
-  [[nodiscard]] std::string server_banner() const;
 
   class Impl;
 
