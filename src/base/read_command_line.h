@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/service_link.h"
 #include "base/text.h"
 #include "base/usage_sentence.h"
 

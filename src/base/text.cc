@@ -211,11 +211,6 @@ bool is_dns_name(std::string_view text) {
   return known && is_end(text.front()) && is_end(text.back());
 }
 
-bool is_link_url(std::string_view value) {
-  return value.starts_with("tcp://") || value.starts_with("udp://") ||
-         value.starts_with("sctp://");
-}
-
 bool lies_in(std::string_view part, std::string_view whole) {
   const std::less_equal<const char*> before;  // orders any two pointers
   return before(whole.data(), part.data()) &&

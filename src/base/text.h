@@ -27,8 +27,6 @@ std::string human_duration_ms(int64_t milliseconds);
 // Quotes for /bin/sh only where needed.
 std::string shell_quote(std::string_view word);
 std::string to_lower(std::string_view text);
-// A service link of Kubernetes: "tcp://10.0.0.1:80".
-bool is_link_url(std::string_view value);
 // Whether `part` is a view into the bytes of `whole`, not an equal text.
 bool lies_in(std::string_view part, std::string_view whole);
 // A name that Kubernetes takes: a-z 0-9 - . and at most 63 of them.

@@ -151,7 +151,7 @@ int explain_stream(int input, const LogRequest& request,
   }
   if (reader.error() != 0) {
     std::cerr << "muster: cannot read " << request.file << ": "
-              << std::strerror(reader.error()) << '\n';
+              << reader.error_text() << '\n';
     return kUnreadable;
   }
   if (!any) {

@@ -7,7 +7,7 @@
 #include <map>
 #include <utility>
 
-#include "base/text.h"
+#include "base/service_link.h"
 #include "job/rank_env.h"
 
 namespace muster {

@@ -5,12 +5,18 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 
 namespace muster {
 
 namespace {
 constexpr size_t kChunk = 64 << 10;
+
+// By the byte order mark at its beginning.
+bool is_utf16(std::string_view text) {
+  return text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff");
 }
+}  // namespace
 
 bool LineReader::fill() {
   if (ended_) return false;
@@ -22,8 +28,19 @@ bool LineReader::fill() {
   } while (got < 0 && errno == EINTR);
   if (got < 0) error_ = errno;
   buffer_.resize(static_cast<size_t>(std::max<ssize_t>(got, 0)));
-  ended_ = got <= 0;
+  if (first_ && is_utf16(buffer_)) {
+    error_ = EILSEQ;
+    buffer_.clear();
+  }
+  first_ = false;
+  ended_ = buffer_.empty();
   return !ended_;
+}
+
+std::string LineReader::error_text() const {
+  return error_ == EILSEQ
+             ? "it is UTF-16; convert it with iconv -f UTF-16 -t UTF-8"
+             : std::strerror(error_);
 }
 
 std::optional<std::string_view> LineReader::next() {

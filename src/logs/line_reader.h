@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // LineReader: lines of a descriptor, one by one, in bounded memory: a line
 // longer than kMaxLine is cut and says so. Blocking; EINTR is retried.
+// Refuses: UTF-16, as PowerShell writes what is redirected to a file.
 #pragma once
 
 #include <optional>
@@ -20,6 +21,7 @@ class LineReader {
   // after an error (see error()).
   std::optional<std::string_view> next();
   [[nodiscard]] int error() const { return error_; }  // errno; 0: none
+  [[nodiscard]] std::string error_text() const;
   [[nodiscard]] bool was_cut() const { return cut_; }
 
  private:
@@ -29,6 +31,7 @@ class LineReader {
   int error_ = 0;
   bool cut_ = false;
   bool ended_ = false;
+  bool first_ = true;  // nothing was read yet
   std::string buffer_;
   size_t at_ = 0;
   std::string line_;

@@ -117,7 +117,7 @@ int print_log(int fd, const LogFilter& filter) {
   if (!out.empty() && !write_all(STDOUT_FILENO, out)) return 1;
   if (reader.error() != 0) {
     std::cerr << "muster: cannot read " << filter.file << ": "
-              << std::strerror(reader.error()) << '\n';
+              << reader.error_text() << '\n';
     return 1;
   }
   return 0;

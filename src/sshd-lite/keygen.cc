@@ -10,8 +10,8 @@
 
 #include "base/fd.h"
 #include "base/log.h"
-#include "base/text.h"
 #include "base/read_command_line.h"
+#include "base/text.h"
 #include "job/base64.h"
 
 namespace muster {
@@ -72,10 +72,11 @@ Result<std::string> secret_yaml(const SshKey& key, std::string_view name,
   if (!secret) return tl::unexpected(secret.error());
   std::string out =
       "apiVersion: v1\nkind: Secret\ntype: kubernetes.io/ssh-auth\n"
-      "metadata:\n  name: " +
-      std::string(name) + "\n";
+      "metadata:\n  name: \"" +  // quoted: to YAML a bare 123 is no text
+      std::string(name) +
+      "\"\n";
   if (!name_space.empty()) {
-    out += "  namespace: " + std::string(name_space) + "\n";
+    out += "  namespace: \"" + std::string(name_space) + "\"\n";
   }
   out += "data:\n  ssh-privatekey: " + base64_encode(*secret) +
          "\n  ssh-publickey: " + base64_encode(public_line(key)) + "\n";

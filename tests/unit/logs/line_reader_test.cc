@@ -30,6 +30,18 @@ TEST_CASE("lines come out whole, however they went in") {
   writer.join();
 }
 
+TEST_CASE("UTF-16 is refused in a sentence, not read as lines of noise") {
+  for (const std::string_view text : {"\xff\xfeL\0i\0\n\0", "\xfe\xff\0L"}) {
+    auto pipe = make_pipe();
+    REQUIRE(pipe);
+    CHECK(write_all(pipe->write.get(), text));
+    pipe->write.reset();
+    LineReader reader(pipe->read.get());
+    CHECK_FALSE(reader.next());
+    CHECK(reader.error_text().find("iconv") != std::string::npos);
+  }
+}
+
 TEST_CASE("an unreadable descriptor is told") {
   LineReader reader(-1);
   CHECK_FALSE(reader.next());

@@ -102,9 +102,9 @@ TEST_CASE("what keygen writes can be read back") {
   const auto again = SshKey::parse_private(*key->private_text(), "again");
   REQUIRE(again);
   CHECK(again->same_public(*key));
-  const auto yaml = secret_yaml(*key, "job-ssh", "team");
+  const auto yaml = secret_yaml(*key, "on", "123");
   REQUIRE(yaml);
-  CHECK(yaml->find("\n  name: job-ssh\n  namespace: team\n") !=
+  CHECK(yaml->find("\n  name: \"on\"\n  namespace: \"123\"\n") !=
         std::string::npos);
   CHECK(yaml->find("\n  ssh-privatekey: LS0tLS1CRUdJTi") != std::string::npos);
 }
