@@ -28,7 +28,7 @@ inline std::string set_by(const CLI::App& app, const std::string& problem) {
 inline std::string usage_sentence(const CLI::App* app,
                                   const CLI::Error& error) {
   std::string problem = error.what();
-  // "--np: 1 required INT:INT in [1 - 1048576] missing"
+  // "--np: 1 required INT:INT from 1 to 1048576 missing"
   if (problem.find(": 1 required ") != std::string::npos) {
     problem = problem.substr(0, problem.find(':')) + " needs a value";
   }

@@ -10,6 +10,7 @@
 #include "launcher/drop_in.h"
 #include "launcher/launch.h"
 #include "launcher/log_choice.h"
+#include "launcher/nested_mpirun.h"
 
 namespace muster {
 
@@ -22,6 +23,15 @@ void block_stop_signals() {
   for (const int signal : {SIGTERM, SIGINT}) sigaddset(&stop, signal);
   ::sigprocmask(SIG_BLOCK, &stop, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
+}
+
+void warn_of_nested(const std::vector<std::string>& command) {
+  const std::string mpirun = nested_mpirun(command);
+  if (mpirun.empty()) return;
+  log::warn(
+      "every rank will call {}: a job for each of them. Call the program "
+      "itself, or start the command once with muster launch --once.",
+      mpirun);
 }
 
 int discovery_exit(const Error& error) {
@@ -62,6 +72,7 @@ int launch(LaunchOptions options) {
       return exit_code_for(ExitClass::kUsage);
     }
   }
+  if (!options.is_line && !options.once) warn_of_nested(options.command);
   const Mesh mesh = mesh_of(options.mesh);
   auto discovery = discover(options);
   if (!discovery) {
