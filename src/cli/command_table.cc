@@ -312,18 +312,19 @@ Command stack_command() {
   command.usage = "[RANKS] [options]";
   command.option_lines =
       "  RANKS                   as in 0-3,8; default all\n"
-      "  --nccl                  asks NCCL (2.24 or later), too, which ranks "
-      "are "
-      "behind;\n"
-      "                          some of its releases crash when they are "
-      "asked "
-      "while\n"
-      "                          communicators are made\n" +
+      "  --nccl                  asks NCCL (2.24 or later) and PyTorch's "
+      "flight "
+      "recorder,\n"
+      "                          too, which ranks are behind; some releases of "
+      "NCCL\n"
+      "                          crash when they are asked while communicators "
+      "are made\n" +
       command.option_lines;
   command.run = stack_main;
-  command.examples = {{"muster stack", "all ranks, grouped by place"},
-                      {"muster stack 3,8-11", "only these"},
-                      {"muster stack --nccl", "and what NCCL knows"}};
+  command.examples = {
+      {"muster stack", "all ranks, grouped by place"},
+      {"muster stack 3,8-11", "only these"},
+      {"muster stack --nccl", "and what NCCL and PyTorch know"}};
   return command;
 }
 

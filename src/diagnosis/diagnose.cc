@@ -339,6 +339,7 @@ class Judge {
                              " wrote: " + winner_->line);
     }
     if (winner_->line.ends_with(":")) add_evidence(line_behind(rank));
+    write_collectives();
     if (failed_by_itself(rank)) {
       add_evidence("rank " + std::to_string(rank->rank) +
                    (rank->host.empty() ? "" : " on " + rank->host) + " " +
@@ -363,6 +364,18 @@ class Judge {
     }
     for (const StrainKind kind : winner_->rule->shows) {
       add_evidence(strain_text(evidence_.nodes, kind));
+    }
+  }
+
+  void write_collectives() {
+    constexpr size_t kMost = 2;
+    if (verdict_.code != "nccl_timeout" &&
+        verdict_.code != "collective_mismatch") {
+      return;
+    }
+    size_t told = 0;
+    for (const CollectiveEvidence& one : evidence_.collectives) {
+      if (told++ < kMost) add_evidence(one.text);
     }
   }
 

@@ -193,6 +193,13 @@ void visit(Visitor& visitor, Is<Finding> auto& finding) {
   visitor.field("remedy", finding.remedy);
 }
 
+template <class Visitor>
+void visit(Visitor& visitor, Is<CollectiveEvidence> auto& collective) {
+  visitor.field("text", collective.text);
+  visitor.field("ranks", collective.ranks);
+  visitor.field("waits", collective.waits);
+}
+
 constexpr auto visit_item = [](auto& visitor, auto& item) {
   visit(visitor, item);
 };
@@ -203,6 +210,7 @@ void visit(Visitor& visitor, Is<Evidence> auto& evidence) {
   visitor.objects("ranks", evidence.ranks, visit_item);
   visitor.objects("nodes", evidence.nodes, visit_item);
   visitor.objects("findings", evidence.findings, visit_item);
+  visitor.objects("collectives", evidence.collectives, visit_item);
 }
 
 }  // namespace

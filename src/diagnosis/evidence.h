@@ -148,11 +148,19 @@ struct JobEvidence {
   std::vector<LineEvidence> tool_lines;
 };
 
+// What the recorders of all ranks say together of one collective operation.
+struct CollectiveEvidence {
+  std::string text;        // one sentence
+  std::vector<int> ranks;  // the odd ones; empty: nobody is
+  bool waits = false;      // the rest waited for them; else they called another
+};
+
 struct Evidence {
   JobEvidence job;
   std::vector<RankEvidence> ranks;
   std::vector<NodeEvidence> nodes;
   std::vector<Finding> findings;  // of planning; kError ones stopped the launch
+  std::vector<CollectiveEvidence> collectives;  // the most telling first
 };
 
 constexpr int kEvidenceVersion = 1;

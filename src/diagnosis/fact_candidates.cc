@@ -31,6 +31,7 @@ class FactReader {
     for (const NodeEvidence& node : evidence_.nodes) read_node(node);
     read_job();
     read_findings();
+    read_collectives();
     return std::move(found_);
   }
 
@@ -338,6 +339,27 @@ class FactReader {
       candidate->death = true;
       candidate->values["code"] =
           std::to_string(exit_code_for(job.tool_status));
+    }
+  }
+
+  // What a program wrote of itself, so never proven.
+  void read_collectives() {
+    const bool stopped = std::any_of(
+        evidence_.findings.begin(), evidence_.findings.end(),
+        [](const auto& one) { return one.severity == Severity::kError; });
+    if (stopped) return;
+    for (const CollectiveEvidence& one : evidence_.collectives) {
+      if (one.waits || one.ranks.empty()) continue;
+      Candidate* const candidate =
+          add("collective_mismatch", Confidence::kLikely, one.text);
+      if (one.ranks.size() == 1) {
+        candidate->rank = one.ranks.front();
+        if (const RankEvidence* rank = find_rank(evidence_, candidate->rank)) {
+          candidate->node = rank->node;
+          candidate->host = rank->host;
+        }
+      }
+      return;
     }
   }
 

@@ -161,6 +161,12 @@ std::vector<int> missing_peers(const Evidence& evidence,
   if (winner.rule == nullptr || !waits(*winner.rule)) {
     return {ranks.begin(), ranks.end()};
   }
+  for (const CollectiveEvidence& one : evidence.collectives) {
+    if (one.waits && ranks.empty()) {
+      ranks.insert(one.ranks.begin(), one.ranks.end());
+    }
+  }
+  if (!ranks.empty()) return {ranks.begin(), ranks.end()};
   // Of an operation that the job got over, Horovod warns, too.
   const bool stalled = winner.rule->role != CauseRole::kConsequence;
   read_lists(evidence.job.tool_lines, stalled, ranks);

@@ -2,7 +2,8 @@
 // MissingPeers: whom the others waited for in vain, where a meeting point lists
 // them: XLA's coordination service ("Timed out task names:", one a line),
 // Horovod's stall check ("[missing ranks: 1, 3]", or one a line), a barrier's
-// sentence. They are to be looked at, not those who waited. Pure.
+// sentence, the recorders of PyTorch. They are to be looked at, not those who
+// waited. Pure.
 #pragma once
 
 #include <string>

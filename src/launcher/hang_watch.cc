@@ -4,9 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/fd.h"
+#include "base/json_text.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "logs/line_folder.h"
@@ -22,7 +25,8 @@ constexpr size_t kMaxSentences = 16;  // of NCCL's issues
 constexpr size_t kLastLines = 12;
 
 std::string answer_json(const std::vector<PlacedStack>& stacks,
-                        const std::vector<std::string>& nccl) {
+                        const std::vector<std::string>& nccl,
+                        const std::vector<std::string>& collectives) {
   nlohmann::json ranks = nlohmann::json::array();
   for (const PlacedStack& one : stacks) {
     ranks.push_back({{"rank", one.stack.rank},
@@ -34,7 +38,9 @@ std::string answer_json(const std::vector<PlacedStack>& stacks,
                      {"frames", one.stack.frames},
                      {"problem", one.stack.problem}});
   }
-  const nlohmann::json out = {{"ranks", std::move(ranks)}, {"nccl", nccl}};
+  const nlohmann::json out = {{"ranks", std::move(ranks)},
+                              {"nccl", nccl},
+                              {"collectives", collectives}};
   return out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
@@ -82,7 +88,11 @@ void HangWatch::look_for_silence() {
   asker_ = Asker::kHang;
   // Some releases of NCCL crash when they are asked while communicators are
   // made (NVIDIA/nccl issues 1669 and 2346): only where the job ends anyway.
-  ask({{}, options_.signal, options_.stop ? 1 : 0});
+  // And PyTorch's recorders take the lock of Python to write what they have.
+  ask({{},
+       options_.signal,
+       options_.stop ? 1 : 0,
+       options_.stop ? wire::kFlightAsk : 0});
 }
 
 void HangWatch::look_for_request() {
@@ -128,6 +138,8 @@ void HangWatch::ask(const wire::StackRequest& request) {
   addresses_.clear();
   asked_nccl_ = request.nccl == 1;
   nccl_.clear();
+  records_.clear();
+  asked_flight_ = request.flight > 0;
   ++question_;
   for (size_t i = 0; i < fleet_.size(); ++i) {
     const auto node = static_cast<uint16_t>(i);
@@ -160,6 +172,10 @@ bool HangWatch::frame(uint16_t node, const wire::Frame& frame) {
   if (auto reply = wire::stack_reply_from_json(frame.payload)) {
     addresses_[fleet_.dialer(node).host()] = std::move(reply->addresses);
     if (reply->nccl.size() > nccl_.size()) nccl_ = std::move(reply->nccl);
+    if (auto records = wire::flight_records_from_json(reply->flight);
+        records && !reply->flight.empty()) {
+      std::move(records->begin(), records->end(), std::back_inserter(records_));
+    }
     for (wire::RankStack& stack : reply->ranks) {
       stacks_.push_back({std::move(stack), fleet_.dialer(node).host()});
     }
@@ -175,11 +191,51 @@ void HangWatch::answered() {
               fleet_.dialer(node).host());
   }
   waiting_.clear();
+  auto issues = flight_issues(records_);
+  if (asker_ == Asker::kHang || asker_ == Asker::kRecords) {
+    collectives_ = std::move(issues);
+  }
   if (asker_ == Asker::kHang) return tell_hang();
   if (asker_ == Asker::kException) return tell_stuck();
+  if (asker_ == Asker::kRecords) return std::exchange(records_read_, nullptr)();
   static_cast<void>(write_file_atomically(
       options_.directory + "/" + stack_answer_file(request_id_),
-      answer_json(stacks_, nccl_sentences()), 0600));
+      answer_json(stacks_, nccl_sentences(), flight_sentences(issues)), 0600));
+}
+
+void HangWatch::read_records(std::function<void()> done) {
+  if (!waiting_.empty()) return done();
+  records_read_ = std::move(done);
+  asker_ = Asker::kRecords;
+  wire::StackRequest request;
+  request.flight = wire::kFlightRead;
+  ask(request);
+  if (waiting_.empty()) std::exchange(records_read_, nullptr)();
+}
+
+std::vector<std::string> HangWatch::flight_sentences(
+    const std::vector<FlightIssue>& issues) const {
+  if (!asked_flight_) return {};
+  std::vector<std::string> out;
+  for (const FlightIssue& issue : issues) {
+    if (out.size() < kMaxSentences) out.push_back(issue.text);
+  }
+  int64_t newest = 0;
+  for (const wire::FlightRecord& record : records_) {
+    newest = std::max(newest, record.written_ns);
+  }
+  constexpr int64_t kFreshNs = 30'000'000'000;
+  if (!out.empty() && newest + kFreshNs < realtime_ns()) {
+    std::string when;
+    append_timestamp(when, newest);
+    out.push_back("PyTorch: these records are of " + when);
+  }
+  if (!out.empty()) return out;
+  if (!records_.empty()) return {"PyTorch: no rank waits in a collective"};
+  return {
+      "PyTorch: no rank has written a record of its collectives: one does when "
+      "asked if its environment has TORCH_NCCL_TRACE_BUFFER_SIZE=2000 and "
+      "TORCH_NCCL_DEBUG_INFO_PIPE_FILE=/tmp/flight_"};
 }
 
 std::vector<std::string> HangWatch::nccl_sentences() const {
@@ -250,6 +306,9 @@ void HangWatch::tell_hang() {
   const auto groups = group_stacks(stacks_);
   const auto issues = read_ras_report(nccl_);
   std::set<int> odd = ras_odd_ranks(issues, job_rank());
+  for (const FlightIssue& issue : collectives_) {
+    if (odd.empty()) odd = issue.odd;
+  }
   if (odd.empty()) odd = odd_ranks(groups);
   const std::string what =
       "no rank has put out anything for " + human_duration_ms(silent_.count());
@@ -263,13 +322,16 @@ void HangWatch::tell_hang() {
           (odd.size() == 1 ? " holds up the rest" : " hold up the rest");
   }
   std::string where = groups_sentence(groups, stacks_);
+  if (!collectives_.empty()) {
+    where = collectives_[0].text + (where.empty() ? "" : "; ") + where;
+  }
   for (const std::string& sentence : ras_sentences(issues, job_rank(), 1)) {
     where = sentence + (where.empty() ? "" : "; ") + where;
   }
   finding_ = Finding{options_.stop ? Severity::kError : Severity::kWarning,
                      "hang", who + ": " + what, where,
-                     "look at it closer: muster stack (--nccl asks NCCL as "
-                     "well), and the log of that rank"};
+                     "look at it closer: muster stack (--nccl asks NCCL and "
+                     "PyTorch as well), and the log of that rank"};
   log::warn("{}; {}{}", finding_->text, where,
             options_.stop ? "" : ". The job goes on");
   if (options_.stop) {

@@ -18,6 +18,7 @@
 #include "job/finding.h"
 #include "launcher/final_exception.h"
 #include "launcher/fleet.h"
+#include "launcher/flight_report.h"
 #include "launcher/rank_output.h"
 #include "launcher/rank_table.h"
 #include "launcher/ras_report.h"
@@ -47,6 +48,12 @@ class HangWatch {
   [[nodiscard]] const std::optional<Finding>& finding() const {
     return finding_;
   }
+  // Asks for what PyTorch recorded of ranks that have ended; `done` runs once.
+  void read_records(std::function<void()> done);
+  // … and of a hang that ends the job.
+  [[nodiscard]] const std::vector<FlightIssue>& collectives() const {
+    return collectives_;
+  }
 
  private:
   void tick();
@@ -56,6 +63,8 @@ class HangWatch {
   void ask(const wire::StackRequest& request);
   void answered();
   void tell_hang();
+  [[nodiscard]] std::vector<std::string> flight_sentences(
+      const std::vector<FlightIssue>& issues) const;
   [[nodiscard]] std::set<uint16_t> nodes_for_nccl() const;
   [[nodiscard]] std::vector<std::string> nccl_sentences() const;
   [[nodiscard]] JobRankOf job_rank() const;  // borrows this
@@ -72,14 +81,19 @@ class HangWatch {
   bool told_ = false;  // of the silence that goes on
   Clock::time_point told_at_;
   Milliseconds silent_{0};  // … when it was found
-  enum class Asker { kHang, kRequest, kException } asker_ = Asker::kHang;
+  enum class Asker { kHang, kRequest, kException, kRecords };
+  Asker asker_ = Asker::kHang;
   std::string request_id_;      // of `muster stack`
   std::set<uint16_t> waiting_;  // nodes that have not answered
   uint32_t question_ = 0;
   std::vector<PlacedStack> stacks_;
   std::map<std::string, std::vector<std::string>> addresses_;  // of a host
   bool asked_nccl_ = false;
+  bool asked_flight_ = false;
   std::string nccl_;  // the longest report that came
+  std::vector<wire::FlightRecord> records_;
+  std::vector<FlightIssue> collectives_;
+  std::function<void()> records_read_;
   std::optional<Finding> finding_;
   Timer tick_;
   Timer deadline_;

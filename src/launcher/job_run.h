@@ -84,6 +84,13 @@ class JobRun {
   [[nodiscard]] const std::optional<Finding>& hang() const {
     return hang_.finding();
   }
+  // Once all has ended: what PyTorch recorded of the ranks' collectives.
+  void read_records(std::function<void()> done) {
+    hang_.read_records(std::move(done));
+  }
+  [[nodiscard]] const std::vector<FlightIssue>& collectives() const {
+    return hang_.collectives();
+  }
   [[nodiscard]] int64_t stop_ns() const { return stop_ns_; }
   [[nodiscard]] std::optional<int> tool_status() const { return tool_status_; }
   [[nodiscard]] std::optional<ProcessKey> tool() const { return tool_; }

@@ -58,6 +58,7 @@ class Launch {
   void spawn();
   void drained();
   void drain();
+  void read_records();
   void report();
   void say_goodbye(bool success);
   void leave();

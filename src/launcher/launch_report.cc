@@ -63,9 +63,22 @@ void Launch::drain() {
               human_bytes(left));
     output_->add_lost(left);
   }
-  draining_ = false;
   if (nccl_) nccl_->finish();
-  report();
+  read_records();
+}
+
+// Where a collective never ended, who was missing from it is in the records
+// that PyTorch writes for that case.
+void Launch::read_records() {
+  const auto tell = [this] {
+    draining_ = false;
+    report();
+  };
+  if (run_ && diagnose(evidence()).code == "nccl_timeout") {
+    run_->read_records(tell);
+  } else {
+    tell();
+  }
 }
 
 void Launch::report() {
@@ -191,6 +204,10 @@ Evidence Launch::evidence() const {
                               run_->stop_reason(), "", ""});
     }
     job.progress = last_progress(out.ranks);
+    for (const FlightIssue& issue : run_->collectives()) {
+      out.collectives.push_back(
+          {issue.text, {issue.odd.begin(), issue.odd.end()}, issue.waits});
+    }
     if (run_->hang() && run_->stop_cause() != StopCause::kHang) {
       out.findings.push_back(*run_->hang());
     }

@@ -113,6 +113,10 @@ std::string to_json(const LaunchReport& report) {
                                {"evidence", finding.evidence},
                                {"remedy", finding.remedy}});
   }
+  out["collectives"] = Json::array();
+  for (const CollectiveEvidence& one : report.evidence.collectives) {
+    out["collectives"].push_back({{"text", one.text}, {"ranks", one.ranks}});
+  }
   out["verdict"] = Json::parse(verdict_json(report.verdict), nullptr, false);
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -43,15 +43,17 @@ std::optional<std::string> ask(const std::string& directory,
 
 struct Answer {
   std::vector<PlacedStack> stacks;
-  std::vector<std::string> nccl;
+  std::vector<std::string> sentences;  // of NCCL and PyTorch
 };
 
 Answer read_answer(const std::string& text) {
   Answer out;
   const auto value = nlohmann::json::parse(text, nullptr, false);
   if (!value.is_object() || !value.contains("ranks")) return out;
-  for (const auto& sentence : value.value("nccl", nlohmann::json::array())) {
-    if (sentence.is_string()) out.nccl.push_back(sentence);
+  for (const char* who : {"nccl", "collectives"}) {
+    for (const auto& sentence : value.value(who, nlohmann::json::array())) {
+      if (sentence.is_string()) out.sentences.push_back(sentence);
+    }
   }
   const nlohmann::json ranks = {{"ranks", value["ranks"]}};
   const auto reply = wire::stack_reply_from_json(ranks.dump());
@@ -66,7 +68,7 @@ Answer read_answer(const std::string& text) {
 std::string answer_text(const Answer& answer) {
   if (answer.stacks.empty()) return "no such rank runs\n";
   std::string text = groups_text(group_stacks(answer.stacks), answer.stacks);
-  for (const std::string& sentence : answer.nccl) text += sentence + "\n";
+  for (const std::string& one : answer.sentences) text += one + "\n";
   return text;
 }
 
@@ -93,6 +95,7 @@ int stack_main(const std::vector<std::string>& args) {
     }
     if (args[i] == "--nccl") {
       request.nccl = 1;
+      request.flight = wire::kFlightAsk;
       continue;
     }
     const auto ranks = parse_rank_set(args[i]);

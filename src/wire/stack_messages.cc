@@ -45,7 +45,8 @@ bool read(const Json& from, const char* name, T& to) {
 std::string to_json(const StackRequest& request) {
   return dump({{"ranks", request.ranks},
                {"signal", request.signal},
-               {"nccl", request.nccl}});
+               {"nccl", request.nccl},
+               {"flight", request.flight}});
 }
 
 namespace {
@@ -65,7 +66,8 @@ std::string reply_text(const StackReply& reply, size_t frames) {
   }
   return dump({{"ranks", std::move(ranks)},
                {"addresses", reply.addresses},
-               {"nccl", reply.nccl}});
+               {"nccl", reply.nccl},
+               {"flight", reply.flight}});
 }
 
 }  // namespace
@@ -87,7 +89,8 @@ Result<StackRequest> stack_request_from_json(std::string_view text) {
   const Json value = Json::parse(text, nullptr, false);
   StackRequest out;
   if (!value.is_object() || !read(value, "ranks", out.ranks) ||
-      !read(value, "signal", out.signal) || !read(value, "nccl", out.nccl)) {
+      !read(value, "signal", out.signal) || !read(value, "nccl", out.nccl) ||
+      !read(value, "flight", out.flight)) {
     return fail(malformed("question for stacks"));
   }
   return out;
@@ -101,7 +104,7 @@ Result<StackReply> stack_reply_from_json(std::string_view text) {
   }
   StackReply out;
   if (!read(value, "addresses", out.addresses) ||
-      !read(value, "nccl", out.nccl)) {
+      !read(value, "nccl", out.nccl) || !read(value, "flight", out.flight)) {
     return fail(malformed("answer with stacks"));
   }
   for (const Json& entry : *ranks) {

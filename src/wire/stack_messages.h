@@ -16,10 +16,15 @@ namespace muster::wire {
 constexpr auto kStackRequest = static_cast<FrameType>(40);  // StackRequest
 constexpr auto kStackReply = static_cast<FrameType>(41);    // StackReply
 
+// What was written already; a new record, where a rank writes one when asked.
+constexpr int kFlightRead = 1;
+constexpr int kFlightAsk = 2;
+
 struct StackRequest {
   std::vector<int> ranks;  // empty: all of the agent's
   int signal = 0;          // also sent to them (Python's faulthandler); 0: none
   int nccl = 0;            // 1: and what does NCCL say?
+  int flight = 0;          // and PyTorch's recorder? kFlightRead, kFlightAsk
 };
 
 struct RankStack {
@@ -36,6 +41,7 @@ struct StackReply {
   std::vector<RankStack> ranks;
   std::vector<std::string> addresses;  // of the pod
   std::string nccl;                    // its report on the whole job; may be ""
+  std::string flight;  // FlightRecords of the pod's ranks as JSON; may be ""
 };
 
 std::string to_json(const StackRequest&);

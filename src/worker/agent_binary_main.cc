@@ -15,6 +15,7 @@
 #include "base/inherited_state.h"
 #include "base/self_path.h"
 #include "job/last_words.h"
+#include "worker/agent_flight.h"
 #include "worker/agent_main.h"
 #include "worker/agent_ras.h"
 #include "worker/agent_stacks.h"
@@ -74,6 +75,7 @@ int main(int argc, char** argv) {
     return muster::gpu_watch_main(args.empty() ? "" : args[0]);
   }
   if (command == "nccl-ras" && args.empty()) return muster::ras_main();
+  if (command == "flight-records" && args.empty()) return muster::flight_main();
   if (command == "version" || command == "--version") {
     std::puts("muster-agent " MUSTER_VERSION);
     return 0;

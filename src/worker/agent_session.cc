@@ -316,6 +316,7 @@ void AgentSession::heartbeat() {
   memory_watch_.told(sample);
   // Only beside ranks: drivers are slow to start, and nobody computes before.
   if (!processes_.running_ranks().empty()) gpu_watch_.start(options_.binary);
+  stacks_.notice_ranks();
   wire::PodCounters counters = health_.counters();
   gpu_watch_.tell(counters);
   send_(wire::FrameType::kHeartbeat, 0, 0,

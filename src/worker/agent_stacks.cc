@@ -8,9 +8,11 @@
 #include <cstdio>
 
 #include "base/fd.h"
+#include "base/json_text.h"
 #include "base/text.h"
 #include "job/pod_view.h"
 #include "stacks/thread_freeze.h"
+#include "worker/agent_flight.h"
 #include "worker/agent_ras.h"
 #include "worker/stack_text.h"
 
@@ -76,6 +78,12 @@ pid_t interesting(pid_t pid) {
   return pid;
 }
 
+std::string environ_text(pid_t pid) {
+  const auto text = read_file(
+      "/proc/" + std::to_string(interesting(pid)) + "/environ", 1 << 20);
+  return text ? *text : "";
+}
+
 }  // namespace
 
 AgentStacks::AgentStacks(Loop& loop, Reaper& reaper, AgentProcesses& processes,
@@ -84,7 +92,8 @@ AgentStacks::AgentStacks(Loop& loop, Reaper& reaper, AgentProcesses& processes,
       reaper_(reaper),
       processes_(processes),
       send_(std::move(send)),
-      deadline_(loop) {}
+      deadline_(loop),
+      since_ns_(realtime_ns()) {}
 
 bool AgentStacks::frame(const wire::Frame& frame, const std::string& binary) {
   if (frame.type != wire::kStackRequest) return false;
@@ -106,6 +115,8 @@ void AgentStacks::begin(const wire::StackRequest& request) {
   signal_ = request.signal;
   stacks_wait_ = true;
   nccl_.clear();
+  flight_.clear();
+  notice_ranks();
   for (const AgentProcess* process : processes_.running_ranks()) {
     const int rank = process->info().rank;
     if (!request.ranks.empty() &&
@@ -125,6 +136,7 @@ void AgentStacks::begin(const wire::StackRequest& request) {
     reaper_.watch_stop(pid, [this, pid](int status) { stopped(pid, status); });
   }
   if (request.nccl == 1) ask_nccl();
+  if (request.flight > 0) read_flight(request.flight == wire::kFlightAsk);
   if (waiting_ == 0) {
     loop_.post([this] { all_copied(); });
     return;
@@ -135,17 +147,46 @@ void AgentStacks::begin(const wire::StackRequest& request) {
 void AgentStacks::ask_nccl() {
   const auto ranks = processes_.running_ranks();
   if (ranks.empty()) return;
-  const pid_t pid = interesting(ranks.front()->info().pid);
-  const auto env =
-      read_file("/proc/" + std::to_string(pid) + "/environ", 1 << 20);
+  const std::string env = environ_text(ranks.front()->info().pid);
   nccl_waits_ = true;
   nccl_helper_ = std::make_unique<AgentHelper>(
-      loop_, reaper_, binary_, "nccl-ras", ras_address_of(env ? *env : ""),
-      kRasLimit, [this](std::optional<std::string> report) {
+      loop_, reaper_, binary_, "nccl-ras", ras_address_of(env), kRasLimit,
+      [this](std::optional<std::string> report) {
         nccl_waits_ = false;
         if (report) nccl_ = std::move(*report);
         answer();
         loop_.post([this] { nccl_helper_.reset(); });
+      });
+}
+
+// A second look: a script may set variables before it runs the program.
+void AgentStacks::notice_ranks() {
+  constexpr Milliseconds kSettled{10'000};
+  const Clock::time_point now = Clock::now();
+  for (const AgentProcess* process : processes_.running_ranks()) {
+    const auto [it, fresh] =
+        noticed_.try_emplace(process->info().rank, Noticed{{}, now, false});
+    Noticed& one = it->second;
+    if (!fresh && (one.again || now - one.first < kSettled)) continue;
+    one.again = !fresh;
+    one.place =
+        flight_place(process->info().rank, environ_text(process->info().pid));
+    one.place.since_ns = since_ns_;
+  }
+}
+
+void AgentStacks::read_flight(bool ask) {
+  wire::FlightRequest request{ask, {}};
+  for (const auto& [rank, one] : noticed_) request.places.push_back(one.place);
+  if (request.places.empty()) return;
+  flight_waits_ = true;
+  flight_helper_ = std::make_unique<AgentHelper>(
+      loop_, reaper_, binary_, "flight-records", wire::to_json(request),
+      kFlightLimit, [this](std::optional<std::string> records) {
+        flight_waits_ = false;
+        if (records) flight_ = std::move(*records);
+        answer();
+        loop_.post([this] { flight_helper_.reset(); });
       });
 }
 
@@ -200,10 +241,11 @@ void AgentStacks::all_copied() {
 }
 
 void AgentStacks::answer() {
-  if (stacks_wait_ || nccl_waits_) return;
+  if (stacks_wait_ || nccl_waits_ || flight_waits_) return;
   wire::StackReply reply;
   reply.addresses = own_pod_options().own_addresses;
   reply.nccl = std::move(nccl_);
+  reply.flight = std::move(flight_);
   for (auto& [pid, looked] : ranks_) {
     reply.ranks.push_back(std::move(looked.rank));
   }

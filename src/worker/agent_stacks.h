@@ -2,8 +2,9 @@
 // AgentStacks: answers where the ranks of this pod are. Each is stopped for
 // less than a millisecond, as its parent may, to copy registers and stack; the
 // names are found by a helper process from the copies, so that neither the
-// ranks nor the agent can be harmed by what is read there. Another one asks
-// NCCL (agent_ras.h), where the launcher wants to know.
+// ranks nor the agent can be harmed by what is read there. Others ask NCCL
+// (agent_ras.h) and read what PyTorch recorded (agent_flight.h), where the
+// launcher wants to know; the latter of ranks that have ended, too.
 // Refuses: a second question while one is being answered. Loop thread.
 #pragma once
 
@@ -19,6 +20,7 @@
 #include "base/loop.h"
 #include "base/reaper.h"
 #include "stacks/process_stack.h"
+#include "wire/flight_messages.h"
 #include "wire/stack_messages.h"
 #include "worker/agent_channel.h"
 #include "worker/agent_helper.h"
@@ -33,6 +35,9 @@ class AgentStacks {
 
   // `binary`: of muster-agent, for the helper. true: the frame was for us.
   bool frame(const wire::Frame& frame, const std::string& binary);
+  // To be called now and then while ranks run: keeps where their records would
+  // be for the time after their end.
+  void notice_ranks();
 
  private:
   struct Looked {
@@ -42,9 +47,10 @@ class AgentStacks {
 
   void begin(const wire::StackRequest& request);
   void ask_nccl();
+  void read_flight(bool ask);
   void stopped(pid_t pid, int wait_status);
   void all_copied();
-  void answer();  // once both are there
+  void answer();  // once all are there
 
   Loop& loop_;
   Reaper& reaper_;
@@ -62,6 +68,16 @@ class AgentStacks {
   bool nccl_waits_ = false;
   std::string nccl_;
   std::unique_ptr<AgentHelper> nccl_helper_;
+  struct Noticed {
+    wire::FlightPlace place;
+    Clock::time_point first;
+    bool again = false;  // the last look was a while after the first
+  };
+  std::map<int, Noticed> noticed_;  // by rank
+  int64_t since_ns_;                // what is older is of another job
+  bool flight_waits_ = false;
+  std::string flight_;
+  std::unique_ptr<AgentHelper> flight_helper_;
 };
 
 // `muster-agent stacks`: snapshots on stdin, a StackReply on stdout.

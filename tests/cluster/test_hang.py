@@ -156,6 +156,111 @@ def test_nccl_names_the_rank_that_is_behind():
         ras.communicate()
 
 
+# Records as PyTorch's flight recorder does (c10d/FlightRecorder.hpp), and has
+# the named pipe of its ProcessGroupNCCL: here is no GPU. Rank 2 never enters
+# the second call; with an argument the others give up on it as the watchdog
+# does.
+RECORDED = """
+import os, pickle, sys, time
+rank = int(os.environ["RANK"])
+def entry(seq, name, state):
+    return {"frames": [{"name": "all_reduce", "line": 2810, "filename":
+                        "/lib/python3/dist-packages/torch/distributed/c.py"},
+                       {"name": "step", "filename": "/app/train.py",
+                        "line": 80 + seq}],
+            "record_id": seq - 1, "pg_id": 0,
+            "process_group": ("0", "default_pg"), "collective_seq_id": seq,
+            "p2p_seq_id": 0, "op_id": seq, "profiling_name": "nccl:" + name,
+            "time_created_ns": time.time_ns(), "input_sizes": [[8, 8]],
+            "input_dtypes": ["Float"], "output_sizes": [[8, 8]],
+            "output_dtypes": ["Float"], "state": state, "retired": False,
+            "timeout_ms": 600000, "is_p2p": False}
+calls = [entry(1, "broadcast", "completed")]
+if rank != 2:
+    calls.append(entry(2, "all_reduce", "started"))
+def dump():
+    with open(os.environ["TORCH_FR_DUMP_TEMP_FILE"] + str(rank), "wb") as out:
+        pickle.dump({"version": "2.10", "entries": calls, "pg_status": {},
+                     "pg_config": {"0": {"name": "0", "desc": "default_pg",
+                                         "ranks": "[0, 1, 2, 3]"}}}, out, 2)
+if len(sys.argv) > 1:
+    dump()
+    if rank == 0:
+        while not os.path.exists(sys.argv[1]):
+            time.sleep(0.1)
+        print("[Rank 0] Watchdog caught collective operation timeout: "
+              "WorkNCCL(SeqNum=2, OpType=ALLREDUCE, Timeout(ms)=600000)",
+              file=sys.stderr, flush=True)
+        os.abort()
+    print("waits", flush=True)
+    time.sleep(600)
+path = os.environ["TORCH_NCCL_DEBUG_INFO_PIPE_FILE"] + str(rank) + ".pipe"
+os.mkfifo(path)
+pipe = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+print("waits", flush=True)
+while True:
+    time.sleep(0.2)
+    try:
+        if os.read(pipe, 128):
+            dump()
+    except BlockingIOError:
+        pass
+"""
+FLIGHT = ["-x", "TORCH_FR_DUMP_TEMP_FILE=/tmp/flight_",
+          "-x", "TORCH_NCCL_DEBUG_INFO_PIPE_FILE=/tmp/flight_"]
+BEHIND = "PyTorch: rank 2 has not entered all_reduce #2 of the default group"
+
+
+def recorded(job, *options, argument=()):
+    return Launch(job, ["muster", "launch", "-n", "4", "--slots-per-node", "2",
+                        "--grace", "1s", *FLIGHT, *options, "--",
+                        "/usr/bin/python3", "-c", RECORDED, *argument])
+
+
+def test_pytorch_names_the_rank_that_is_behind():
+    with cluster("hangtorch") as c:
+        job = apply(c, workers=2)
+        run = recorded(job, "--bootstrap", "pmix", "--hang-timeout", "20s",
+                       "--hang-action", "stop")
+        run.until("waits", count=4)
+        told = job.launcher.exec(["muster", "stack", "--nccl"]).stdout
+        contains(told, BEHIND + " at train.py:82 (step); 3 others wait in it "
+                 "since ", "on demand")
+        contains(told, "its last call was broadcast #1 at train.py:81 (step)")
+        plain = job.launcher.exec(["muster", "stack"]).stdout
+        check("PyTorch" not in plain, "PyTorch was asked unasked", plain)
+        found = json.loads(job.launcher.exec(
+            ["muster", "stack", "--nccl", "-o", "json"]).stdout)
+        contains(found["collectives"][0], BEHIND, "JSON")
+        run.wait()
+        equal(run.code, 124, "exit code", run.err)
+        contains(run.verdict()["summary"], "Rank 2 holds up the rest")
+        contains(run.err, BEHIND, "the hang that ended it")
+
+
+def test_records_of_a_timeout_name_who_was_missing():
+    with cluster("timeouttorch") as c:
+        job = apply(c, workers=2)
+        for bootstrap in ("pmix", "mpirun"):
+            run = recorded(job, "--bootstrap", bootstrap, argument=[GO])
+            run.until("waits", count=3)
+            # Agents look where records would be at this, and at heartbeats.
+            job.launcher.exec(["muster", "stack"], check=True)
+            job.workers[0].exec(["touch", GO], check=True)
+            run.wait()
+            job.workers[0].exec(["rm", GO], check=True)
+            verdict = run.verdict()
+            equal(verdict["code"], "nccl_timeout", bootstrap, run.err)
+            equal(verdict["rank"], 2, bootstrap, run.err)
+            contains(verdict["host"], "pi-worker-1", bootstrap)
+            contains(verdict["summary"], "Rank 2 did not take part", bootstrap)
+            check(verdict["confidence"] != "proven", bootstrap, verdict)
+            check(any(BEHIND in x for x in verdict["evidence"]), bootstrap,
+                  verdict)
+            equal([x["ranks"] for x in run.report["collectives"]], [[2]],
+                  "report.json", run.report["collectives"])
+
+
 def test_a_python_program_tells_its_own_stack():
     script = ("import faulthandler, signal, time; "
               "faulthandler.register(signal.SIGUSR1); "

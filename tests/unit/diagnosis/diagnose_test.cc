@@ -493,3 +493,47 @@ TEST_CASE("people call hosts by their worker number") {
   CHECK(who(5, "gpu-a") == "Rank 5 on gpu-a");
   CHECK(who(-1, "") == "The job");
 }
+
+TEST_CASE("the records of all ranks tell who was missing") {
+  constexpr const char* kTimeout =
+      "[Rank 0] Watchdog caught collective operation timeout: "
+      "WorkNCCL(SeqNum=118, OpType=ALLREDUCE, Timeout(ms)=600000)";
+  Evidence evidence = job({exited(0, 6, 900, {kTimeout}), exited(1, 15, 950),
+                           exited(2, 15, 950), exited(3, 15, 950)});
+  for (size_t i = 1; i < 4; ++i) evidence.ranks[i].stopped_by_us = true;
+  CHECK(diagnose(evidence).code == "nccl_timeout");
+  CHECK(diagnose(evidence).first_rank == 0);
+
+  const std::string behind = "PyTorch: rank 3 has not entered all_reduce #118";
+  evidence.collectives = {{behind, {3}, true}};
+  Verdict verdict = diagnose(evidence);
+  CHECK(verdict.code == "nccl_timeout");
+  CHECK(verdict.first_rank == 3);
+  CHECK(verdict.host == "pi-worker-3");
+  CHECK(verdict.confidence != Confidence::kProven);
+  CHECK(verdict.headline.starts_with("Rank 3 did not take part"));
+  CHECK(std::count(verdict.evidence.begin(), verdict.evidence.end(), behind) ==
+        1);
+
+  evidence.collectives = {{"PyTorch: no record of rank 3", {}, false}};
+  verdict = diagnose(evidence);
+  CHECK(verdict.first_rank == 0);
+  CHECK(verdict.code == "nccl_timeout");
+
+  const std::string other = "PyTorch: rank 2 calls all_gather #118";
+  evidence.collectives = {{other, {2}, false}};
+  verdict = diagnose(evidence);
+  CHECK(verdict.code == "collective_mismatch");
+  CHECK(verdict.first_rank == 2);
+  CHECK(verdict.host == "pi-worker-2");
+  CHECK(verdict.confidence == Confidence::kLikely);
+  CHECK(verdict.evidence.front() == other);
+  CHECK(verdict.exit_code == 134);  // of the rank that gave up
+
+  // A hang that ended the job keeps its name.
+  evidence = job({exited(2, 15, 950)});
+  evidence.ranks[0].stopped_by_us = true;
+  evidence.findings = {{Severity::kError, "hang", "Rank 2 holds up", "", ""}};
+  evidence.collectives = {{other, {2}, false}};
+  CHECK(diagnose(evidence).code == "hang");
+}

@@ -24,11 +24,13 @@ TEST_CASE("evidence survives its JSON form") {
   node.driver_events = {"Xid 79"};
   evidence.nodes = {node};
   evidence.findings = {{Severity::kError, "c", "t", "e", "r"}};
+  evidence.collectives = {{"PyTorch: rank 3 waits", {3, 5}, true}};
   const std::string text = to_json(evidence);
   const auto again = evidence_from_json(text);
   REQUIRE(again);
   CHECK(to_json(*again) == text);
   CHECK(again->ranks[0].refusal.code == "exe_not_found");
+  CHECK(again->collectives[0].ranks == std::vector<int>{3, 5});
   CHECK(again->nodes[0].memory[0].oom_kills == 5);
   CHECK(again->job.tool_lines[0].text == evidence.job.tool_lines[0].text);
 }

@@ -48,6 +48,7 @@ LaunchReport sample() {
       Error{"exe_not_found", "cannot be started", "no ./app", "w-1", ""};
   report.evidence.ranks.push_back(rank);
   report.evidence.findings = {{Severity::kWarning, "skew", "t", "e", "r"}};
+  report.evidence.collectives = {{"rank 3 calls another", {3}, false}};
   report.verdict = diagnose(report.evidence);
   report.exit_code = 3;
   report.lines = 17;
@@ -76,6 +77,8 @@ TEST_CASE("report.json") {
   CHECK(json["ranks"][1]["reason"].get<std::string>().find("no ./app") !=
         std::string::npos);
   CHECK(json["findings"][0]["code"] == "skew");
+  CHECK(json["collectives"] ==
+        Json::array({{{"text", "rank 3 calls another"}, {"ranks", {3}}}}));
   CHECK(json["lines"] == 17);
   // A program that is not there outweighs how its neighbour ended.
   CHECK(json["verdict"]["exit_code"] == 127);
@@ -93,7 +96,8 @@ TEST_CASE("bytes that are not UTF-8 do not spoil the report") {
 TEST_CASE("an empty report has empty lists, not missing ones") {
   const Json json = Json::parse(to_json(LaunchReport{}), nullptr, false);
   REQUIRE(json.is_object());
-  for (const char* name : {"phases", "workers", "ranks", "findings"}) {
+  for (const char* name :
+       {"phases", "workers", "ranks", "findings", "collectives"}) {
     INFO(name);
     CHECK(json[name] == Json::array());
   }

@@ -25,14 +25,18 @@ TEST_CASE("stacks there and back") {
   StackReply reply = reply_of(3, 64, 40);
   reply.addresses = {"10.0.0.1", "fd00::1"};
   reply.nccl = "Job summary\n";
+  reply.flight = R"({"records":[]})";
   const auto back = stack_reply_from_json(to_json(reply));
   REQUIRE(back);
   CHECK(back->addresses == reply.addresses);
   CHECK(back->nccl == reply.nccl);
+  CHECK(back->flight == reply.flight);
   CHECK_FALSE(stack_reply_from_json(R"({"ranks":[],"nccl":7})"));
-  const auto asked = stack_request_from_json(to_json({{1, 4}, 10, 1}));
+  const auto asked =
+      stack_request_from_json(to_json({{1, 4}, 10, 1, kFlightAsk}));
   REQUIRE(asked);
   CHECK(asked->nccl == 1);
+  CHECK(asked->flight == kFlightAsk);
   REQUIRE(back->ranks.size() == 3);
   CHECK(back->ranks[2].rank == 2);
   CHECK(back->ranks[2].frames.size() == 64);

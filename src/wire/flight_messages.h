@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// What PyTorch's flight recorder kept of a rank's collectives, cut down to what
+// tells who waits for whom, with its JSON form: from the helper process that
+// reads the dumps, through the agent, to the launcher. Texts are of the
+// program: printable, and short. Decoders are strict about types and lenient
+// about unknown fields. Pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace muster::wire {
+
+enum class FlightState { kScheduled, kStarted, kCompleted };
+
+struct FlightCall {
+  int64_t seq = 0;        // of its group
+  std::string operation;  // "all_reduce"
+  FlightState state = FlightState::kScheduled;
+  int64_t called_ns = 0;  // realtime; 0: not known
+  int64_t elements = -1;  // of all inputs; -1: not known
+  std::string type;       // of the first input: "Float"
+  std::string shape;      // likewise: "[1024, 8]"
+  std::string place;      // of the user's call: "train.py:88 (step)"
+};
+
+struct FlightGroup {
+  std::string name;         // as PyTorch counts or hashes them
+  std::string description;  // "default_pg", or what the program calls it
+  // Split groups may share a name: with this it is the same on all ranks.
+  std::string members;
+  std::vector<int> ranks;         // empty: not known, or told by another record
+  int64_t last = 0;               // sequence number of the last call
+  std::vector<FlightCall> calls;  // in order
+};
+
+struct FlightRecord {
+  int rank = -1;
+  int64_t written_ns = 0;  // the file, realtime
+  bool whole = false;      // nothing has left the recorder's ring yet
+  std::vector<FlightGroup> groups;
+  std::string problem;  // why nothing could be read
+};
+
+// What the helper is asked: the record of one rank.
+struct FlightPlace {
+  int rank = -1;
+  int64_t since_ns = 0;            // older files are of another job
+  std::vector<std::string> files;  // any of them, the newest
+  std::vector<std::string> pipes;  // to ask for a new one
+};
+
+struct FlightRequest {
+  bool ask = false;  // write to the pipes first
+  std::vector<FlightPlace> places;
+};
+
+// At most `limit` bytes: calls, then groups in which its rank does not wait,
+// are left out, and at last all of it.
+std::string to_json(std::vector<FlightRecord> records, size_t limit);
+std::string to_json(const FlightRequest& request);
+// Error code "protocol".
+Result<std::vector<FlightRecord>> flight_records_from_json(
+    std::string_view text);
+Result<FlightRequest> flight_request_from_json(std::string_view text);
+
+// The calls of a group that say where its rank is: `before` ahead of the first
+// that is not over, and as many from there on.
+void keep_telling_calls(FlightGroup& group, size_t before);
+
+}  // namespace muster::wire
