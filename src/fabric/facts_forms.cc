@@ -163,6 +163,9 @@ void settle_variables(Json& pod, const char* name) {
   }
   if (given.is_string()) given = Json::array({given});
   if (!given.is_array()) return;
+  std::erase_if(given.get_ref<Json::array_t&>(), [](const Json& line) {
+    return line.is_string() && trim(line.get<std::string>()).empty();
+  });
   Json out = Json::object();
   for (const Json& line : given) {
     if (line.is_object() && line.contains("name") && line["name"].is_string()) {

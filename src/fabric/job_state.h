@@ -36,6 +36,7 @@ struct FabricPodState {
   std::vector<PortView> ports;
   Platform platform = Platform::kNone;
   PrimaryInterface primary;
+  PrimaryInterface mpi_interface;
   std::set<FabricTransport> offers;  // RDMA-like ways that work in this pod
   bool unknown = false;              // nobody looked for adapters
   bool tcp_by_user = false;          // the user's own variables rule RDMA out

@@ -52,9 +52,10 @@ void lint_prefixes(FabricJob& job, FabricPodState& pod, const std::string& name,
     bool itself = false;
     for (const std::string& known : names) {
       itself = itself || known == entry.name;
-      if (known != entry.name && known.starts_with(entry.name)) {
-        more.push_back(known);
-      }
+      const bool named =
+          std::any_of(list.entries.begin(), list.entries.end(),
+                      [&](auto& other) { return other.name == known; });
+      if (!named && known.starts_with(entry.name)) more.push_back(known);
     }
     if (!itself || more.empty()) continue;
     lint_warn(job, pod, "lint_prefix",

@@ -5,6 +5,7 @@
 // RoCE), UCX FAQ, libfabric fi_tcp(7), Intel MPI reference. Pure.
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "base/text.h"
 #include "fabric/effective.h"
@@ -36,13 +37,43 @@ bool mpi_sees_rdma(const FabricJob& job) {
   });
 }
 
+// The interface for MPI's TCP.
+const std::string& interface_of(const FabricPodState& pod) {
+  return pod.mpi_interface.name;
+}
+
+// The one interface that the user gave NCCL in this pod, if it can be used.
+std::optional<PrimaryInterface> users_interface(const FabricPodState& pod) {
+  const auto users = effective(*pod.facts, "NCCL_SOCKET_IFNAME");
+  if (!users) return std::nullopt;
+  const auto named =
+      nccl_interfaces(*pod.facts, pod.assumed_version(), users->value);
+  if (named.size() != 1) return std::nullopt;
+  const FabricNetdev* dev = find_netdev(*pod.facts, named.front());
+  if (dev == nullptr || netdev_class(*dev) != NetdevClass::kUsable) {
+    return std::nullopt;
+  }
+  return PrimaryInterface{dev->name, "NCCL_SOCKET_IFNAME=" + users->value +
+                                         " (" + users->origin + ")"};
+}
+
+// That of the pods' network; the user's for NCCL where every pod has one.
+void choose_interfaces(FabricJob& job) {
+  const bool all = std::all_of(job.pods.begin(), job.pods.end(), [](auto& pod) {
+    return users_interface(pod).has_value();
+  });
+  for (FabricPodState& pod : job.pods) {
+    pod.mpi_interface = all ? *users_interface(pod) : pod.primary;
+  }
+}
+
 // Interfaces that Open MPI would offer to its peers beside the right one.
 bool has_decoys(const FabricPodState& pod) {
-  if (!pod.facts->netdevs || pod.primary.name.empty()) return false;
+  if (!pod.facts->netdevs || interface_of(pod).empty()) return false;
   return std::any_of(
       pod.facts->netdevs->begin(), pod.facts->netdevs->end(), [&](auto& dev) {
         const NetdevClass kind = netdev_class(dev);
-        return dev.name != pod.primary.name &&
+        return dev.name != interface_of(pod) &&
                (kind == NetdevClass::kBridge || kind == NetdevClass::kUsable ||
                 kind == NetdevClass::kLinkLocal);
       });
@@ -52,9 +83,10 @@ void set(FabricJob& job, FabricPodState& pod, const char* library,
          const char* name, std::string value, const std::string& reason,
          const char* source) {
   const bool tcp = job.mpi_on_tcp || job.transport == FabricTransport::kTcp;
-  const std::string& evidence = value == pod.primary.name ? pod.primary.reason
-                                : tcp                     ? pod.absent
-                                                          : pod.list_reason;
+  const std::string& evidence = value == interface_of(pod)
+                                    ? pod.mpi_interface.reason
+                                : tcp ? pod.absent
+                                      : pod.list_reason;
   FabricSetting setting{library, name,     std::move(value),
                         reason,  evidence, FabricConfidence::kLikely,
                         source};
@@ -76,8 +108,8 @@ void set_tcp_ucx(FabricJob& job, FabricPodState& pod,
   set(job, pod, "UCX", "UCX_TLS",
       cuda ? "tcp,self,sm,cuda_copy,cuda_ipc" : "tcp,self,sm", reason,
       "UCX FAQ, UCX_TLS");
-  if (!pod.primary.name.empty()) {
-    set(job, pod, "UCX", "UCX_NET_DEVICES", pod.primary.name, reason,
+  if (!interface_of(pod).empty()) {
+    set(job, pod, "UCX", "UCX_NET_DEVICES", interface_of(pod), reason,
         "UCX FAQ, UCX_NET_DEVICES");
   }
 }
@@ -85,8 +117,8 @@ void set_tcp_ucx(FabricJob& job, FabricPodState& pod,
 void set_tcp_libfabric(FabricJob& job, FabricPodState& pod,
                        const std::string& reason) {
   set(job, pod, "libfabric", "FI_PROVIDER", "tcp", reason, "fi_tcp(7)");
-  if (!pod.primary.name.empty()) {
-    set(job, pod, "libfabric", "FI_TCP_IFACE", pod.primary.name, reason,
+  if (!interface_of(pod).empty()) {
+    set(job, pod, "libfabric", "FI_TCP_IFACE", interface_of(pod), reason,
         "fi_tcp(7)");
   }
 }
@@ -117,11 +149,14 @@ void set_tcp(FabricJob& job, FabricPodState& pod) {
 // has them.
 void set_interface(FabricJob& job, FabricPodState& pod) {
   if (!has_decoys(pod)) return;
-  const std::string& name = pod.primary.name;
+  const std::string& name = interface_of(pod);
   const std::string reason =
       " offers the addresses of all interfaces to its peers";
   const bool ours = is_family(pod, "openmpi") || pod.facts->mpi.family.empty();
-  if (ours) {
+  // With a list of what to leave out, Open MPI would stop using TCP.
+  const bool excludes =
+      effective(*pod.facts, "OMPI_MCA_btl_tcp_if_exclude").has_value();
+  if (ours && !excludes) {
     set(job, pod, "Open MPI", "OMPI_MCA_btl_tcp_if_include", name,
         "Open MPI" + reason, "Open MPI documentation, btl_tcp_if_include");
   }
@@ -140,7 +175,7 @@ void set_interface(FabricJob& job, FabricPodState& pod) {
 void add_mpirun_args(FabricJob& job) {
   const FabricPodState& pod = job.pods.front();
   auto& args = job.mpirun_args;
-  const std::string& name = pod.primary.name;
+  const std::string& name = interface_of(pod);
   if (is_family(pod, "intel")) {
     args = {"-genv", "I_MPI_OFI_PROVIDER", "tcp"};
     if (!name.empty()) args.insert(args.end(), {"-genv", "FI_TCP_IFACE", name});
@@ -150,7 +185,9 @@ void add_mpirun_args(FabricJob& job) {
   } else {
     args = {"--mca", "pml", "ob1",
             "--mca", "btl", std::string("tcp,self,") + shm_btl(pod)};
-    if (!name.empty()) {
+    const bool excludes =
+        effective(*pod.facts, "OMPI_MCA_btl_tcp_if_exclude").has_value();
+    if (!name.empty() && !excludes) {
       args.insert(args.end(), {"--mca", "btl_tcp_if_include", name});
     }
   }
@@ -210,6 +247,7 @@ void check_cuda_aware(FabricJob& job, const FabricPodState& pod) {
 }  // namespace
 
 void set_mpi(FabricJob& job) {
+  choose_interfaces(job);
   const bool hide_rdma =
       job.mpi_on_tcp ||
       (job.transport == FabricTransport::kTcp && mpi_sees_rdma(job) &&

@@ -110,6 +110,17 @@ void take_users_interface(FabricPodState& pod, const EffectiveValue& users) {
       "NCCL_SOCKET_IFNAME=" + users.value + " (" + users.origin + ")";
 }
 
+// On InfiniBand NCCL listens on IPoIB, which joins the adapters that move the
+// data; against that a name alone says nothing.
+bool ipoib_will_do(const FabricJob& job) {
+  return job.transport == FabricTransport::kInfiniBand &&
+         std::all_of(job.pods.begin(), job.pods.end(), [](auto& pod) {
+           const auto own = nccl_interfaces(*pod.facts, pod.assumed_version());
+           return pod.primary.by_name && !own.empty() &&
+                  own.front().starts_with("ib");
+         });
+}
+
 void set_interfaces(FabricJob& job) {
   const bool data_on_tcp =
       job.transport == FabricTransport::kTcp || job.profile == Profile::kRl;
@@ -130,6 +141,11 @@ void set_interfaces(FabricJob& job) {
     const bool first_wrong = !own.empty() && own.front() != pod.primary.name;
     const bool others = data_on_tcp && own.size() > 1;
     if (!first_wrong && !others) continue;
+    if (!data_on_tcp && ipoib_will_do(job)) {
+      pod.plan.interface = own.front();
+      pod.plan.interface_reason = "NCCL takes it first";
+      continue;
+    }
     FabricSetting setting{"NCCL",
                           "NCCL_SOCKET_IFNAME",
                           "=" + pod.primary.name,

@@ -149,7 +149,7 @@ PrimaryInterface primary_interface(const PodFabric& pod) {
   // The pod network's interface is eth0 by convention of every CNI.
   for (const FabricNetdev& netdev : *pod.netdevs) {
     if (netdev.name == "eth0" && netdev_class(netdev) == NetdevClass::kUsable) {
-      return {"eth0", "a pod's own network is eth0 by convention"};
+      return {"eth0", "a pod's own network is eth0 by convention", true};
     }
   }
   return {};

@@ -28,6 +28,7 @@ std::string_view netdev_class_name(NetdevClass kind);
 struct PrimaryInterface {
   std::string name;  // empty: not known
   std::string reason;
+  bool by_name = false;  // only its name speaks for it
 };
 // The interface holding the address that the peers use; else the usable one
 // with the default route; else the only usable one.

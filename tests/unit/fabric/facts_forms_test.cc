@@ -365,6 +365,7 @@ TEST_CASE("variables as shells, mpirun lines and manifests have them") {
   CHECK(pod.environment.at("NCCL_IB_HCA") == "=mlx5_0");
   CHECK(pod.nccl_conf.at("NCCL_IB_TC") == "106");
   CHECK(pod_of(R"({"environment":{"NCCL_IB_HCA":null}})").environment.empty());
+  CHECK(pod_of(R"({"nccl_conf":"","environment":[" "]})").nccl_conf.empty());
 }
 
 TEST_CASE("adapters and interfaces as people write them in a line") {

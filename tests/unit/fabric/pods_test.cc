@@ -213,3 +213,48 @@ TEST_CASE("what explain says of pods that differ in what was seen") {
   REQUIRE(pml != settings.end());
   CHECK(pml->evidence.find("mlx5_0") != std::string::npos);
 }
+
+TEST_CASE("MPI's interface beside what the user gave NCCL and Open MPI") {
+  const auto with = [](const char* environment) {
+    return plan(std::string(R"([{"name": "w[0-1]", "gpus": 2, "hcas": [],
+        "mpi": "Open MPI 4.1.5", "netdevs": ["em1 10.0.0.[1-2]/24 default",
+        "em3 10.1.0.[1-2]/24", "docker0 172.17.0.1/16"], "environment": ")") +
+                environment + "\"}]");
+  };
+  const char* const include = "OMPI_MCA_btl_tcp_if_include";
+  CHECK(value(with(""), 0, include) == "em1");
+  const FabricPlan users = with("NCCL_SOCKET_IFNAME=em3");
+  CHECK(value(users, 1, include) == "em3");
+  CHECK(plan_to_text(users).find("btl_tcp_if_include em3") !=
+        std::string::npos);
+  // Not what nobody reaches, nor one of several.
+  CHECK(value(with("NCCL_SOCKET_IFNAME=docker0"), 0, include) == "em1");
+  CHECK(value(with("NCCL_SOCKET_IFNAME=em"), 0, include) == "em1");
+  // Beside a list of what to leave out Open MPI would use no TCP.
+  const FabricPlan excluded = with("OMPI_MCA_btl_tcp_if_exclude=lo,docker0");
+  CHECK(value(excluded, 0, include).empty());
+  CHECK(plan_to_text(excluded).find("if_include") == std::string::npos);
+}
+
+TEST_CASE("IPoIB beside an interface that only its name speaks for") {
+  const auto with = [](const char* route) {
+    return plan(std::string(R"([{"name": "w[0-1]", "nccl_version": "2.26.2",
+        "hcas": ["mlx5_0 IB 400"], "netdevs": ["eth0 10.0.0.[1-2]/24)") +
+                route + R"(", "ib0 10.1.0.[1-2]/24"]}])");
+  };
+  CHECK(value(with(""), 0, "NCCL_SOCKET_IFNAME").empty());
+  CHECK(with("").pods[0].interface == "ib0");
+  CHECK(value(with(" default"), 0, "NCCL_SOCKET_IFNAME") == "=eth0");
+}
+
+TEST_CASE("a list that names both an interface and one that begins like it") {
+  const auto with = [](const char* list) {
+    return found(plan(std::string(R"([{"name": "w[0-1]", "gpus": 2, "hcas": [],
+        "netdevs": ["eth0 10.0.0.[1-2]/24 default", "eth3 10.3.0.[1-2]/24",
+        "eth3.10 10.4.0.[1-2]/24"], "environment": "NCCL_SOCKET_IFNAME=)") +
+                      list + "\"}]"),
+                 "lint_prefix");
+  };
+  CHECK(with("^lo,docker0,eth3"));
+  CHECK(!with("^lo,docker0,eth3.10,eth3"));
+}
