@@ -164,6 +164,7 @@ void visit(Visitor& visitor, Is<JobEvidence> auto& job) {
   visitor.field("phase", job.phase);
   visitor.field("argv", job.argv);
   visitor.field("world_size", job.world_size);
+  visitor.field("lone_worlds", job.lone_worlds);
   visitor.field("workers", job.workers);
   visitor.field("bare_log", job.bare_log);
   visitor.field("stop_signal", job.stop_signal);

@@ -129,6 +129,7 @@ struct JobEvidence {
   int world_size = -1;
   int workers = -1;
   bool bare_log = false;   // there is nothing but text: no wait statuses
+  int lone_worlds = 0;     // processes of it that said "rank 0 of 1"
   int stop_signal = 0;     // that the launcher got; SIGPIPE: its reader left
   bool preempted = false;  // the launcher's pod was told to leave
   int64_t preempted_ns = 0;

@@ -13,6 +13,8 @@ namespace muster {
 
 namespace {
 
+constexpr int64_t kAfterAll = int64_t{1} << 60;
+
 // SIGABRT is not among them: libraries raise it when they lose a peer.
 bool crashed_by_itself(int wait_status) {
   if (!WIFSIGNALED(wait_status)) return false;
@@ -330,6 +332,16 @@ class FactReader {
         candidate->order = SIZE_MAX - 1;
         candidate->time_ns = rank->exit_ns;
       }
+    }
+    if (job.lone_worlds > 0) {
+      const std::string count = std::to_string(job.lone_worlds);
+      Candidate* const candidate =
+          add("world_size_mismatch", Confidence::kPossible,
+              count +
+                  " processes say one after the other that they are rank "
+                  "0 of 1");
+      candidate->values["world"] = "1";
+      candidate->time_ns = kAfterAll;  // whatever else failed is the cause
     }
     if (job.tool_ended && job.tool_status != 0 && evidence_.ranks.empty()) {
       Candidate* const candidate =

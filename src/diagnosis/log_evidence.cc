@@ -122,21 +122,6 @@ bool says_more(const LineMeaning& meaning) {
       [](const LineMatch& match) { return match.kind != PatternKind::kMaybe; });
 }
 
-// "Hello from rank 0 out of 1 processors".
-bool sees_world_of_one(std::string_view text) {
-  constexpr std::string_view kOf = " of 1";
-  const size_t at = text.find("f 1");  // few lines have an f; many have blanks
-  if (at == std::string_view::npos || at < 2) return false;
-  const size_t of = at - 2;
-  if (!text.substr(of).starts_with(kOf)) return false;
-  const size_t end = of + kOf.size();
-  const char behind = end < text.size() ? text[end] : ' ';
-  std::string before = to_lower(text.substr(0, of));
-  if (before.ends_with(" out")) before.resize(before.size() - 4);
-  return std::isalnum(static_cast<unsigned char>(behind)) == 0 &&
-         (before.ends_with("rank 0") || before.ends_with("process 0"));
-}
-
 // mpirun runs there, and what it prints is of other hosts.
 bool only_relays(std::string_view host) {
   if (host.empty()) return false;
@@ -217,7 +202,11 @@ void LogEvidence::add_line(std::string_view raw) {
     if (named.empty()) named = described_.host_of(line.text);
     if (!named.empty()) line.host = named;
   }
-  writer.alone |= rank >= 0 && sees_world_of_one(line.text);
+  if (rank >= 0) {
+    writer.alone = writer.alone || is_lone_rank(line.text);
+  } else {
+    lone_worlds_.add(line.text, line_);
+  }
   const std::string rest(behind_bar(line.text));
   keep(writer, {std::move(line), times});
   if (!rest.empty()) {
@@ -297,6 +286,7 @@ Evidence LogEvidence::take() {
   Evidence evidence;
   evidence.job.bare_log = true;
   evidence.job.backend = "log";
+  evidence.job.lone_worlds = lone_worlds_.count();
   int highest = -1;
   for (auto& [rank, lines] : take_lines()) {
     if (rank < 0) {

@@ -20,6 +20,7 @@
 #include "diagnosis/learnt_tags.h"
 #include "diagnosis/line_numbers.h"
 #include "diagnosis/log_clock.h"
+#include "diagnosis/lone_worlds.h"
 #include "diagnosis/nccl_ranks.h"
 #include "diagnosis/rule_book.h"
 #include "diagnosis/torch_failures.h"
@@ -64,6 +65,7 @@ class LogEvidence {
   std::vector<std::string> held_;  // until it is known whether lines have them
   TorchFailures failures_;
   NcclRanks nccl_;
+  LoneWorlds lone_worlds_;
   LearntTags tags_;
   KnownAddresses addresses_;
   DescribedPod described_;

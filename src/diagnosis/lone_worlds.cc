@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "diagnosis/lone_worlds.h"
+
+#include <re2/re2.h>
+
+#include <algorithm>
+
+namespace muster {
+
+namespace {
+// Each may say a little more than its place: where it runs, its result.
+constexpr int64_t kNear = 3;
+}  // namespace
+
+bool is_lone_rank(std::string_view line) {
+  // Few lines have a 1 behind a 0; the pattern is for those.
+  const size_t zero = line.find('0');
+  if (zero == line.npos || line.find('1', zero) == line.npos) return false;
+  static const RE2 pattern(
+      R"re((?i)\b(rank|process|processor|proc|task|i am|i'm|pe|hello)\b[^\d]{0,24}\b0 ?(,? (out )?of (a total of )?|/ ?)1\b([^\d.%]|$))re"
+      R"re(|(?i)\brank\b\W{1,4}0\b\W.{0,24}\b(world[_ ]?)?size\b\W{1,4}1\b([^\d.%]|$))re");
+  return RE2::PartialMatch({line.data(), line.size()}, pattern);
+}
+
+void LoneWorlds::add(std::string_view line, int64_t number) {
+  if (!is_lone_rank(line)) return;
+  now_ = now_ > 0 && number - last_ <= kNear ? now_ + 1 : 1;
+  last_ = number;
+  most_ = std::max(most_, now_);
+}
+
+}  // namespace muster

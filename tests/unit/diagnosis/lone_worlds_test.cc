@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "diagnosis/lone_worlds.h"
+
+#include "catch.h"
+
+using namespace muster;
+
+TEST_CASE("a rank that takes itself for the only one is known by its words") {
+  for (const char* line :
+       {"Hello world from processor n1, rank 0 out of 1 processors",
+        "Hello, world, I am 0 of 1, (Open MPI v4.1.4, package: Debian)",
+        "Hello from rank 0 of 1", "rank 0/1 on worker-3", "I'm 0 / 1",
+        "Process 0 of 1 is on node17", "rank: 0, size: 1",
+        "rank = 0 world_size = 1", "MPI task 0 of 1: pid 4711"}) {
+    INFO(line);
+    CHECK(is_lone_rank(line));
+  }
+  for (const char* line :
+       {"rank 0 of 16", "rank 0 out of 1024 processors", "Epoch 0/1",
+        "rank 10 of 1", "rank 0: step 0 of 10", "loss 0.1", "rank 0/1.5",
+        "process 0 of 1% done", "rank 3 of 4 on host 0 of 1 rack"}) {
+    INFO(line);
+    CHECK_FALSE(is_lone_rank(line));
+  }
+}
+
+TEST_CASE("lone ranks count where they follow each other closely") {
+  LoneWorlds worlds;
+  worlds.add("Hello, world, I am 0 of 1", 1);
+  CHECK(worlds.count() == 0);
+  worlds.add("Hello, world, I am 0 of 1", 3);
+  worlds.add("pi is 3.14", 4);
+  worlds.add("Hello, world, I am 0 of 1", 5);
+  CHECK(worlds.count() == 3);
+  worlds.add("Hello, world, I am 0 of 1", 50);
+  CHECK(worlds.count() == 3);
+}
