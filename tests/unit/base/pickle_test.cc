@@ -90,8 +90,10 @@ TEST_CASE("what makes no sense is refused with its place") {
                                    "\x80\x02Nr\0\0\0\x10."s,
                                    "\x80\x02\x85."s,
                                    "\x80\x02]((a."s,
-                                   "\x80\x02e."s,
-                                   "\x80\x02\x8a\x09123456789."s,
+                                   "\x80\x02"
+                                   "e."s,
+                                   "\x80\x02\x8a\x09"
+                                   "123456789."s,
                                    "\x80\x01N."s,
                                    "\x80\x09N."s,
                                    "I1\n."s,

@@ -123,6 +123,7 @@ TEST_CASE("a rank that is asked writes anew, in its time") {
   const auto records = read_flight_records(request, 60s);
   torch.join();
   REQUIRE(records.size() == 1);
+  REQUIRE(records[0].problem.empty());
   CHECK(records[0].groups[0].last == 4);
 }
 
