@@ -140,11 +140,13 @@ void AgentLink::handle(wire::Frame frame) {
   }
   if (frame.type == wire::FrameType::kRefused) {
     const auto refused = wire::from_json<wire::Refused>(frame.payload);
+    // Its reason says what to do.
     close(Error{refused && refused->code == "version" ? "version_mismatch"
                                                       : "agent_refused",
                 "the agent refused this launcher",
-                refused ? refused->text : "no reason given", hello_.host,
-                "use one muster version in all images of the job"});
+                refused ? refused->text : "no reason given",
+                hello_.host,
+                {}});
     return;
   }
   const auto reply = wire::from_json<wire::HelloReply>(frame.payload);
