@@ -31,17 +31,19 @@ std::vector<std::string> writable_candidates() {
 namespace {
 
 // By a file without a name: one with a name would stay where this process is
-// killed before it can remove it. Not every file system has such files.
+// killed before it can remove it. Not every file system has such files. With a
+// byte in it: a full one still takes names.
 bool takes_a_file(const std::string& directory) {
+  const auto takes_a_byte = [](int fd) { return ::write(fd, "x", 1) == 1; };
   const UniqueFd nameless(
       ::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
-  if (nameless) return true;
+  if (nameless) return takes_a_byte(nameless.get());
   if (errno != EOPNOTSUPP && errno != EISDIR) return false;
   std::string probe = directory + "/.muster-probe-XXXXXX";
   const UniqueFd named(::mkostemp(probe.data(), O_CLOEXEC));
   if (!named) return false;
   ::unlink(probe.c_str());
-  return true;
+  return takes_a_byte(named.get());
 }
 
 }  // namespace
@@ -62,9 +64,12 @@ Result<RuntimeDir> RuntimeDir::create(const std::string& name) {
     const bool ours = ::lstat(path.c_str(), &info) == 0 &&
                       S_ISDIR(info.st_mode) && info.st_uid == ::geteuid();
     if (ours || ::mkdir(path.c_str(), 0700) == 0) {
-      RuntimeDir out;
-      out.path_ = path;
-      return out;
+      if (takes_a_file(path)) {
+        RuntimeDir out;
+        out.path_ = path;
+        return out;
+      }
+      if (!ours) ::rmdir(path.c_str());
     }
     tried += (tried.empty() ? "" : ", ") + directory;
   }

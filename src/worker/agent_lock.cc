@@ -80,6 +80,21 @@ std::vector<Holder> other_holders(const std::string& area,
   return out;
 }
 
+// A killed agent could not. It may be on a file system that is full, which
+// RuntimeDir would not take it from.
+void remove_run_directory(const std::string& agent_key) {
+  for (const std::string& directory : writable_candidates()) {
+    const std::string path = directory + "/muster-" + agent_key;
+    struct stat info {};
+    if (::lstat(path.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) ||
+        info.st_uid != ::geteuid()) {
+      continue;
+    }
+    std::error_code ignored;
+    std::filesystem::remove_all(path, ignored);
+  }
+}
+
 }  // namespace
 
 AgentLock::AgentLock(Loop& loop) : timer_(loop) {}
@@ -176,8 +191,7 @@ void AgentLock::evict_others() {
     }
     if (waiting) continue;
     if (holder.launch_id != claim_.launch_id) {
-      // A killed agent could not remove its run directory: adopt it and let go.
-      static_cast<void>(RuntimeDir::create(holder.agent_key));
+      remove_run_directory(holder.agent_key);
     }
     ::unlink(holder.file.c_str());
   }

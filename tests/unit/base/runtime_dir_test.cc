@@ -2,8 +2,11 @@
 // Where a runtime directory lands, and that it goes with its owner.
 #include "base/runtime_dir.h"
 
+#include <sched.h>
 #include <stdlib.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -85,6 +88,37 @@ TEST_CASE("keep() leaves it, create() takes it up again") {
   first = RuntimeDir();
   CHECK(std::filesystem::exists(path));
   CHECK(RuntimeDir::create("a")->path() == path);
+}
+
+// Where a directory of ours is made if TMPDIR is a file system without room:
+// 0: elsewhere, and nothing is left in it.
+int status_with_full_tmpdir(const std::string& tmpdir) {
+  constexpr int kCannotMount = 77;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (::unshare(CLONE_NEWNS) != 0 ||
+        ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        ::mount("none", tmpdir.c_str(), "tmpfs", 0, "size=4k") != 0) {
+      ::_exit(kCannotMount);
+    }
+    std::ofstream(tmpdir + "/full") << std::string(8192, 'x');
+    const auto made = RuntimeDir::create("full-test");
+    const bool elsewhere = made && !made->path().starts_with(tmpdir);
+    const bool left = std::filesystem::exists(tmpdir + "/muster-full-test");
+    const bool told = writable_directories().front() != tmpdir;
+    // The copy of a directory goes with its owner, which _exit() skips.
+    if (made) std::filesystem::remove_all(made->path());
+    ::_exit(elsewhere && !left && told ? 0 : 1);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  return WEXITSTATUS(status) == kCannotMount ? 0 : status;  // needs root
+}
+
+TEST_CASE("a full file system is passed over, though it takes names") {
+  TemporaryDirectory parent;
+  const Tmpdir set(parent.path());
+  CHECK(status_with_full_tmpdir(parent.path()) == 0);
 }
 
 TEST_CASE("a link in the way is never followed") {
