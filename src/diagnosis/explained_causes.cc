@@ -168,6 +168,20 @@ void drop_failed_calls_of_others(std::vector<Candidate>& reduced) {
   });
 }
 
+// "ucp_ep_create(proc=7) failed": rank 7 says why, if it failed itself.
+void drop_who_names_peer(std::vector<Candidate>& reduced) {
+  const std::vector<Candidate> all = reduced;
+  std::erase_if(reduced, [&all](const Candidate& candidate) {
+    const auto peer = candidate.values.find("peer");
+    return peer != candidate.values.end() &&
+           std::any_of(all.begin(), all.end(), [&](const Candidate& other) {
+             return is_cause(other) && !other.maybe && other.rank >= 0 &&
+                    other.rank != candidate.rank &&
+                    std::to_string(other.rank) == peer->second;
+           });
+  });
+}
+
 // A server that says why it does not serve says more than who found it so.
 void drop_refused_clients(std::vector<Candidate>& reduced) {
   const auto serves_not = [](const Candidate& candidate) {
@@ -218,6 +232,7 @@ void drop_explained_ranks(const Evidence& evidence,
   if (!evidence.job.bare_log) return;
   drop_untagged_tails(reduced);
   drop_failed_calls_of_others(reduced);
+  drop_who_names_peer(reduced);
   drop_refused_clients(reduced);
   drop_symptoms_of_hardware(reduced);
 }

@@ -40,7 +40,34 @@ void drop_launchers_traceback(std::vector<Candidate>& found) {
   });
 }
 
+namespace {
+
+// Somebody crashed, or the launcher says that it kills the others.
+bool makes_launcher_kill(const Candidate& end) {
+  const std::string& code = end.rule->code;
+  const bool crash = code == "segfault" || code == "fpe" ||
+                     code == "illegal_instruction" || code == "abort_sigabrt";
+  return end.death &&
+         (crash || end.line.find("terminating all other") != std::string::npos);
+}
+
+void drop_kills(std::vector<Candidate>& candidates) {
+  int64_t first = INT64_MAX;
+  for (const Candidate& candidate : candidates) {
+    if (makes_launcher_kill(candidate)) {
+      first = std::min(first, candidate.time_ns);
+    }
+  }
+  std::erase_if(candidates, [first](const Candidate& candidate) {
+    return candidate.death && candidate.time_ns > first &&
+           candidate.rule->code == "sigkill_unexplained";
+  });
+}
+
+}  // namespace
+
 void drop_teardown(std::vector<Candidate>& candidates) {
+  drop_kills(candidates);
   const auto told_to_end = [](const Candidate& candidate) {
     return candidate.rule->code == "terminated_external";
   };

@@ -19,7 +19,7 @@ void drop_traceback(std::vector<Candidate>& found);
 // torchrun itself, which may be cut off before its last line.
 void drop_launchers_traceback(std::vector<Candidate>& found);
 // "task 5: Exited with exit code 1", and then "tasks 0-4: Terminated": the
-// launcher ends the rest.
+// launcher ends the rest. So does one that kills after a crash.
 void drop_teardown(std::vector<Candidate>& candidates);
 
 }  // namespace muster

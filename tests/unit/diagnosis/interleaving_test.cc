@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <map>
 #include <random>
+#include <set>
 
 #include "corpus.h"
 #include "diagnosis/log_evidence.h"
@@ -15,6 +16,8 @@
 using namespace muster;
 
 namespace {
+
+constexpr int kOrders = 12;
 
 using Streams = std::vector<std::vector<std::string>>;  // the first: untagged
 
@@ -86,14 +89,13 @@ void check(const Expected& expected, const std::string& text) {
   if (!expected.host.empty()) CHECK(verdict.host == expected.host);
 }
 
-}  // namespace
-
-TEST_CASE("logs of several ranks get the right verdict in whatever order") {
-  constexpr int kOrders = 12;
-  const std::string directory = std::string(MUSTER_CORPUS) + "/ranks";
-  std::mt19937 random(20261122);
+// Of `only`, if it names any; how many have several writers.
+size_t check_orders(const std::string& folder,
+                    const std::set<std::string>& only, std::mt19937& random) {
+  const std::string directory = std::string(MUSTER_CORPUS) + "/" + folder;
   size_t taken_apart = 0;
   for (const Expected& expected : read_expected(directory)) {
+    if (!only.empty() && !only.contains(expected.file)) continue;
     const auto text = read_file(directory + "/" + expected.file);
     REQUIRE(text);
     check(expected, *text);
@@ -104,7 +106,24 @@ TEST_CASE("logs of several ranks get the right verdict in whatever order") {
       check(expected, put_together(streams, i % 2 == 0, random));
     }
   }
+  return taken_apart;
+}
+
+}  // namespace
+
+TEST_CASE("logs of several ranks get the right verdict in whatever order") {
+  std::mt19937 random(20261122);
+  const size_t taken_apart = check_orders("ranks", {}, random);
   std::printf("ranks: %zu logs in %d other orders each\n", taken_apart,
               kOrders);
   CHECK(taken_apart >= 40);
+}
+
+// A launcher that kills the rest, and ranks that name the one that failed.
+TEST_CASE("who was killed after a crash is not the first, whoever is heard") {
+  std::mt19937 random(20261122);
+  CHECK(check_orders("heldout",
+                     {"impi_forrtl_sigsegv.log", "ucx_mm_posix_shm.log",
+                      "nemo_zerodivision.log"},
+                     random) == 3);
 }
