@@ -2,6 +2,7 @@
 #include "launcher/agreement.h"
 
 #include <algorithm>
+#include <map>
 
 #include "base/text.h"
 #include "job/line_placement.h"
@@ -30,6 +31,27 @@ Status compare(const AgreementInput& in, Agreement& out) {
         "software_skew", finding.text, finding.evidence, {}, finding.remedy});
   }
   take_findings(out, skew.findings);
+  return {};
+}
+
+// "w-0.job" and "w-0.job.default.svc" in one list: its ranks would be numbered
+// twice from 0 and share the first GPUs.
+Status tell_apart(const AgreementInput& in) {
+  std::map<std::string, const NodeSpec*> seen;
+  for (const uint16_t index : in.node_of_host) {
+    const NodeSpec& node = in.nodes[index];
+    if (node.peer_address.empty() || node.facts.hostname.empty()) continue;
+    const auto [first, fresh] =
+        seen.try_emplace(node.peer_address + ' ' + node.facts.hostname, &node);
+    if (fresh || first->second == &node) continue;
+    return fail(Error{
+        "same_pod",
+        first->second->host + " and " + node.host +
+            " are two names of one worker",
+        "both lead to " + node.facts.hostname + " at " + node.peer_address,
+        {},
+        "name it once, with the sum of its slots"});
+  }
   return {};
 }
 
@@ -357,6 +379,7 @@ Result<Agreement> agree(const AgreementInput& input) {
   if (auto compared = compare(input, out); !compared) {
     return fail(compared.error());
   }
+  if (auto apart = tell_apart(input); !apart) return fail(apart.error());
   count_slots(input, out);
   auto spec = job_spec(input);
   if (!spec) return fail(spec.error());

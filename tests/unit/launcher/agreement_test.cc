@@ -44,6 +44,22 @@ TEST_CASE("hostfile dialects give the same plan") {
   }
 }
 
+TEST_CASE("one worker under two names is refused") {
+  AgreementBed bed("w-0 slots=2\nw-0.job slots=2\n");
+  REQUIRE(bed.agree());
+  for (const size_t node : {1, 2}) {
+    bed.input.nodes[node].peer_address = "10.0.0.7";
+    bed.input.nodes[node].facts.hostname = "w-0";
+  }
+  const auto out = bed.agree();
+  REQUIRE_FALSE(out);
+  CHECK(out.error().code == "same_pod");
+  CHECK(out.error().text().find("w-0.job") != std::string::npos);
+  // Pods that share their node's address are told apart by their names.
+  bed.input.nodes[2].facts.hostname = "w-1";
+  CHECK(bed.agree());
+}
+
 TEST_CASE("where the hostfile has no number, the pod's CPUs count") {
   AgreementBed bed("w-0\nw-1\n");
   bed.input.nodes[1].facts.cpu_quota = 3;
