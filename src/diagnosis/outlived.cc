@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "diagnosis/advice.h"
+
 namespace muster {
 
 namespace {
@@ -15,16 +17,16 @@ bool is_about_room(const Candidate& candidate) {
          candidate.line.find("unbound") != std::string::npos;
 }
 
-// Says by itself why the later attempt failed. Who waits in vain for peers may
-// still wait for those that the first failure took away, whatever exception
-// that becomes.
+// Says by itself why the later attempt failed, not only how it ended. Who waits
+// in vain for peers may still wait for those that the first failure took away,
+// whatever exception that becomes.
 bool is_reason(const Candidate& candidate, const std::vector<Candidate>& all) {
   const auto is_victim = [&candidate](const Candidate& other) {
     return other.time_ns == candidate.time_ns && !other.death &&
            (other.rule->role == CauseRole::kWeak ||
             other.rule->role == CauseRole::kConsequence);
   };
-  return !candidate.maybe && !candidate.script &&
+  return !candidate.maybe && !candidate.script && !candidate.death &&
          (candidate.rule->role == CauseRole::kCause ||
           (candidate.rule->role == CauseRole::kGeneric &&
            std::none_of(all.begin(), all.end(), is_victim)));
@@ -33,7 +35,7 @@ bool is_reason(const Candidate& candidate, const std::vector<Candidate>& all) {
 }  // namespace
 
 void Outlived::record(const Captures& facts, const LineEvidence& line) {
-  if (facts.contains("restart")) {
+  if (facts.contains("restart") && !is_advice(line.text)) {
     restart_ns_ = std::max(restart_ns_, line.time_ns);
   }
   const bool started = facts.contains("started");

@@ -66,6 +66,12 @@ TEST_CASE("of several attempts the last one's own reason counts") {
                "torch.distributed.elastic.rendezvous.api."
                "RendezvousTimeoutError\n")
             .code == "gpu_oom");
+  // An end is no reason, and advice no attempt.
+  CHECK(of_log(first + again + "[rank0]: Aborted (core dumped)\n").code ==
+        "gpu_oom");
+  CHECK(of_log(first + "Consider restarting the job.\n" +
+               "[rank0]: KeyError: 'labels'\n")
+            .code == "gpu_oom");
 }
 
 TEST_CASE("numbers of a log's lines are no ranks") {
