@@ -342,6 +342,7 @@ Status plan_mpirun(const AgreementInput& in, const JobSpec& spec,
     replacement.options.insert(replacement.options.end(), more.options.begin(),
                                more.options.end());
     take_findings(out, more.findings);
+    take_findings(out, unknown_findings(*line));
     take_findings(out, output_findings(*line));
   }
   replacement.wrapper = out.mpi.wrapper;

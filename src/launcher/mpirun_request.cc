@@ -81,6 +81,19 @@ Result<MpirunLine> line_for_program(const LaunchOptions& options,
   return parse_mpirun_line(std::move(words), launcher);
 }
 
+std::vector<Finding> unknown_findings(const MpirunLine& line) {
+  std::vector<Finding> out;
+  for (const UnknownOption& option : line.unknown) {
+    out.push_back({Severity::kWarning, "option_unknown",
+                   option.word + " is an option that muster does not know, so "
+                                 "it took it to have no value",
+                   "",
+                   option.nearest.empty() ? "check its spelling"
+                                          : "is it " + option.nearest + "?"});
+  }
+  return out;
+}
+
 std::vector<Finding> output_findings(const MpirunLine& line) {
   static constexpr std::array<std::string_view, 10> kFiles = {
       "output-filename", "output-directory",

@@ -44,6 +44,10 @@ struct LineAdditions {
 LineAdditions additions_to(const MpirunLine& line, const LaunchOptions& options,
                            const JobSpec& spec, LauncherSet launcher);
 
+// Options that are in no table: behind them the program may be taken for a
+// value, or a value for the program.
+std::vector<Finding> unknown_findings(const MpirunLine& line);
+
 // Options of the line by which mpirun would write the ranks' output elsewhere,
 // or label it: it comes to muster before mpirun sees it.
 std::vector<Finding> output_findings(const MpirunLine& line);

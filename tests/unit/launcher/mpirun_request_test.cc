@@ -201,5 +201,18 @@ TEST_CASE("an option that writes output elsewhere is said to have no effect") {
   CHECK(text.find("--tag-output") == std::string::npos);
 }
 
+TEST_CASE("an unknown option of Open MPI's is said, with the nearest") {
+  MpirunBed bed;
+  bed.use_line({"mpirun", "--bind-too", "core", "-np", "2", "./app"});
+  const Agreement agreed = bed.agreed();
+  const auto& findings = agreed.findings;
+  const auto found = std::find_if(
+      findings.begin(), findings.end(),
+      [](const Finding& one) { return one.code == "option_unknown"; });
+  REQUIRE(found != findings.end());
+  CHECK(found->text.find("--bind-too") != std::string::npos);
+  CHECK(found->remedy.find("--bind-to?") != std::string::npos);
+}
+
 }  // namespace
 }  // namespace muster
