@@ -143,7 +143,7 @@ Result<LogRequest> parse_request(const std::vector<std::string>& args) {
 int explain_stream(int input, const LogRequest& request,
                    const RuleBook& rules) {
   LogEvidence log(rules);
-  LineReader reader(input);
+  LineReader reader(input, LineReader::From::kFile);
   bool any = false;
   while (const auto line = reader.next()) {
     any = any || !trim(*line).empty();

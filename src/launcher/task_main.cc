@@ -60,7 +60,7 @@ void keep_line(TaskOutput& output, LineEvidence line) {
 
 void copy_lines(TaskOutput& output, const TaskPlace& place,
                 const Masker& masker, int fd, bool is_stderr) {
-  LineReader reader(fd);
+  LineReader reader(fd, LineReader::From::kProgram);
   MaskState state;
   while (const auto next = reader.next()) {
     std::string line(*next);

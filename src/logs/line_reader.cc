@@ -45,7 +45,6 @@ std::string LineReader::error_text() const {
 
 std::optional<std::string_view> LineReader::next() {
   line_.clear();
-  cut_ = false;
   bool any = false;
   for (;;) {
     if (at_ == buffer_.size() && !fill()) {
@@ -53,17 +52,14 @@ std::optional<std::string_view> LineReader::next() {
       return line_;
     }
     any = true;
-    const size_t end = buffer_.find('\n', at_);
-    const std::string_view part =
-        std::string_view(buffer_).substr(at_, end - at_);
-    const size_t room = kMaxLine - line_.size();
-    cut_ |= part.size() > room;
-    line_ += part.substr(0, room);
-    if (end == std::string::npos) {
-      at_ = buffer_.size();
-      continue;
-    }
-    at_ = end + 1;
+    const std::string_view rest = std::string_view(buffer_).substr(at_);
+    const size_t end = std::min(rest.find('\n'), rest.size());
+    const size_t taken = std::min(end, kMaxLine - line_.size());
+    line_ += rest.substr(0, taken);
+    at_ += taken;
+    if (taken < end) return line_;  // full: the rest is the next piece
+    if (end == rest.size()) continue;
+    ++at_;
     return line_;
   }
 }

@@ -100,7 +100,7 @@ void append_line(std::string& out, const LogFilter& filter, Levels& levels,
 }
 
 int print_log(int fd, const LogFilter& filter) {
-  LineReader reader(fd);
+  LineReader reader(fd, LineReader::From::kFile);
   PartJoiner joiner;
   Levels levels;
   std::string out;

@@ -53,6 +53,17 @@ def test_a_slow_reader_gets_everything():
     equal(task.wait(60), 5, "exit code")
 
 
+def test_a_long_line_loses_nothing():
+    """In pieces, but every byte; a program may begin like a UTF-16 file."""
+    program = "sys.stdout.buffer.write(bytes([255, 254]) + b'x' * 3000000)"
+    done = subprocess.run([*TASK, "--log-format", "plain", "--",
+                           sys.executable, "-c", "import sys; " + program],
+                          stdin=subprocess.DEVNULL, capture_output=True,
+                          timeout=60)
+    equal(done.returncode, 0, "exit code", done.stderr)
+    equal(done.stdout.count(b"x"), 3000000, "bytes", done.stderr)
+
+
 def test_what_nohup_ignores_stays_ignored():
     """And what it does not ignore reaches the program."""
     for before, code in ((signal.SIG_IGN, 3), (signal.SIG_DFL, 129)):
