@@ -25,6 +25,10 @@ constexpr Milliseconds kLateExits{2'000};
 // On top of the grace: agents report what they could not kill after 10 s.
 constexpr Milliseconds kStopSlack{12'000};
 
+// Of a script that calls mpirun a thousand times not everybody's words: each
+// takes up to 14 KiB.
+constexpr size_t kEndedWell = 4'096;
+
 bool failed(int wait_status) { return wait_status != 0; }
 
 }  // namespace
@@ -192,7 +196,9 @@ void JobRun::rank_exited(ProcessKey key, const wire::Exited& exit) {
       stop_cause_ == StopCause::kToolFailed && tool_status_ == exit.wait_status;
   record->after_stop = stopping_ && !exit.aborted && !told_by_tool;
   if (stdin_ != nullptr) stdin_->remove_target(key);
-  if (failed(exit.wait_status)) {
+  if (!failed(exit.wait_status)) {
+    ended_well(key);
+  } else {
     log::debug("rank {} on {} {}", record->rank, record->host,
                describe_wait_status(exit.wait_status));
   }
@@ -208,6 +214,13 @@ void JobRun::rank_exited(ProcessKey key, const wire::Exited& exit) {
     }
   }
   consider_end();
+}
+
+void JobRun::ended_well(ProcessKey key) {
+  ended_well_.push_back(key);
+  if (ended_well_.size() <= kEndedWell) return;
+  output_.forget(ended_well_.front());
+  ended_well_.pop_front();
 }
 
 void JobRun::rank_aborted(ProcessKey key, int code,

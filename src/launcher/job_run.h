@@ -5,6 +5,7 @@
 // Lives on the launcher's loop; borrows fleet and output.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -109,6 +110,7 @@ class JobRun {
   void rank_exited(ProcessKey key, const wire::Exited& exit);
   void rank_aborted(ProcessKey key, int code, const std::string& message);
   void rank_refused(ProcessKey key, const wire::StartFailed& refusal);
+  void ended_well(ProcessKey key);
   void backend_finished(int tool_status);
   void check_world(const RankRecord& record);
   void arm_deadlines();
@@ -125,6 +127,7 @@ class JobRun {
   std::unique_ptr<Backend> backend_;
   StdinPump* stdin_ = nullptr;
   RankTable ranks_;
+  std::deque<ProcessKey> ended_well_;  // whose last lines are kept
   StopCause stop_cause_ = StopCause::kNone;
   std::string stop_reason_;
   Error stop_error_;

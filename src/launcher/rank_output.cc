@@ -265,6 +265,11 @@ void RankOutput::finish(ProcessKey key, Process& process) {
   }
 }
 
+void RankOutput::forget(ProcessKey key) {
+  auto process = processes_.extract(key);
+  if (!process.empty()) finish(key, *process.mapped());
+}
+
 void RankOutput::node_lost(uint16_t node) {
   constexpr int kTold = 4;
   int cut = 0;

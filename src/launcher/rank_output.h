@@ -92,6 +92,8 @@ class RankOutput {
   void add_process(ProcessKey key, int rank, std::string source,
                    std::string host);
   void frame(ProcessKey key, const wire::Frame& frame);
+  // The process has ended, and nobody will ask for its last lines.
+  void forget(ProcessKey key);
   // Nothing more comes from there: what was held is told, and what is lost.
   void node_lost(uint16_t node);
   // The last `count` lines of each stream of a process, in order of time.

@@ -123,6 +123,29 @@ TEST_CASE("all ranks end well") {
   CHECK(bed.done == 1);
 }
 
+TEST_CASE("of very many ranks that ended well the last ones' words are kept") {
+  Bed bed;
+  constexpr int kRanks = 5000;
+  ProcessKey first;
+  ProcessKey last;
+  for (int rank = 0; rank < kRanks; ++rank) {
+    last = bed.run_rank(rank, 1);
+    if (rank == 0) first = last;
+    wire::Frame line;
+    line.flags = wire::kStdout | wire::kEnd;
+    line.payload = wire::output_payload(1, "a line\n");
+    bed.output.frame(last, line);
+    bed.exit(last, 0);
+  }
+  CHECK(bed.output.last_lines(first, 1).empty());
+  CHECK(bed.output.last_lines(last, 1).size() == 1);
+  CHECK(bed.output.lines() == kRanks);
+  CHECK(bed.run->ranks().records().size() == kRanks);
+  bed.events.on_finished(0);
+  REQUIRE(bed.ends());
+  CHECK(bed.run->stop_cause() == StopCause::kNone);
+}
+
 TEST_CASE("the first failing rank stops everything, once, and is the reason") {
   Bed bed(expecting(2));
   const ProcessKey a = bed.run_rank(0, 1);
