@@ -22,10 +22,6 @@ void Reaper::watch_stop(pid_t pid, std::function<void(int)> handler) {
   stops_[pid] = std::move(handler);
 }
 
-void Reaper::on_stranger(std::function<void(const ChildExit&)> handler) {
-  stranger_ = std::move(handler);
-}
-
 void Reaper::reap() {
   for (;;) {
     ChildExit exit;
@@ -37,11 +33,7 @@ void Reaper::reap() {
       continue;
     }
     auto handler = handlers_.extract(exit.pid);
-    if (!handler.empty()) {
-      handler.mapped()(exit);
-      continue;
-    }
-    if (stranger_) stranger_(exit);
+    if (!handler.empty()) handler.mapped()(exit);
   }
 }
 

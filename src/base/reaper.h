@@ -32,8 +32,6 @@ class Reaper {
   // The next stop of `pid` that this process, as its tracer, is told of. Stops
   // of others are not looked at.
   void watch_stop(pid_t pid, std::function<void(int wait_status)> handler);
-  // Called for children nobody watches (adopted orphans); may be empty.
-  void on_stranger(std::function<void(const ChildExit&)> handler);
 
  private:
   void reap();
@@ -41,7 +39,6 @@ class Reaper {
   SignalWatch signal_;
   std::map<pid_t, std::function<void(const ChildExit&)>> handlers_;
   std::map<pid_t, std::function<void(int)>> stops_;
-  std::function<void(const ChildExit&)> stranger_;
 };
 
 }  // namespace muster

@@ -94,16 +94,4 @@ RuntimeDir::~RuntimeDir() {
   std::filesystem::remove_all(path_, ignored);
 }
 
-std::string find_runtime_file(const std::string& name,
-                              const std::string& file) {
-  for (const std::string& directory : writable_candidates()) {
-    const std::string path = directory + "/muster-" + name + "/" + file;
-    struct stat info {};
-    if (::lstat(path.c_str(), &info) == 0 && info.st_uid == ::geteuid()) {
-      return path;
-    }
-  }
-  return {};
-}
-
 }  // namespace muster

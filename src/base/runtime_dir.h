@@ -35,7 +35,4 @@ class RuntimeDir {
   std::string path_;
 };
 
-// Is DIR/muster-NAME/FILE there, in any candidate? Its path, or "".
-std::string find_runtime_file(const std::string& name, const std::string& file);
-
 }  // namespace muster

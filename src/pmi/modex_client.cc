@@ -137,11 +137,4 @@ void ModexClient::serve(const wire::Frame& frame) {
   serve_get_(request->rank, std::move(answer));
 }
 
-void ModexClient::fail_all(const Error& error) {
-  for (auto& [id, call] : std::exchange(calls_, {})) call.done(fail(error));
-  for (auto& [id, done] : std::exchange(names_, {})) {
-    done(wire::NamesReply{"unreachable", {}, {}, {}});
-  }
-}
-
 }  // namespace muster

@@ -2,8 +2,8 @@
 // ModexClient: a node's side of everything that goes through the launcher:
 // fences, gets of another node's data, published names, states and events of
 // ranks.
-// Every call is answered: by the launcher, which keeps the time, or by
-// fail_all() when it is gone.
+// Every call is answered by the launcher, which keeps the time; when it is gone
+// the ranks are ended.
 // Refuses: replies to nothing that was asked, more data than announced.
 // Pure over a function that sends frames; the agent's loop.
 #pragma once
@@ -46,7 +46,6 @@ class ModexClient {
 
   // True if the frame was one of ours.
   bool frame(const wire::Frame& frame);
-  void fail_all(const Error& error);
 
  private:
   struct Call {

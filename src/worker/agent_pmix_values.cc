@@ -64,11 +64,6 @@ void PmixInfos::add_rank(const char* key, int rank) {
   add(key, PMIX_PROC_RANK).data.rank = static_cast<pmix_rank_t>(rank);
 }
 
-void PmixInfos::add_proc(const char* key, const std::string& nspace, int rank) {
-  procs_.push_back(pmix_proc(nspace, static_cast<uint32_t>(rank)));
-  add(key, PMIX_PROC).data.proc = &procs_.back();
-}
-
 bool PmixInfos::add_regex(const PmixLibrary& library, const char* key,
                           char* text) {
   // Only the library knows how long it is: it may hold zero bytes.

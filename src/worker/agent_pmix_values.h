@@ -29,7 +29,6 @@ class PmixInfos {
   // `bytes` stay the caller's.
   pmix_value_t& add_bytes(const char* key, char* bytes, size_t size);
   void add_rank(const char* key, int rank);
-  void add_proc(const char* key, const std::string& nspace, int rank);
   // What PMIx_generate_regex and _ppn made of a list; takes `text` over.
   bool add_regex(const PmixLibrary& library, const char* key, char* text);
   // `inner` as one value (PMIX_PROC_DATA); must outlive this.
@@ -44,7 +43,6 @@ class PmixInfos {
   std::vector<pmix_info_t> infos_;
   std::deque<std::string> texts_;
   std::deque<pmix_data_array_t> arrays_;
-  std::deque<pmix_proc_t> procs_;
 };
 
 pmix_proc_t pmix_proc(const std::string& nspace, uint32_t rank);

@@ -69,9 +69,6 @@ TEST_CASE("a runtime directory is private and goes with its owner") {
     REQUIRE(::stat(path.c_str(), &info) == 0);
     CHECK((info.st_mode & 0777) == 0700);
     std::ofstream(path + "/file") << "x";
-    CHECK(find_runtime_file("a", "file") == path + "/file");
-    CHECK(find_runtime_file("a", "other").empty());
-    CHECK(find_runtime_file("b", "file").empty());
     const RuntimeDir moved = std::move(*made);
     CHECK(moved.path() == path);
   }
