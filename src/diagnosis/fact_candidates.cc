@@ -5,6 +5,7 @@
 
 #include <csignal>
 
+#include "base/no_descriptors.h"
 #include "base/text.h"
 #include "diagnosis/candidate.h"
 #include "job/exit_codes.h"
@@ -78,6 +79,18 @@ class FactReader {
     if (refusal.code == "cwd_missing") {
       add_for(rank, "workdir_missing", Confidence::kProven, refusal.text())
           ->values["directory"] = refusal.where;
+      return;
+    }
+    const bool no_process =
+        refusal.code == "resources" &&
+        refusal.why.find("temporarily unavailable") != std::string::npos;
+    if (refusal.code == kNoDescriptors || no_process) {
+      Candidate* const candidate =
+          add_for(rank, "process_limits", Confidence::kProven, refusal.text());
+      if (refusal.code == kNoDescriptors) {
+        candidate->values["files"] = "yes";
+        candidate->values["what"] = "open files";
+      }
       return;
     }
     Candidate* const candidate =

@@ -447,6 +447,18 @@ TEST_CASE("own limits, findings, refusals") {
     CHECK(verdict.exit_code == 127);
     CHECK(verdict.confidence == Confidence::kProven);
   }
+  SECTION("an agent that has no descriptor left to start a rank with") {
+    evidence.ranks[1].outcome = RankOutcome::kRefused;
+    evidence.ranks[1].stopped_by_us = false;
+    evidence.ranks[1].refusal = {"no_descriptors",
+                                 "no file descriptor is left here (limit of "
+                                 "open files: 64)",
+                                 "to make a pipe: Too many open files",
+                                 "pi-worker-1", ""};
+    const Verdict verdict = diagnose(evidence);
+    CHECK(verdict.code == "process_limits");
+    CHECK(verdict.headline.find("open files") != std::string::npos);
+  }
   SECTION("ranks that never joined MPI") {
     evidence.ranks = {exited(0, 0, 5), exited(1, 0, 6)};
     for (RankEvidence& rank : evidence.ranks) rank.loaded_mpi = true;
