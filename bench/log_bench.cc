@@ -2,7 +2,7 @@
 // One line: its JSON record, its level, and what hides its secrets.
 #include <benchmark/benchmark.h>
 
-#include "launcher/record_format.h"
+#include "launcher/output/record_format.h"
 #include "logs/level.h"
 #include "logs/masker.h"
 #include "sample_lines.h"

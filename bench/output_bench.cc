@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "launcher/rank_output.h"
+#include "launcher/output/rank_output.h"
 #include "sample_lines.h"
 
 namespace muster {

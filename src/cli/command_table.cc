@@ -9,16 +9,16 @@
 #include "doctor/netpol_main.h"
 #include "fabric/fabric_main.h"
 #include "launcher/check_run.h"
+#include "launcher/hang/stack_main.h"
 #include "launcher/hostfile_main.h"
 #include "launcher/launch.h"
-#include "launcher/stack_main.h"
-#include "launcher/status_main.h"
+#include "launcher/report/status_main.h"
 #include "launcher/task_main.h"
 #include "logs/logs_main.h"
 #include "sshd-lite/keygen.h"
 #include "sshd-lite/ssh_main.h"
-#include "worker/pod_main.h"
-#include "worker/probe.h"
+#include "worker/pod/pod_main.h"
+#include "worker/pod/probe.h"
 
 namespace muster {
 

@@ -14,7 +14,7 @@
 #include "launcher/drop_in.h"
 #include "launcher/options.h"
 #include "sshd-lite/ssh_main.h"
-#include "worker/pod_main.h"
+#include "worker/pod/pod_main.h"
 
 namespace {
 

@@ -10,8 +10,8 @@
 #include "base/text.h"
 #include "doctor/pod_state.h"
 #include "job/pod_view.h"
-#include "worker/facts_collect.h"
-#include "worker/facts_probe.h"
+#include "worker/facts/facts_collect.h"
+#include "worker/facts/facts_probe.h"
 
 namespace muster {
 

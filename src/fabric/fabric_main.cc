@@ -9,15 +9,15 @@
 
 #include "base/fd.h"
 #include "base/text.h"
-#include "fabric/collect.h"
+#include "fabric/collect/collect.h"
 #include "fabric/fabric_options.h"
-#include "fabric/facts_json.h"
-#include "fabric/mpi_test.h"
-#include "fabric/nccl_rank.h"
-#include "fabric/nccl_version.h"
-#include "fabric/pair_test.h"
-#include "fabric/peer_protocol.h"
+#include "fabric/facts/facts_json.h"
+#include "fabric/facts/nccl_version.h"
 #include "fabric/plan_json.h"
+#include "fabric/prove/mpi_test.h"
+#include "fabric/prove/nccl_rank.h"
+#include "fabric/prove/pair_test.h"
+#include "fabric/prove/peer_protocol.h"
 #include "fabric/show.h"
 
 namespace muster {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "fabric/policy.h"
+#include "fabric/policy/policy.h"
 
 namespace muster {
 

@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "fabric/platform.h"
-#include "fabric/ports.h"
-#include "fabric/sockets.h"
+#include "fabric/policy/platform.h"
+#include "fabric/policy/ports.h"
+#include "fabric/policy/sockets.h"
 
 namespace muster {
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "fabric/facts.h"
+#include "fabric/facts/facts.h"
 
 namespace muster {
 

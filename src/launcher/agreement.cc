@@ -9,9 +9,9 @@
 #include "job/native_line.h"
 #include "job/placement_notes.h"
 #include "job/rank_env.h"
-#include "launcher/bootstrap_choice.h"
-#include "launcher/mpirun_request.h"
-#include "launcher/placement_words.h"
+#include "launcher/start/bootstrap_choice.h"
+#include "launcher/start/mpirun_request.h"
+#include "launcher/start/placement_words.h"
 
 namespace muster {
 

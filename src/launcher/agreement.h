@@ -16,11 +16,11 @@
 #include "job/plan.h"
 #include "job/skew.h"
 #include "job/slots.h"
-#include "launcher/discovery.h"
+#include "launcher/connect/discovery.h"
 #include "launcher/job_fabric.h"
-#include "launcher/mpi_settings.h"
 #include "launcher/options.h"
-#include "launcher/rank_binding.h"
+#include "launcher/start/mpi_settings.h"
+#include "launcher/start/rank_binding.h"
 
 namespace muster {
 

@@ -9,12 +9,12 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/self_path.h"
-#include "fabric/job_check_page.h"
+#include "fabric/prove/job_check_page.h"
 #include "job/operator_contract.h"
 #include "job/pod_view.h"
 #include "launcher/check_run.h"
 #include "launcher/launch.h"
-#include "launcher/log_choice.h"
+#include "launcher/output/log_choice.h"
 
 namespace muster {
 

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "base/log.h"
-#include "fabric/facts_json.h"
+#include "fabric/facts/facts_json.h"
 
 namespace muster {
 

@@ -2,8 +2,8 @@
 // CheckRun: `muster fabric check` and `bench` over a whole job: all pairs in
 // rounds, then failed connections once more the other way round, slow pairs
 // once more alone, and at last facts and names of every pod. Collects;
-// fabric/job_check_report.h judges. Lives on the loop; one order per pod at a
-// time.
+// fabric/prove/job_check_report.h judges. Lives on the loop; one order per pod
+// at a time.
 #pragma once
 
 #include <functional>
@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "fabric/fabric_options.h"
-#include "fabric/job_check_report.h"
-#include "fabric/tournament.h"
-#include "launcher/peer_fleet.h"
+#include "fabric/prove/job_check_report.h"
+#include "fabric/prove/tournament.h"
+#include "launcher/connect/peer_fleet.h"
 
 namespace muster {
 

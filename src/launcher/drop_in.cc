@@ -12,7 +12,7 @@
 #include "job/mpirun_line.h"
 #include "job/pod_view.h"
 #include "launcher/launch.h"
-#include "launcher/script_session.h"
+#include "launcher/start/script_session.h"
 
 namespace muster {
 

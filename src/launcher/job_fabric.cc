@@ -3,8 +3,8 @@
 
 #include <set>
 
-#include "fabric/facts_json.h"
-#include "fabric/policy.h"
+#include "fabric/facts/facts_json.h"
+#include "fabric/policy/policy.h"
 
 namespace muster {
 

@@ -16,12 +16,12 @@
 
 #include "base/loop.h"
 #include "job/plan.h"
-#include "launcher/backend.h"
-#include "launcher/fleet.h"
-#include "launcher/hang_watch.h"
-#include "launcher/rank_output.h"
+#include "launcher/connect/fleet.h"
+#include "launcher/hang/hang_watch.h"
+#include "launcher/output/rank_output.h"
+#include "launcher/output/stdin_pump.h"
 #include "launcher/rank_table.h"
-#include "launcher/stdin_pump.h"
+#include "launcher/start/backend.h"
 
 namespace muster {
 

@@ -13,11 +13,11 @@
 #include "base/self_path.h"
 #include "base/text.h"
 #include "job/exit_codes.h"
-#include "launcher/bundle.h"
-#include "launcher/incarnation.h"
-#include "launcher/launch_evidence.h"
-#include "launcher/launch_status.h"
-#include "launcher/log_choice.h"
+#include "launcher/connect/incarnation.h"
+#include "launcher/output/log_choice.h"
+#include "launcher/report/bundle.h"
+#include "launcher/report/launch_evidence.h"
+#include "launcher/report/launch_status.h"
 
 namespace muster {
 

@@ -7,10 +7,10 @@
 #include "base/json_text.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "launcher/bootstrap_choice.h"
 #include "launcher/launch.h"
 #include "launcher/plan_text.h"
-#include "launcher/program_words.h"
+#include "launcher/start/bootstrap_choice.h"
+#include "launcher/start/program_words.h"
 
 namespace muster {
 

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "launcher/agreement.h"
-#include "launcher/mpirun_backend.h"
-#include "launcher/native_backend.h"
-#include "launcher/script_session.h"
+#include "launcher/start/mpirun_backend.h"
+#include "launcher/start/native_backend.h"
+#include "launcher/start/script_session.h"
 
 namespace muster {
 

@@ -9,8 +9,8 @@
 #include "job/exit_codes.h"
 #include "launcher/drop_in.h"
 #include "launcher/launch.h"
-#include "launcher/log_choice.h"
 #include "launcher/nested_mpirun.h"
+#include "launcher/output/log_choice.h"
 
 namespace muster {
 

@@ -10,9 +10,9 @@
 #include "diagnosis/last_progress.h"
 #include "diagnosis/rule_book.h"
 #include "launcher/launch.h"
-#include "launcher/launch_evidence.h"
 #include "launcher/plan_text.h"
-#include "launcher/report_topology.h"
+#include "launcher/report/launch_evidence.h"
+#include "launcher/report/report_topology.h"
 
 namespace muster {
 

@@ -7,12 +7,12 @@
 #include "base/log.h"
 #include "base/self_path.h"
 #include "base/text.h"
-#include "launcher/incarnation.h"
+#include "launcher/connect/incarnation.h"
 #include "launcher/launch.h"
 #include "launcher/launch_environment.h"
-#include "launcher/modex_map.h"
-#include "launcher/mpirun_backend.h"
-#include "launcher/native_backend.h"
+#include "launcher/start/modex_map.h"
+#include "launcher/start/mpirun_backend.h"
+#include "launcher/start/native_backend.h"
 
 namespace muster {
 

@@ -6,9 +6,9 @@
 #include <optional>
 
 #include "base/text.h"
-#include "launcher/log_choice.h"
 #include "launcher/option_words.h"
-#include "launcher/placement_words.h"
+#include "launcher/output/log_choice.h"
+#include "launcher/start/placement_words.h"
 
 namespace muster {
 

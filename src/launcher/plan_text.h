@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "launcher/agreement.h"
-#include "launcher/fleet.h"
+#include "launcher/connect/fleet.h"
 
 namespace muster {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/loop.h"
-#include "launcher/rank_output.h"
+#include "launcher/output/rank_output.h"
 #include "wire/messages.h"
 
 namespace muster {

@@ -21,7 +21,7 @@
 #include "job/exit_codes.h"
 #include "job/pod_view.h"
 #include "job/workload.h"
-#include "launcher/record_format.h"
+#include "launcher/output/record_format.h"
 #include "logs/line_reader.h"
 #include "logs/masker.h"
 

@@ -15,14 +15,14 @@
 #include "base/inherited_state.h"
 #include "base/self_path.h"
 #include "job/last_words.h"
-#include "worker/agent_flight.h"
 #include "worker/agent_main.h"
-#include "worker/agent_ras.h"
-#include "worker/agent_stacks.h"
-#include "worker/gpu_watch.h"
-#include "worker/post_status.h"
-#include "worker/rank_main.h"
-#include "worker/relay_main.h"
+#include "worker/facts/gpu_watch.h"
+#include "worker/hang/agent_flight.h"
+#include "worker/hang/agent_ras.h"
+#include "worker/hang/agent_stacks.h"
+#include "worker/pod/post_status.h"
+#include "worker/rank/rank_main.h"
+#include "worker/rank/relay_main.h"
 
 namespace {
 

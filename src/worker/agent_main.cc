@@ -13,7 +13,7 @@
 #include "base/known_files.h"
 #include "base/loop.h"
 #include "worker/agent_session.h"
-#include "worker/exit_deadline.h"
+#include "worker/pod/exit_deadline.h"
 
 namespace muster {
 

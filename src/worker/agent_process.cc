@@ -8,7 +8,7 @@
 
 #include "base/process_table.h"
 #include "worker/agent_sweep.h"
-#include "worker/rank_protocol.h"
+#include "worker/rank/rank_protocol.h"
 
 namespace muster {
 

@@ -18,7 +18,7 @@
 #include "wire/messages.h"
 #include "worker/agent_input.h"
 #include "worker/agent_output.h"
-#include "worker/loaded_mpi.h"
+#include "worker/rank/loaded_mpi.h"
 
 namespace muster {
 

@@ -10,7 +10,7 @@
 #include "base/process_table.h"
 #include "worker/agent_exit.h"
 #include "worker/agent_sweep.h"
-#include "worker/mpirun_leftovers.h"
+#include "worker/rank/mpirun_leftovers.h"
 
 namespace muster {
 

@@ -15,8 +15,8 @@
 #include "base/loop.h"
 #include "base/reaper.h"
 #include "wire/messages.h"
-#include "worker/agent_pmi.h"
 #include "worker/agent_process.h"
+#include "worker/pmix/agent_pmi.h"
 
 namespace muster {
 

@@ -11,8 +11,8 @@
 
 #include "base/json_text.h"
 #include "base/text.h"
-#include "worker/facts_collect.h"
-#include "worker/facts_probe.h"
+#include "worker/facts/facts_collect.h"
+#include "worker/facts/facts_probe.h"
 
 namespace muster {
 

@@ -8,7 +8,7 @@
 #include <cstdlib>
 
 #include "base/fd.h"
-#include "fabric/elf_data.h"
+#include "fabric/collect/elf_data.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace muster;

@@ -5,9 +5,9 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "fabric/facts_json.h"
+#include "fabric/facts/facts_json.h"
 #include "fabric/plan_json.h"
-#include "fabric/policy.h"
+#include "fabric/policy/policy.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace muster;

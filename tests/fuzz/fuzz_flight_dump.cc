@@ -5,9 +5,9 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "launcher/flight_report.h"
+#include "launcher/hang/flight_report.h"
 #include "wire/flight_messages.h"
-#include "worker/flight_dump.h"
+#include "worker/hang/flight_dump.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "fabric/site_file.h"
+#include "fabric/policy/site_file.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace muster;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/report_html.h"
+#include "launcher/report/report_html.h"
 
 #include "catch.h"
 #include "job/findings_table.h"
-#include "launcher/report_charts.h"
-#include "launcher/report_topology.h"
+#include "launcher/report/report_charts.h"
+#include "launcher/report/report_topology.h"
 
 using namespace muster;
 

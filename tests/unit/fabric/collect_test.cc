@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The collector over recorded and hostile directories.
-#include "fabric/collect.h"
+#include "fabric/collect/collect.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,9 +11,9 @@
 
 #include "../base/temporary_directory.h"
 #include "catch.h"
-#include "fabric/facts_json.h"
-#include "fabric/policy.h"
-#include "fabric/sys_files.h"
+#include "fabric/collect/sys_files.h"
+#include "fabric/facts/facts_json.h"
+#include "fabric/policy/policy.h"
 
 using namespace muster;
 namespace fs = std::filesystem;

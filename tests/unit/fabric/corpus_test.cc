@@ -11,10 +11,10 @@
 
 #include "base/text.h"
 #include "catch.h"
-#include "fabric/facts_json.h"
-#include "fabric/facts_text.h"
+#include "fabric/facts/facts_json.h"
+#include "fabric/facts/facts_text.h"
 #include "fabric/plan_json.h"
-#include "fabric/policy.h"
+#include "fabric/policy/policy.h"
 
 namespace {
 

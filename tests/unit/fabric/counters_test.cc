@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counters before and after: what grew, and what it means.
-#include "fabric/counters.h"
+#include "fabric/collect/counters.h"
 
 #include <sys/stat.h>
 
@@ -9,7 +9,7 @@
 #include <fstream>
 
 #include "catch.h"
-#include "fabric/job_check_report.h"
+#include "fabric/prove/job_check_report.h"
 
 using namespace muster;
 namespace fs = std::filesystem;

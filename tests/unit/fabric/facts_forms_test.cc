@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Facts as people write and paste them: the right values, or one sentence.
 #include "catch.h"
-#include "fabric/facts_json.h"
-#include "fabric/policy.h"
+#include "fabric/facts/facts_json.h"
+#include "fabric/policy/policy.h"
 
 using namespace muster;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fields by other names than the schema's: read, and said; or reported.
 #include "catch.h"
-#include "fabric/facts_json.h"
+#include "fabric/facts/facts_json.h"
 
 using namespace muster;
 

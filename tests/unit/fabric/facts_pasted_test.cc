@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "catch.h"
-#include "fabric/facts_json.h"
-#include "fabric/facts_pasted.h"
+#include "fabric/facts/facts_json.h"
+#include "fabric/facts/facts_pasted.h"
 
 using namespace muster;
 

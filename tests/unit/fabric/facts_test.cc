@@ -3,7 +3,7 @@
 #include <sstream>
 
 #include "catch.h"
-#include "fabric/facts_json.h"
+#include "fabric/facts/facts_json.h"
 
 using namespace muster;
 

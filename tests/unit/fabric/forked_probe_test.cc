@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Children that ask foreign libraries: how they ended is told apart, a slow
 // one gets its time, and none is waited for without end.
-#include "fabric/forked_probe.h"
+#include "fabric/collect/forked_probe.h"
 
 #include <signal.h>
 #include <time.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "fabric/gids.h"
+#include "fabric/policy/gids.h"
 
 #include "catch.h"
-#include "fabric/facts_json.h"
+#include "fabric/facts/facts_json.h"
 
 using namespace muster;
 

@@ -9,12 +9,12 @@
 
 #include "base/fd.h"
 #include "catch.h"
-#include "fabric/collect_parts.h"
-#include "fabric/facts_json.h"
-#include "fabric/nccl_rank.h"
-#include "fabric/nccl_rate.h"
-#include "fabric/nccl_report.h"
-#include "fabric/policy.h"
+#include "fabric/collect/collect_parts.h"
+#include "fabric/facts/facts_json.h"
+#include "fabric/policy/policy.h"
+#include "fabric/prove/nccl_rank.h"
+#include "fabric/prove/nccl_rate.h"
+#include "fabric/prove/nccl_report.h"
 
 using namespace muster;
 

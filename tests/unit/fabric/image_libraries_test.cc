@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // NVIDIA's libraries, in directories made up like an image's.
-#include "fabric/image_libraries.h"
+#include "fabric/collect/image_libraries.h"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 #include "../base/temporary_directory.h"
 #include "base/fd.h"
 #include "catch.h"
-#include "fabric/elf_data.h"
+#include "fabric/collect/elf_data.h"
 
 using namespace muster;
 

@@ -3,9 +3,9 @@
 #include <set>
 
 #include "catch.h"
-#include "fabric/job_check_page.h"
-#include "fabric/judge_parts.h"
-#include "fabric/tournament.h"
+#include "fabric/prove/job_check_page.h"
+#include "fabric/prove/judge_parts.h"
+#include "fabric/prove/tournament.h"
 
 using namespace muster;
 

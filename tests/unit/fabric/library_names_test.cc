@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Names of libraries, seen or remembered.
-#include "fabric/library_names.h"
+#include "fabric/collect/library_names.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -7,9 +7,9 @@
 
 #include "base/text.h"
 #include "catch.h"
-#include "fabric/facts_json.h"
-#include "fabric/nccl_variables.h"
-#include "fabric/policy.h"
+#include "fabric/facts/facts_json.h"
+#include "fabric/policy/nccl_variables.h"
+#include "fabric/policy/policy.h"
 
 using namespace muster;
 

@@ -2,13 +2,13 @@
 // NCCL's lists and interface order, PCI distance, versions, profiles, site
 // files: the small parsers.
 #include "catch.h"
-#include "fabric/facts_expand.h"
-#include "fabric/name_list.h"
-#include "fabric/nccl_version.h"
-#include "fabric/pci_distance.h"
-#include "fabric/profile.h"
-#include "fabric/site_file.h"
-#include "fabric/sockets.h"
+#include "fabric/facts/facts_expand.h"
+#include "fabric/facts/name_list.h"
+#include "fabric/facts/nccl_version.h"
+#include "fabric/facts/pci_distance.h"
+#include "fabric/policy/profile.h"
+#include "fabric/policy/site_file.h"
+#include "fabric/policy/sockets.h"
 
 using namespace muster;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // check and bench of a pair over loopback, and the ways they fail.
-#include "fabric/pair_test.h"
+#include "fabric/prove/pair_test.h"
 
 #include <sys/socket.h>
 #include <unistd.h>

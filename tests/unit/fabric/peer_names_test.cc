@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "fabric/peer_names.h"
+#include "fabric/prove/peer_names.h"
 
 #include "catch.h"
 

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "catch.h"
-#include "fabric/facts_json.h"
-#include "fabric/policy.h"
+#include "fabric/facts/facts_json.h"
+#include "fabric/policy/policy.h"
 
 namespace muster {
 

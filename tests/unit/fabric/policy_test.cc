@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rules that no recorded machine shows alone: precedence, profiles of MPMD
 // jobs, lint, several networks.
-#include "fabric/policy.h"
+#include "fabric/policy/policy.h"
 
 #include <algorithm>
 
 #include "catch.h"
-#include "fabric/facts_json.h"
+#include "fabric/facts/facts_json.h"
 #include "fabric/plan_json.h"
 
 using namespace muster;

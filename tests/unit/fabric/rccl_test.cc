@@ -6,9 +6,9 @@
 
 #include "../base/temporary_directory.h"
 #include "catch.h"
-#include "fabric/collect.h"
-#include "fabric/facts_json.h"
-#include "fabric/policy.h"
+#include "fabric/collect/collect.h"
+#include "fabric/facts/facts_json.h"
+#include "fabric/policy/policy.h"
 
 using namespace muster;
 

@@ -6,9 +6,9 @@
 #include <string>
 
 #include "catch.h"
-#include "fabric/platform.h"
-#include "fabric/plugins.h"
-#include "fabric/ports.h"
+#include "fabric/policy/platform.h"
+#include "fabric/policy/plugins.h"
+#include "fabric/policy/ports.h"
 #include "plan_of.h"
 
 using namespace muster;

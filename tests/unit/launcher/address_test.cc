@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/address.h"
+#include "launcher/connect/address.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

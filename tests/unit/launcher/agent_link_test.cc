@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The launcher's end of one agent: a fake that says wrong things, and the real
 // muster-agent.
-#include "launcher/agent_link.h"
+#include "launcher/connect/agent_link.h"
 
 #include "base/reaper.h"
 #include "catch.h"
 #include "fake_fleet.h"
-#include "launcher/process_transport.h"
+#include "launcher/connect/process_transport.h"
 #include "run_loop.h"
 
 namespace muster {

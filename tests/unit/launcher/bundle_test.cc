@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/bundle.h"
+#include "launcher/report/bundle.h"
 
 #include <chrono>
 #include <filesystem>

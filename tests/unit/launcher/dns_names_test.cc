@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Search lists as a kubelet writes them, and what a short name may stand for.
-#include "launcher/dns_names.h"
+#include "launcher/connect/dns_names.h"
 
 #include "catch.h"
 

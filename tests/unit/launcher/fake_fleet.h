@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/loop.h"
-#include "launcher/fleet.h"
-#include "launcher/transport.h"
+#include "launcher/connect/fleet.h"
+#include "launcher/connect/transport.h"
 #include "wire/messages.h"
 
 namespace muster::test {

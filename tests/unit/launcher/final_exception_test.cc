@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whose last words are an exception, and whose program is over.
-#include "launcher/final_exception.h"
+#include "launcher/hang/final_exception.h"
 
 #include "catch.h"
 

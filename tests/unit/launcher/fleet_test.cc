@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // All or nothing over many workers, and how those who are late are told.
-#include "launcher/fleet.h"
+#include "launcher/connect/fleet.h"
 
 #include "base/log.h"
 #include "catch.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the records of all ranks say together.
-#include "launcher/flight_report.h"
+#include "launcher/hang/flight_report.h"
 
 #include "catch.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Questions to all agents at once, and what is read out of the answers.
-#include "launcher/inspection.h"
+#include "launcher/connect/inspection.h"
 
 #include "catch.h"
 #include "fake_fleet.h"

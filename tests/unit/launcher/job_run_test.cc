@@ -10,7 +10,7 @@
 #include "catch.h"
 #include "diagnosis/verdict.h"
 #include "fake_fleet.h"
-#include "launcher/launch_evidence.h"
+#include "launcher/report/launch_evidence.h"
 #include "run_loop.h"
 
 namespace muster {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/log_choice.h"
+#include "launcher/output/log_choice.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/metrics_server.h"
+#include "launcher/report/metrics_server.h"
 
 #include <sys/socket.h>
 #include <unistd.h>

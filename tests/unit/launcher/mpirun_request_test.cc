@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What muster's placement options come to where an mpirun starts the ranks.
-#include "launcher/mpirun_request.h"
+#include "launcher/start/mpirun_request.h"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What agents say of natively started ranks, and what is made of it.
-#include "launcher/native_backend.h"
+#include "launcher/start/native_backend.h"
 
 #include <sys/wait.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Readers that are slow, stopped, full or gone; and the thread's end.
-#include "launcher/output_writer.h"
+#include "launcher/output/output_writer.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Agents behind child processes: programs that echo, fail, or are missing.
-#include "launcher/process_transport.h"
+#include "launcher/connect/process_transport.h"
 
 #include <signal.h>
 

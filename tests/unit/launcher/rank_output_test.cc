@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // From an agent's output frames to what a person reads on stdout.
-#include "launcher/rank_output.h"
+#include "launcher/output/rank_output.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

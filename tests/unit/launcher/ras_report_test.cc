@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reports as NCCL printed them (github.com/NVIDIA/nccl issues 1911, 1762 and
 // 1730), and as its source would print what nobody has posted.
-#include "launcher/ras_report.h"
+#include "launcher/hang/ras_report.h"
 
 #include "catch.h"
 

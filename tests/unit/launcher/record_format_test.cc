@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The three forms of a line, byte for byte, and the promises of docs/log-
 // schema.md: valid JSON, at most 4 KiB, nothing lost between parts.
-#include "launcher/record_format.h"
+#include "launcher/output/record_format.h"
 
 #include <nlohmann/json.hpp>
 

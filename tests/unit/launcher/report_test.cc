@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // report.json as docs/report-schema.md has it, the summary, and where both go.
-#include "launcher/report_writer.h"
+#include "launcher/report/report_writer.h"
 
 #include <pthread.h>
 #include <signal.h>

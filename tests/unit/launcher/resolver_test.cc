@@ -2,7 +2,7 @@
 // The resolver without a DNS server: literal addresses, hosts files, and how
 // many look-ups names that do not exist may cost. ".invalid" never exists
 // (RFC 2606).
-#include "launcher/resolver.h"
+#include "launcher/connect/resolver.h"
 
 #include <optional>
 

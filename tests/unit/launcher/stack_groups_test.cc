@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which rank the others wait for.
-#include "launcher/stack_groups.h"
+#include "launcher/hang/stack_groups.h"
 
 #include "catch.h"
 

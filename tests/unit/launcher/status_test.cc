@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/status.h"
+#include "launcher/report/status.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -9,7 +9,7 @@
 #include "captured_stdio.h"
 #include "catch.h"
 #include "launcher/phase_clock.h"
-#include "launcher/status_main.h"
+#include "launcher/report/status_main.h"
 
 namespace muster {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Standard input from pipes, files and devices, no faster than it is taken.
-#include "launcher/stdin_pump.h"
+#include "launcher/output/stdin_pump.h"
 
 #include <fcntl.h>
 #include <signal.h>

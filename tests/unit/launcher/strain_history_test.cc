@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counters of heartbeats made into shares and rates; which samples are kept.
-#include "launcher/strain_history.h"
+#include "launcher/report/strain_history.h"
 
 #include "catch.h"
-#include "launcher/launch_evidence.h"
+#include "launcher/report/launch_evidence.h"
 
 using namespace muster;
 

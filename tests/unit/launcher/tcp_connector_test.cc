@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Connections over loopback: accepted, refused, silent, and races of both.
-#include "launcher/tcp_connector.h"
+#include "launcher/connect/tcp_connector.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/trainer_status.h"
+#include "launcher/report/trainer_status.h"
 
 #include "catch.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Retries of one worker: which errors are waited out and which are not.
-#include "launcher/worker_dialer.h"
+#include "launcher/connect/worker_dialer.h"
 
 #include "catch.h"
 #include "fake_fleet.h"

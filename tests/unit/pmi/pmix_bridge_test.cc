@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where libpmix' thread and our loop meet, without libpmix: threads that post
 // as its upcalls do. Of use above all under ThreadSanitizer.
-#include "worker/agent_pmix_bridge.h"
+#include "worker/pmix/agent_pmix_bridge.h"
 
 #include <atomic>
 #include <map>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // pid 1's decisions with real processes: a shell script stands for the agent.
-#include "worker/pod_worker.h"
+#include "worker/pod/pod_worker.h"
 
 #include <signal.h>
 #include <sys/prctl.h>
@@ -18,7 +18,7 @@
 #include "sshd-lite/client.h"
 #include "sshd-lite/listener.h"
 #include "test_server.h"
-#include "worker/probe.h"
+#include "worker/pod/probe.h"
 
 using namespace muster;
 using muster::test::connect_to;

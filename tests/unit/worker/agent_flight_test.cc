@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Real files and pipes; who writes the dumps stands in for PyTorch.
-#include "worker/agent_flight.h"
+#include "worker/hang/agent_flight.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ranks that come by PMI_PORT, over real sockets.
-#include "worker/agent_pmi1.h"
+#include "worker/pmix/agent_pmi1.h"
 
 #include <sys/socket.h>
 #include <unistd.h>

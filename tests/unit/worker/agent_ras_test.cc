@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Against a server that speaks as NCCL's RAS thread does, and others that do
 // not.
-#include "worker/agent_ras.h"
+#include "worker/hang/agent_ras.h"
 
 #include <poll.h>
 #include <sys/socket.h>

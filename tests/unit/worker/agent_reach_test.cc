@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Connections to addresses, from the loop itself.
-#include "worker/agent_reach.h"
+#include "worker/facts/agent_reach.h"
 
 #include <sys/socket.h>
 

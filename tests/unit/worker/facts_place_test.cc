@@ -4,8 +4,8 @@
 #include "base/text.h"
 #include "catch.h"
 #include "job/cpu_list.h"
-#include "worker/facts_cpu.h"
-#include "worker/facts_gpu.h"
+#include "worker/facts/facts_cpu.h"
+#include "worker/facts/facts_gpu.h"
 
 using namespace muster;
 

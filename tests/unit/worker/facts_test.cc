@@ -12,14 +12,14 @@
 #include "base/runtime_dir.h"
 #include "base/self_path.h"
 #include "catch.h"
-#include "worker/agent_health.h"
-#include "worker/facts_cgroup.h"
-#include "worker/facts_collect.h"
-#include "worker/facts_gpu.h"
-#include "worker/facts_huge_pages.h"
-#include "worker/facts_mpi.h"
-#include "worker/facts_network.h"
-#include "worker/facts_probe.h"
+#include "worker/facts/agent_health.h"
+#include "worker/facts/facts_cgroup.h"
+#include "worker/facts/facts_collect.h"
+#include "worker/facts/facts_gpu.h"
+#include "worker/facts/facts_huge_pages.h"
+#include "worker/facts/facts_mpi.h"
+#include "worker/facts/facts_network.h"
+#include "worker/facts/facts_probe.h"
 
 using namespace muster;
 using muster::test::AgentHarness;

@@ -2,7 +2,7 @@
 // Dumps of the forms that PyTorch has had. Those of form 2.10 were written by
 // its own pickler (torch::jit::Pickler, called as c10d's pickle_str calls it),
 // the others by Python's.
-#include "worker/flight_dump.h"
+#include "worker/hang/flight_dump.h"
 
 #include "base/fd.h"
 #include "catch.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Samples into counters; the helper against a library with NVML's entry points
 // (no GPU is seen), and sysfs as amdgpu writes it.
-#include "worker/gpu_watch.h"
+#include "worker/facts/gpu_watch.h"
 
 #include "../base/temporary_directory.h"
 #include "../launcher/run_loop.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "worker/loaded_mpi.h"
+#include "worker/rank/loaded_mpi.h"
 
 #include <initializer_list>
 

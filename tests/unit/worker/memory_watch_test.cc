@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A pod that nears its limit is told of at once; page cache does not count.
-#include "worker/memory_watch.h"
+#include "worker/facts/memory_watch.h"
 
 #include "../base/temporary_directory.h"
 #include "catch.h"

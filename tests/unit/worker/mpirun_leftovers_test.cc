@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "worker/mpirun_leftovers.h"
+#include "worker/rank/mpirun_leftovers.h"
 
 #include <unistd.h>
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a rank's environment says of its PMIx server and its node.
-#include "worker/agent_pmix_env.h"
+#include "worker/pmix/agent_pmix_env.h"
 
 #include "../pmi/worlds.h"
 #include "catch.h"
-#include "worker/agent_pmix_job_data.h"
+#include "worker/pmix/agent_pmix_job_data.h"
 
 using namespace muster;
 

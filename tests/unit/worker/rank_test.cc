@@ -9,9 +9,9 @@
 #include "base/spawn.h"
 #include "catch.h"
 #include "job/cpu_list.h"
-#include "worker/facts_cpu.h"
-#include "worker/rank_place.h"
-#include "worker/rank_protocol.h"
+#include "worker/facts/facts_cpu.h"
+#include "worker/rank/rank_place.h"
+#include "worker/rank/rank_protocol.h"
 
 using namespace muster;
 using muster::test::agent_binary;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files as kernels write them: cgroup v2 with PSI of 6.1, v1 of 5.4, mlx5 and
 // EFA ports.
-#include "worker/read_counters.h"
+#include "worker/facts/read_counters.h"
 
 #include "../base/temporary_directory.h"
 #include "catch.h"
-#include "worker/grown_errors.h"
+#include "worker/facts/grown_errors.h"
 
 namespace muster {
 namespace {

@@ -14,7 +14,7 @@
 #include "catch.h"
 #include "wire/frame.h"
 #include "wire/relay_server.h"
-#include "worker/relay_arguments.h"
+#include "worker/rank/relay_arguments.h"
 
 using namespace muster;
 using wire::RelayRequest;

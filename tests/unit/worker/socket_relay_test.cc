@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bytes pass both ways, whole and in order; the end of one is the end of both.
-#include "worker/socket_relay.h"
+#include "worker/rank/socket_relay.h"
 
 #include <sys/socket.h>
 #include <unistd.h>

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fabric/collect/collect.h"
+
+#include "fabric/collect/collect_parts.h"
+#include "fabric/collect/sys_files.h"
+#include "fabric/facts/facts_json.h"
+
+namespace muster {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+// For a person who waits for nothing else, and for an agent, whose launcher
+// wants what is known by then: it gives up all of it after 8 s.
+constexpr milliseconds kAloneMs{20'000};
+constexpr milliseconds kInJobMs{6000};
+
+std::string without_slash(const std::string& sysroot) {
+  return sysroot == "/" ? "" : sysroot;
+}
+
+PodFabric collect(const std::string& root, const ImageLibraries& libraries,
+                  KnownFiles& known, ProbeEnd end) {
+  PodFabric pod;
+  collect_software(root, libraries, known, pod);
+  collect_netdevs(root, pod);
+  const PciBus bus = read_pci_bus(root);
+  collect_hcas(root, bus, pod);
+  collect_gpus(root, bus, pod);
+  if (root.empty()) {
+    probe_verbs(end, pod);
+    if (sys_exists("/dev/nvidiactl")) {
+      probe_gpus({}, end, pod);
+      probe_cuda_aware(end, pod);
+    }
+  }
+  return pod;
+}
+
+PodFabric collect_until(const std::string& root, ProbeEnd end) {
+  KnownFiles nothing;
+  const auto libraries = find_libraries(root, pod_library_path(root), nothing);
+  return collect(root, libraries, nothing, end);
+}
+
+ProbeEnd end_in(milliseconds probes) {
+  return std::chrono::steady_clock::now() + probes;
+}
+
+}  // namespace
+
+PodFabric collect_fabric(const std::string& sysroot) {
+  return collect_until(without_slash(sysroot), end_in(kAloneMs));
+}
+
+PodFabric collect_fabric_and_gdr(milliseconds probes) {
+  const ProbeEnd end = end_in(probes);
+  PodFabric pod = collect_until("", end);
+  if (sys_exists("/dev/nvidiactl")) probe_gdr("libcuda.so.1", end, pod);
+  return pod;
+}
+
+std::string collect_fabric_json(const std::string& sysroot,
+                                const ImageLibraries& libraries,
+                                KnownFiles& known) {
+  return write_facts(
+      {collect(without_slash(sysroot), libraries, known, end_in(kInJobMs))});
+}
+
+}  // namespace muster

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Collects the facts of the pod that this process is in, or of a machine
+// recorded as a directory. What cannot be read stays unknown; nothing here
+// fails, and a library probe is given up when it stands still
+// (forked_probe.h), all of them together after 20 s, in a job after 6 s.
+// Probes of foreign libraries run in a forked child: call from a process
+// without threads that hold locks.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "base/known_files.h"
+#include "fabric/collect/image_libraries.h"
+#include "fabric/facts/facts.h"
+
+namespace muster {
+
+// `sysroot` stands before every absolute path; "" is the running system, and
+// only there libraries are asked.
+PodFabric collect_fabric(const std::string& sysroot);
+// With a GPUDirect write as well, which takes a CUDA context, hence a second;
+// `probes` is the end of all probes together.
+PodFabric collect_fabric_and_gdr(std::chrono::milliseconds probes);
+// The same as a facts file (docs/facts-schema.md), for a caller that knows the
+// image's libraries already.
+std::string collect_fabric_json(const std::string& sysroot,
+                                const ImageLibraries& libraries,
+                                KnownFiles& known);
+
+}  // namespace muster

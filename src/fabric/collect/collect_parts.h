@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// The collector's parts, one file each. Internal to collect.cc and the tests.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/known_files.h"
+#include "fabric/collect/image_libraries.h"
+#include "fabric/collect/pci_bus.h"
+#include "fabric/facts/facts.h"
+
+namespace muster {
+
+void collect_hcas(const std::string& root, const PciBus& bus, PodFabric& pod);
+// With prefix length, by interface; of the running system.
+using InterfaceAddresses = std::map<std::string, std::vector<std::string>>;
+std::optional<InterfaceAddresses> live_addresses();
+
+void collect_netdevs(const std::string& root, PodFabric& pod);
+void collect_gpus(const std::string& root, const PciBus& bus, PodFabric& pod);
+void collect_software(const std::string& root, const ImageLibraries& libraries,
+                      KnownFiles& known, PodFabric& pod);
+// LD_LIBRARY_PATH of this pod, or of the recorded machine.
+std::string pod_library_path(const std::string& root);
+// Where NCCL may be in this image: the name alone, for the loader, then files.
+std::vector<std::string> nccl_libraries();
+// By when all probes of one collection have to be over.
+using ProbeEnd = std::chrono::steady_clock::time_point;
+// Opens every adapter, makes PD, CQ, MR, QP and an address handle per GID, in
+// a forked child with a deadline. The running system only.
+void probe_verbs(ProbeEnd end, PodFabric& pod);
+// What the driver's libraries say of the GPUs, each in a forked child with a
+// deadline; what cannot be asked stays as it is. NVML's list is the pod's: of
+// the node's other GPUs, which the kernel's files show too, nothing is kept.
+struct GpuLibraries {
+  std::string nvml = "libnvidia-ml.so.1";
+  std::string cuda = "libcuda.so.1";
+};
+void probe_gpus(const GpuLibraries& libraries, ProbeEnd end, PodFabric& pod);
+// Writes into memory of the first GPU through the adapter nearest to it, from
+// this process to itself, and reads it back: gdr_verified, and gdr_trouble
+// where it fails. By peermem or DMA-BUF, whichever works. Makes a CUDA context,
+// so not part of every collection. Unknown without GPU, driver or adapter.
+void probe_gdr(const std::string& cuda, ProbeEnd end, PodFabric& pod);
+// Versions of the image's UCX and libfabric, and whether MPI and UCX were built
+// for GPU memory, asked from themselves. Only where there are GPUs: it costs.
+void probe_cuda_aware(ProbeEnd end, PodFabric& pod);
+
+}  // namespace muster

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+// NVML and the CUDA driver, asked in forked children; a function that the
+// library lacks, or that refuses, leaves its fact unknown. Xids are not asked:
+// NVML has them as events only. Lines: "driver V", "cuda N", "gpu PCI FIELD
+// VALUE".
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "base/text.h"
+#include "fabric/collect/collect.h"
+#include "fabric/collect/collect_parts.h"
+#include "fabric/collect/forked_probe.h"
+#include "fabric/collect/nvml.h"
+
+namespace muster {
+
+namespace {
+
+constexpr unsigned kNvLinks = 18;
+
+struct NvmlPci {
+  char legacy_id[16];
+  unsigned domain, bus, device, device_id, subsystem_id;
+  char id[32];
+};
+struct NvmlFabric {
+  unsigned char cluster[16];
+  int status;
+  unsigned clique;
+  unsigned char state;
+};
+
+// "00000000:1A:00.0" -> "0000:1a:00.0".
+std::string pci_of(const char* text) {
+  std::string out = to_lower(text);
+  const size_t colon = out.find(':');
+  if (colon != out.npos && colon > 4) out.erase(0, colon - 4);
+  return out;
+}
+
+template <class Tell>
+void ask_health(void* nvml, void* device, Tell tell) {
+  unsigned long long reasons = 0;
+  if (ask_driver(nvml, "nvmlDeviceGetCurrentClocksThrottleReasons", device,
+                 &reasons)) {
+    for (const auto& [bit, word] : kNvmlSlowdowns) {
+      if ((reasons & bit) != 0) tell("slowdown", word);
+    }
+  }
+  unsigned corrected = 0;
+  unsigned uncorrected = 0;
+  unsigned pending = 0;
+  unsigned failed = 0;
+  if (ask_driver(nvml, "nvmlDeviceGetRemappedRows", device, &corrected,
+                 &uncorrected, &pending, &failed)) {
+    tell("remap_pending", pending != 0 ? "1" : "0");
+    tell("remap_failed", failed != 0 ? "1" : "0");
+  }
+}
+
+constexpr std::array kFabricStates = {"not supported", "not started",
+                                      "in progress", "completed"};
+
+template <class Tell>
+void ask_fabric(void* nvml, void* device, Tell tell) {
+  NvmlFabric fabric{};
+  if (!ask_driver(nvml, "nvmlDeviceGetGpuFabricInfo", device, &fabric)) return;
+  if (fabric.state < kFabricStates.size()) {
+    tell("fabric_state", kFabricStates[fabric.state]);
+  }
+  if (fabric.state != kFabricStates.size() - 1) return;  // nothing else counts
+  tell("fabric_status", std::to_string(fabric.status));
+  std::string cluster;
+  for (const unsigned char byte : fabric.cluster) {
+    for (const int digit : {byte >> 4, byte & 15}) {
+      cluster += "0123456789abcdef"[digit];
+    }
+  }
+  tell("fabric_cluster", cluster);
+  tell("fabric_clique", std::to_string(fabric.clique));
+}
+
+void ask_device(void* nvml, void* device, int out) {
+  NvmlPci pci{};
+  if (!ask_driver(nvml, "nvmlDeviceGetPciInfo_v3", device, &pci)) return;
+  pci.id[sizeof pci.id - 1] = 0;
+  const auto tell = [&](const char* field, const std::string& value) {
+    probe_says(out, "gpu " + pci_of(pci.id) + " " + field + " " + value);
+  };
+  tell("seen", "1");
+  std::array<char, 96> name{};
+  if (ask_driver(nvml, "nvmlDeviceGetName", device, name.data(), 95U)) {
+    tell("name", name.data());
+  }
+  NvmlMemory memory{};
+  if (ask_driver(nvml, "nvmlDeviceGetMemoryInfo", device, &memory)) {
+    tell("memory", std::to_string(memory.total));
+    tell("used", std::to_string(memory.used));
+  }
+  NvmlUtilization busy{};
+  if (ask_driver(nvml, "nvmlDeviceGetUtilizationRates", device, &busy)) {
+    tell("busy", std::to_string(busy.gpu));
+  }
+  unsigned mig = 0;
+  unsigned pending = 0;
+  if (ask_driver(nvml, "nvmlDeviceGetMigMode", device, &mig, &pending)) {
+    tell("mig", mig != 0 ? "1" : "0");
+  }
+  int major = 0;
+  int minor = 0;
+  if (ask_driver(nvml, "nvmlDeviceGetCudaComputeCapability", device, &major,
+                 &minor)) {
+    tell("capability", std::to_string(major * 10 + minor));
+  }
+  unsigned long long errors = 0;  // 1: uncorrected; 0: since the last load
+  if (ask_driver(nvml, "nvmlDeviceGetTotalEccErrors", device, 1, 0, &errors)) {
+    tell("ecc", std::to_string(errors));
+  }
+  ask_health(nvml, device, tell);
+  ask_fabric(nvml, device, tell);
+  for (unsigned link = 0; link < kNvLinks; ++link) {
+    int active = 0;
+    if (!ask_driver(nvml, "nvmlDeviceGetNvLinkState", device, link, &active))
+      continue;
+    tell("nvlink", active != 0 ? "1" : "0");
+    if (active != 0) break;
+  }
+}
+
+void ask_nvml(const std::string& path, int out) {
+  void* nvml = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (nvml == nullptr || !ask_driver(nvml, "nvmlInit_v2")) return;
+  std::array<char, 96> version{};
+  if (ask_driver(nvml, "nvmlSystemGetDriverVersion", version.data(), 95U)) {
+    probe_says(out, std::string("driver ") + version.data());
+  }
+  int cuda = 0;
+  if (ask_driver(nvml, "nvmlSystemGetCudaDriverVersion_v2", &cuda)) {
+    probe_says(out, "cuda " + std::to_string(cuda));
+  }
+  unsigned count = 0;
+  if (!ask_driver(nvml, "nvmlDeviceGetCount_v2", &count)) return;
+  for (unsigned i = 0; i < std::min(count, kMostGpus); ++i) {
+    void* device = nullptr;
+    if (ask_driver(nvml, "nvmlDeviceGetHandleByIndex_v2", i, &device)) {
+      ask_device(nvml, device, out);
+    }
+  }
+}
+
+// CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED, …_DMA_BUF_SUPPORTED,
+// …_MULTICAST_SUPPORTED. A driver that does not know one refuses.
+constexpr int kGpuDirect = 116;
+constexpr int kDmaBuf = 124;
+constexpr int kMulticast = 132;
+
+void ask_cuda(const std::string& path, int out) {
+  void* cuda = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (cuda == nullptr) return;
+  int version = 0;
+  if (ask_driver(cuda, "cuDriverGetVersion", &version)) {
+    probe_says(out, "cuda " + std::to_string(version));
+  }
+  int count = 0;
+  if (!ask_driver(cuda, "cuInit", 0U) ||
+      !ask_driver(cuda, "cuDeviceGetCount", &count)) {
+    return;
+  }
+  for (int i = 0; i < std::min(count, static_cast<int>(kMostGpus)); ++i) {
+    int device = 0;
+    std::array<char, 32> id{};
+    if (!ask_driver(cuda, "cuDeviceGet", &device, i) ||
+        !ask_driver(cuda, "cuDeviceGetPCIBusId", id.data(), 31, device)) {
+      continue;
+    }
+    for (const auto& [field, number] :
+         {std::pair("gdr", kGpuDirect), std::pair("dmabuf", kDmaBuf),
+          std::pair("multicast", kMulticast)}) {
+      int value = 0;
+      if (!ask_driver(cuda, "cuDeviceGetAttribute", &value, number, device))
+        continue;
+      probe_says(out, "gpu " + pci_of(id.data()) + " " + field +
+                          (value != 0 ? " 1" : " 0"));
+    }
+  }
+}
+
+FabricGpu& gpu_at(PodFabric& pod, std::string_view pci) {
+  if (!pod.gpus) pod.gpus.emplace();
+  for (FabricGpu& gpu : *pod.gpus) {
+    if (gpu.pci == pci) return gpu;
+  }
+  FabricGpu& gpu = pod.gpus->emplace_back();
+  gpu.vendor = "nvidia";
+  gpu.pci = pci;
+  return gpu;
+}
+
+void take(FabricGpu& gpu, std::string_view field, std::string_view value) {
+  if (field == "name") gpu.name = value;
+  if (field == "fabric_state") gpu.fabric_state = value;
+  if (field == "fabric_cluster") gpu.fabric_cluster = value;
+  if (field == "slowdown" && std::find(gpu.slowdown.begin(), gpu.slowdown.end(),
+                                       value) == gpu.slowdown.end()) {
+    gpu.slowdown.emplace_back(value);
+  }
+  const auto number = parse_integer(value);
+  if (!number) return;
+  const bool flag = *number != 0;
+  if (field == "memory") gpu.memory_bytes = *number;
+  if (field == "used") gpu.memory_used_bytes = *number;
+  if (field == "busy") gpu.utilization = static_cast<int>(*number);
+  if (field == "mig") gpu.mig = flag;
+  if (field == "capability") gpu.compute_capability = static_cast<int>(*number);
+  if (field == "ecc") gpu.ecc_errors = *number;
+  if (field == "remap_pending") gpu.remap_pending = flag;
+  if (field == "remap_failed") gpu.remap_failed = flag;
+  if (field == "nvlink") gpu.nvlink = flag;
+  if (field == "gdr") gpu.gdr = flag;
+  if (field == "dmabuf") gpu.dmabuf = flag;
+  if (field == "multicast") gpu.multicast = flag;
+  if (field == "fabric_status") gpu.fabric_status = static_cast<int>(*number);
+  if (field == "fabric_clique") gpu.fabric_clique = static_cast<int>(*number);
+}
+
+// The PCI addresses that the lines told of.
+std::vector<std::string> take_lines(const std::string& text, PodFabric& pod) {
+  std::vector<std::string> seen;
+  for (const auto line : split(text, '\n')) {
+    const auto words = split_words(line);
+    if (words.size() == 2 && words[0] == "driver") pod.gpu_driver = words[1];
+    if (words.size() == 2 && words[0] == "cuda") {
+      const int64_t number = parse_integer(words[1]).value_or(0);
+      pod.cuda_version = std::to_string(number / 1000) + "." +
+                         std::to_string(number % 1000 / 10);
+    }
+    if (words.size() < 4 || words[0] != "gpu") continue;
+    const size_t value = line.find(words[2]) + words[2].size() + 1;
+    take(gpu_at(pod, words[1]), words[2], line.substr(value));
+    if (words[2] == "seen") seen.emplace_back(words[1]);
+  }
+  return seen;
+}
+
+}  // namespace
+
+void probe_gpus(const GpuLibraries& libraries, ProbeEnd end, PodFabric& pod) {
+  const auto nvml = probe_in_child(
+      patience_until(end), [&](int out) { ask_nvml(libraries.nvml, out); });
+  const auto seen = take_lines(nvml.text, pod);
+  if (!seen.empty()) {
+    std::erase_if(*pod.gpus, [&](const FabricGpu& gpu) {
+      return gpu.vendor == "nvidia" &&
+             std::find(seen.begin(), seen.end(), gpu.pci) == seen.end();
+    });
+  }
+  const auto cuda = probe_in_child(
+      patience_until(end), [&](int out) { ask_cuda(libraries.cuda, out); });
+  take_lines(cuda.text, pod);
+}
+
+}  // namespace muster

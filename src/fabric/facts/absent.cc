@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+// "RDMA network not detected": the warning that users know, with the cause in
+// each pod told apart, and what to change. Pure.
+#include <algorithm>
+
+#include "base/text.h"
+#include "fabric/facts/effective.h"
+#include "fabric/policy/job_state.h"
+#include "fabric/policy/plugins.h"
+
+namespace muster {
+
+namespace {
+
+struct Cause {
+  std::string code;
+  std::string text;
+  std::string remedy;
+};
+
+constexpr const char* kResourceYaml =
+    "give the worker an RDMA resource, for example\n"
+    "  resources:\n"
+    "    limits:\n"
+    "      rdma/hca: 1        # the name your device plugin announces\n"
+    "  securityContext: {capabilities: {add: [IPC_LOCK]}}\n"
+    "and, for SR-IOV or macvlan networks, the pod annotation\n"
+    "  k8s.v1.cni.cncf.io/networks: NAMESPACE/NETWORK";
+
+bool has_module(const PodFabric& pod, std::string_view name) {
+  return std::find(pod.modules->begin(), pod.modules->end(), name) !=
+         pod.modules->end();
+}
+
+bool module_missing(const PodFabric& pod) {
+  return pod.modules &&
+         (!has_module(pod, "ib_uverbs") || !has_module(pod, "ib_core"));
+}
+
+std::string roles_of(const FabricPodState& state) {
+  std::vector<std::string> parts;
+  for (const PortView& view : state.ports) {
+    parts.push_back(view.name() + ": " + view.reason);
+    if (parts.size() == 4) break;
+  }
+  return join(parts, "; ");
+}
+
+template <class Test>
+bool every_port(const FabricPodState& state, Test test) {
+  return !state.ports.empty() &&
+         std::all_of(state.ports.begin(), state.ports.end(), test);
+}
+
+// GPUDirect-TCPX and TCPXO: no RDMA, but network cards for the GPUs, each with
+// a network of its own, and a plugin that alone can use them.
+bool wants_tcpx(const FabricPodState& state) {
+  const PodFabric& pod = *state.facts;
+  if (state.platform != Platform::kGcp || !pod.plugins || !pod.netdevs) {
+    return false;
+  }
+  return std::count_if(pod.netdevs->begin(), pod.netdevs->end(), [](auto& dev) {
+           return netdev_class(dev) == NetdevClass::kUsable;
+         }) >= 5;
+}
+
+Cause cause_of_no_hca(const FabricPodState& state) {
+  const PodFabric& pod = *state.facts;
+  if (wants_tcpx(state)) {
+    return {"plugin_missing",
+            "this machine's GPUs are served by GPUDirect-TCPX or TCPXO, whose "
+            "plugin is not in the image",
+            "mount the vendor's plugin and start its daemon beside the worker "
+            "(GoogleCloudPlatform/container-engine-accelerators)"};
+  }
+  const bool on_bus = pod.pci_hcas && !pod.pci_hcas->empty();
+  if (on_bus && module_missing(pod)) {
+    return {"rdma_module_missing",
+            "the node has adapters (" + pod.pci_hcas->front() +
+                "), but the kernel modules for RDMA are not loaded",
+            "load ib_uverbs and the adapter's RDMA module on the node "
+            "(mlx5_ib for ConnectX)"};
+  }
+  if (on_bus) {
+    return {"rdma_not_given",
+            "the node has adapters (" + pod.pci_hcas->front() +
+                "), but none was given to the pod",
+            kResourceYaml};
+  }
+  if (pod.pci_hcas || pod.hcas) {
+    return {"rdma_no_hca", "the node has no RDMA adapter",
+            "place the job on nodes that have one (node selector or affinity)"};
+  }
+  return {"rdma_not_given", "/dev/infiniband is not in the pod", kResourceYaml};
+}
+
+Cause cause_of_ports(const FabricPodState& state) {
+  const auto failed_with = [](std::string_view word, std::string_view text) {
+    return [word, text](const PortView& view) {
+      return view.hca->error.find(word) != std::string::npos ||
+             view.hca->error.find(text) != std::string::npos;
+    };
+  };
+  const auto with_role = [](std::string_view role) {
+    return [role](const PortView& view) { return view.role == role; };
+  };
+  const auto of_kind = [](LinkKind kind) {
+    return [kind](const PortView& view) { return view.kind == kind; };
+  };
+  const std::string seen = roles_of(state);
+  if (every_port(state, with_role("down"))) {
+    return {"rdma_port_down", "no adapter port is active (" + seen + ")",
+            "check cable, switch and subnet manager of the node"};
+  }
+  if (every_port(state, with_role("not given"))) {
+    return {"rdma_not_given",
+            "the adapters are on the node, but not in the "
+            "pod (" +
+                seen + ")",
+            kResourceYaml};
+  }
+  if (std::any_of(state.ports.begin(), state.ports.end(),
+                  failed_with("ENOMEM", "allocate memory"))) {
+    return {"rdma_memlock", "memory cannot be locked (" + seen + ")",
+            "raise the memlock limit of the container runtime, or add "
+            "capability IPC_LOCK"};
+  }
+  if (std::any_of(state.ports.begin(), state.ports.end(),
+                  failed_with("EACCES", "ermission denied")) ||
+      std::any_of(state.ports.begin(), state.ports.end(),
+                  failed_with("EPERM", "not permitted"))) {
+    return {"rdma_not_given", "the devices cannot be opened (" + seen + ")",
+            kResourceYaml};
+  }
+  if (std::any_of(state.ports.begin(), state.ports.end(),
+                  of_kind(LinkKind::kEfa)) ||
+      std::any_of(state.ports.begin(), state.ports.end(),
+                  of_kind(LinkKind::kSlingshot))) {
+    if (kept_out(*state.facts, PluginKind::kOfi)) {
+      const auto asked = effective(*state.facts, "NCCL_NET_PLUGIN");
+      return {"plugin_not_loaded",
+              "NCCL_NET_PLUGIN=" + asked->value + " (" + asked->origin +
+                  ") keeps NCCL from loading aws-ofi-nccl, without which it "
+                  "cannot use these adapters",
+              "remove NCCL_NET_PLUGIN, or name aws-ofi-nccl in it"};
+    }
+    const auto old = find_plugin(*state.facts, PluginKind::kOfi);
+    if (old && state.version && is_too_old(*old, *state.version)) {
+      return {"plugin_too_old",
+              "NCCL " + state.version->text() + " does not load aws-ofi-nccl " +
+                  old->plugin->version + ": its interface is too old",
+              "put a newer aws-ofi-nccl into the image: without it NCCL falls "
+              "back to TCP silently"};
+    }
+    return {"plugin_missing",
+            "NCCL cannot use these adapters without the aws-ofi-nccl plugin, "
+            "which is not in the image",
+            "put aws-ofi-nccl and libfabric into the image: without them NCCL "
+            "falls back to TCP silently"};
+  }
+  if (every_port(state, with_role("foreign"))) {
+    return {"rdma_unusable", "no adapter is usable (" + seen + ")",
+            "give the pod an interface of the adapter, with an address: a "
+            "macvlan, SR-IOV or host-device network in the annotation "
+            "k8s.v1.cni.cncf.io/networks"};
+  }
+  if (every_port(state, with_role("front end"))) {
+    return {"rdma_no_hca", "the machine has no RDMA network (" + seen + ")",
+            "place the job on machines with InfiniBand (Azure: ND, HB and HC)"};
+  }
+  if (every_port(state, with_role("not for NCCL"))) {
+    return {"rdma_unusable", "no adapter is usable (" + seen + ")",
+            "load Intel's irdma in RoCE mode (roce_ena=1); adapters that speak "
+            "iWARP only are for TCP"};
+  }
+  const bool step_known =
+      std::any_of(state.ports.begin(), state.ports.end(),
+                  [](auto& view) { return !view.hca->fails_at.empty(); });
+  return {"rdma_unusable", "no adapter is usable (" + seen + ")",
+          step_known ? "check driver and firmware of the adapter on the node: "
+                       "the step fails without NCCL or MPI too"
+                     : "muster fabric show in the pod names the failing step"};
+}
+
+std::string rate_text(const FabricPodState& pod) {
+  for (const LinkKind kind : {LinkKind::kInfiniBand, LinkKind::kRoce,
+                              LinkKind::kEfa, LinkKind::kSlingshot}) {
+    const double rate = total_rate(pod.ports, kind);
+    if (rate > 0) {
+      return std::to_string(static_cast<int>(rate)) + " Gb/s of " +
+             std::string(link_kind_name(kind));
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+void explain_absence(FabricJob& job) {
+  const bool wanted_tcp = job.profile == Profile::kTcp;
+  const bool required = job.profile == Profile::kRdma;
+  std::string idle;  // what other pods have and cannot use
+  for (const FabricPodState& pod : job.pods) {
+    if (!pod.offers.empty() && idle.empty()) idle = rate_text(pod);
+  }
+  for (FabricPodState& pod : job.pods) {
+    if (!pod.offers.empty() || pod.unknown || wanted_tcp) continue;
+    // A launcher among workers: what it lacks is not what they miss.
+    if (pod.mpi_only() && pod.ports.empty() && !job.mpi_only() && !required) {
+      continue;
+    }
+    const Cause cause =
+        pod.ports.empty() ? cause_of_no_hca(pod) : cause_of_ports(pod);
+    pod.absent = cause.text;
+    std::string text =
+        "RDMA network not detected. Performance may be degraded. Cause: " +
+        cause.text;
+    if (!idle.empty()) text += ". Other pods leave " + idle + " idle";
+    report(job, &pod,
+           {required ? Severity::kError : Severity::kWarning, cause.code, text,
+            roles_of(pod), cause.remedy});
+  }
+  for (FabricPodState& pod : job.pods) {
+    if (!pod.unknown) continue;
+    const auto port =
+        std::find_if(pod.ports.begin(), pod.ports.end(), [](auto& view) {
+          return view.usable && view.kind == LinkKind::kUnknown;
+        });
+    const std::string missing =
+        port == pod.ports.end() ? "which RDMA adapters there are"
+                                : "whether " + port->name() +
+                                      " is InfiniBand or Ethernet (link_layer)";
+    report(job, &pod,
+           {required ? Severity::kError : Severity::kWarning, "fabric_unknown",
+            "the facts do not say " + missing + "; nothing is decided for it",
+            "", "run muster fabric show in the pod"});
+  }
+}
+
+}  // namespace muster

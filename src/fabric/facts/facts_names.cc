@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fabric/facts/facts_names.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <span>
+
+#include "base/text.h"
+
+namespace muster {
+
+namespace {
+
+using Json = nlohmann::json;
+
+struct Meant {
+  const char* written;
+  const char* meant;
+};
+
+// Names in other tools and in people's heads, by where they stand.
+constexpr Meant kOfPod[] = {
+    {"env", "environment"},
+    {"envs", "environment"},
+    {"variables", "environment"},
+    {"nccl", "nccl_version"},
+    {"adapters", "hcas"},
+    {"nics", "hcas"},
+    {"devices", "hcas"},
+    {"interfaces", "netdevs"},
+    {"plugin", "plugins"},
+    {"driver_version", "gpu_driver"},
+    {"shm", "shm_bytes"},
+    {"memlock", "memlock_bytes"},
+    {"ulimit_l", "memlock_bytes"},
+    {"hostnetwork", "host_network"},
+    {"peer_ip", "peer_address"},
+    {"vm", "virtual_machine"},
+    {"rccl", "nccl_version"},
+    {"rccl_version", "nccl_version"},
+    {"rccl_conf", "nccl_conf"},
+    {"rccl_user_conf", "nccl_user_conf"},
+    {"hostname", "name"},
+    {"gpu_count", "gpus"},
+    {"num_gpus", "gpus"},
+    {"gpu", "gpus"},
+    {"instance_type", "shape"},
+    {"machine_type", "shape"},
+    {"driver", "gpu_driver"},
+    {"nvidia_driver", "gpu_driver"},
+    {"cuda", "cuda_version"},
+    {"kernel_modules", "modules"},
+    {"rdma_devices", "hcas"},
+    {"ib_devices", "hcas"},
+    {"rdma", "hcas"},
+    {"hca", "hcas"},
+    {"ifaces", "netdevs"},
+    {"network_interfaces", "netdevs"},
+    {"ip", "peer_address"},
+    {"pod_ip", "peer_address"},
+    {"host_ip", "peer_address"},
+    {"ip_address", "peer_address"},
+    {"node_name", "node"},
+};
+constexpr Meant kOfPort[] = {
+    {"rate", "rate_gbps"},
+    {"speed", "rate_gbps"},
+    {"linklayer", "link_layer"},
+    {"layer", "link_layer"},
+    {"gid", "gids"},
+    {"gid_table", "gids"},
+    {"interface", "netdev"},
+    {"physical_state", "phys_state"},
+    {"port_state", "state"},
+};
+constexpr Meant kOfGid[] = {
+    {"ndev", "netdev"}, {"interface", "netdev"}, {"dev", "netdev"},
+    {"idx", "index"},   {"gid_index", "index"},  {"gid_type", "type"},
+    {"ver", "type"},    {"version", "type"},     {"address", "gid"},
+};
+constexpr Meant kOfNetdev[] = {
+    {"ip", "addresses"},          {"ips", "addresses"},
+    {"ipv4", "addresses"},        {"address", "addresses"},
+    {"speed", "speed_mbps"},      {"type", "kind"},
+    {"default", "default_route"}, {"state", "up"},
+    {"operstate", "up"},
+};
+
+struct Names {
+  const char* where;
+  std::span<const Meant> list;
+};
+
+Names names_in(FactsPlace place) {
+  switch (place) {
+    case FactsPlace::kPod:
+      return {"pods", kOfPod};
+    case FactsPlace::kHca:
+      return {"hcas", kOfPort};
+    case FactsPlace::kPort:
+      return {"ports", kOfPort};
+    case FactsPlace::kGid:
+      return {"gids", kOfGid};
+    case FactsPlace::kNetdev:
+      break;
+  }
+  return {"netdevs", kOfNetdev};
+}
+
+}  // namespace
+
+std::string plain_field_name(const std::string& key) {
+  std::string out = to_lower(key);
+  std::replace(out.begin(), out.end(), ' ', '_');
+  std::replace(out.begin(), out.end(), '-', '_');
+  return out;
+}
+
+bool is_other_name_in_pod(const std::string& plain) {
+  return std::any_of(std::begin(kOfPod), std::end(kOfPod),
+                     [&](auto& meant) { return plain == meant.written; });
+}
+
+void rename_fields(Json& object, FactsPlace place,
+                   std::vector<std::string>& notes) {
+  if (!object.is_object()) return;
+  const Names names = names_in(place);
+  std::vector<std::string> keys;
+  for (const auto& item : object.items()) keys.push_back(item.key());
+  for (const std::string& written : keys) {
+    const std::string key = plain_field_name(written);
+    if (key != written && !object.contains(key)) {
+      object[key] = std::move(object[written]);
+      object.erase(written);
+    }
+    for (const Meant& name : names.list) {
+      if (key != name.written || object.contains(name.meant) ||
+          !object.contains(key)) {
+        continue;
+      }
+      object[name.meant] = std::move(object[key]);
+      object.erase(key);
+      const std::string note =
+          std::string(names.where) + ": " + key + " is read as " + name.meant;
+      if (std::find(notes.begin(), notes.end(), note) == notes.end()) {
+        notes.push_back(note);
+      }
+      break;
+    }
+  }
+}
+
+}  // namespace muster

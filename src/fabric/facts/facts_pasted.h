@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// What tools print, pasted whole: ibv_devinfo, ibstat, ibstatus, show_gids,
+// `rdma link`, `ip addr`, ifconfig, `nvidia-smi topo -m` and `nvidia-smi -L`,
+// as one text or as a list of its lines, in the place of a list or in a field
+// that is called after the tool. Pure.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string_view>
+
+#include "base/result.h"
+#include "fabric/facts/facts_budget.h"
+
+namespace muster {
+
+// Lists of adapters, interfaces and GPUs; empty where `text` is of no such
+// tool.
+nlohmann::json pasted_hcas(std::string_view text);
+nlohmann::json pasted_netdevs(std::string_view text);
+nlohmann::json pasted_gpus(std::string_view text);
+
+// The pod's lists that are such output become lists of objects.
+void settle_pasted_lists(nlohmann::json& pod);
+// Fields that are called after a tool go into the lists, which are settled.
+Status take_outputs(nlohmann::json& pod, FactsBudget& budget);
+
+}  // namespace muster

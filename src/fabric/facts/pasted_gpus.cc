@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// pasted_gpus(): the matrix of `nvidia-smi topo -m`, the list of `nvidia-smi
+// -L`.
+#include "fabric/facts/facts_pasted.h"
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+
+namespace muster {
+
+namespace {
+
+using Json = nlohmann::json;
+
+bool has(std::string_view text, std::string_view part) {
+  return text.find(part) != text.npos;
+}
+
+bool is_distance(std::string_view word) {
+  return word == "X" || word.starts_with("NV") || word == "PIX" ||
+         word == "PXB" || word == "PHB" || word == "NODE" || word == "SYS";
+}
+
+// Rows of GPUs and columns of adapters; "NIC0: mlx5_0" of the legend.
+Json gpus_of_topology(std::string_view text) {
+  std::vector<std::string> columns;
+  std::vector<std::pair<std::string, std::string>> legend;
+  Json out = Json::array();
+  for (const auto line : split(text, '\n')) {
+    const auto words = split_words(line);
+    if (words.empty()) continue;
+    if (words.size() == 2 && words[0].starts_with("NIC") &&
+        words[0].ends_with(':')) {
+      legend.emplace_back(words[0].substr(0, words[0].size() - 1), words[1]);
+    } else if (columns.empty() && words[0] == "GPU0" &&
+               (words.size() < 2 || !is_distance(words[1]))) {
+      for (const auto word : words) {
+        if (word == "CPU" || word == "NUMA") break;
+        columns.emplace_back(word);
+      }
+    } else if (!columns.empty() && words[0].starts_with("GPU") &&
+               parse_integer(words[0].substr(3))) {
+      Json gpu = Json::object();
+      for (size_t i = 0; i < columns.size() && i + 1 < words.size(); ++i) {
+        const bool adapter = !columns[i].starts_with("GPU");
+        if (adapter) gpu["nics"][columns[i]] = words[i + 1];
+        if (words[i + 1].starts_with("NV")) gpu["nvlink"] = true;
+      }
+      out.push_back(std::move(gpu));
+    }
+  }
+  for (Json& gpu : out) {
+    for (const auto& [number, name] : legend) {
+      if (!gpu.contains("nics") || !gpu["nics"].contains(number)) continue;
+      gpu["nics"][name] = gpu["nics"][number];
+      gpu["nics"].erase(number);
+    }
+  }
+  return out;
+}
+
+Json gpus_of_list(std::string_view text) {
+  Json out = Json::array();
+  for (const auto line : split(text, '\n')) {
+    if (!line.starts_with("GPU ") || !has(line, "UUID")) continue;
+    const size_t colon = line.find(':');
+    const size_t end = line.find(" (UUID");
+    if (colon == line.npos || end == line.npos || end < colon) continue;
+    out.push_back(
+        Json{{"name", trim(line.substr(colon + 1, end - colon - 1))}});
+  }
+  return out;
+}
+
+}  // namespace
+
+Json pasted_gpus(std::string_view text) {
+  Json out = gpus_of_topology(text);
+  return out.empty() ? gpus_of_list(text) : out;
+}
+
+}  // namespace muster

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// The user's own variables, checked but never changed. Variables that only
+// other programs read are not looked at, but for Gloo's interface. Pure.
+#include "fabric/lint/lint.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "fabric/policy/nccl_variables.h"
+
+namespace muster {
+
+namespace {
+
+void lint_debugging(FabricJob& job, FabricPodState& pod,
+                    std::vector<std::string> names) {
+  // Where the vendor's script sets all of them, nobody should remove one.
+  if (job.transport == FabricTransport::kTcpx) return;
+  std::erase_if(names, [](const std::string& name) {
+    const NcclVariable* known = find_nccl_variable(name);
+    return known == nullptr || !known->debugging;
+  });
+  if (names.empty()) return;
+  const bool one = names.size() == 1;
+  report(job, &pod,
+         {Severity::kInfo, "lint_debugging",
+          join(names, ", ") +
+              (one ? " is for debugging; the NCCL guide asks not to keep it in "
+                   : " are for debugging; the NCCL guide asks not to keep "
+                     "them in ") +
+              "production",
+          "NCCL guide, env.rst",
+          one ? "remove it when its reason is gone"
+              : "remove them when their reason is gone"});
+}
+
+void lint_prefixes(FabricJob& job, FabricPodState& pod) {
+  for (const auto& [name, value] : pod.facts->environment) {
+    const std::string meant = nccl_name_meant(name);
+    if (meant.empty()) continue;
+    lint_warn(job, pod, "lint_unknown_name",
+              name + " is no NCCL variable and has no effect",
+              "did you mean " + meant + "?");
+  }
+}
+
+}  // namespace
+
+void lint_users_values(FabricJob& job) {
+  for (FabricPodState& pod : job.pods) {
+    lint_mpi(job, pod);
+    lint_gloo(job, pod);
+    if (pod.mpi_only()) continue;  // nobody reads NCCL's
+    lint_prefixes(job, pod);
+    lint_amd(job, pod);
+    lint_conf(job, pod);
+    std::vector<std::string> read;  // by NCCL
+    for (const std::string& name : effective_names(*pod.facts)) {
+      if (!name.starts_with("NCCL_") || is_others_variable(name)) continue;
+      if (trim(name).size() != name.size()) continue;  // lint_conf() said so
+      const auto users = effective(*pod.facts, name);
+      if (!users) continue;
+      lint_value(job, pod, name, *users);
+      lint_network(job, pod, name, *users);
+      lint_comm_id(job, pod, name, *users);
+      lint_costs(job, pod, name, *users);
+      lint_lists(job, pod, name, users->value);
+      read.push_back(name);
+    }
+    lint_debugging(job, pod, std::move(read));
+  }
+}
+
+}  // namespace muster

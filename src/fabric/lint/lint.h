@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// The checks of the user's own variables, by what they look at; lint.cc calls
+// them. Values are never changed. Internal to the policy. Pure.
+#pragma once
+
+#include <string>
+
+#include "fabric/facts/effective.h"
+#include "fabric/policy/job_state.h"
+
+namespace muster {
+
+inline void lint_warn(FabricJob& job, const FabricPodState& pod,
+                      const char* code, std::string text, std::string remedy) {
+  report(job, &pod,
+         {Severity::kWarning, code, std::move(text), "", std::move(remedy)});
+}
+
+// Names, versions, ranges and words: what NCCL reads at all.
+void lint_value(FabricJob& job, FabricPodState& pod, const std::string& name,
+                const EffectiveValue& users);
+// Settings that do not fit the job's network.
+void lint_network(FabricJob& job, FabricPodState& pod, const std::string& name,
+                  const EffectiveValue& users);
+// An index into the tables of RoCE ports, which of some is no address.
+// `finds_itself`: the library does without one.
+void lint_gid_index(FabricJob& job, FabricPodState& pod,
+                    const std::string& name, const std::string& value,
+                    bool finds_itself);
+// NCCL_COMM_ID, which chooses the bootstrap's interface.
+void lint_comm_id(FabricJob& job, FabricPodState& pod, const std::string& name,
+                  const EffectiveValue& users);
+// Settings that work, and what they cost.
+void lint_costs(FabricJob& job, FabricPodState& pod, const std::string& name,
+                const EffectiveValue& users);
+// Lines of nccl.conf as NCCL takes them.
+void lint_conf(FabricJob& job, FabricPodState& pod);
+// RCCL's own variables, and HSA's that it asks for.
+void lint_amd(FabricJob& job, FabricPodState& pod);
+// Gloo's list of interfaces, which frameworks set beside NCCL's.
+void lint_gloo(FabricJob& job, FabricPodState& pod);
+// UCX, Open MPI, libfabric and Intel MPI.
+void lint_mpi(FabricJob& job, FabricPodState& pod);
+
+// NCCL_IB_HCA and NCCL_SOCKET_IFNAME; other names are ignored.
+void lint_lists(FabricJob& job, FabricPodState& pod, const std::string& name,
+                const std::string& value);
+
+}  // namespace muster

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+// lint_lists(): NCCL_IB_HCA and NCCL_SOCKET_IFNAME. Their grammar is NCCL's
+// own and full of traps: names are prefixes, ^ and = count only in front. Pure.
+#include <algorithm>
+#include <set>
+
+#include "base/text.h"
+#include "fabric/facts/name_list.h"
+#include "fabric/lint/lint.h"
+
+namespace muster {
+
+namespace {
+
+std::vector<std::string> known_names(const FabricPodState& pod, bool adapters) {
+  std::vector<std::string> names;
+  if (adapters && pod.facts->hcas) {
+    for (const auto& hca : *pod.facts->hcas) names.push_back(hca.name);
+  }
+  if (!adapters && pod.facts->netdevs) {
+    for (const auto& netdev : *pod.facts->netdevs) names.push_back(netdev.name);
+  }
+  return names;
+}
+
+void lint_grammar(FabricJob& job, FabricPodState& pod, const std::string& name,
+                  const std::string& value, const NameList& list) {
+  std::set<std::string> seen;
+  for (const auto& entry : list.entries) {
+    if (entry.name.find_first_of("^=") != std::string::npos) {
+      lint_warn(job, pod, "lint_list_sign",
+                name + "=" + value +
+                    ": ^ and = count at the start of the whole value only; \"" +
+                    entry.name + "\" matches nothing",
+                "write ^ or = once, in front");
+    }
+    const std::string text = entry.name + ":" + std::to_string(entry.port);
+    if (!seen.insert(text).second) {
+      lint_warn(job, pod, "lint_duplicate",
+                name + " names " + entry.name + " twice",
+                "another adapter was likely meant");
+    }
+  }
+}
+
+void lint_prefixes(FabricJob& job, FabricPodState& pod, const std::string& name,
+                   const NameList& list,
+                   const std::vector<std::string>& names) {
+  if (list.exact) return;
+  for (const auto& entry : list.entries) {
+    std::vector<std::string> more;
+    bool itself = false;
+    for (const std::string& known : names) {
+      itself = itself || known == entry.name;
+      const bool named =
+          std::any_of(list.entries.begin(), list.entries.end(),
+                      [&](auto& other) { return other.name == known; });
+      if (!named && known.starts_with(entry.name)) more.push_back(known);
+    }
+    if (!itself || more.empty()) continue;
+    lint_warn(job, pod, "lint_prefix",
+              name + ": " + entry.name + " also matches " + join(more, ", ") +
+                  ", because names match by their beginning",
+              "put = in front of the whole value");
+  }
+}
+
+// With its ports, which count from 1; adapters without known ports have any.
+bool admits_some_port(const FabricPodState& pod, const NameList& list,
+                      const std::string& adapter) {
+  bool any = false;
+  for (const PortView& view : pod.ports) {
+    if (view.hca->name != adapter) continue;
+    any = true;
+    if (admits(list, adapter, view.port->number)) return true;
+  }
+  return !any && admits(list, adapter);
+}
+
+void lint_matches(FabricJob& job, FabricPodState& pod, const std::string& name,
+                  const std::string& value, const NameList& list,
+                  const std::vector<std::string>& names) {
+  if (names.empty()) return;
+  const bool adapters = name == "NCCL_IB_HCA";
+  const bool any = std::any_of(names.begin(), names.end(), [&](auto& known) {
+    return adapters ? admits_some_port(pod, list, known) : admits(list, known);
+  });
+  if (!any && name == "NCCL_SOCKET_IFNAME" && pod.version) {
+    report(job, &pod,
+           {Severity::kError, "lint_matches_nothing",
+            name + "=" + value + " matches none of " + join(names, ", ") +
+                ": NCCL stops with \"no socket interface found\"",
+            "",
+            value.find_first_of("\"'") == value.npos
+                ? "correct the name, or remove it"
+                : "take the quotation marks out: they belong to the name"});
+    return;
+  }
+  if (!any) {
+    lint_warn(job, pod, "lint_matches_nothing",
+              name + "=" + value + " matches none of " + join(names, ", "),
+              "correct the names, or remove it");
+    return;
+  }
+  if (list.exclude) return;
+  for (const auto& entry : list.entries) {
+    const bool found = std::any_of(
+        names.begin(), names.end(),
+        [&](auto& known) { return entry_matches(entry, list.exact, known); });
+    if (found || entry.name.find_first_of("^=") != std::string::npos) continue;
+    const bool blank = entry.name.find(' ') != std::string::npos;
+    // Interfaces of other nodes may well be listed (NVIDIA/nccl#286); an
+    // adapter that is missing is a rail less.
+    report(
+        job, &pod,
+        {adapters || blank ? Severity::kWarning : Severity::kInfo,
+         "lint_missing_name",
+         name + ": there is no " +
+             (blank ? "\"" + entry.name + "\"" : entry.name) + " in this pod",
+         "",
+         blank ? "take the blanks out: they belong to the name"
+               : "device names differ between nodes: give each pod its own "
+                 "list"});
+  }
+}
+
+void lint_ports(FabricJob& job, FabricPodState& pod, const NameList& list) {
+  for (const PortView& view : pod.ports) {
+    if (view.usable || !admits(list, view.hca->name, view.port->number)) {
+      continue;
+    }
+    // NCCL passes over ports that are down: a prefix may well cover some.
+    const bool by_name =
+        std::any_of(list.entries.begin(), list.entries.end(),
+                    [&](auto& entry) { return entry.name == view.hca->name; });
+    if (!view.nccl_sees && !by_name) continue;
+    lint_warn(job, pod, "lint_unusable_port",
+              "NCCL_IB_HCA names " + view.name() +
+                  ", which is not usable: " + view.reason,
+              "leave it out");
+  }
+}
+
+// One of docker0's kind: not up to the others, or the same address in all.
+bool leads_nowhere(const FabricJob& job, const FabricPodState& pod,
+                   const std::string& name) {
+  const FabricNetdev& netdev = *find_netdev(*pod.facts, name);
+  if (netdev_class(netdev) != NetdevClass::kUsable) return true;
+  return std::any_of(
+      job.pods.begin(), job.pods.end(), [&](const FabricPodState& other) {
+        const FabricNetdev* there = find_netdev(*other.facts, name);
+        return &other != &pod && there != nullptr &&
+               there->addresses == netdev.addresses;
+      });
+}
+
+// TCP goes over all interfaces of the list at once. Harmless where all pods
+// meet on each of them; where their networks differ there may be routes, and
+// who names each knows so.
+void lint_spread(FabricJob& job, FabricPodState& pod, const std::string& value,
+                 const NameList& list, const std::vector<std::string>& taken) {
+  if (taken.size() < 2 || job.pods.size() < 2) return;
+  if (job.transport != FabricTransport::kTcp && job.profile != Profile::kRl) {
+    return;
+  }
+  if (interfaces_meet(job, true, true)) return;
+  std::vector<std::string> nowhere;
+  for (const std::string& name : taken) {
+    if (leads_nowhere(job, pod, name)) nowhere.push_back(name);
+  }
+  const bool by_name =
+      !list.exclude && list.entries.size() == taken.size() &&
+      std::all_of(list.entries.begin(), list.entries.end(), [&](auto& entry) {
+        return std::find(taken.begin(), taken.end(), entry.name) != taken.end();
+      });
+  if (nowhere.empty() && by_name) return;
+  report(job, &pod,
+         {nowhere.empty() ? Severity::kInfo : Severity::kWarning,
+          "lint_several_interfaces",
+          "NCCL_SOCKET_IFNAME=" + value + " takes " + join(taken, ", ") +
+              ": NCCL spreads TCP over all of them" +
+              (nowhere.empty() ? ", and they need routes to the other pods"
+                               : ", and " + join(nowhere, ", ") +
+                                     " does not lead to the other pods"),
+          "NCCL src/transport/net_socket.cc",
+          "NCCL_SOCKET_IFNAME==" + (pod.primary.name.empty()
+                                        ? "NAME of the pods' network"
+                                        : pod.primary.name)});
+}
+
+// Which interface the bootstrap uses.
+void lint_first(FabricJob& job, FabricPodState& pod, const std::string& value,
+                const std::string& first) {
+  if (pod.primary.name.empty() || first == pod.primary.name) return;
+  if (interfaces_meet(job, false, true)) return;
+  // The peers' address is certain; that of the default route is a guess, and
+  // the user may well know better. Slingshot's are its vendor's choice.
+  const bool certain = !pod.facts->peer_address.empty();
+  const FabricNetdev* netdev = find_netdev(*pod.facts, first);
+  const bool usable =
+      netdev != nullptr && netdev_class(*netdev) == NetdevClass::kUsable;
+  if (job.transport == FabricTransport::kSlingshot && usable) return;
+  report(job, &pod,
+         {certain || !usable ? Severity::kWarning : Severity::kInfo,
+          "lint_other_interface",
+          "NCCL_SOCKET_IFNAME=" + value + " chooses " + first + ", and " +
+              (certain ? "the peers use " : "the pods' network seems to be ") +
+              pod.primary.name,
+          pod.primary.reason, "NCCL_SOCKET_IFNAME==" + pod.primary.name});
+}
+
+void lint_interfaces(FabricJob& job, FabricPodState& pod,
+                     const std::string& value, const NameList& list) {
+  const bool keeps_lo_out =
+      std::any_of(list.entries.begin(), list.entries.end(),
+                  [](auto& entry) { return entry.name.starts_with("lo"); });
+  const auto taken = nccl_interfaces(*pod.facts, pod.assumed_version(), value);
+  if (list.exclude && !keeps_lo_out) {
+    // lo is the system's first interface, and has no exclusion of its own.
+    const bool chosen = !taken.empty() && taken.front() == "lo" &&
+                        job.pods.size() > 1 && pod.version &&
+                        *pod.version >= kLoAdmitted;
+    report(job, &pod,
+           {chosen ? Severity::kError : Severity::kWarning, "lint_readmits_lo",
+            "NCCL_SOCKET_IFNAME=" + value +
+                " replaces NCCL's own exclusions (lo, docker): NCCL takes " +
+                (chosen ? "lo, over which no other pod is reached"
+                        : "lo where the system has it first"),
+            "horovod/horovod#700",
+            "NCCL_SOCKET_IFNAME=^lo,docker or the name of the interface"});
+    if (chosen) return;
+  }
+  if (taken.empty()) return;
+  // Of several names the system's order counts, in which lo is the first.
+  const bool by_name = !list.exclude && taken.front() == "lo";
+  if (by_name || std::all_of(taken.begin(), taken.end(),
+                             [](auto& name) { return name == "lo"; })) {
+    if (job.pods.size() < 2) return;  // one pod may talk to itself over lo
+    report(job, &pod,
+           {Severity::kError, "lint_loopback",
+            "NCCL_SOCKET_IFNAME=" + value +
+                " chooses lo, over which no other pod is reached",
+            "NVIDIA/nccl#286", "take lo out"});
+    return;
+  }
+  lint_spread(job, pod, value, list, taken);
+  lint_first(job, pod, value, taken.front());
+}
+
+}  // namespace
+
+void lint_lists(FabricJob& job, FabricPodState& pod, const std::string& name,
+                const std::string& value) {
+  const bool adapters = name == "NCCL_IB_HCA";
+  if (!adapters && name != "NCCL_SOCKET_IFNAME") return;
+  const NameList list = parse_name_list(value);
+  const auto names = known_names(pod, adapters);
+  lint_grammar(job, pod, name, value, list);
+  lint_prefixes(job, pod, name, list, names);
+  lint_matches(job, pod, name, value, list, names);
+  if (!adapters) lint_interfaces(job, pod, value, list);
+  if (adapters && !list.exclude) lint_ports(job, pod, list);
+  if (list.entries.size() > 32) {
+    lint_warn(job, pod, "lint_long_list",
+              name + " has more than 32 entries: NCCL keeps 32",
+              "shorten it, for example by a common prefix");
+  }
+}
+
+}  // namespace muster

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+// lint_mpi(): variables of UCX, Open MPI, libfabric and Intel MPI that name
+// what the pod has not, exclude each other, or keep a plugin from its network.
+// Sources: UCX FAQ and ucp_context.c, Open MPI btl_tcp_component.c, Intel MPI
+// reference, aws-ofi-nccl. Pure.
+#include <algorithm>
+#include <set>
+
+#include "base/text.h"
+#include "fabric/lint/lint.h"
+#include "fabric/policy/gids.h"
+
+namespace muster {
+
+namespace {
+
+// "" where it is unset or empty, which UCX and Open MPI take for unset.
+std::string value_of(const FabricPodState& pod, const std::string& name) {
+  const auto found = pod.facts->environment.find(name);
+  return found == pod.facts->environment.end()
+             ? ""
+             : std::string(trim(found->second));
+}
+
+std::vector<std::string> entries_of(std::string_view value) {
+  std::vector<std::string> out;
+  if (value.starts_with('^')) value.remove_prefix(1);
+  for (const auto part : split(value, ',')) {
+    if (!trim(part).empty()) out.emplace_back(trim(part));
+  }
+  return out;
+}
+
+bool has(const std::vector<std::string>& list, const char* word) {
+  return std::find(list.begin(), list.end(), word) != list.end();
+}
+
+void lint_open_mpi_btl(FabricJob& job, const FabricPodState& pod) {
+  const std::string value = value_of(pod, "OMPI_MCA_btl");
+  if (value.empty() || value.starts_with('^')) return;
+  const auto entries = entries_of(value);
+  if (has(entries, "openib") && pod.facts->mpi.version.starts_with("5")) {
+    lint_warn(job, pod, "lint_openib", "Open MPI 5 has no openib BTL",
+              "InfiniBand and RoCE go through UCX: remove OMPI_MCA_btl");
+  }
+  if (!has(entries, "self")) {
+    lint_warn(job, pod, "lint_btl_self",
+              "OMPI_MCA_btl=" + value +
+                  " leaves out self: a process cannot send to itself, and "
+                  "Open MPI stops",
+              "OMPI_MCA_btl=" + value + ",self");
+  }
+}
+
+// Open MPI's UCX component wants an mlx adapter, or to be told otherwise.
+void lint_open_mpi_pml(FabricJob& job, const FabricPodState& pod) {
+  const std::string value = value_of(pod, "OMPI_MCA_pml");
+  if (value != "ucx" || !pod.facts->hcas || !pod.facts->hcas->empty()) return;
+  if (!value_of(pod, "OMPI_MCA_opal_common_ucx_tls").empty() ||
+      !value_of(pod, "OMPI_MCA_pml_ucx_tls").empty()) {
+    return;
+  }
+  lint_warn(job, pod, "lint_pml_ucx",
+            "OMPI_MCA_pml=ucx: without an adapter for RDMA Open MPI does not "
+            "select UCX, and stops (\"PML ucx cannot be selected\")",
+            "remove it, or set OMPI_MCA_opal_common_ucx_tls=any and "
+            "OMPI_MCA_opal_common_ucx_devices=any");
+}
+
+// Whether an entry of btl_tcp_if_include or _exclude means something here.
+bool means_interface(const PodFabric& pod, const std::string& entry) {
+  if (entry.find('/') == std::string::npos) {
+    return find_netdev(pod, entry) != nullptr;
+  }
+  for (const FabricNetdev& netdev : *pod.netdevs) {
+    for (const std::string& address : netdev.addresses) {
+      FabricGid gid;
+      gid.gid = bare_address(address);
+      if (gid_in(gid, entry)) return true;
+    }
+  }
+  return false;
+}
+
+void lint_open_mpi_interfaces(FabricJob& job, const FabricPodState& pod) {
+  const std::string include = value_of(pod, "OMPI_MCA_btl_tcp_if_include");
+  const std::string exclude = value_of(pod, "OMPI_MCA_btl_tcp_if_exclude");
+  if (!include.empty() && !exclude.empty()) {
+    lint_warn(job, pod, "lint_if_both",
+              "OMPI_MCA_btl_tcp_if_include and _if_exclude exclude each other: "
+              "Open MPI stops using TCP",
+              "keep btl_tcp_if_include");
+  }
+  if (!exclude.empty() && exclude.find("lo") == std::string::npos &&
+      exclude.find("127.") == std::string::npos) {
+    lint_warn(job, pod, "lint_readmits_lo",
+              "OMPI_MCA_btl_tcp_if_exclude=" + exclude +
+                  " replaces Open MPI's own exclusions: lo is offered to the "
+                  "peers again",
+              "add lo to the list, or use btl_tcp_if_include");
+  }
+  if (include.empty() || !pod.facts->netdevs) return;
+  for (const std::string& entry : entries_of(include)) {
+    if (means_interface(*pod.facts, entry)) continue;
+    lint_warn(job, pod, "lint_missing_name",
+              "OMPI_MCA_btl_tcp_if_include: " + entry +
+                  " is no interface or network of this pod",
+              "names differ between nodes: a network such as 10.0.0.0/16 is "
+              "the same everywhere");
+  }
+}
+
+// UCX takes an adapter without its port since 1.21 only.
+bool needs_port(const FabricLibrary& ucx) {
+  const auto version = parse_nccl_version(ucx.version);
+  return !version || *version < NcclVersion{1, 21, 0};
+}
+
+void lint_ucx_devices(FabricJob& job, const FabricPodState& pod) {
+  const std::string value = value_of(pod, "UCX_NET_DEVICES");
+  if (value.empty() || value == "all" || !pod.facts->hcas) return;
+  for (const std::string& entry : entries_of(value)) {
+    const std::string name = entry.substr(0, entry.find(':'));
+    const FabricHca* hca = find_hca(*pod.facts, name);
+    if (hca != nullptr && name == entry && needs_port(pod.facts->ucx)) {
+      lint_warn(job, pod, "lint_ucx_devices",
+                "UCX_NET_DEVICES=" + value + ": UCX before 1.21 wants " + name +
+                    " with its port and says that it is not available",
+                "UCX_NET_DEVICES=" + name + ":1");
+    }
+    const bool there =
+        hca != nullptr || find_netdev(*pod.facts, entry) != nullptr;
+    if (there || (!pod.facts->netdevs && name == entry)) continue;
+    lint_warn(job, pod, "lint_ucx_devices",
+              "UCX_NET_DEVICES: there is no " + entry + " in this pod",
+              "device names differ between nodes: give each pod its own list");
+  }
+}
+
+bool is_rdma(const std::string& transport) {
+  static const std::set<std::string> kRdma = {
+      "rc",      "rc_x", "rc_v", "rc_mlx5", "ud", "ud_x",     "ud_v",
+      "ud_mlx5", "dc",   "dc_x", "dc_mlx5", "ib", "rc_verbs", "ud_verbs"};
+  return kRdma.contains(transport);
+}
+
+// Transports of one network, devices of the other.
+void lint_ucx_contradiction(FabricJob& job, const FabricPodState& pod,
+                            const std::string& transports) {
+  const std::string devices = value_of(pod, "UCX_NET_DEVICES");
+  if (devices.empty() || devices == "all" || devices.starts_with('^')) return;
+  const auto entries = entries_of(devices);
+  const auto all = [&](auto test) {
+    return std::all_of(entries.begin(), entries.end(), [&](auto& entry) {
+      return test(entry.substr(0, entry.find(':')));
+    });
+  };
+  const auto names = entries_of(transports);
+  const bool tcp = has(names, "tcp");
+  const bool rdma = std::any_of(names.begin(), names.end(), is_rdma);
+  const bool wrong = (tcp && !rdma && all([&](const std::string& name) {
+                        return find_hca(*pod.facts, name) != nullptr;
+                      })) ||
+                     (rdma && !tcp && all([&](const std::string& name) {
+                        return find_netdev(*pod.facts, name) != nullptr;
+                      }));
+  if (!wrong || entries.empty()) return;
+  lint_warn(job, pod, "lint_ucx_devices",
+            "UCX_NET_DEVICES=" + devices + " names " +
+                (tcp ? "adapters" : "interfaces") +
+                ", and UCX_TLS=" + transports + " allows " +
+                (tcp ? "TCP" : "RDMA") + " only: UCX has no device to use",
+            tcp ? "name interfaces such as eth0, or allow rc"
+                : "name adapters with their port, or allow tcp");
+}
+
+bool stays_in_pod(const std::string& transport) {
+  static const std::set<std::string> kLocal = {
+      "self",     "sm",       "shm",       "mm",      "posix",    "sysv",
+      "cma",      "knem",     "xpmem",     "cuda",    "rocm",     "cuda_copy",
+      "cuda_ipc", "gdr_copy", "rocm_copy", "ze_copy", "rocm_ipc", "ze_ipc"};
+  return kLocal.contains(transport);
+}
+
+void lint_ucx_transports(FabricJob& job, const FabricPodState& pod) {
+  const std::string value = value_of(pod, "UCX_TLS");
+  if (value.empty() || value == "all" || value.starts_with('^')) return;
+  const auto listed = entries_of(value);
+  if (job.pods.size() > 1 &&
+      std::all_of(listed.begin(), listed.end(), stays_in_pod)) {
+    return lint_warn(job, pod, "lint_ucx_tls",
+                     "UCX_TLS=" + value +
+                         " names no network: UCX reaches processes of this "
+                         "pod only",
+                     "remove it, or add rc or tcp");
+  }
+  bool any_rdma = false;
+  bool other_network = false;
+  for (const std::string& entry : entries_of(value)) {
+    any_rdma = any_rdma || is_rdma(entry);
+    other_network = other_network || entry == "tcp" || entry == "all" ||
+                    entry.starts_with("srd");
+  }
+  const bool without =
+      job.transport == FabricTransport::kTcp || job.uses_libfabric();
+  lint_ucx_contradiction(job, pod, value);
+  if (!any_rdma || other_network || !without || job.pods.size() < 2) return;
+  lint_warn(job, pod, "lint_ucx_tls",
+            "UCX_TLS=" + value +
+                " allows adapters of InfiniBand and RoCE "
+                "only, and the job has none to use: UCX cannot reach the peers",
+            "remove it, or add tcp");
+}
+
+// The plugin's provider, and libfabric's for MPI.
+void lint_libfabric(FabricJob& job, const FabricPodState& pod) {
+  const std::string value = value_of(pod, "FI_PROVIDER");
+  const char* needed = job.transport == FabricTransport::kEfa         ? "efa"
+                       : job.transport == FabricTransport::kSlingshot ? "cxi"
+                                                                      : nullptr;
+  if (needed == nullptr) return;
+  const bool excluded =
+      value.starts_with('^') == (value.find(needed) != std::string::npos);
+  if (!value.empty() && excluded) {
+    lint_warn(job, pod, "lint_fi_provider",
+              "FI_PROVIDER=" + value + " keeps libfabric from " + needed +
+                  ": the plugin finds no network and NCCL uses TCP",
+              "remove it: the provider is found without it");
+  }
+  if (value_of(pod, "FI_EFA_USE_DEVICE_RDMA") == "0") {
+    lint_warn(job, pod, "lint_efa_rdma",
+              "FI_EFA_USE_DEVICE_RDMA=0 switches RDMA of EFA off: data of GPUs "
+              "goes through host memory",
+              "remove it");
+  }
+  for (const auto& [name, users] : pod.facts->environment) {
+    if (job.transport != FabricTransport::kEfa || !name.starts_with("RDMAV_")) {
+      continue;
+    }
+    lint_warn(job, pod, "lint_rdmav", name + " harms EFA",
+              "remove it: FI_EFA_USE_HUGE_PAGE=0 is the setting for fork");
+  }
+}
+
+void lint_intel_mpi(FabricJob& job, const FabricPodState& pod) {
+  const std::string value = to_lower(value_of(pod, "I_MPI_FABRICS"));
+  if (value.empty()) return;
+  for (const char* known : {"shm", "ofi", "shm:ofi"}) {
+    if (value == known) return;
+  }
+  lint_warn(job, pod, "lint_intel_fabrics",
+            "I_MPI_FABRICS=" + value +
+                " is of Intel MPI 2018 and older: since 2019 there are shm, "
+                "ofi and shm:ofi",
+            "I_MPI_FABRICS=shm:ofi, and I_MPI_OFI_PROVIDER for the network");
+}
+
+}  // namespace
+
+void lint_mpi(FabricJob& job, FabricPodState& pod) {
+  lint_open_mpi_btl(job, pod);
+  lint_open_mpi_pml(job, pod);
+  lint_open_mpi_interfaces(job, pod);
+  lint_ucx_devices(job, pod);
+  lint_ucx_transports(job, pod);
+  const std::string index = value_of(pod, "UCX_IB_GID_INDEX");
+  lint_gid_index(job, pod, "UCX_IB_GID_INDEX", index, true);
+  lint_libfabric(job, pod);
+  lint_intel_mpi(job, pod);
+}
+
+}  // namespace muster

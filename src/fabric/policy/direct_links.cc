@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Nodes cabled to each other without a switch: each link is a subnet of its
+// own, every two pods share one, and none is common to all. NCCL joins ports
+// by position, so it connects ports that no cable joins; since 2.30.7 it can
+// go by subnet (NVIDIA/nccl commit 5c1c4288). Pure.
+#include <algorithm>
+#include <set>
+
+#include "fabric/facts/effective.h"
+#include "fabric/policy/job_state.h"
+#include "fabric/policy/plugins.h"
+
+namespace muster {
+
+namespace {
+
+using Subnets = std::set<std::string>;
+
+// Empty where a chosen port's subnet is not known.
+Subnets subnets_of(const FabricPodState& pod) {
+  Subnets out;
+  for (const PortView& view : pod.ports) {
+    if (!view.chosen) continue;
+    const FabricNetdev* netdev =
+        find_netdev(*pod.facts, port_netdev(*pod.facts, *view.port));
+    if (netdev == nullptr) return {};
+    std::string network;
+    for (const std::string& address : netdev->addresses) {
+      if (network.empty()) network = network_of(address);
+    }
+    if (network.empty()) return {};
+    out.insert(network);
+  }
+  return out;
+}
+
+bool share(const Subnets& a, const Subnets& b) {
+  return std::any_of(a.begin(), a.end(),
+                     [&](auto& subnet) { return b.contains(subnet); });
+}
+
+bool linked_in_pairs(const std::vector<Subnets>& pods) {
+  const bool any_common =
+      std::any_of(pods[0].begin(), pods[0].end(), [&](auto& subnet) {
+        return std::all_of(pods.begin(), pods.end(),
+                           [&](auto& pod) { return pod.contains(subnet); });
+      });
+  if (any_common) return false;
+  for (size_t i = 0; i < pods.size(); ++i) {
+    if (pods[i].size() < 2) return false;
+    for (size_t k = 0; k < i; ++k) {
+      if (!share(pods[i], pods[k])) return false;
+    }
+  }
+  return true;
+}
+
+// A plugin that the user named and of which nothing is known here: it may be
+// made for such links.
+bool chose_other_network(const FabricPodState& pod) {
+  const auto plugin = loaded_plugin(*pod.facts);
+  return plugin && plugin->kind == PluginKind::kUnknown &&
+         effective(*pod.facts, "NCCL_NET_PLUGIN").has_value();
+}
+
+}  // namespace
+
+void set_direct_links(FabricJob& job) {
+  if (job.transport != FabricTransport::kRoce || job.pods.size() < 3) return;
+  std::vector<Subnets> pods;
+  for (const FabricPodState& pod : job.pods) {
+    pods.push_back(subnets_of(pod));
+    if (pods.back().empty()) return;
+  }
+  if (!linked_in_pairs(pods)) return;
+  for (FabricPodState& pod : job.pods) {
+    if (chose_other_network(pod)) continue;
+    if (pod.assumed_version() < kSubnetAware) {
+      report(job, &pod,
+             {Severity::kWarning, "direct_links",
+              "every two pods share a subnet and none is common to all "
+              "(cables without a switch): this NCCL connects ports that no "
+              "cable joins",
+              "NVIDIA/nccl commit 5c1c4288", "use NCCL 2.30.7 or later"});
+      continue;
+    }
+    FabricSetting setting{"NCCL",
+                          "NCCL_IB_SUBNET_AWARE_ROUTING",
+                          "1",
+                          "every two pods share a subnet and none is common "
+                          "to all: NCCL must choose the port by subnet",
+                          "the interfaces' addresses",
+                          FabricConfidence::kLikely,
+                          "NVIDIA/nccl commit 5c1c4288"};
+    setting.alone = "ports by position, also those without a cable between";
+    propose(job, pod, setting);
+  }
+}
+
+}  // namespace muster

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fabric/policy/job_state.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "fabric/facts/effective.h"
+#include "fabric/facts/pci_distance.h"
+#include "fabric/policy/nccl_variables.h"
+#include "fabric/policy/plugins.h"
+
+namespace muster {
+
+std::string_view transport_name(FabricTransport transport) {
+  switch (transport) {
+    case FabricTransport::kTcp:
+      return "TCP";
+    case FabricTransport::kInfiniBand:
+      return "InfiniBand";
+    case FabricTransport::kRoce:
+      return "RoCE";
+    case FabricTransport::kEfa:
+      return "EFA";
+    case FabricTransport::kSlingshot:
+      return "Slingshot";
+    case FabricTransport::kTcpx:
+      return "GPUDirect-TCPX";
+    case FabricTransport::kUnknown:
+      break;
+  }
+  return "unknown";
+}
+
+void report(FabricJob& job, const FabricPodState* pod, Finding finding) {
+  const std::string name = pod == nullptr ? "" : pod->plan.name;
+  for (FabricJob::Seen& seen : job.findings) {
+    if (seen.finding.code != finding.code ||
+        seen.finding.text != finding.text) {
+      continue;
+    }
+    const bool known =
+        std::find(seen.pods.begin(), seen.pods.end(), name) != seen.pods.end();
+    if (!known && !name.empty()) seen.pods.push_back(name);
+    return;
+  }
+  FabricJob::Seen seen{std::move(finding), {}};
+  if (!name.empty()) seen.pods.push_back(name);
+  job.findings.push_back(std::move(seen));
+}
+
+namespace {
+
+// A version that does not know the variable would do nothing with it. IBext
+// has code of its own for NCCL_IB_ (lint_values.cc).
+bool is_read(const FabricPodState& pod, const FabricSetting& setting) {
+  const NcclVariable* known =
+      find_nccl_variable(setting.name, has_amd_gpus(*pod.facts));
+  if (known == nullptr || !pod.version || *pod.version >= known->since) {
+    return true;
+  }
+  const auto plugin = loaded_plugin(*pod.facts);
+  return plugin && plugin->kind == PluginKind::kIbExt &&
+         setting.name.starts_with("NCCL_IB_");
+}
+
+// Another spelling of the same: interfaces hsn and hsn0,hsn1; levels.
+bool same_meaning(const FabricPodState& pod, const FabricSetting& setting,
+                  const EffectiveValue& users) {
+  if (setting.name == "NCCL_NET_GDR_LEVEL") {
+    return level_name(users.value) == level_name(setting.value);
+  }
+  if (setting.name != "NCCL_SOCKET_IFNAME") return false;
+  const auto version = pod.assumed_version();
+  return nccl_interfaces(*pod.facts, version, users.value) ==
+         nccl_interfaces(*pod.facts, version, setting.value);
+}
+
+}  // namespace
+
+void propose(FabricJob& job, FabricPodState& pod, FabricSetting setting) {
+  const auto same_name = [&](const auto& other) {
+    return other.name == setting.name;
+  };
+  if (setting.library == "NCCL" && (pod.mpi_only() || !is_read(pod, setting))) {
+    return;
+  }
+  auto& settings = pod.plan.settings;
+  auto& kept = pod.plan.kept;
+  if (std::any_of(settings.begin(), settings.end(), same_name)) return;
+  if (std::any_of(kept.begin(), kept.end(), same_name)) return;
+  const auto users = effective(*pod.facts, setting.name);
+  if (!users) {
+    settings.push_back(std::move(setting));
+    return;
+  }
+  if (users->value != setting.value && !same_meaning(pod, setting, *users)) {
+    report(job, &pod,
+           {Severity::kWarning, "user_value_kept",
+            setting.name + "=" + users->value + " (" + users->origin +
+                ") is kept; muster would set " + setting.value + ", because " +
+                setting.reason,
+            setting.evidence, "unset it to get " + setting.value});
+  }
+  setting.rejected.push_back(setting.value + ": the user's own value wins");
+  setting.value = users->value;
+  setting.reason = "set by the user";
+  setting.evidence = users->origin;
+  kept.push_back(std::move(setting));
+}
+
+}  // namespace muster

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// The planner's working table: one row per pod with what was concluded so far.
+// Internal to the policy; its steps run in the order of plan_fabric() and each
+// only reads what earlier steps wrote.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "fabric/facts/gpu_names.h"
+#include "fabric/policy/platform.h"
+#include "fabric/policy/policy.h"
+#include "fabric/policy/ports.h"
+#include "fabric/policy/sockets.h"
+
+namespace muster {
+
+enum class FabricTransport {
+  kUnknown,
+  kTcp,
+  kInfiniBand,
+  kRoce,
+  kEfa,
+  kSlingshot,
+  kTcpx,  // GPUDirect over TCP on GCP: no verbs, not plain TCP
+};
+
+std::string_view transport_name(FabricTransport transport);
+
+struct FabricPodState {
+  const PodFabric* facts = nullptr;
+  std::optional<NcclVersion> version;
+  std::vector<PortView> ports;
+  Platform platform = Platform::kNone;
+  PrimaryInterface primary;
+  PrimaryInterface mpi_interface;
+  std::set<FabricTransport> offers;  // RDMA-like ways that work in this pod
+  bool unknown = false;              // nobody looked for adapters
+  bool tcp_by_user = false;          // the user's own variables rule RDMA out
+  std::string absent;                // why there is no RDMA; empty: there is
+  bool on_loopback = false;          // the peers' address is on lo
+  std::string list_reason;  // why NCCL_IB_HCA is needed; empty: it is not
+  PodPlan plan;
+
+  // No GPU for NCCL or RCCL and neither of them in the pod: MPI alone uses its
+  // network, or libraries of which nothing is known here (oneCCL, HCCL).
+  [[nodiscard]] bool mpi_only() const {
+    return facts->gpus && !version &&
+           (facts->gpus->empty() || has_intel_gpus(*facts));
+  }
+  // The version to reason with: what is known, else the newest.
+  [[nodiscard]] NcclVersion assumed_version() const {
+    return version.value_or(NcclVersion{2, 30, 7});
+  }
+};
+
+struct FabricJob {
+  explicit FabricJob(const FabricRequest& asked) : request(asked) {}
+
+  const FabricRequest& request;
+  Profile profile = Profile::kAuto;  // strictest of all apps
+  FabricTransport transport = FabricTransport::kUnknown;
+  std::vector<FabricPodState> pods;
+  std::vector<std::string> mpirun_args;
+  // Pods without GPU and adapter are there too, which MPI alone reaches.
+  bool mpi_on_tcp = false;
+  // NCCL's own InfiniBand code, or a plugin for libfabric, moves the data.
+  [[nodiscard]] bool uses_verbs() const {
+    return transport == FabricTransport::kInfiniBand ||
+           transport == FabricTransport::kRoce;
+  }
+  [[nodiscard]] bool uses_libfabric() const {
+    return transport == FabricTransport::kEfa ||
+           transport == FabricTransport::kSlingshot;
+  }
+  // No pod has a GPU or NCCL.
+  [[nodiscard]] bool mpi_only() const {
+    return std::all_of(pods.begin(), pods.end(),
+                       [](auto& pod) { return pod.mpi_only(); });
+  }
+  struct Seen {
+    Finding finding;
+    std::vector<std::string> pods;
+  };
+  std::vector<Seen> findings;
+};
+
+// Adds a finding; equal ones of several pods become one that names them.
+void report(FabricJob& job, const FabricPodState* pod, Finding finding);
+// Sets a variable unless the user already has one: then the user's stays and
+// a difference is reported. The first proposal of a name wins.
+void propose(FabricJob& job, FabricPodState& pod, FabricSetting setting);
+
+// NCCL's own choice of interface or the user's, all of them or the first, is in
+// networks where every pod has an address of its own: common_network.cc.
+bool interfaces_meet(const FabricJob& job, bool all, bool users = false);
+
+// Steps, in order. See the .cc of each.
+void find_common_network(FabricJob& job);  // common_network.cc
+void choose_transport(FabricJob& job);     // transport.cc
+void explain_absence(FabricJob& job);      // absent.cc
+void choose_gids(FabricJob& job);          // gid_settings.cc: may drop ports
+void agree_rails(FabricJob& job);          // rails.cc: may drop ports
+void set_direct_links(FabricJob& job);     // direct_links.cc
+void set_site_values(FabricJob& job);      // site_settings.cc
+void equalise(FabricJob& job);             // equal_settings.cc
+void set_vendor_values(FabricJob& job);    // vendor_settings.cc
+void set_profile(FabricJob& job);          // profile_settings.cc
+void set_transport(FabricJob& job);        // transport_settings.cc
+void set_gids(FabricJob& job);             // gid_settings.cc
+void check_ports(FabricJob& job);          // port_checks.cc
+void set_pkeys(FabricJob& job);            // pkey_settings.cc
+void set_sockets(FabricJob& job);          // socket_settings.cc
+void check_interfaces(FabricJob& job);     // interface_checks.cc
+void set_gpu(FabricJob& job);              // gpu_settings.cc
+void check_gpus(FabricJob& job);           // gpu_checks.cc
+void check_gpu_health(FabricJob& job);     // gpu_health.cc
+void check_gpu_fabric(FabricJob& job);     // gpu_fabric.cc
+void set_mpi(FabricJob& job);              // mpi_settings.cc
+void check_agreement(FabricJob& job);      // agreement.cc
+void lint_users_values(FabricJob& job);    // lint.cc
+
+}  // namespace muster

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+// UCX, Open MPI, libfabric, MPICH and Intel MPI: kept off RDMA where the job
+// cannot use it everywhere, kept on the chosen adapters where NCCL is, and
+// otherwise left alone. Sources: Open MPI documentation (TCP, InfiniBand and
+// RoCE), UCX FAQ, libfabric fi_tcp(7), Intel MPI reference. Pure.
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "base/text.h"
+#include "fabric/facts/effective.h"
+#include "fabric/policy/job_state.h"
+
+namespace muster {
+
+namespace {
+
+bool is_family(const FabricPodState& pod, std::string_view family) {
+  return pod.facts->mpi.family == family;
+}
+
+bool old_open_mpi(const FabricPodState& pod) {
+  const std::string& version = pod.facts->mpi.version;
+  return !version.empty() && version[0] <= '4';
+}
+
+const char* shm_btl(const FabricPodState& pod) {
+  return old_open_mpi(pod) ? "vader" : "sm";
+}
+
+// Adapters that an MPI library would find by itself in some pod.
+bool mpi_sees_rdma(const FabricJob& job) {
+  return std::any_of(job.pods.begin(), job.pods.end(), [](auto& pod) {
+    return std::any_of(pod.ports.begin(), pod.ports.end(), [](auto& view) {
+      return view.nccl_sees || view.usable;
+    });
+  });
+}
+
+// The interface for MPI's TCP.
+const std::string& interface_of(const FabricPodState& pod) {
+  return pod.mpi_interface.name;
+}
+
+// The one interface that the user gave NCCL in this pod, if it can be used.
+std::optional<PrimaryInterface> users_interface(const FabricPodState& pod) {
+  const auto users = effective(*pod.facts, "NCCL_SOCKET_IFNAME");
+  if (!users) return std::nullopt;
+  const auto named =
+      nccl_interfaces(*pod.facts, pod.assumed_version(), users->value);
+  if (named.size() != 1) return std::nullopt;
+  const FabricNetdev* dev = find_netdev(*pod.facts, named.front());
+  if (dev == nullptr || netdev_class(*dev) != NetdevClass::kUsable) {
+    return std::nullopt;
+  }
+  return PrimaryInterface{dev->name, "NCCL_SOCKET_IFNAME=" + users->value +
+                                         " (" + users->origin + ")"};
+}
+
+// That of the pods' network; the user's for NCCL where every pod has one.
+void choose_interfaces(FabricJob& job) {
+  const bool all = std::all_of(job.pods.begin(), job.pods.end(), [](auto& pod) {
+    return users_interface(pod).has_value();
+  });
+  for (FabricPodState& pod : job.pods) {
+    pod.mpi_interface = all ? *users_interface(pod) : pod.primary;
+  }
+}
+
+// Interfaces that Open MPI would offer to its peers beside the right one.
+bool has_decoys(const FabricPodState& pod) {
+  if (!pod.facts->netdevs || interface_of(pod).empty()) return false;
+  return std::any_of(
+      pod.facts->netdevs->begin(), pod.facts->netdevs->end(), [&](auto& dev) {
+        const NetdevClass kind = netdev_class(dev);
+        return dev.name != interface_of(pod) &&
+               (kind == NetdevClass::kBridge || kind == NetdevClass::kUsable ||
+                kind == NetdevClass::kLinkLocal);
+      });
+}
+
+void set(FabricJob& job, FabricPodState& pod, const char* library,
+         const char* name, std::string value, const std::string& reason,
+         const char* source) {
+  const bool tcp = job.mpi_on_tcp || job.transport == FabricTransport::kTcp;
+  const std::string& evidence = value == interface_of(pod)
+                                    ? pod.mpi_interface.reason
+                                : tcp ? pod.absent
+                                      : pod.list_reason;
+  FabricSetting setting{library, name,     std::move(value),
+                        reason,  evidence, FabricConfidence::kLikely,
+                        source};
+  setting.alone = "its own choice among all devices";
+  propose(job, pod, setting);
+}
+
+void set_tcp_open_mpi(FabricJob& job, FabricPodState& pod,
+                      const std::string& reason) {
+  const char* source = "Open MPI documentation, TCP and mca parameters";
+  set(job, pod, "Open MPI", "OMPI_MCA_pml", "ob1", reason, source);
+  set(job, pod, "Open MPI", "OMPI_MCA_btl",
+      std::string("tcp,self,") + shm_btl(pod), reason, source);
+}
+
+void set_tcp_ucx(FabricJob& job, FabricPodState& pod,
+                 const std::string& reason) {
+  const bool cuda = yes(pod.facts->ucx.cuda_aware);
+  set(job, pod, "UCX", "UCX_TLS",
+      cuda ? "tcp,self,sm,cuda_copy,cuda_ipc" : "tcp,self,sm", reason,
+      "UCX FAQ, UCX_TLS");
+  if (!interface_of(pod).empty()) {
+    set(job, pod, "UCX", "UCX_NET_DEVICES", interface_of(pod), reason,
+        "UCX FAQ, UCX_NET_DEVICES");
+  }
+}
+
+void set_tcp_libfabric(FabricJob& job, FabricPodState& pod,
+                       const std::string& reason) {
+  set(job, pod, "libfabric", "FI_PROVIDER", "tcp", reason, "fi_tcp(7)");
+  if (!interface_of(pod).empty()) {
+    set(job, pod, "libfabric", "FI_TCP_IFACE", interface_of(pod), reason,
+        "fi_tcp(7)");
+  }
+}
+
+void set_tcp(FabricJob& job, FabricPodState& pod) {
+  const bool anywhere =
+      job.mpi_on_tcp ||
+      std::any_of(job.pods.begin(), job.pods.end(),
+                  [](auto& any) { return !any.offers.empty(); });
+  const std::string reason =
+      job.profile == Profile::kTcp ? "profile tcp"
+      : anywhere ? "MPI would use adapters that not every pod has"
+                 : "MPI would try adapters that do not work in these pods";
+  if (is_family(pod, "openmpi") || pod.facts->mpi.family.empty()) {
+    set_tcp_open_mpi(job, pod, reason);
+    set_tcp_ucx(job, pod, reason);
+  } else if (is_family(pod, "intel")) {
+    set(job, pod, "Intel MPI", "I_MPI_OFI_PROVIDER", "tcp", reason,
+        "Intel MPI reference, I_MPI_OFI_PROVIDER");
+    set_tcp_libfabric(job, pod, reason);
+  } else {
+    set_tcp_ucx(job, pod, reason);
+    set_tcp_libfabric(job, pod, reason);
+  }
+}
+
+// UCX and libfabric try the addresses of all interfaces too, where the image
+// has them.
+void set_interface(FabricJob& job, FabricPodState& pod) {
+  if (!has_decoys(pod)) return;
+  const std::string& name = interface_of(pod);
+  const std::string reason =
+      " offers the addresses of all interfaces to its peers";
+  const bool ours = is_family(pod, "openmpi") || pod.facts->mpi.family.empty();
+  // With a list of what to leave out, Open MPI would stop using TCP.
+  const bool excludes =
+      effective(*pod.facts, "OMPI_MCA_btl_tcp_if_exclude").has_value();
+  if (ours && !excludes) {
+    set(job, pod, "Open MPI", "OMPI_MCA_btl_tcp_if_include", name,
+        "Open MPI" + reason, "Open MPI documentation, btl_tcp_if_include");
+  }
+  const bool mpich = is_family(pod, "mpich") || is_family(pod, "mvapich");
+  if (mpich || !pod.facts->ucx.version.empty()) {
+    set(job, pod, "UCX", "UCX_NET_DEVICES", name, "UCX" + reason,
+        "openucx/ucx#9383; UCX FAQ, UCX_NET_DEVICES");
+  }
+  if (mpich || is_family(pod, "intel")) {
+    set(job, pod, "libfabric", "FI_TCP_IFACE", name, "libfabric" + reason,
+        "fi_tcp(7)");
+  }
+}
+
+// What to write on an mpirun line that muster does not start.
+void add_mpirun_args(FabricJob& job) {
+  const FabricPodState& pod = job.pods.front();
+  auto& args = job.mpirun_args;
+  const std::string& name = interface_of(pod);
+  if (is_family(pod, "intel")) {
+    args = {"-genv", "I_MPI_OFI_PROVIDER", "tcp"};
+    if (!name.empty()) args.insert(args.end(), {"-genv", "FI_TCP_IFACE", name});
+  } else if (is_family(pod, "mpich") || is_family(pod, "mvapich")) {
+    args = {"-genv", "FI_PROVIDER", "tcp", "-genv", "UCX_TLS", "tcp,self,sm"};
+    if (!name.empty()) args.insert(args.end(), {"-iface", name});
+  } else {
+    args = {"--mca", "pml", "ob1",
+            "--mca", "btl", std::string("tcp,self,") + shm_btl(pod)};
+    const bool excludes =
+        effective(*pod.facts, "OMPI_MCA_btl_tcp_if_exclude").has_value();
+    if (!name.empty() && !excludes) {
+      args.insert(args.end(), {"--mca", "btl_tcp_if_include", name});
+    }
+  }
+}
+
+bool is_mellanox(const FabricHca& hca) {
+  if (!hca.driver.empty()) return hca.driver.starts_with("mlx");
+  constexpr std::array<std::string_view, 5> kOthers = {"bnxt", "ionic", "irdma",
+                                                       "erdma", "qedr"};
+  return std::none_of(
+      kOthers.begin(), kOthers.end(),
+      [&](std::string_view other) { return hca.name.starts_with(other); });
+}
+
+void set_rdma(FabricJob& job, FabricPodState& pod) {
+  std::vector<std::string> devices;
+  bool mellanox = true;
+  for (const PortView& view : pod.ports) {
+    if (!view.chosen) continue;
+    devices.push_back(view.hca->name + ":" + std::to_string(view.port->number));
+    mellanox = mellanox && is_mellanox(*view.hca);
+  }
+  if (!pod.list_reason.empty() && !devices.empty() &&
+      !is_family(pod, "intel")) {
+    constexpr std::string_view kNccl = "NCCL alone";
+    const bool alone = pod.mpi_only() && pod.list_reason.starts_with(kNccl);
+    set(job, pod, "UCX", "UCX_NET_DEVICES", join(devices, ","),
+        alone ? "UCX alone" + pod.list_reason.substr(kNccl.size())
+              : "the same adapters as NCCL: " + pod.list_reason,
+        "UCX FAQ, UCX_NET_DEVICES");
+  }
+  if (mellanox || !is_family(pod, "openmpi")) return;
+  if (job.profile == Profile::kRdma) {
+    set(job, pod, "Open MPI", "OMPI_MCA_opal_common_ucx_devices", "any",
+        "Open MPI prefers UCX for mlx adapters only, and these are others",
+        "ompi opal/mca/common/ucx/common_ucx.c");
+    return;
+  }
+  report(job, &pod,
+         {Severity::kInfo, "mpi_over_tcp",
+          "Open MPI uses UCX by itself for mlx adapters only: its own traffic "
+          "goes over TCP here",
+          "ompi opal/mca/common/ucx/common_ucx.c",
+          "profile rdma, or --mca opal_common_ucx_devices any"});
+}
+
+void check_cuda_aware(FabricJob& job, const FabricPodState& pod) {
+  const bool gpus = pod.facts->gpus && !pod.facts->gpus->empty();
+  if (!gpus || !no(pod.facts->mpi.cuda_aware)) return;
+  report(job, &pod,
+         {Severity::kInfo, "mpi_not_cuda_aware",
+          "the MPI library is not CUDA-aware: GPU buffers must not be passed "
+          "to MPI calls",
+          "asked from the library", "NCCL is not concerned"});
+}
+
+}  // namespace
+
+void set_mpi(FabricJob& job) {
+  choose_interfaces(job);
+  const bool hide_rdma =
+      job.mpi_on_tcp ||
+      (job.transport == FabricTransport::kTcp && mpi_sees_rdma(job) &&
+       !std::all_of(job.pods.begin(), job.pods.end(),
+                    [](auto& pod) { return pod.tcp_by_user; }));
+  const bool tcp = job.mpi_on_tcp || job.transport == FabricTransport::kTcp;
+  for (FabricPodState& pod : job.pods) {
+    check_cuda_aware(job, pod);
+    if (hide_rdma) set_tcp(job, pod);
+    if (tcp) set_interface(job, pod);
+    if (job.uses_verbs() && !job.mpi_on_tcp) set_rdma(job, pod);
+  }
+  if (tcp) add_mpirun_args(job);
+}
+
+}  // namespace muster

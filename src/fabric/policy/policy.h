@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// The fabric policy: facts of all pods + profile + site file + the user's own
+// variables -> settings per pod, each with its reason, and findings.
+// Order: unset beats set, probe beats table, table beats guess, refusing beats
+// hanging; the user's own value beats all but is checked.
+// Pure: no I/O, no clock, no state.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fabric/facts/facts.h"
+#include "fabric/policy/profile.h"
+#include "fabric/policy/site_file.h"
+#include "job/finding.h"
+
+namespace muster {
+
+enum class FabricConfidence { kProven, kLikely, kGuess };
+
+struct FabricSetting {
+  std::string library;  // NCCL, UCX, Open MPI, libfabric, MPICH, Intel MPI
+  std::string name;
+  std::string value;
+  std::string reason;
+  std::string evidence;  // what was seen, and where
+  FabricConfidence confidence = FabricConfidence::kLikely;
+  std::string source;  // of the rule
+  std::string alone;   // what the library would have done by itself
+  std::vector<std::string> rejected;  // losing alternatives, each with why
+};
+
+struct PortDecision {
+  std::string name;
+  std::string kind;
+  double rate_gbps = -1;
+  bool chosen = false;
+  std::string role;
+  std::string reason;
+};
+
+struct PodPlan {
+  std::string name;
+  std::string transport;  // "InfiniBand", "RoCE", "EFA", …, "TCP", "unknown"
+  std::string interface;  // for TCP; empty: not known
+  std::string interface_reason;
+  std::string alone;  // what NCCL of this version would choose by itself
+  std::vector<PortDecision> ports;
+  std::vector<FabricSetting> settings;  // to be set
+  std::vector<FabricSetting> kept;      // the user's own, left as they are
+
+  [[nodiscard]] std::map<std::string, std::string> env() const;
+};
+
+enum class FabricVerdict { kLeave, kSet, kWarn, kTcp, kRefuse };
+
+struct AppProfile {
+  std::string app;  // name or index in an MPMD line
+  Profile profile = Profile::kAuto;
+};
+
+struct FabricRequest {
+  Profile profile = Profile::kAuto;
+  std::string profile_word;      // as given: "grpo"
+  std::vector<AppProfile> apps;  // MPMD only
+  std::string nccl_version;      // overrides what the facts say
+  SiteFile site;
+};
+
+struct FabricPlan {
+  FabricVerdict verdict = FabricVerdict::kLeave;
+  std::string profile;    // effective, with the word that chose it
+  std::string transport;  // of the job
+  std::string summary;    // one line for the first log lines
+  std::vector<PodPlan> pods;
+  std::vector<Finding> findings;
+  std::vector<std::string> mpirun_args;  // what an mpirun line would need
+};
+
+std::string_view confidence_name(FabricConfidence confidence);
+std::string_view verdict_name(FabricVerdict verdict);
+
+FabricPlan plan_fabric(const std::vector<PodFabric>& pods,
+                       const FabricRequest& request);
+
+}  // namespace muster

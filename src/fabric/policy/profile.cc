@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fabric/policy/profile.h"
+
+#include "base/text.h"
+
+namespace muster {
+
+namespace {
+
+struct Word {
+  const char* word;
+  Profile profile;
+};
+
+constexpr Word kWords[] = {
+    {"auto", Profile::kAuto},      {"tcp", Profile::kTcp},
+    {"socket", Profile::kTcp},     {"rdma", Profile::kRdma},
+    {"rl", Profile::kRl},          {"ppo", Profile::kRl},
+    {"grpo", Profile::kRl},        {"gapo", Profile::kRl},
+    {"gspo", Profile::kRl},        {"dapo", Profile::kRl},
+    {"rloo", Profile::kRl},        {"reinforce", Profile::kRl},
+    {"reinforce++", Profile::kRl}, {"rlhf", Profile::kRl},
+};
+
+}  // namespace
+
+std::string_view profile_name(Profile profile) {
+  switch (profile) {
+    case Profile::kAuto:
+      return "auto";
+    case Profile::kTcp:
+      return "tcp";
+    case Profile::kRdma:
+      return "rdma";
+    case Profile::kRl:
+      return "rl";
+  }
+  return "";
+}
+
+Result<Profile> parse_profile(std::string_view word) {
+  const std::string lower = to_lower(trim(word));
+  if (lower.empty()) return Profile::kAuto;
+  std::vector<std::string> words;
+  for (const Word& known : kWords) {
+    if (lower == known.word) return known.profile;
+    words.emplace_back(known.word);
+  }
+  const auto meant = nearest(lower, words);
+  return fail({.code = "unknown_profile",
+               .what = "\"" + std::string(word.substr(0, 40)) +
+                       "\" is no fabric profile",
+               .why = "known are auto, tcp, rdma and rl (also ppo, grpo, gapo "
+                      "and the like)",
+               .where = {},
+               .hint = meant ? "did you mean " + *meant + "?" : ""});
+}
+
+}  // namespace muster

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/connect/agent_link.h"
+
+#include "base/log.h"
+#include "base/text.h"
+
+namespace muster {
+
+namespace {
+
+constexpr Milliseconds kHelloDeadline{15'000};
+
+// What a person may see of bytes from an unknown program.
+std::string printable(std::string_view bytes, size_t limit = 120) {
+  std::string out;
+  for (const char c : bytes.substr(0, limit)) {
+    out += c >= 0x20 && c < 0x7f ? c : ' ';
+  }
+  return std::string(trim(out));
+}
+
+}  // namespace
+
+AgentLink::AgentLink(Loop& loop, std::unique_ptr<Transport> transport,
+                     wire::Hello hello, AgentLinkEvents events,
+                     std::vector<wire::Frame> questions)
+    : loop_(loop),
+      transport_(std::move(transport)),
+      hello_(std::move(hello)),
+      events_(std::move(events)),
+      questions_(std::move(questions)),
+      silence_(Clock::now()),
+      hello_deadline_(loop),
+      heartbeat_(loop) {}
+
+AgentLink::~AgentLink() { *alive_ = false; }
+
+void AgentLink::start() {
+  TransportEvents events;
+  events.on_step = [this](std::string_view step) { events_.on_step(step); };
+  events.on_open = [this] {
+    events_.on_step("agent");
+    silence_.heard(Clock::now());
+    greet();
+    hello_deadline_.start(kHelloDeadline, [this] {
+      close(Error{
+          "agent_silent",
+          "the agent did not answer",
+          stderr_tail_.empty() ? "no answer to hello" : printable(stderr_tail_),
+          hello_.host,
+          {}});
+    });
+  };
+  events.on_data = [this](std::string_view data) { received(data); };
+  events.on_stderr = [this](std::string_view data) {
+    stderr_tail_.append(data);
+    if (stderr_tail_.size() > 2048) {
+      stderr_tail_.erase(0, stderr_tail_.size() - 2048);
+    }
+    log::debug("{}: agent: {}", hello_.host, trim(data));
+  };
+  events.on_closed = [this](Error error) {
+    if (!ready_ && !trim(stderr_tail_).empty()) {
+      error.why = printable(stderr_tail_);
+    }
+    close(std::move(error));
+  };
+  transport_->start(std::move(events));
+}
+
+void AgentLink::greet() {
+  const auto node = static_cast<uint16_t>(hello_.node);
+  std::string bytes;
+  wire::encode(wire::FrameType::kHello, 0, node, 0, wire::to_json(hello_),
+               bytes);
+  for (const wire::Frame& question : questions_) {
+    wire::encode(question.type, question.flags, node, question.id,
+                 question.payload, bytes);
+  }
+  transport_->send(bytes);
+}
+
+void AgentLink::send(wire::FrameType type, uint32_t id,
+                     std::string_view payload, uint8_t flags) {
+  if (payload.size() > wire::kMaxPayload) {
+    return send_too_large(type, id, payload.size());
+  }
+  std::string bytes;
+  wire::encode(type, flags, static_cast<uint16_t>(hello_.node), id, payload,
+               bytes);
+  transport_->send(bytes);
+}
+
+// The agent would take it for garbage and leave. Later: the caller is not yet
+// done with what it sends.
+void AgentLink::send_too_large(wire::FrameType type, uint32_t id, size_t size) {
+  Error error{"request_too_large",
+              "more than a worker takes in one message",
+              human_bytes(size) + ", at most " + human_bytes(wire::kMaxPayload),
+              hello_.host,
+              {}};
+  if (type == wire::FrameType::kStart) {
+    error.what = "the program's arguments and environment are too large";
+    error.hint =
+        "leave variables out, or pass long lists in a file (the kernel has a "
+        "limit, too: getconf ARG_MAX)";
+  }
+  loop_.post([this, alive = alive_, type, id, error = std::move(error)] {
+    if (!*alive || !events_.on_closed) return;
+    if (type != wire::FrameType::kStart) return close(error);
+    constexpr int kCannotExecute = 126;  // as a shell has it for E2BIG
+    events_.on_frame({wire::FrameType::kStartFailed, 0,
+                      static_cast<uint16_t>(hello_.node), id,
+                      wire::to_json(wire::StartFailed{error, kCannotExecute})});
+  });
+}
+
+void AgentLink::received(std::string_view bytes) {
+  silence_.heard(Clock::now());
+  const auto alive = alive_;
+  while (*alive && events_.on_closed) {  // nothing counts after close()
+    auto frame = reader_.next(bytes);
+    if (!frame) {
+      Error error = frame.error();
+      error.where = hello_.host;
+      error.why = "it said: " + printable(reader_.refused());
+      close(std::move(error));
+      return;
+    }
+    if (!frame->has_value()) return;
+    handle(std::move(**frame));
+  }
+}
+
+void AgentLink::handle(wire::Frame frame) {
+  if (ready_) {
+    if (frame.type == wire::FrameType::kHelloReply) return;
+    events_.on_frame(std::move(frame));
+    return;
+  }
+  if (frame.type == wire::FrameType::kRefused) {
+    const auto refused = wire::from_json<wire::Refused>(frame.payload);
+    // Its reason says what to do.
+    close(Error{refused && refused->code == "version" ? "version_mismatch"
+                                                      : "agent_refused",
+                "the agent refused this launcher",
+                refused ? refused->text : "no reason given",
+                hello_.host,
+                {}});
+    return;
+  }
+  const auto reply = wire::from_json<wire::HelloReply>(frame.payload);
+  if (frame.type != wire::FrameType::kHelloReply || !reply) {
+    close(Error{"protocol",
+                "the agent did not answer hello",
+                "unexpected frame",
+                hello_.host,
+                {}});
+    return;
+  }
+  ready_ = true;
+  hello_deadline_.cancel();
+  heartbeat_.start(Milliseconds{hello_.heartbeat_ms}, [this] { beat(); });
+  events_.on_ready(*reply);
+}
+
+void AgentLink::beat() {
+  send(wire::FrameType::kHeartbeat);
+  const Milliseconds every{hello_.heartbeat_ms};
+  const auto silence = silence_.look(Clock::now(), every);
+  if (silence.count() > hello_.silence_ms) {
+    close(Error{"worker_silent", "worker lost",
+                "nothing heard for " + human_duration_ms(silence.count()),
+                hello_.host,
+                "the pod is frozen, its node is gone, or the network "
+                "between is cut: kubectl get pod -o wide, kubectl get nodes"});
+    return;
+  }
+  heartbeat_.start(every, [this] { beat(); });
+}
+
+void AgentLink::close(Error error) {
+  hello_deadline_.cancel();
+  heartbeat_.cancel();
+  const auto closed = std::move(events_.on_closed);
+  events_.on_closed = nullptr;
+  if (closed) closed(std::move(error));
+}
+
+}  // namespace muster

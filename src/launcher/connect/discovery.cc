@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/connect/discovery.h"
+
+#include <pwd.h>
+#include <signal.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "base/self_path.h"
+#include "base/text.h"
+#include "job/app_file.h"
+#include "job/pod_view.h"
+#include "job/short_names.h"
+
+namespace muster {
+
+namespace {
+
+constexpr Milliseconds kHostfilePoll{200};
+constexpr Milliseconds kHostfileNote{5000};
+
+// Sleeps; false if TERM or INT came.
+bool sleep_unless_stopped(Milliseconds time) {
+  sigset_t stop;
+  sigemptyset(&stop);
+  sigaddset(&stop, SIGTERM);
+  sigaddset(&stop, SIGINT);
+  const timespec timeout{time.count() / 1000,
+                         (time.count() % 1000) * 1'000'000};
+  return ::sigtimedwait(&stop, nullptr, &timeout) < 0;
+}
+
+// Operators mount the hostfile empty and fill it when pods exist.
+Result<Contract> contract_with_hostfile(const LaunchOptions& options,
+                                        PodViewOptions where) {
+  ContractFlags flags;
+  flags.role = Role::kLauncher;
+  flags.key_dir = options.key_dir;
+  flags.ssh_port = options.ssh_port;
+  flags.hostfile = options.hostfile;
+  where.hostfile = options.hostfile;
+  const auto start = Clock::now();
+  auto next_note = kHostfileNote;
+  for (;;) {
+    Contract contract = decide_contract(read_pod_view(where), flags);
+    const auto waited =
+        std::chrono::duration_cast<Milliseconds>(Clock::now() - start);
+    if (!contract.hostfile_pending) return contract;
+    if (waited.count() > options.timeouts.connect_ms) {
+      return fail(Error{"hostfile_empty", "no host to start on",
+                        "the hostfile is still empty after " +
+                            human_duration_ms(waited.count()),
+                        contract.hostfile_path,
+                        "Check that the job has workers: kubectl get pods."});
+    }
+    if (waited > next_note) {
+      log::info("waiting for the operator to fill {} since {}",
+                contract.hostfile_path, human_duration_ms(waited.count()));
+      next_note = waited + 2 * kHostfileNote;
+    }
+    if (!sleep_unless_stopped(kHostfilePoll)) {
+      return fail(Error{"stopped",
+                        "stopped while waiting for the hostfile",
+                        "a signal came",
+                        contract.hostfile_path,
+                        {}});
+    }
+  }
+}
+
+std::vector<JobHost> local_hosts(const LocalShape& shape) {
+  std::vector<JobHost> hosts;
+  for (int i = 0; i < shape.nodes; ++i) {
+    JobHost host;
+    host.entry.name = "node" + std::to_string(i);
+    host.entry.slots = shape.slots;
+    host.entry.slots_given = true;
+    host.entry.line = i + 1;
+    hosts.push_back(std::move(host));
+  }
+  return hosts;
+}
+
+Result<Hostfile> read_hostfile(const std::string& path) {
+  const auto text = read_file(path, 16 << 20);
+  if (!text) return fail(text.error());
+  return parse_hostfile(*text, path);
+}
+
+// Where the hosts come from: options, the mpirun line, the operator.
+Result<Hostfile> choose_hosts(const LaunchOptions& options,
+                              const Discovery& found) {
+  if (!options.hosts.empty()) return parse_host_list(options.hosts, "-H");
+  const MpirunLine* line = found.line ? &*found.line : nullptr;
+  if (options.hostfile.empty() && line != nullptr) {
+    if (!line->hosts.empty()) {
+      Hostfile hosts{line->hosts, "-H"};
+      const int each = line->per_node.value_or(1);
+      if (each == 1) give_one_slot_each(hosts.hosts, line->np.value_or(0));
+      return hosts;
+    }
+    if (!line->hostfiles.empty()) return read_hostfile(line->hostfiles[0]);
+  }
+  if (found.contract.hostfile) return *found.contract.hostfile;
+  if (!found.contract.hostfile_path.empty()) {
+    return read_hostfile(found.contract.hostfile_path);  // for its error
+  }
+  if (!options.hostfile.empty()) return read_hostfile(options.hostfile);
+  // A pod by itself: everything runs here.
+  Hostfile alone;
+  alone.source = "no hostfile: this machine alone";
+  HostEntry self;
+  self.name = found.hostname;
+  self.line = 1;
+  alone.hosts.push_back(self);
+  return alone;
+}
+
+// Hosts of a command line by the names that the operator's hostfile has.
+void name_as_operator(const Discovery& found, Hostfile& hosts) {
+  if (!found.contract.hostfile) return;
+  if (found.contract.hostfile->source == hosts.source) return;
+  for (const std::string& name :
+       use_job_names(hosts.hosts, found.contract.hostfile->hosts)) {
+    if (name == "localhost" || name == found.hostname) continue;
+    log::warn("{}: {} is no host of this job: {} does not have it",
+              hosts.source, name, found.contract.hostfile->source);
+  }
+}
+
+// A line whose programs are in a file gets them as if they stood on it.
+Result<MpirunLine> read_line(const std::vector<std::string>& command) {
+  auto line = parse_mpirun_line(command);
+  if (!line || line->app_file.empty() || line->information) return line;
+  const auto text = read_file(line->app_file, 16 << 20);
+  if (!text) return fail(text.error());
+  auto words = words_with_app_file(*line, *text);
+  if (!words) return fail(words.error());
+  return parse_mpirun_line(std::move(*words));
+}
+
+Status find_mpirun(const LaunchOptions& options, Discovery& found) {
+  const std::string* path = find_env(found.env, "PATH");
+  std::vector<std::string> names = {"mpirun", "mpiexec"};
+  if (options.is_line) {
+    const std::string& word = options.command[0];
+    if (word.find('/') != std::string::npos) {
+      found.mpirun = word;
+      return {};
+    }
+    names = {word};
+  }
+  found.mpirun = find_foreign_program(names, path != nullptr ? *path : "");
+  if (found.mpirun.empty() && options.is_line) {
+    return fail(Error{"exe_not_found",
+                      "cannot run " + options.command[0],
+                      "no such program on PATH beside muster's own",
+                      {},
+                      "Install an MPI in the launcher's image, or start with "
+                      "muster launch --bootstrap pmix."});
+  }
+  return {};
+}
+
+// Asked once and here: a directory service may take its time.
+std::string login_name(const LaunchOptions& options) {
+  if (!options.ssh_user.empty()) return options.ssh_user;
+  const passwd* entry = ::getpwuid(::geteuid());
+  // sshd-lite takes any name; a real sshd needs an existing one.
+  return entry != nullptr ? entry->pw_name : "root";
+}
+
+Status find_job_keys(const LaunchOptions& options, Discovery& found) {
+  const bool remote = std::any_of(found.hosts.begin(), found.hosts.end(),
+                                  [](const JobHost& h) { return !h.is_self; });
+  if (options.local || !options.exec_transport.empty() || !remote) return {};
+  if (found.contract.key_dir.empty()) {
+    return fail(Error{"key_missing",
+                      "no ssh key to reach the workers with",
+                      "no mounted directory holds an id_rsa or ssh-privatekey",
+                      {},
+                      "Mount the job's Secret (mpi-operator and Trainer do "
+                      "that), or pass --key-dir."});
+  }
+  auto keys = find_keys(found.contract.key_dir);
+  if (!keys) return fail(keys.error());
+  for (const std::string& note : keys->notes) log::warn("{}", note);
+  found.keys = std::move(*keys);
+  found.ssh_user = login_name(options);
+  return {};
+}
+
+}  // namespace
+
+Result<Discovery> discover(const LaunchOptions& options) {
+  Discovery found;
+  const PodViewOptions where = own_pod_options();
+  found.env = where.env;
+  found.hostname = where.hostname;
+  if (options.is_line) {
+    auto line = read_line(options.command);
+    if (!line) return fail(line.error());
+    found.line = std::move(*line);
+  }
+  if (auto mpirun = find_mpirun(options, found); !mpirun) {
+    return fail(mpirun.error());
+  }
+  if (options.local) {
+    found.hosts = local_hosts(*options.local);
+    found.hosts_source = "--local";
+    return found;
+  }
+  auto contract = contract_with_hostfile(options, where);
+  if (!contract) return fail(contract.error());
+  found.contract = std::move(*contract);
+  if (found.contract.is_spare_launcher) {
+    return fail(Error{"spare_launcher",
+                      "nothing to launch here",
+                      "completion index " +
+                          std::to_string(found.contract.completion_index) +
+                          " is not 0: another pod of this Job launches",
+                      {},
+                      {}});
+  }
+  auto hosts = choose_hosts(options, found);
+  if (!hosts) return fail(hosts.error());
+  name_as_operator(found, *hosts);
+  const int self = find_self(hosts->hosts, where.hostname, where.own_addresses);
+  found.hosts_source = hosts->source;
+  for (size_t i = 0; i < hosts->hosts.size(); ++i) {
+    const bool is_self =
+        static_cast<int>(i) == self || hosts->hosts[i].name == "localhost";
+    found.hosts.push_back({std::move(hosts->hosts[i]), is_self});
+  }
+  if (auto keys = find_job_keys(options, found); !keys) {
+    return fail(keys.error());
+  }
+  return found;
+}
+
+}  // namespace muster

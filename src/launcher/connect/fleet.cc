@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/connect/fleet.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "job/hostfile.h"
+
+namespace muster {
+
+namespace {
+constexpr Milliseconds kFirstProgress{3'000};
+constexpr Milliseconds kProgress{10'000};
+
+// The first attempt has not even failed yet.
+Error no_answer(const std::string& host, const std::string& step) {
+  const char* code = step == "resolve" ? "dns_failure"
+                     : step == "tcp"   ? "tcp_filtered"
+                     : step == "agent" ? "agent_silent"
+                                       : "ssh_banner";
+  return Error{code, "no answer yet (step " + step + ")", {}, host, {}};
+}
+}  // namespace
+
+Fleet::Fleet(Loop& loop, wire::Hello hello, std::vector<FleetNode> nodes,
+             FleetEvents events, const std::vector<wire::Frame>& questions)
+    : events_(std::move(events)), deadline_(loop), progress_(loop) {
+  const std::string common_job = hello.job;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const auto node = static_cast<uint16_t>(i);
+    hello.node = static_cast<int>(i);
+    hello.host = nodes[i].host;
+    hello.job = nodes[i].job.empty() ? common_job : nodes[i].job;
+    DialerEvents dialer_events;
+    dialer_events.on_ready = [this, node](const wire::HelloReply& reply) {
+      greeted(node, reply);
+    };
+    dialer_events.on_frame = [this, node](wire::Frame frame) {
+      this->frame(node, std::move(frame));
+    };
+    dialer_events.on_lost = [this, node](Error error) {
+      events_.on_lost(node, std::move(error));
+    };
+    dialer_events.on_permanent = [this](const Error&) { failed(true); };
+    looked_up_.push_back(nodes[i].looked_up);
+    workers_ += nodes[i].worker ? 1 : 0;
+    hostnames_.emplace_back();
+    dialers_.push_back(std::make_unique<WorkerDialer>(
+        loop, hello, std::move(nodes[i].make_transport),
+        std::move(dialer_events), questions));
+  }
+}
+
+void Fleet::start(Milliseconds deadline) {
+  connecting_ = true;
+  started_ = Clock::now();
+  deadline_.start(deadline, [this] { failed(false); });
+  progress_.start(kFirstProgress, [this] { report_progress(); });
+  for (auto& dialer : dialers_) dialer->start();
+}
+
+void Fleet::stop_connecting() {
+  connecting_ = false;
+  deadline_.cancel();
+  progress_.cancel();
+  for (auto& dialer : dialers_) dialer->stop_trying();
+}
+
+void Fleet::send(uint16_t node, wire::FrameType type, uint32_t id,
+                 std::string_view payload, uint8_t flags) {
+  if (AgentLink* link = dialers_[node]->link()) {
+    link->send(type, id, payload, flags);
+  }
+}
+
+void Fleet::send_all(wire::FrameType type, std::string_view payload) {
+  for (size_t i = 0; i < dialers_.size(); ++i) {
+    send(static_cast<uint16_t>(i), type, 0, payload);
+  }
+}
+
+size_t Fleet::ready_count() const {
+  return static_cast<size_t>(
+      std::count_if(dialers_.begin(), dialers_.end(),
+                    [](const auto& d) { return d->ready(); }));
+}
+
+std::vector<Laggard> Fleet::laggards() const {
+  std::vector<Laggard> out;
+  for (size_t i = 0; i < dialers_.size(); ++i) {
+    const WorkerDialer& dialer = *dialers_[i];
+    if (dialer.ready()) continue;
+    // Step and reason of one attempt: the next one may have begun since.
+    const bool failed = !dialer.last_error().code.empty();
+    out.push_back({static_cast<uint16_t>(i), dialer.host(),
+                   failed ? dialer.failed_step() : dialer.step(),
+                   failed ? dialer.last_error()
+                          : no_answer(dialer.host(), dialer.step())});
+  }
+  return out;
+}
+
+void Fleet::frame(uint16_t node, wire::Frame frame) {
+  if (frame.type != wire::FrameType::kLog) {
+    return events_.on_frame(node, std::move(frame));
+  }
+  const auto line = wire::from_json<wire::LogLine>(frame.payload);
+  if (!line) return;
+  const bool warns = line->level == "error" || line->level == "warn";
+  log::write(warns ? log::Level::kWarn : log::Level::kDebug,
+             dialers_[node]->host() + ": " + line->text);
+}
+
+// After a restart a name may still lead to the address of another pod of this
+// job, whose key and agent are as good: two workers would be one pod. The one
+// whose name is not that pod's own dials again. Where no name is the pod's own
+// (host network, aliases) nothing can be said.
+void Fleet::greeted(uint16_t node, const wire::HelloReply& reply) {
+  hostnames_[node] = reply.hostname;
+  const auto is_own = [this, &reply](uint16_t n) {
+    return first_label(dialers_[n]->host()) == reply.hostname;
+  };
+  for (size_t i = 0; i < dialers_.size() && looked_up_[node]; ++i) {
+    const auto other = static_cast<uint16_t>(i);
+    if (other == node || !looked_up_[i] || !dialers_[i]->ready() ||
+        hostnames_[i] != reply.hostname || is_own(node) == is_own(other)) {
+      continue;
+    }
+    const uint16_t stale = is_own(node) ? other : node;
+    dialers_[stale]->reject(
+        Error{"stale_address", "its name leads to another pod of this job",
+              reply.hostname + " answered", dialers_[stale]->host(),
+              "DNS still has an old address; it is asked again"});
+    if (stale == node) return;
+  }
+  if (connecting_ && events_.on_node_ready) events_.on_node_ready(node);
+  became_ready();
+}
+
+void Fleet::became_ready() {
+  if (!connecting_ || ready_count() < dialers_.size()) return;
+  connecting_ = false;
+  deadline_.cancel();
+  progress_.cancel();
+  for (auto& dialer : dialers_) dialer->commit();
+  events_.on_ready();
+}
+
+void Fleet::report_progress() {
+  const auto waited =
+      std::chrono::duration_cast<Milliseconds>(Clock::now() - started_);
+  const auto missing = laggards();
+  log::info("waiting for {} of {} workers since {}: {}", missing.size(),
+            workers_, human_duration_ms(waited.count()),
+            laggards_text(missing, 8));
+  progress_.start(kProgress, [this] { report_progress(); });
+}
+
+void Fleet::failed(bool permanent) {
+  if (!connecting_) return;
+  auto missing = laggards();
+  if (permanent) {  // who ends the launch comes first
+    std::stable_partition(missing.begin(), missing.end(), [](const Laggard& l) {
+      return is_permanent(l.error.code);
+    });
+  }
+  stop_connecting();
+  events_.on_failed(std::move(missing), permanent);
+}
+
+std::string laggards_text(const std::vector<Laggard>& laggards, size_t limit) {
+  // Grouped by what they are stuck at: 60 pods wait for the same thing.
+  std::map<std::string, std::vector<std::string>> groups;
+  for (const Laggard& laggard : laggards) {
+    groups[laggard.error.what].push_back(laggard.host);
+  }
+  std::string out;
+  for (const auto& [reason, hosts] : groups) {
+    if (!out.empty()) out += "; ";
+    for (size_t i = 0; i < hosts.size() && i < limit; ++i) {
+      out += (i > 0 ? ", " : "") + hosts[i];
+    }
+    if (hosts.size() > limit) {
+      out += " and " + std::to_string(hosts.size() - limit) + " more";
+    }
+    out += ": " + reason;
+  }
+  return out;
+}
+
+}  // namespace muster

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fleet: the agents of one launch. Node 0 is the launcher's own pod, 1..N the
+// workers in hostfile order. Dials all in parallel, says every 10 s who is
+// missing and why, and gives up at the deadline with every laggard named.
+// All or nothing: nobody is used before everybody is ready. What an agent has
+// to say of itself goes to the log.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/loop.h"
+#include "launcher/connect/worker_dialer.h"
+
+namespace muster {
+
+struct FleetNode {
+  std::string host;  // as people know it
+  std::string job;   // Hello::job; empty: the one of all nodes
+  WorkerDialer::MakeTransport make_transport;
+  // Its address came from DNS, which may lead to another pod of the job.
+  bool looked_up = false;
+  bool worker = true;  // false: the launcher's pod, which runs no ranks
+};
+
+struct Laggard {
+  uint16_t node = 0;
+  std::string host;
+  std::string step;
+  Error error;
+};
+
+struct FleetEvents {
+  // One of them; again, should it be dialled again before all are.
+  std::function<void(uint16_t node)> on_node_ready;
+  std::function<void()> on_ready;  // all of them
+  // Connecting is over without success; `permanent` if waiting was no use.
+  std::function<void(std::vector<Laggard>, bool permanent)> on_failed;
+  std::function<void(uint16_t node, wire::Frame)> on_frame;
+  std::function<void(uint16_t node, Error)> on_lost;  // any time after on_ready
+};
+
+class Fleet {
+ public:
+  // `questions` go to each agent with its hello, so that it answers while
+  // others are still waited for.
+  Fleet(Loop& loop, wire::Hello hello, std::vector<FleetNode> nodes,
+        FleetEvents events, const std::vector<wire::Frame>& questions = {});
+
+  void start(Milliseconds deadline);
+  // Stops dialling; links stay.
+  void stop_connecting();
+  void send(uint16_t node, wire::FrameType type, uint32_t id = 0,
+            std::string_view payload = {}, uint8_t flags = 0);
+  void send_all(wire::FrameType type, std::string_view payload = {});
+
+  [[nodiscard]] size_t size() const { return dialers_.size(); }
+  [[nodiscard]] const WorkerDialer& dialer(uint16_t node) const {
+    return *dialers_[node];
+  }
+  [[nodiscard]] bool alive(uint16_t node) const {
+    return dialers_[node]->ready();
+  }
+  [[nodiscard]] size_t ready_count() const;
+  [[nodiscard]] std::vector<Laggard> laggards() const;
+
+ private:
+  void greeted(uint16_t node, const wire::HelloReply& reply);
+  void frame(uint16_t node, wire::Frame frame);
+  void became_ready();
+  void report_progress();
+  void failed(bool permanent);
+
+  FleetEvents events_;
+  std::vector<std::unique_ptr<WorkerDialer>> dialers_;
+  std::vector<bool> looked_up_;
+  std::vector<std::string> hostnames_;  // as each agent gave it
+  size_t workers_ = 0;
+  bool connecting_ = false;
+  Clock::time_point started_;
+  Timer deadline_;
+  Timer progress_;
+};
+
+// "3/16 workers not ready after 10.0 s: w-4, w-9 (its name is not in DNS) …"
+std::string laggards_text(const std::vector<Laggard>& laggards, size_t limit);
+
+}  // namespace muster

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/connect/job_channel.h"
+
+#include <algorithm>
+
+#include "launcher/connect/incarnation.h"
+#include "launcher/connect/process_transport.h"
+#include "launcher/connect/ssh_transport.h"
+
+namespace muster {
+
+JobChannel::JobChannel(Loop& loop, Reaper& reaper, const LaunchOptions& options,
+                       const Discovery& discovery, std::string launch_id,
+                       std::string agent)
+    : loop_(loop),
+      reaper_(reaper),
+      options_(options),
+      discovery_(discovery),
+      launch_id_(std::move(launch_id)),
+      agent_(std::move(agent)),
+      resolver_(loop, ResolverOptions{}) {}
+
+wire::Hello JobChannel::hello() const {
+  wire::Hello hello;
+  hello.protocol_min = wire::kProtocolMin;
+  hello.protocol_max = wire::kProtocol;
+  hello.version = MUSTER_VERSION;
+  hello.launch_id = launch_id_;
+  hello.job = discovery_.keys ? discovery_.keys->fingerprint : launch_id_;
+  hello.incarnation = launcher_incarnation(discovery_.hostname);
+  hello.heartbeat_ms = static_cast<int>(options_.timeouts.heartbeat_ms);
+  hello.silence_ms = static_cast<int>(options_.timeouts.silence_ms);
+  hello.grace_ms = static_cast<int>(options_.timeouts.grace_ms);
+  return hello;
+}
+
+std::vector<FleetNode> JobChannel::nodes(
+    const std::function<int(uint16_t)>& attempts) {
+  std::vector<FleetNode> nodes;
+  const auto add = [&](const std::string& host) {
+    const auto node = static_cast<uint16_t>(nodes.size());
+    FleetNode& added = nodes.emplace_back();
+    added.host = host;
+    added.make_transport = [this, node, host, attempts] {
+      return make_transport(node == 0, host, attempts(node));
+    };
+    return node;
+  };
+  const auto self =
+      std::find_if(discovery_.hosts.begin(), discovery_.hosts.end(),
+                   [](const JobHost& host) { return host.is_self; });
+  const bool self_has_ranks = self != discovery_.hosts.end();
+  add(self_has_ranks ? self->entry.name : discovery_.hostname);
+  nodes[0].worker = self_has_ranks;
+  for (auto host = discovery_.hosts.begin(); host != discovery_.hosts.end();
+       ++host) {
+    node_of_host_.push_back(host == self ? uint16_t{0} : add(host->entry.name));
+  }
+  if (options_.local) {
+    // Emulated nodes share one machine, and one agent per job is the rule.
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      nodes[i].job = launch_id_ + "-" + std::to_string(i);
+    }
+  }
+  const bool looked_up = !options_.local && options_.exec_transport.empty();
+  for (size_t i = 1; i < nodes.size(); ++i) nodes[i].looked_up = looked_up;
+  return nodes;
+}
+
+std::unique_ptr<Transport> JobChannel::make_transport(bool own_pod,
+                                                      const std::string& host,
+                                                      int attempts) {
+  if (own_pod || options_.local) {
+    return std::make_unique<ProcessTransport>(
+        loop_, reaper_, host, std::vector<std::string>{agent_, "agent"},
+        current_environment());
+  }
+  if (!options_.exec_transport.empty()) {
+    std::vector<std::string> argv = options_.exec_transport;
+    for (std::string& word : argv) {
+      const size_t at = word.find("{host}");
+      if (at != std::string::npos) word.replace(at, 6, host);
+    }
+    return std::make_unique<ProcessTransport>(
+        loop_, reaper_, host, std::move(argv), current_environment());
+  }
+  SshTransportOptions ssh;
+  ssh.host = host;
+  ssh.port = discovery_.contract.ssh_port;
+  // Where nothing names the port, every third attempt tries the other usual.
+  if (discovery_.contract.try_port_22 && attempts % 3 == 0) ssh.port = 22;
+  ssh.user = discovery_.ssh_user;
+  ssh.keys = &*discovery_.keys;
+  return std::make_unique<SshTransport>(loop_, resolver_, std::move(ssh));
+}
+
+}  // namespace muster

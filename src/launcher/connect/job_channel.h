@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// The way to the agents of a job, for every command that needs them: which
+// nodes there are, what they are greeted with, by which transport each is
+// reached. Node 0 is this pod.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/loop.h"
+#include "base/reaper.h"
+#include "launcher/connect/discovery.h"
+#include "launcher/connect/fleet.h"
+#include "launcher/connect/resolver.h"
+
+namespace muster {
+
+class JobChannel {
+ public:
+  // All are borrowed and outlive the channel; `agent` is the path of ours.
+  JobChannel(Loop& loop, Reaper& reaper, const LaunchOptions& options,
+             const Discovery& discovery, std::string launch_id,
+             std::string agent);
+
+  [[nodiscard]] wire::Hello hello() const;
+  // Each dials by itself. `attempts`: how often that node was tried so far.
+  [[nodiscard]] std::vector<FleetNode> nodes(
+      const std::function<int(uint16_t)>& attempts);
+  // By position in Discovery::hosts; filled by nodes().
+  [[nodiscard]] const std::vector<uint16_t>& node_of_host() const {
+    return node_of_host_;
+  }
+
+ private:
+  std::unique_ptr<Transport> make_transport(bool own_pod,
+                                            const std::string& host,
+                                            int attempts);
+
+  Loop& loop_;
+  Reaper& reaper_;
+  const LaunchOptions& options_;
+  const Discovery& discovery_;
+  std::string launch_id_;
+  std::string agent_;
+  Resolver resolver_;
+  std::vector<uint16_t> node_of_host_;
+};
+
+}  // namespace muster

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/connect/process_transport.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace muster {
+
+ProcessTransport::ProcessTransport(Loop& loop, Reaper& reaper, std::string host,
+                                   std::vector<std::string> argv,
+                                   Environment env)
+    : loop_(loop),
+      reaper_(reaper),
+      host_(std::move(host)),
+      argv_(std::move(argv)),
+      env_(std::move(env)) {}
+
+// Closing stdin is the order to leave; the agent stops its ranks first, so it
+// is not killed here. The Reaper collects it.
+ProcessTransport::~ProcessTransport() { *alive_ = false; }
+
+void ProcessTransport::start(TransportEvents events) {
+  events_ = std::move(events);
+  events_.on_step("agent");
+  auto in = make_pipe();
+  auto out = make_pipe();
+  auto err = make_pipe();
+  for (const auto* pipe : {&in, &out, &err}) {
+    if (*pipe) continue;
+    Error error = pipe->error();
+    error.where = host_;
+    return close(std::move(error));
+  }
+  SpawnOptions options;
+  options.argv = argv_;
+  options.env = env_;
+  options.fds = {
+      {in->read.get(), 0}, {out->write.get(), 1}, {err->write.get(), 2}};
+  const auto pid = spawn(options);
+  if (!pid) {
+    Error error = pid.error();
+    error.where = host_;
+    close(std::move(error));
+    return;
+  }
+  pid_ = *pid;
+  reaper_.watch(pid_, [](const ChildExit&) {});  // the pipes tell the rest
+  stdin_ = std::move(in->write);
+  stdout_ = std::move(out->read);
+  stderr_ = std::move(err->read);
+  for (const UniqueFd* fd : {&stdin_, &stdout_, &stderr_}) {
+    set_nonblocking(fd->get());
+  }
+  stdin_watch_ = std::make_unique<FdWatch>(loop_, stdin_.get());
+  stdout_watch_ = std::make_unique<FdWatch>(loop_, stdout_.get());
+  stderr_watch_ = std::make_unique<FdWatch>(loop_, stderr_.get());
+  stdout_watch_->on_readable([this] { read_some(stdout_.get(), false); });
+  stderr_watch_->on_readable([this] { read_some(stderr_.get(), true); });
+  events_.on_open();
+}
+
+void ProcessTransport::read_some(int fd, bool is_stderr) {
+  char buffer[65536];
+  const ssize_t n = ::read(fd, buffer, sizeof buffer);
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (n > 0) {
+    const std::string_view data(buffer, static_cast<size_t>(n));
+    is_stderr ? events_.on_stderr(data) : events_.on_data(data);
+    return;
+  }
+  if (is_stderr) {
+    stderr_watch_->stop_reading();
+    return;
+  }
+  stdout_watch_->stop_reading();
+  close(
+      Error{"agent_exited", "the agent ended", "end of its output", host_, {}});
+}
+
+void ProcessTransport::send(std::string_view bytes) {
+  if (!stdin_) return;
+  const bool idle = out_.empty();
+  out_.append(bytes);
+  if (idle) write_some();
+}
+
+void ProcessTransport::write_some() {
+  while (!out_.empty()) {
+    const ssize_t n = ::write(stdin_.get(), out_.data(), out_.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EAGAIN) {
+      stdin_watch_->on_writable([this] { write_some(); });
+      return;
+    }
+    if (n < 0) {  // the end of stdout tells that it is gone
+      out_.clear();
+      break;
+    }
+    out_.erase(0, static_cast<size_t>(n));
+  }
+  stdin_watch_->stop_writing();
+}
+
+void ProcessTransport::close(Error error) {
+  const auto closed = std::move(events_.on_closed);
+  events_.on_closed = nullptr;
+  if (!closed) return;
+  // Never from inside start(): the caller is still setting itself up.
+  loop_.post([alive = alive_, closed, error = std::move(error)] {
+    if (*alive) closed(error);
+  });
+}
+
+}  // namespace muster

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// ProcessTransport: the agent behind a child process: muster-agent itself
+// (--local, and the launcher pod's own ranks) or any command that carries its
+// stdio (--transport exec:…, for example kubectl exec).
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/loop.h"
+#include "base/reaper.h"
+#include "base/spawn.h"
+#include "launcher/connect/transport.h"
+
+namespace muster {
+
+class ProcessTransport : public Transport {
+ public:
+  ProcessTransport(Loop& loop, Reaper& reaper, std::string host,
+                   std::vector<std::string> argv, Environment env);
+  ~ProcessTransport() override;
+
+  void start(TransportEvents events) override;
+  void send(std::string_view bytes) override;
+  [[nodiscard]] size_t queued() const override { return out_.size(); }
+
+ private:
+  void read_some(int fd, bool is_stderr);
+  void write_some();
+  void close(Error error);
+
+  Loop& loop_;
+  Reaper& reaper_;
+  std::string host_;
+  std::vector<std::string> argv_;
+  Environment env_;
+  TransportEvents events_;
+  pid_t pid_ = 0;
+  UniqueFd stdin_;
+  UniqueFd stdout_;
+  UniqueFd stderr_;
+  std::unique_ptr<FdWatch> stdin_watch_;
+  std::unique_ptr<FdWatch> stdout_watch_;
+  std::unique_ptr<FdWatch> stderr_watch_;
+  std::string out_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace muster

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/hang/final_exception.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace muster {
+
+namespace {
+
+// What is written so soon after an exception is part of the same end:
+// more lines of its message, what runs at exit.
+constexpr int64_t kTogetherNs = 2'000'000'000;
+
+bool is_word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+         (c >= '0' && c <= '9') || c == '_' || c == '.';
+}
+
+// "torch.cuda.OutOfMemoryError: …", "KeyError: 3", "AssertionError".
+bool names_exception(std::string_view line) {
+  size_t end = 0;
+  while (end < line.size() && is_word(line[end])) ++end;
+  const std::string_view name = line.substr(0, end);
+  const std::string_view rest = line.substr(end);
+  return !name.empty() && !(name[0] >= '0' && name[0] <= '9') &&
+         (rest.empty() || rest == ":" || rest.starts_with(": "));
+}
+
+bool is_frame(std::string_view line) { return line.starts_with("  File \""); }
+
+// The exception's line of the last traceback of one stream; -1: there is none.
+int exception_at(const std::vector<const LineEvidence*>& lines) {
+  for (size_t i = lines.size(); i-- > 1;) {
+    if (!names_exception(lines[i]->text) ||
+        !lines[i - 1]->text.starts_with("  ")) {
+      continue;
+    }
+    size_t first = i;
+    bool framed = false;
+    while (first > 0 && lines[first - 1]->text.starts_with("  ")) {
+      --first;
+      framed = framed || is_frame(lines[first]->text);
+    }
+    if (!framed) continue;
+    // "Traceback (most recent call last):", which may be out of sight.
+    if (first > 1 &&
+        lines[first - 2]->text.starts_with("Exception ignored in")) {
+      return -1;
+    }
+    return static_cast<int>(i);
+  }
+  return -1;
+}
+
+bool is_exit_call(std::string_view function) {
+  static constexpr std::array<std::string_view, 4> kCalls = {
+      "exit", "_exit", "__run_exit_handlers", "__libc_exit"};
+  return function.find("inalize") != std::string_view::npos ||
+         std::find(kCalls.begin(), kCalls.end(), function) != kCalls.end();
+}
+
+}  // namespace
+
+std::optional<std::string> final_exception(
+    const std::vector<LineEvidence>& lines) {
+  for (const bool stderr_stream : {true, false}) {
+    std::vector<const LineEvidence*> stream;
+    for (const LineEvidence& line : lines) {
+      if (line.stderr_stream == stderr_stream) stream.push_back(&line);
+    }
+    const int at = exception_at(stream);
+    if (at < 0) continue;
+    const LineEvidence& found = *stream[static_cast<size_t>(at)];
+    const bool last = std::all_of(
+        lines.begin(), lines.end(), [&found](const LineEvidence& line) {
+          return line.time_ns <= found.time_ns + kTogetherNs;
+        });
+    if (last) return found.text;
+  }
+  return std::nullopt;
+}
+
+LeavingPlace leaving_place(const std::vector<std::string>& frames) {
+  LeavingPlace place;
+  place.known = !frames.empty();
+  bool interpreter = false;
+  bool script = false;
+  // From the outside: the first call that says so is the one people know.
+  for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
+    const std::string_view function =
+        std::string_view(*frame).substr(0, frame->find(' '));
+    interpreter = interpreter || function == "Py_RunMain";
+    script = script || function.find("EvalCode") != std::string_view::npos;
+    if (is_exit_call(function)) {
+      place.leaving = true;
+      place.call = function;
+    }
+    if (place.call.find("MPI_Finalize") != std::string::npos) break;
+  }
+  // Behind a script there are only the interpreter's own calls.
+  if (interpreter && !script) place.leaving = true;
+  return place;
+}
+
+std::string stuck_text(const std::vector<StuckRank>& ranks) {
+  constexpr size_t kTold = 3;
+  std::string text;
+  for (size_t i = 0; i < ranks.size() && i < kTold; ++i) {
+    const StuckRank& one = ranks[i];
+    text += (i > 0 ? "; rank " : "rank ") + std::to_string(one.rank) + " on " +
+            one.host + " raised \"" + one.exception + "\" and does not end";
+    if (one.call.find("inalize") != std::string::npos) {
+      text += ": it waits for the other ranks in " + one.call;
+    } else if (!one.call.empty()) {
+      text += ": it is in " + one.call;
+    }
+  }
+  if (ranks.size() > kTold) {
+    text += "; and " + std::to_string(ranks.size() - kTold) + " more ranks";
+  }
+  return text;
+}
+
+}  // namespace muster

@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/hang/hang_watch.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/fd.h"
+#include "base/json_text.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "logs/line_folder.h"
+
+namespace muster {
+
+namespace {
+
+constexpr Milliseconds kTick{500};
+constexpr Milliseconds kAnswerDeadline{10'000};
+constexpr Milliseconds kProvoked{3'000};
+constexpr size_t kMaxSentences = 16;  // of NCCL's issues
+constexpr size_t kLastLines = 12;
+
+std::string answer_json(const std::vector<PlacedStack>& stacks,
+                        const std::vector<std::string>& nccl,
+                        const std::vector<std::string>& collectives) {
+  nlohmann::json ranks = nlohmann::json::array();
+  for (const PlacedStack& one : stacks) {
+    ranks.push_back({{"rank", one.stack.rank},
+                     {"host", one.host},
+                     {"pid", one.stack.pid},
+                     {"program", one.stack.program},
+                     {"state", one.stack.state},
+                     {"threads", one.stack.threads},
+                     {"frames", one.stack.frames},
+                     {"problem", one.stack.problem}});
+  }
+  const nlohmann::json out = {{"ranks", std::move(ranks)},
+                              {"nccl", nccl},
+                              {"collectives", collectives}};
+  return out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace
+
+std::string stack_answer_file(const std::string& id) {
+  return "stack-" + id + ".json";
+}
+
+HangWatch::HangWatch(Loop& loop, Fleet& fleet, RankOutput& output,
+                     const RankTable& ranks, HangOptions options,
+                     std::function<void(Error)> hung)
+    : loop_(loop),
+      fleet_(fleet),
+      output_(output),
+      ranks_(ranks),
+      options_(std::move(options)),
+      hung_(std::move(hung)),
+      tick_(loop),
+      deadline_(loop) {}
+
+void HangWatch::tick() {
+  look_for_silence();
+  look_for_request();
+  look_for_exceptions();
+  tick_.start(kTick, [this] { tick(); });
+}
+
+void HangWatch::look_for_silence() {
+  if (options_.silence.count() == 0 || !waiting_.empty()) return;
+  if (ranks_.count(RankState::kRunning) == 0) return;
+  const Milliseconds silent = output_.silent_for();
+  const bool again = silent < options_.silence;
+  if (told_ && again) {
+    // What our own signal made them say is no sign of life.
+    if (Clock::now() - silent < told_at_ + kProvoked) return;
+    told_ = false;
+    log::info("the ranks put out something again");
+  }
+  // Held up by whoever reads us is no hang of theirs.
+  if (told_ || again || output_.stalled().count() > 0) return;
+  told_ = true;
+  told_at_ = Clock::now();
+  silent_ = silent;
+  asker_ = Asker::kHang;
+  // Some releases of NCCL crash when they are asked while communicators are
+  // made (NVIDIA/nccl issues 1669 and 2346): only where the job ends anyway.
+  // And PyTorch's recorders take the lock of Python to write what they have.
+  ask({{},
+       options_.signal,
+       options_.stop ? 1 : 0,
+       options_.stop ? wire::kFlightAsk : 0});
+}
+
+void HangWatch::look_for_request() {
+  if (options_.directory.empty() || !waiting_.empty()) return;
+  const std::string path = options_.directory + "/" + kStackRequestFile;
+  if (::access(path.c_str(), R_OK) != 0) return;
+  const auto text = read_file(path, 1 << 20);
+  static_cast<void>(::unlink(path.c_str()));
+  if (!text) return;
+  const size_t space = text->find(' ');
+  auto request = wire::stack_request_from_json(
+      space == std::string::npos ? "" : text->substr(space + 1));
+  const std::string id = text->substr(0, space);
+  const bool plain = !id.empty() && id.find_first_not_of("0123456789abcdef") ==
+                                        std::string::npos;
+  if (!request || !plain) return;
+  request_id_ = id;
+  asker_ = Asker::kRequest;
+  ask(*request);
+}
+
+// An exception may well be one that the program has caught and told: only the
+// stack says whether the program is over.
+void HangWatch::look_for_exceptions() {
+  if (!waiting_.empty()) return;
+  wire::StackRequest request;
+  for (const ProcessKey key :
+       output_.quiet_after_traceback(options_.after_exception)) {
+    for (const RankRecord& record : ranks_.records()) {
+      if (record.key == key && record.state == RankState::kRunning &&
+          final_exception(output_.last_lines(key, kLastLines))) {
+        request.ranks.push_back(record.rank);
+      }
+    }
+  }
+  if (request.ranks.empty()) return;
+  asker_ = Asker::kException;
+  ask(request);
+}
+
+void HangWatch::ask(const wire::StackRequest& request) {
+  stacks_.clear();
+  addresses_.clear();
+  asked_nccl_ = request.nccl == 1;
+  nccl_.clear();
+  records_.clear();
+  asked_flight_ = request.flight > 0;
+  ++question_;
+  for (size_t i = 0; i < fleet_.size(); ++i) {
+    const auto node = static_cast<uint16_t>(i);
+    if (fleet_.alive(node)) waiting_.insert(node);
+  }
+  if (waiting_.empty()) return;
+  const std::set<uint16_t> asked = nodes_for_nccl();
+  for (const uint16_t node : waiting_) {
+    wire::StackRequest of_node = request;
+    if (asked.count(node) == 0) of_node.nccl = 0;
+    fleet_.send(node, wire::kStackRequest, question_, wire::to_json(of_node));
+  }
+  deadline_.start(kAnswerDeadline, [this] { answered(); });
+}
+
+// NCCL answers for the whole job; a second node in case the first is what is
+// wrong.
+std::set<uint16_t> HangWatch::nodes_for_nccl() const {
+  std::set<uint16_t> nodes;
+  for (const RankRecord& record : ranks_.records()) {
+    if (record.state == RankState::kRunning) nodes.insert(record.node);
+  }
+  if (nodes.empty()) return {};
+  return {*nodes.begin(), *nodes.rbegin()};
+}
+
+bool HangWatch::frame(uint16_t node, const wire::Frame& frame) {
+  if (frame.type != wire::kStackReply) return false;
+  if (frame.id != question_ || waiting_.erase(node) == 0) return true;
+  if (auto reply = wire::stack_reply_from_json(frame.payload)) {
+    addresses_[fleet_.dialer(node).host()] = std::move(reply->addresses);
+    if (reply->nccl.size() > nccl_.size()) nccl_ = std::move(reply->nccl);
+    if (auto records = wire::flight_records_from_json(reply->flight);
+        records && !reply->flight.empty()) {
+      std::move(records->begin(), records->end(), std::back_inserter(records_));
+    }
+    for (wire::RankStack& stack : reply->ranks) {
+      stacks_.push_back({std::move(stack), fleet_.dialer(node).host()});
+    }
+  }
+  if (waiting_.empty()) answered();
+  return true;
+}
+
+void HangWatch::answered() {
+  deadline_.cancel();
+  for (const uint16_t node : waiting_) {
+    log::warn("{}: it did not say in time where its ranks are",
+              fleet_.dialer(node).host());
+  }
+  waiting_.clear();
+  auto issues = flight_issues(records_);
+  if (asker_ == Asker::kHang || asker_ == Asker::kRecords) {
+    collectives_ = std::move(issues);
+  }
+  if (asker_ == Asker::kHang) return tell_hang();
+  if (asker_ == Asker::kException) return tell_stuck();
+  if (asker_ == Asker::kRecords) return std::exchange(records_read_, nullptr)();
+  static_cast<void>(write_file_atomically(
+      options_.directory + "/" + stack_answer_file(request_id_),
+      answer_json(stacks_, nccl_sentences(), flight_sentences(issues)), 0600));
+}
+
+void HangWatch::read_records(std::function<void()> done) {
+  if (!waiting_.empty()) return done();
+  records_read_ = std::move(done);
+  asker_ = Asker::kRecords;
+  wire::StackRequest request;
+  request.flight = wire::kFlightRead;
+  ask(request);
+  if (waiting_.empty()) std::exchange(records_read_, nullptr)();
+}
+
+std::vector<std::string> HangWatch::flight_sentences(
+    const std::vector<FlightIssue>& issues) const {
+  if (!asked_flight_) return {};
+  std::vector<std::string> out;
+  for (const FlightIssue& issue : issues) {
+    if (out.size() < kMaxSentences) out.push_back(issue.text);
+  }
+  int64_t newest = 0;
+  for (const wire::FlightRecord& record : records_) {
+    newest = std::max(newest, record.written_ns);
+  }
+  constexpr int64_t kFreshNs = 30'000'000'000;
+  if (!out.empty() && newest + kFreshNs < realtime_ns()) {
+    std::string when;
+    append_timestamp(when, newest);
+    out.push_back("PyTorch: these records are of " + when);
+  }
+  if (!out.empty()) return out;
+  if (!records_.empty()) return {"PyTorch: no rank waits in a collective"};
+  return {
+      "PyTorch: no rank has written a record of its collectives: one does when "
+      "asked if its environment has TORCH_NCCL_TRACE_BUFFER_SIZE=2000 and "
+      "TORCH_NCCL_DEBUG_INFO_PIPE_FILE=/tmp/flight_"};
+}
+
+std::vector<std::string> HangWatch::nccl_sentences() const {
+  if (!asked_nccl_) return {};
+  if (nccl_.empty()) {
+    return {
+        "NCCL does not answer: it does from 2.24 on, where "
+        "NCCL_RAS_ENABLE is not 0"};
+  }
+  auto out = ras_sentences(read_ras_report(nccl_), job_rank(), kMaxSentences);
+  if (out.empty()) out.emplace_back("NCCL: no rank is behind the others");
+  return out;
+}
+
+// By process and address; where NCCL uses another network's, by its number in
+// a communicator of all ranks.
+JobRankOf HangWatch::job_rank() const {
+  return [this](const RasRank& rank, int size) -> std::optional<int> {
+    for (const PlacedStack& one : stacks_) {
+      const auto found = addresses_.find(one.host);
+      if (rank.pid == 0 || one.stack.pid != rank.pid ||
+          found == addresses_.end()) {
+        continue;
+      }
+      const auto& own = found->second;
+      if (std::find(own.begin(), own.end(), rank.node) != own.end()) {
+        return one.stack.rank;
+      }
+    }
+    const bool all =
+        size > 0 && static_cast<size_t>(size) == ranks_.records().size();
+    return all && rank.number >= 0 ? std::optional(rank.number) : std::nullopt;
+  };
+}
+
+std::vector<StuckRank> HangWatch::stuck_ranks() const {
+  std::vector<StuckRank> out;
+  for (const PlacedStack& one : stacks_) {
+    for (const RankRecord& record : ranks_.records()) {
+      if (record.rank != one.stack.rank || record.host != one.host ||
+          record.state != RankState::kRunning) {
+        continue;
+      }
+      const LeavingPlace place = leaving_place(one.stack.frames);
+      if (place.known && !place.leaving) continue;
+      if (const auto said =
+              final_exception(output_.last_lines(record.key, kLastLines))) {
+        out.push_back({record.rank, record.host, *said, place.call});
+      }
+    }
+  }
+  return out;
+}
+
+void HangWatch::tell_stuck() {
+  const std::string stuck = stuck_text(stuck_ranks());
+  if (stuck.empty()) return;
+  finding_ = Finding{
+      Severity::kWarning, "hang", stuck, "",
+      "stop the job, or let --hang-timeout and --hang-action stop do it; a "
+      "program that calls MPI_Abort or os._exit(1) after an exception ends "
+      "all ranks at once, as \"python -m mpi4py PROGRAM\" does"};
+  log::warn("{}. The job goes on, but may never end. What to do: {}", stuck,
+            finding_->remedy);
+}
+
+void HangWatch::tell_hang() {
+  const auto groups = group_stacks(stacks_);
+  const auto issues = read_ras_report(nccl_);
+  std::set<int> odd = ras_odd_ranks(issues, job_rank());
+  for (const FlightIssue& issue : collectives_) {
+    if (odd.empty()) odd = issue.odd;
+  }
+  if (odd.empty()) odd = odd_ranks(groups);
+  const std::string what =
+      "no rank has put out anything for " + human_duration_ms(silent_.count());
+  std::string who = stuck_text(stuck_ranks());
+  if (!who.empty()) {
+    who[0] = 'R';
+  } else if (odd.empty()) {
+    who = "The ranks seem to hang";
+  } else {
+    who = (odd.size() == 1 ? "Rank " : "Ranks ") + rank_set_text(odd) +
+          (odd.size() == 1 ? " holds up the rest" : " hold up the rest");
+  }
+  std::string where = groups_sentence(groups, stacks_);
+  if (!collectives_.empty()) {
+    where = collectives_[0].text + (where.empty() ? "" : "; ") + where;
+  }
+  for (const std::string& sentence : ras_sentences(issues, job_rank(), 1)) {
+    where = sentence + (where.empty() ? "" : "; ") + where;
+  }
+  finding_ = Finding{options_.stop ? Severity::kError : Severity::kWarning,
+                     "hang", who + ": " + what, where,
+                     "look at it closer: muster stack (--nccl asks NCCL and "
+                     "PyTorch as well), and the log of that rank"};
+  log::warn("{}; {}{}", finding_->text, where,
+            options_.stop ? "" : ". The job goes on");
+  if (options_.stop) {
+    hung_(Error{"hang", finding_->text, where, "", finding_->remedy});
+  }
+}
+
+}  // namespace muster

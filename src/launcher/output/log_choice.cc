@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/output/log_choice.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/text.h"
+
+namespace muster {
+
+namespace {
+
+// Long enough for ranks that say the same at about the same time.
+constexpr Milliseconds kFoldWindow{200};
+
+// On a terminal a bar moves as one expects of it.
+constexpr Milliseconds kBarInterval{100};
+
+bool same_file(const char* a, const char* b) {
+  struct stat first {};
+  struct stat second {};
+  return ::stat(a, &first) == 0 && ::stat(b, &second) == 0 &&
+         first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+}
+
+// What kubectl logs shows: what pid 1 of the container writes to.
+bool stdout_is_container_log() {
+  return ::getpid() == 1 || same_file("/proc/self/fd/1", "/proc/1/fd/1");
+}
+
+LogFormat choose_format(const LaunchOptions& options) {
+  if (options.log_format == "text") return LogFormat::kText;
+  if (options.log_format == "plain") return LogFormat::kPlain;
+  if (options.log_format == "json") return LogFormat::kJson;
+  if (options.drop_in) {
+    return stdout_is_container_log() ? LogFormat::kText : LogFormat::kPlain;
+  }
+  return ::isatty(STDOUT_FILENO) == 1 ? LogFormat::kText : LogFormat::kJson;
+}
+
+}  // namespace
+
+OutputOptions choose_output(const LaunchOptions& options) {
+  OutputOptions out;
+  out.format = choose_format(options);
+  out.color = out.format == LogFormat::kText && ::isatty(STDOUT_FILENO) == 1 &&
+              ::getenv("NO_COLOR") == nullptr;
+  out.status_line =
+      out.format == LogFormat::kText && ::isatty(STDOUT_FILENO) == 1;
+  if (out.status_line) out.progress_interval = kBarInterval;
+  out.directory = options.log_directory;
+  if (const auto rotation = parse_rotation(options.log_rotate)) {
+    out.rotation = *rotation;
+  }
+  out.drop = options.log_drop;
+  const bool fold = options.fold == "on" ||
+                    (options.fold == "auto" && ::isatty(STDOUT_FILENO) == 1);
+  if (fold) out.fold = kFoldWindow;
+  if (const auto level = parse_level(options.rank_level)) out.level = *level;
+  if (const auto ranks = parse_rank_set(options.log_ranks)) out.ranks = *ranks;
+  return out;
+}
+
+MpiTags tags_of(const MpirunLine& line) {
+  for (const LineOption& option : line.options) {
+    if (option.meaning != OptionMeaning::kTagOutput) continue;
+    return option.name == "tag-output" ? MpiTags::kOpenMpi : MpiTags::kHydra;
+  }
+  return MpiTags::kNone;
+}
+
+Result<std::set<int>> parse_rank_set(const std::string& text) {
+  std::set<int> out;
+  if (text.empty()) return out;
+  for (const auto part : split(text, ',')) {
+    const auto ends = split(part, '-');
+    const auto first = parse_integer(ends[0]);
+    const auto last = ends.size() == 2 ? parse_integer(ends[1]) : first;
+    if (ends.size() > 2 || !first || !last || *first < 0 || *last < *first ||
+        *last >= kMaxRanks) {
+      return fail(Error{"usage",
+                        "bad value of --log-ranks",
+                        "'" + std::string(part) + "' is no rank or range",
+                        {},
+                        "As in --log-ranks 0-3,8."});
+    }
+    for (int64_t rank = *first; rank <= *last; ++rank) {
+      out.insert(static_cast<int>(rank));
+    }
+  }
+  return out;
+}
+
+namespace {
+
+// "512M": a number of bytes, with or without K, M, G, T (powers of 1024).
+std::optional<int64_t> parse_size(std::string_view text) {
+  constexpr std::string_view kUnits = "KMGT";
+  int shift = 0;
+  if (!text.empty() && kUnits.find(text.back()) != std::string_view::npos) {
+    shift = 10 * static_cast<int>(kUnits.find(text.back()) + 1);
+    text.remove_suffix(1);
+  }
+  const auto number = parse_integer(text);
+  if (!number || *number < 1 || *number > (INT64_MAX >> shift)) {
+    return std::nullopt;
+  }
+  return *number << shift;
+}
+
+}  // namespace
+
+Result<LogRotation> parse_rotation(const std::string& text) {
+  constexpr int64_t kMaxOlder = 1000;
+  LogRotation out;
+  if (text.empty()) return out;
+  if (text == "off") {
+    out.bytes = 0;
+    return out;
+  }
+  const auto words = split(text, ',');
+  const auto size = parse_size(words[0]);
+  const auto older = words.size() == 2 ? parse_integer(words[1]) : out.older;
+  if (words.size() > 2 || !size || *size < 4096 || !older || *older < 0 ||
+      *older > kMaxOlder) {
+    return fail(Error{"usage",
+                      "bad value of --log-rotate",
+                      "'" + text + "' is no SIZE[,OLDER]",
+                      {},
+                      "As in --log-rotate 256M,4 (at least 4K), or off."});
+  }
+  out.bytes = static_cast<uint64_t>(*size);
+  out.older = static_cast<int>(*older);
+  return out;
+}
+
+Result<Masker> make_masker(const LaunchOptions& options,
+                           const Environment& env) {
+  MaskOptions mask;
+  mask.environment = env;
+  mask.patterns = options.mask_patterns;
+  return Masker::create(mask);
+}
+
+void configure_log(const LaunchOptions& options, const std::string& host) {
+  log::Options log_options;
+  log_options.level = options.log_level == "debug"   ? log::Level::kDebug
+                      : options.log_level == "warn"  ? log::Level::kWarn
+                      : options.log_level == "error" ? log::Level::kError
+                                                     : log::Level::kInfo;
+  log_options.json = choose_format(options) == LogFormat::kJson;
+  log_options.host = host;
+  log::configure(log_options);
+}
+
+Status prepare_log_directory(const std::string& directory) {
+  if (directory.empty()) return {};
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  const std::string probe = directory + "/.muster-probe";
+  const auto written = write_file_atomically(probe, "");
+  ::unlink(probe.c_str());
+  if (written) return {};
+  return fail(Error{"log_directory", "cannot write rank logs",
+                    error ? error.message() : written.error().why, directory,
+                    "Choose another --log-dir, or mount a writable volume "
+                    "there."});
+}
+
+}  // namespace muster

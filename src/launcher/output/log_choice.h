@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// In which form ranks' lines and muster's own messages are written, chosen
+// from what the user said and where stdout goes.
+#pragma once
+
+#include "base/result.h"
+#include "job/mpirun_line.h"
+#include "launcher/options.h"
+#include "launcher/output/rank_output.h"
+
+namespace muster {
+
+// "auto": a terminal gets tagged text; a drop-in mpirun prints what mpirun
+// prints, tagged where stdout is the container's own log; else JSON records.
+OutputOptions choose_output(const LaunchOptions& options);
+
+// The labels that an mpirun line asks for.
+MpiTags tags_of(const MpirunLine& line);
+
+// "0-3,8". Error code "usage".
+Result<std::set<int>> parse_rank_set(const std::string& text);
+
+// --log-rotate "1G,8", "off"; "": the default. Error code "usage".
+Result<LogRotation> parse_rotation(const std::string& text);
+
+// What hides secrets of this launch. Error code "usage": a pattern is wrong.
+Result<Masker> make_masker(const LaunchOptions& options,
+                           const Environment& env);
+
+// Level and form of muster's own messages.
+void configure_log(const LaunchOptions& options, const std::string& host);
+
+// Makes `directory` and proves that a file can be written there; "" is fine.
+// Error code "log_directory".
+Status prepare_log_directory(const std::string& directory);
+
+}  // namespace muster

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// RankOutput: the way of a rank's bytes from an agent's frame to stdout and to
+// the per-rank files. Labels each stream, joins partial lines, formats, hands
+// them to the writer threads, and returns credit to the agent once they left,
+// so that memory stays bounded by the credits given out: 64 KiB for each stream
+// and 192 more for those that print much, 64 MiB of these at most.
+// Refuses: merging two streams within one line.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/loop.h"
+#include "diagnosis/evidence.h"
+#include "launcher/output/log_files.h"
+#include "launcher/output/output_writer.h"
+#include "launcher/output/record_format.h"
+#include "launcher/output/terminal_lines.h"
+#include "logs/level.h"
+#include "logs/masker.h"
+#include "logs/progress_bar.h"
+#include "wire/frame.h"
+#include "wire/messages.h"
+
+namespace muster {
+
+struct OutputOptions {
+  LogFormat format = LogFormat::kText;
+  bool color = false;
+  MpiTags tags = MpiTags::kNone;      // of plain lines
+  std::string directory;              // per-rank files; empty: none
+  LogRotation rotation;               // of those
+  std::set<int> ranks;                // shown on stdout; empty: all
+  LogLevel level = LogLevel::kTrace;  // least level shown on stdout
+  // Never hold up a rank: what a slow reader does not take in time is dropped
+  // and counted.
+  bool drop = false;
+  Milliseconds progress_interval{5'000};  // between states of a progress bar
+  bool status_line = false;  // stdout is a terminal: bars in its last line
+  // Text only: equal lines of several ranks within it become one. 0: never.
+  Milliseconds fold{0};
+  // Credit goes back in no smaller pieces, in bytes: half of what a stream has
+  // at first, so that a rank that prints little costs no answers at all.
+  uint32_t credit_step = wire::kFirstCredit / 2;
+  // For a stream that prints without a pause, in bytes, once.
+  uint32_t extra_credit = 192 << 10;
+};
+
+// Which process a stream belongs to: agent and process id on it.
+struct ProcessKey {
+  uint16_t node = 0;
+  uint32_t id = 0;
+  auto operator<=>(const ProcessKey&) const = default;
+};
+
+class RankOutput {
+ public:
+  using GiveCredit =
+      std::function<void(ProcessKey, uint8_t stream, uint32_t bytes)>;
+
+  RankOutput(Loop& loop, OutputOptions options, GiveCredit give_credit);
+  ~RankOutput();
+
+  // Hides secrets in everything that follows; without: nothing is hidden.
+  void set_masker(Masker masker) { masker_ = std::move(masker); }
+  // What a rank said elsewhere than in its output, as that would be shown.
+  [[nodiscard]] std::string masked(const std::string& text) const {
+    return masker_ ? masker_->masked(text) : text;
+  }
+  // Sees every line of every process (rank -1: no rank's) that has `word`, and
+  // some others, before it is masked or filtered; of one that comes in pieces
+  // the first. `word` outlives this.
+  using OnLine = std::function<void(int rank, const std::string& host,
+                                    std::string_view line)>;
+  void on_line(std::string_view word, OnLine on_line) {
+    word_ = word;
+    on_line_ = std::move(on_line);
+  }
+  // Called once when stdout's reader has hung up; without, that is a warning.
+  void on_reader_gone(std::function<void()> gone) {
+    on_reader_gone_ = std::move(gone);
+  }
+  // One of muster's own lines, with its newline, to stderr; never blocks.
+  void own_line(std::string line);
+
+  // Before the first frame of the process. rank -1: `source` says who it is.
+  void add_process(ProcessKey key, int rank, std::string source,
+                   std::string host);
+  void frame(ProcessKey key, const wire::Frame& frame);
+  // The process has ended, and nobody will ask for its last lines.
+  void forget(ProcessKey key);
+  // Nothing more comes from there: what was held is told, and what is lost.
+  void node_lost(uint16_t node);
+  // The last `count` lines of each stream of a process, in order of time.
+  [[nodiscard]] std::vector<LineEvidence> last_lines(ProcessKey key,
+                                                     size_t count) const;
+  // Ranks that wrote a traceback and then, for `quiet`, nothing at all: each
+  // once.
+  std::vector<ProcessKey> quiet_after_traceback(Milliseconds quiet);
+  // Output that an agent could not read any more, or nobody took from us.
+  void add_lost(uint64_t bytes) { lost_at_source_ += bytes; }
+  // Since any rank put out anything, or was started.
+  [[nodiscard]] Milliseconds silent_for() const {
+    return std::chrono::duration_cast<Milliseconds>(Clock::now() -
+                                                    last_output_);
+  }
+  // Ends every stream, and waits for slow readers, at most `limit`; false if
+  // something still waits for them.
+  bool drain(Milliseconds limit);
+  // Bytes that no reader has taken yet.
+  [[nodiscard]] size_t waiting_bytes() const {
+    return stdio_.waiting_bytes() + files_.waiting_bytes();
+  }
+  [[nodiscard]] uint64_t lines() const { return lines_; }
+  [[nodiscard]] uint64_t dropped_bytes() const {
+    return stdio_.dropped_bytes() + files_.dropped_bytes() + lost_at_source_;
+  }
+  // How long nobody has read stdout, while something waits for it.
+  [[nodiscard]] Milliseconds stalled() const { return stdio_.stalled(); }
+  [[nodiscard]] uint64_t dropped_lines() const { return dropped_lines_; }
+  // Processes whose output ends where their worker was lost.
+  [[nodiscard]] int cut_processes() const { return cut_processes_; }
+
+ private:
+  struct Stream;
+  struct Process;
+
+  void take_line(Process& process, Stream& stream,
+                 const ProgressBar::Piece& piece);
+  void finish(ProcessKey key, Process& process);
+  void watch_reader();
+  void let_groups_go();
+  void hand_over(ProcessKey key, Process& process, Stream& stream,
+                 uint32_t credit);
+  Stream* stream_of(ProcessKey key, uint8_t flag);
+  void widen(ProcessKey key, Stream& stream);
+  void narrow(Stream& stream);
+  void owe_credit(ProcessKey key, uint8_t flag, uint32_t bytes);
+  void return_credit();
+  void write_failed(int fd, int error);
+
+  OutputOptions options_;
+  GiveCredit give_credit_;
+  std::optional<Masker> masker_;
+  OnLine on_line_;
+  std::string_view word_;  // without which on_line_ need not be asked
+  std::function<void()> on_reader_gone_;
+  OutputWriter stdio_;
+  OutputWriter files_;
+  std::map<ProcessKey, std::unique_ptr<Process>> processes_;
+  LogFiles log_files_;
+  uint64_t lines_ = 0;
+  uint64_t dropped_lines_ = 0;
+  int cut_processes_ = 0;
+  std::string scratch_;
+  std::string_view clean_;  // of the frame in hand, if nothing in it is secret
+  std::string_view wordless_;  // … and if it lacks word_
+  Timer reader_timer_;
+  Timer group_timer_;
+  std::set<std::pair<ProcessKey, uint8_t>> grouping_;  // held back streams
+  std::set<std::pair<ProcessKey, uint8_t>> credited_;  // a step is owed to them
+  uint64_t extra_credit_ = 0;                          // that wide streams have
+  TerminalLines terminal_;
+  Clock::time_point last_output_ = Clock::now();
+  uint64_t lost_at_source_ = 0;
+  Milliseconds longest_stall_{0};  // of the stall that goes on now
+};
+
+}  // namespace muster

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// --bundle DIR: what is worth keeping of a launch, in a folder of its own:
+// report.json, evidence.json (a case for tests/diagnosis), verdict.txt,
+// plan.json, and logs/: the files of all ranks, or a link to --log-dir. Folders
+// of launches that are older than a day are removed; at most kMaxBundles stay.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "launcher/report/report.h"
+
+namespace muster {
+
+constexpr size_t kMaxBundles = 32;
+
+// Where write_bundle() will write, for what is kept there before.
+std::string bundle_folder(const std::string& directory,
+                          const std::string& launch_id);
+
+// The folder's path. `log_directory`: that of --log-dir, or "". Error code
+// "bundle": it cannot be written.
+Result<std::string> write_bundle(const std::string& directory,
+                                 const LaunchReport& report,
+                                 const std::string& log_directory);
+
+}  // namespace muster

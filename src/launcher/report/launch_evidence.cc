@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/report/launch_evidence.h"
+
+#include <algorithm>
+#include <set>
+
+namespace muster {
+
+namespace {
+
+constexpr size_t kMemorySamples = 8;
+constexpr size_t kLines = 12;
+constexpr size_t kToolLines = 64;
+
+RankOutcome outcome_of(RankState state) {
+  switch (state) {
+    case RankState::kStarting:
+    case RankState::kRunning:
+      return RankOutcome::kRunning;
+    case RankState::kExited:
+      return RankOutcome::kExited;
+    case RankState::kNotStarted:
+      return RankOutcome::kRefused;
+    case RankState::kLost:
+      return RankOutcome::kLost;
+  }
+  return RankOutcome::kUnknown;
+}
+
+RankEvidence describe(const RankRecord& record, const RankOutput& output,
+                      bool mpirun) {
+  RankEvidence rank;
+  rank.rank = record.rank;
+  rank.node = record.node;
+  rank.host = record.host;
+  rank.pid = record.pid;
+  rank.outcome = outcome_of(record.state);
+  rank.wait_status = record.exit.wait_status;
+  rank.exit_ns = record.ended_ns;
+  rank.stopped_by_us = record.after_stop;
+  rank.oom_killed = record.exit.oom_killed;
+  rank.loaded_mpi = record.exit.loaded_mpi;
+  rank.lonely_mpi = record.exit.lonely_mpi;
+  // By mpirun it was given a world, which the wrong MPI does not see.
+  rank.mpi_attached =
+      mpirun ? rank.lonely_mpi.empty() : record.exit.mpi_attached;
+  rank.mpi_finalized = record.exit.mpi_finalized;
+  rank.max_rss_kib = record.exit.max_rss_kib;
+  rank.world_size = record.world_size;
+  if (record.state == RankState::kNotStarted) {
+    rank.refusal = record.refusal.error;
+    rank.refusal_exit_code = record.refusal.exit_code;
+  }
+  rank.lines = output.last_lines(record.key, kLines);
+  return rank;
+}
+
+}  // namespace
+
+std::vector<RankEvidence> rank_evidence(const JobRun& run,
+                                        const RankOutput& output,
+                                        int planned_ranks) {
+  std::vector<RankEvidence> out;
+  std::set<int> seen;
+  for (const RankRecord& record : run.ranks().records()) {
+    out.push_back(describe(record, output, run.tool().has_value()));
+    seen.insert(record.rank);
+  }
+  for (int rank = 0; rank < planned_ranks; ++rank) {
+    if (seen.count(rank) > 0) continue;
+    RankEvidence missing;
+    missing.rank = rank;
+    missing.outcome = RankOutcome::kNeverStarted;
+    out.push_back(std::move(missing));
+  }
+  std::sort(out.begin(), out.end(),
+            [](const auto& a, const auto& b) { return a.rank < b.rank; });
+  return out;
+}
+
+void keep_sample(std::vector<MemorySample>& samples, MemorySample sample) {
+  if (samples.size() >= kMemorySamples) {
+    const bool fullest = std::all_of(samples.begin(), samples.end(),
+                                     [&samples](const MemorySample& other) {
+                                       return other.bytes <= samples[1].bytes;
+                                     });
+    samples.erase(samples.begin() + (fullest ? 2 : 1));
+  }
+  samples.push_back(sample);
+}
+
+std::vector<NodeEvidence> node_evidence(const Fleet& fleet,
+                                        const NodeKnowledge& known) {
+  std::vector<NodeEvidence> out;
+  for (size_t i = 0; i < fleet.size(); ++i) {
+    const auto node = static_cast<uint16_t>(i);
+    NodeEvidence entry;
+    entry.node = node;
+    entry.host = fleet.dialer(node).host();
+    entry.outcome = NodeOutcome::kConnected;
+    if (const auto lost = known.lost.find(node); lost != known.lost.end()) {
+      entry.outcome = NodeOutcome::kLost;
+      entry.error = lost->second;
+      entry.lost_ns = known.lost_ns.at(node);
+    }
+    for (const Laggard& laggard : known.laggards) {
+      if (laggard.node != node) continue;
+      entry.outcome = NodeOutcome::kNeverReady;
+      entry.step = laggard.step;
+      entry.error = laggard.error;
+    }
+    if (const auto memory = known.memory.find(node);
+        memory != known.memory.end()) {
+      entry.memory = memory->second;
+      entry.oom_kills_at_start = memory->second.front().oom_kills;
+    }
+    if (const auto strain = known.strain.find(node);
+        strain != known.strain.end()) {
+      entry.strain = strain->second.strain();
+    }
+    out.push_back(std::move(entry));
+  }
+  return out;
+}
+
+void add_run(const JobRun& run, const RankOutput& output, JobEvidence& job) {
+  job.stop_ns = run.stop_ns();
+  job.time_limit_hit = run.stop_cause() == StopCause::kTimeLimit;
+  job.start_deadline_hit = run.stop_cause() == StopCause::kStartDeadline;
+  if (run.abort()) {
+    job.mpi_abort = true;
+    job.mpi_abort_code = run.abort()->code;
+    job.mpi_abort_rank = run.abort()->rank;
+  }
+  if (run.tool_status()) {
+    job.tool_ended = true;
+    job.tool_status = *run.tool_status();
+  }
+  if (run.tool()) {
+    job.tool_lines = output.last_lines(*run.tool(), kToolLines);
+  }
+}
+
+}  // namespace muster

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the launcher knows about a run, as Evidence for the diagnosis. Pure.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "diagnosis/evidence.h"
+#include "launcher/connect/fleet.h"
+#include "launcher/job_run.h"
+#include "launcher/output/rank_output.h"
+#include "launcher/report/strain_history.h"
+
+namespace muster {
+
+// One entry per rank that was planned or seen; `planned`: first of those that
+// never showed up are named too, by number alone.
+std::vector<RankEvidence> rank_evidence(const JobRun& run,
+                                        const RankOutput& output,
+                                        int planned_ranks);
+
+// Adds a sample and drops another if there are many: never the first, which is
+// the baseline, and not the fullest, which a summary tells.
+void keep_sample(std::vector<MemorySample>& samples, MemorySample sample);
+
+struct NodeKnowledge {
+  std::map<uint16_t, std::vector<MemorySample>> memory;
+  std::map<uint16_t, Error> lost;
+  std::map<uint16_t, int64_t> lost_ns;
+  std::vector<Laggard> laggards;
+  std::map<uint16_t, StrainHistory> strain;
+};
+std::vector<NodeEvidence> node_evidence(const Fleet& fleet,
+                                        const NodeKnowledge& known);
+
+// Fills what the run itself says: how it was stopped, mpirun's end.
+void add_run(const JobRun& run, const RankOutput& output, JobEvidence& job);
+
+}  // namespace muster

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/report/launch_status.h"
+
+#include <algorithm>
+
+#include "job/exit_codes.h"
+
+namespace muster {
+
+std::vector<WorkerStatus> worker_status(
+    const Fleet& fleet, const std::vector<uint16_t>& nodes,
+    const std::map<uint16_t, std::vector<MemorySample>>& memory,
+    const std::map<uint16_t, wire::PodCounters>& counters) {
+  std::vector<WorkerStatus> out;
+  for (const uint16_t node : nodes) {
+    const WorkerDialer& dialer = fleet.dialer(node);
+    WorkerStatus worker;
+    worker.host = dialer.host();
+    worker.attempts = dialer.attempts();
+    if (const AgentLink* link = dialer.link()) {
+      worker.state = "ready";
+      worker.heartbeat_age_ms = std::chrono::duration_cast<Milliseconds>(
+                                    Clock::now() - link->last_heard())
+                                    .count();
+    } else {
+      worker.state = dialer.committed() ? "lost" : "connecting";
+      worker.step = dialer.step();
+      worker.problem = dialer.last_error().what;
+    }
+    if (const auto samples = memory.find(node); samples != memory.end()) {
+      worker.memory_bytes = samples->second.back().bytes;
+      worker.memory_limit = samples->second.back().limit;
+    }
+    if (const auto used = counters.find(node); used != counters.end()) {
+      worker.used = used->second;
+    }
+    out.push_back(std::move(worker));
+  }
+  return out;
+}
+
+std::vector<RankStatus> rank_status(const RankTable& ranks) {
+  std::vector<RankStatus> out;
+  for (const RankRecord& record : ranks.records()) {
+    out.push_back({record.rank, record.host, to_text(record.state), record.pid,
+                   record.state == RankState::kExited
+                       ? describe_wait_status(record.exit.wait_status)
+                       : ""});
+  }
+  std::sort(out.begin(), out.end(),
+            [](const auto& a, const auto& b) { return a.rank < b.rank; });
+  return out;
+}
+
+}  // namespace muster

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// The JobStatus of a launch, put together from what runs. Pure.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "diagnosis/evidence.h"
+#include "launcher/connect/fleet.h"
+#include "launcher/job_run.h"
+#include "launcher/report/status.h"
+
+namespace muster {
+
+// Nodes that are hosts of the job, in hostfile order.
+std::vector<WorkerStatus> worker_status(
+    const Fleet& fleet, const std::vector<uint16_t>& nodes,
+    const std::map<uint16_t, std::vector<MemorySample>>& memory,
+    const std::map<uint16_t, wire::PodCounters>& counters);
+
+std::vector<RankStatus> rank_status(const RankTable& ranks);
+
+}  // namespace muster

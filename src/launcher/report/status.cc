@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/report/status.h"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+
+namespace muster {
+
+namespace {
+
+using Json = nlohmann::json;
+
+// Older ones belong to launchers that were killed.
+constexpr int64_t kFreshMs = 15'000;
+
+template <class T>
+T take(const Json& json, const char* name, T otherwise) {
+  const auto found = json.find(name);
+  if (found == json.end()) return otherwise;
+  if constexpr (std::is_same_v<T, std::string>) {
+    return found->is_string() ? found->template get<T>() : otherwise;
+  } else {
+    return found->is_number_integer() ? found->template get<T>() : otherwise;
+  }
+}
+
+std::map<std::string, int> by_state(const JobStatus& status) {
+  std::map<std::string, int> out;
+  for (const RankStatus& rank : status.ranks) ++out[rank.state];
+  return out;
+}
+
+std::string label(const std::string& value) {
+  std::string out = "\"";
+  for (const char c : value) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c == '\n' ? ' ' : c;
+  }
+  return out + "\"";
+}
+
+std::string pad(std::string text, size_t width) {
+  text.resize(std::max(width, text.size()), ' ');
+  return text;
+}
+
+struct PodCounterName {
+  const char* type;
+  const char* json;
+  const char* metric;
+  const char* help;
+  int64_t wire::PodCounters::*value;
+  double divisor = 1;
+};
+
+constexpr PodCounterName kPodCounters[] = {
+    {"counter", "cpu_us", "worker_cpu_seconds_total", "CPU time of the pod.",
+     &wire::PodCounters::cpu_us, 1e6},
+    {"counter", "cpu_throttled", "worker_cpu_throttled_periods_total",
+     "Periods in which the CPU limit held the pod back.",
+     &wire::PodCounters::cpu_throttled},
+    {"counter", "cpu_stall_us", "worker_cpu_stall_seconds_total",
+     "Time in which all of the pod's tasks waited for a CPU (PSI).",
+     &wire::PodCounters::cpu_stall_us, 1e6},
+    {"counter", "io_stall_us", "worker_io_stall_seconds_total",
+     "Time in which all of the pod's tasks waited for storage (PSI).",
+     &wire::PodCounters::io_stall_us, 1e6},
+    {"counter", "memory_stall_us", "worker_memory_stall_seconds_total",
+     "Time in which all of the pod's tasks waited for memory (PSI).",
+     &wire::PodCounters::memory_stall_us, 1e6},
+    {"counter", "network_received", "worker_network_receive_bytes_total",
+     "Bytes that the pod's network interfaces received.",
+     &wire::PodCounters::network_received},
+    {"counter", "network_sent", "worker_network_transmit_bytes_total",
+     "Bytes that the pod's network interfaces sent.",
+     &wire::PodCounters::network_sent},
+    {"counter", "rdma_received", "worker_rdma_receive_bytes_total",
+     "Bytes that the RDMA ports received.", &wire::PodCounters::rdma_received},
+    {"counter", "rdma_sent", "worker_rdma_transmit_bytes_total",
+     "Bytes that the RDMA ports sent.", &wire::PodCounters::rdma_sent},
+    {"counter", "rdma_errors", "worker_rdma_errors_total",
+     "Errors, drops and retransmissions that the RDMA ports counted.",
+     &wire::PodCounters::rdma_errors},
+    {"counter", "gpu_busy_us", "worker_gpu_busy_seconds_total",
+     "Time in which the pod's GPUs computed, added up, since ranks run.",
+     &wire::PodCounters::gpu_busy_us, 1e6},
+    {"counter", "gpu_slowed_us", "worker_gpu_slowdown_seconds_total",
+     "Time in which heat or power held the clocks of GPUs down, added up.",
+     &wire::PodCounters::gpu_slowed_us, 1e6},
+    {"gauge", "gpus", "worker_gpus", "GPUs of the pod.",
+     &wire::PodCounters::gpus},
+    {"gauge", "gpu_percent", "worker_gpu_utilization_ratio",
+     "Share of the last second in which the GPUs computed, their mean.",
+     &wire::PodCounters::gpu_percent, 100},
+    {"gauge", "gpu_memory_used", "worker_gpu_memory_used_bytes",
+     "Memory of the pod's GPUs that is taken.",
+     &wire::PodCounters::gpu_memory_used},
+    {"gauge", "gpu_memory_total", "worker_gpu_memory_bytes",
+     "Memory of the pod's GPUs.", &wire::PodCounters::gpu_memory_total},
+};
+
+class Exposition {
+ public:
+  void metric(const std::string& name, const char* type, const char* help) {
+    name_ = "muster_" + name;
+    out_ += "# HELP " + name_ + " " + help + "\n# TYPE " + name_ + " " + type +
+            "\n";
+  }
+  void value(const std::string& labels, double value) {
+    std::string number = std::to_string(value);
+    number.erase(number.find_last_not_of('0') + 1);
+    if (number.ends_with('.')) number.pop_back();
+    out_ += name_ + (labels.empty() ? "" : "{" + labels + "}") + " " + number +
+            "\n";
+  }
+  std::string text() && { return std::move(out_); }
+
+ private:
+  std::string name_;
+  std::string out_;
+};
+
+// One line per worker that knows the value.
+void counter_metric(const JobStatus& status, Exposition& out,
+                    const PodCounterName& name) {
+  out.metric(name.metric, name.type, name.help);
+  for (const WorkerStatus& w : status.workers) {
+    const int64_t value = w.used.*name.value;
+    if (value < 0) continue;
+    out.value("worker=" + label(w.host),
+              static_cast<double>(value) / name.divisor);
+  }
+}
+
+void worker_metrics(const JobStatus& status, Exposition& out) {
+  out.metric("worker_ready", "gauge", "1 while the worker's agent answers.");
+  for (const WorkerStatus& w : status.workers) {
+    out.value("worker=" + label(w.host), w.state == "ready" ? 1 : 0);
+  }
+  out.metric("worker_connect_attempts_total", "counter",
+             "Connections tried to the worker.");
+  for (const WorkerStatus& w : status.workers) {
+    out.value("worker=" + label(w.host), w.attempts);
+  }
+  out.metric("worker_memory_bytes", "gauge", "Memory used by the pod.");
+  for (const WorkerStatus& w : status.workers) {
+    if (w.memory_bytes < 0) continue;
+    out.value("worker=" + label(w.host), static_cast<double>(w.memory_bytes));
+  }
+  out.metric("worker_memory_limit_bytes", "gauge", "The pod's memory limit.");
+  for (const WorkerStatus& w : status.workers) {
+    if (w.memory_limit < 0) continue;
+    out.value("worker=" + label(w.host), static_cast<double>(w.memory_limit));
+  }
+  out.metric("worker_heartbeat_age_seconds", "gauge",
+             "Time since the worker's agent was heard.");
+  for (const WorkerStatus& w : status.workers) {
+    if (w.heartbeat_age_ms < 0) continue;
+    out.value("worker=" + label(w.host),
+              static_cast<double>(w.heartbeat_age_ms) / 1000);
+  }
+  for (const PodCounterName& name : kPodCounters) {
+    counter_metric(status, out, name);
+  }
+}
+
+}  // namespace
+
+std::string to_json(const JobStatus& status) {
+  Json out = {{"status", 1},
+              {"launch_id", status.launch_id},
+              {"phase", status.phase},
+              {"bootstrap", status.bootstrap},
+              {"command", status.command},
+              {"started_ns", status.started_ns},
+              {"phase_started_ns", status.phase_started_ns},
+              {"written_ns", status.written_ns},
+              {"written_at_ms", status.written_at_ms},
+              {"job_ms", status.job_ms},
+              {"phase_ms", status.phase_ms},
+              {"lines", status.lines},
+              {"dropped_lines", status.dropped_lines},
+              {"lost_output_bytes", status.lost_output_bytes},
+              {"stalled_ms", status.stalled_ms},
+              {"workers", Json::array()},
+              {"ranks", Json::array()}};
+  for (const WorkerStatus& w : status.workers) {
+    out["workers"].push_back({{"host", w.host},
+                              {"state", w.state},
+                              {"step", w.step},
+                              {"problem", w.problem},
+                              {"memory_bytes", w.memory_bytes},
+                              {"memory_limit", w.memory_limit},
+                              {"heartbeat_age_ms", w.heartbeat_age_ms},
+                              {"attempts", w.attempts}});
+    for (const PodCounterName& name : kPodCounters) {
+      out["workers"].back()[name.json] = w.used.*name.value;
+    }
+  }
+  for (const RankStatus& r : status.ranks) {
+    out["ranks"].push_back({{"rank", r.rank},
+                            {"host", r.host},
+                            {"state", r.state},
+                            {"pid", r.pid},
+                            {"exit", r.exit}});
+  }
+  return out.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Result<JobStatus> job_status_from_json(const std::string& text) {
+  const Json json = Json::parse(text, nullptr, false);
+  if (!json.is_object() || take<int>(json, "status", 0) != 1) {
+    return fail(Error{"protocol",
+                      "cannot read the job's status",
+                      "it is not what this muster writes",
+                      {},
+                      {}});
+  }
+  JobStatus out;
+  out.launch_id = take<std::string>(json, "launch_id", "");
+  out.phase = take<std::string>(json, "phase", "");
+  out.bootstrap = take<std::string>(json, "bootstrap", "");
+  out.command = take<std::string>(json, "command", "");
+  out.started_ns = take<int64_t>(json, "started_ns", 0);
+  out.phase_started_ns = take<int64_t>(json, "phase_started_ns", 0);
+  out.written_ns = take<int64_t>(json, "written_ns", 0);
+  out.written_at_ms = take<int64_t>(json, "written_at_ms", -1);
+  out.job_ms = take<int64_t>(json, "job_ms", 0);
+  out.phase_ms = take<int64_t>(json, "phase_ms", 0);
+  out.lines = take<uint64_t>(json, "lines", 0);
+  out.dropped_lines = take<uint64_t>(json, "dropped_lines", 0);
+  out.lost_output_bytes = take<uint64_t>(json, "lost_output_bytes", 0);
+  out.stalled_ms = take<int64_t>(json, "stalled_ms", 0);
+  const auto entries = [&json](const char* name, auto add) {
+    const auto list = json.find(name);
+    if (list == json.end() || !list->is_array()) return;
+    for (const Json& entry : *list) {
+      if (entry.is_object()) add(entry);
+    }
+  };
+  entries("workers", [&out](const Json& w) {
+    out.workers.push_back({take<std::string>(w, "host", ""),
+                           take<std::string>(w, "state", ""),
+                           take<std::string>(w, "step", ""),
+                           take<std::string>(w, "problem", ""),
+                           take<int64_t>(w, "memory_bytes", -1),
+                           take<int64_t>(w, "memory_limit", -1),
+                           take<int64_t>(w, "heartbeat_age_ms", -1),
+                           take<int>(w, "attempts", 0),
+                           {}});
+    for (const PodCounterName& name : kPodCounters) {
+      out.workers.back().used.*name.value = take<int64_t>(w, name.json, -1);
+    }
+  });
+  entries("ranks", [&out](const Json& r) {
+    out.ranks.push_back(
+        {take<int>(r, "rank", -1), take<std::string>(r, "host", ""),
+         take<std::string>(r, "state", ""), take<int>(r, "pid", 0),
+         take<std::string>(r, "exit", "")});
+  });
+  return out;
+}
+
+std::optional<JobStatus> aged(JobStatus status, int64_t steady_now_ms) {
+  const int64_t age = steady_now_ms - status.written_at_ms;
+  if (status.written_at_ms < 0 || age < 0 || age >= kFreshMs) return {};
+  status.job_ms += age;
+  status.phase_ms += age;
+  return status;
+}
+
+std::string status_text(const JobStatus& status) {
+  std::string out = "job     " + status.command + "  (launch " +
+                    status.launch_id + ")\n" + "phase   " + status.phase +
+                    " since " + human_duration_ms(status.phase_ms) +
+                    ", job since " + human_duration_ms(status.job_ms) + "\n";
+  size_t ready = 0;
+  for (const WorkerStatus& w : status.workers) ready += w.state == "ready";
+  out += "workers " + std::to_string(ready) + " of " +
+         std::to_string(status.workers.size()) + " ready\n";
+  for (const WorkerStatus& w : status.workers) {
+    if (w.state == "ready") continue;
+    out += "        " + w.host + ": " + w.state +
+           (w.step.empty() ? "" : " at step " + w.step) +
+           (w.problem.empty() ? "" : ": " + w.problem) + "\n";
+  }
+  if (!status.ranks.empty()) {
+    out += "ranks  ";
+    for (const auto& [state, count] : by_state(status)) {
+      out += " " + std::to_string(count) + " " + state;
+    }
+    out += "\n";
+  }
+  out += "output  " + std::to_string(status.lines) + " lines";
+  if (status.dropped_lines > 0) {
+    out += ", " + std::to_string(status.dropped_lines) + " dropped";
+  }
+  if (status.stalled_ms > 3000) {
+    out += ", not read for " + human_duration_ms(status.stalled_ms);
+  }
+  return out + "\n";
+}
+
+std::string ps_text(const JobStatus& status) {
+  size_t host = 4;
+  for (const RankStatus& r : status.ranks) host = std::max(host, r.host.size());
+  std::string out = "RANK   " + pad("HOST", host) + "  PID      STATE\n";
+  for (const RankStatus& r : status.ranks) {
+    out += pad(std::to_string(r.rank), 7) + pad(r.host, host) + "  " +
+           pad(std::to_string(r.pid), 9) + (r.exit.empty() ? r.state : r.exit) +
+           "\n";
+  }
+  return out;
+}
+
+std::string metrics_text(const JobStatus& status) {
+  Exposition out;
+  out.metric("info", "gauge", "What runs, as labels.");
+  out.value("version=" + label(MUSTER_VERSION) +
+                ",launch_id=" + label(status.launch_id) +
+                ",bootstrap=" + label(status.bootstrap),
+            1);
+  out.metric("phase", "gauge", "1 for the phase that the launch is in.");
+  for (const char* phase : {"discover", "mesh", "connect", "inspect", "agree",
+                            "prove", "run", "drain"}) {
+    out.value(std::string("phase=") + label(phase), status.phase == phase);
+  }
+  out.metric("phase_seconds", "gauge", "Time in the current phase.");
+  out.value("", static_cast<double>(status.phase_ms) / 1000);
+  out.metric("job_seconds", "gauge", "Time since the launcher started.");
+  out.value("", static_cast<double>(status.job_ms) / 1000);
+  out.metric("ranks", "gauge", "Ranks by state.");
+  std::map<std::string, int> states = by_state(status);
+  for (const char* state :
+       {"starting", "running", "exited", "not started", "lost"}) {
+    out.value(std::string("state=") + label(state), states[state]);
+  }
+  out.metric("output_lines_total", "counter", "Lines of all ranks.");
+  out.value("", static_cast<double>(status.lines));
+  out.metric("output_dropped_lines_total", "counter",
+             "Lines dropped for a reader too slow (--log-overflow drop).");
+  out.value("", static_cast<double>(status.dropped_lines));
+  out.metric("output_lost_bytes_total", "counter",
+             "Bytes that could not be written.");
+  out.value("", static_cast<double>(status.lost_output_bytes));
+  out.metric("output_stalled_seconds", "gauge",
+             "How long nobody has read stdout.");
+  out.value("", static_cast<double>(status.stalled_ms) / 1000);
+  worker_metrics(status, out);
+  return std::move(out).text();
+}
+
+}  // namespace muster

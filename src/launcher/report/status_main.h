@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// `muster status` and `muster ps`: a running launch, seen from another shell in
+// the launcher's pod. Read only.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "launcher/report/status.h"
+
+namespace muster {
+
+struct RunningLaunch {
+  std::string directory;
+  JobStatus status;
+};
+// Those of this pod, by the files that they keep.
+std::vector<RunningLaunch> running_launches();
+
+// `args` without the command's name. Exit codes 0, 1 (no launch runs here), 2.
+int status_main(const std::vector<std::string>& args);
+int ps_main(const std::vector<std::string>& args);
+
+}  // namespace muster

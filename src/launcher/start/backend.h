@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// The seam between a launch and what starts its ranks: given a plan and
+// connected agents, start the ranks and tell what happens to them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "base/result.h"
+#include "launcher/output/rank_output.h"
+#include "launcher/rank_table.h"
+#include "wire/frame.h"
+#include "wire/messages.h"
+
+namespace muster {
+
+struct BackendEvents {
+  std::function<void(RankRecord)> on_rank_starting;
+  std::function<void(ProcessKey, int pid)> on_rank_running;
+  std::function<void(ProcessKey, const wire::StartFailed&)> on_rank_refused;
+  std::function<void(ProcessKey, const wire::Exited&)> on_rank_exited;
+  // A process that is not a rank, but writes to the job's output.
+  std::function<void(ProcessKey, std::string source)> on_tool_output;
+  // The backend as a whole cannot go on (mpirun missing, wrong, hung).
+  std::function<void(Error)> on_failed;
+  // A rank called MPI_Abort; it ends by itself.
+  std::function<void(ProcessKey, int code, std::string message)>
+      on_rank_aborted;
+  // Ranks that run cannot go on together: one is missing, or left too early.
+  std::function<void(Error)> on_world_broken;
+  // Everything the backend started by itself has ended. `tool_status`: wait
+  // status of mpirun or the script; 0 for native starts.
+  std::function<void(int tool_status)> on_finished;
+  // Processes that take the launcher's stdin.
+  std::function<void(ProcessKey)> on_wants_stdin;
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual void start() = 0;
+  // Frames of types kStarted, kStartFailed, kExited, kAttached, kOutput,
+  // kStdinCredit. True if the backend used it up (not for the output sink).
+  virtual bool frame(uint16_t node, const wire::Frame& frame) = 0;
+  // An agent is gone: what the backend ran there ended.
+  virtual void node_lost(uint16_t node) = 0;
+};
+
+}  // namespace muster

@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/start/modex_router.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "job/exit_codes.h"
+#include "wire/rank_event.h"
+
+namespace muster {
+
+namespace {
+
+constexpr Milliseconds kTick{500};
+constexpr size_t kHostsNamed = 8;
+
+// A waiting lookup is known by who asked and under which id.
+uint64_t ticket_of(int node, uint32_t id) {
+  return static_cast<uint64_t>(node) << 32 | id;
+}
+
+}  // namespace
+
+ModexRouter::ModexRouter(Loop& loop, Fleet& fleet, World world,
+                         std::vector<uint16_t> fleet_nodes,
+                         Milliseconds deadline, ModexEvents events)
+    : fleet_(fleet),
+      world_(std::move(world)),
+      fleet_nodes_(std::move(fleet_nodes)),
+      deadline_(deadline),
+      events_(std::move(events)),
+      fences_(world_),
+      stages_(static_cast<size_t>(world_.size()), Stage::kStarted),
+      tick_(loop) {
+  for (size_t i = 0; i < fleet_nodes_.size(); ++i) {
+    node_of_fleet_[fleet_nodes_[i]] = static_cast<int>(i);
+  }
+  tick_.start(kTick, [this] { tick(); });
+}
+
+void ModexRouter::send(int node, wire::FrameType type, uint32_t id,
+                       std::string_view payload) {
+  fleet_.send(fleet_nodes_[static_cast<size_t>(node)], type, id, payload);
+}
+
+bool ModexRouter::frame(uint16_t fleet_node, const wire::Frame& frame) {
+  const auto found = node_of_fleet_.find(fleet_node);
+  if (found == node_of_fleet_.end()) return false;
+  const int node = found->second;
+  if (frame.type == wire::kRankEvent) {
+    spread(node, frame);
+    return true;
+  }
+  switch (frame.type) {
+    case wire::FrameType::kFence:
+      open_fence(node, frame);
+      return true;
+    case wire::FrameType::kModexData:
+      data(node, frame);
+      return true;
+    case wire::FrameType::kModexGet:
+      get(node, frame);
+      return true;
+    case wire::FrameType::kModexReply:
+      get_answered(frame);
+      return true;
+    case wire::FrameType::kNames:
+      names(node, frame);
+      return true;
+    case wire::FrameType::kRankState:
+      rank_state(frame);
+      return true;
+    default:
+      return false;
+  }
+}
+
+void ModexRouter::open_fence(int node, const wire::Frame& frame) {
+  auto call = wire::modex_from_json<wire::FenceCall>(frame.payload);
+  if (!call) return protocol_error(node, call.error());
+  Upload upload;
+  upload.pieces = PieceCollector(call->size);
+  upload.call = std::move(*call);
+  if (!upload.pieces.acceptable()) {
+    return broken(Error{"modex_too_large",
+                        "ranks put too much data",
+                        human_bytes(upload.call.size) + " in one fence",
+                        world_.host(node),
+                        {}});
+  }
+  const Peer peer{node, frame.id};
+  const bool complete = upload.pieces.complete();
+  uploads_[peer] = std::move(upload);
+  if (complete) contribute(node, frame.id);
+}
+
+void ModexRouter::data(int node, const wire::Frame& frame) {
+  if (frame.id >= wire::kLauncherModexIds) {  // of a get: pass it on
+    const auto get = gets_.find(frame.id);
+    if (get == gets_.end()) return;
+    send(get->second.asker.first, wire::FrameType::kModexData,
+         get->second.asker.second, frame.payload);
+    const auto passed =
+        std::min<uint64_t>(get->second.remaining, frame.payload.size());
+    if ((get->second.remaining -= passed) == 0) gets_.erase(get);
+    return;
+  }
+  const auto upload = uploads_.find({node, frame.id});
+  if (upload == uploads_.end()) return;
+  if (!upload->second.pieces.add(frame.payload)) {
+    return broken(Error{"protocol",
+                        "a fence got more data than announced",
+                        {},
+                        world_.host(node),
+                        "this is a defect of muster; report it"});
+  }
+  if (upload->second.pieces.complete()) contribute(node, frame.id);
+}
+
+void ModexRouter::contribute(int node, uint32_t id) {
+  auto upload = uploads_.extract(Peer{node, id});
+  if (upload.empty()) return;
+  FenceContribution contribution;
+  contribution.node = node;
+  contribution.id = id;
+  contribution.participants = std::move(upload.mapped().call.participants);
+  contribution.sequence = upload.mapped().call.sequence;
+  contribution.data = upload.mapped().pieces.take();
+  log::debug("{}: {} #{}, {} bytes", world_.host(node),
+             contribution.participants, contribution.sequence,
+             contribution.data.size());
+  auto outcome = fences_.add(std::move(contribution), Clock::now());
+  if (!outcome) return protocol_error(node, outcome.error());
+  if (!*outcome) return check_gone();
+  const std::string head =
+      wire::to_json(wire::ModexReply{{}, (*outcome)->data.size()});
+  for (const auto& [to, reply_id] : (*outcome)->waiting) {
+    send(to, wire::FrameType::kModexReply, reply_id, head);
+  }
+  // Piece by piece over all nodes, so that nobody waits for the whole of
+  // another one's copy.
+  for_each_piece((*outcome)->data, [&](std::string_view piece) {
+    for (const auto& [to, reply_id] : (*outcome)->waiting) {
+      send(to, wire::FrameType::kModexData, reply_id, piece);
+    }
+  });
+}
+
+void ModexRouter::get(int node, const wire::Frame& frame) {
+  const auto request = wire::modex_from_json<wire::ModexGet>(frame.payload);
+  if (!request || !world_.has(request->rank)) {
+    send(node, wire::FrameType::kModexReply, frame.id,
+         wire::to_json(wire::ModexReply{"there is no such rank", 0}));
+    return;
+  }
+  const uint32_t id = next_get_++;
+  if (next_get_ == 0) next_get_ = wire::kLauncherModexIds;
+  gets_[id] = {{node, frame.id}, request->rank, Clock::now(), 0};
+  send(world_.node_of(request->rank), wire::FrameType::kModexGet, id,
+       frame.payload);
+}
+
+void ModexRouter::get_answered(const wire::Frame& frame) {
+  const auto get = gets_.find(frame.id);
+  if (get == gets_.end()) return;
+  const auto [node, id] = get->second.asker;
+  send(node, wire::FrameType::kModexReply, id, frame.payload);
+  const auto reply = wire::modex_from_json<wire::ModexReply>(frame.payload);
+  if (!reply || !reply->error.empty() || reply->size == 0) {
+    gets_.erase(get);
+  } else {
+    get->second.remaining = reply->size;
+  }
+}
+
+void ModexRouter::names(int node, const wire::Frame& frame) {
+  const auto request = wire::modex_from_json<wire::NamesRequest>(frame.payload);
+  if (!request) return protocol_error(node, request.error());
+  const uint64_t ticket = ticket_of(node, frame.id);
+  if (request->operation == "lookup" && request->wait) {
+    const Milliseconds wait =
+        request->timeout_ms > 0 ? Milliseconds{request->timeout_ms} : deadline_;
+    if (wait.count() > 0) lookups_[ticket] = Clock::now() + wait;
+  }
+  answer_names(board_.handle(ticket, *request));
+}
+
+void ModexRouter::answer_names(const std::vector<NameBoard::Answer>& answers) {
+  for (const NameBoard::Answer& answer : answers) {
+    lookups_.erase(answer.ticket);
+    std::string reply = wire::to_json(answer.reply);
+    if (reply.size() > wire::kMaxPayload) {  // several large values at once
+      reply = wire::to_json(wire::NamesReply{"full", {}, {}, {}});
+    }
+    send(static_cast<int>(answer.ticket >> 32), wire::FrameType::kNamesReply,
+         static_cast<uint32_t>(answer.ticket), reply);
+  }
+}
+
+void ModexRouter::rank_state(const wire::Frame& frame) {
+  const auto state = wire::modex_from_json<wire::RankState>(frame.payload);
+  if (!state || !world_.has(state->rank)) return;
+  Stage& stage = stages_[static_cast<size_t>(state->rank)];
+  if (state->state == "aborted") {
+    events_.on_abort(state->rank, state->code, state->message);
+  } else if (state->state == "finalized") {
+    stage = Stage::kFinalized;
+  } else if (state->state == "connected") {
+    stage = Stage::kConnected;
+    if (!any_connected_) first_connected_ = Clock::now();
+    any_connected_ = true;
+    check_gone();
+  }
+}
+
+void ModexRouter::spread(int node, const wire::Frame& frame) {
+  if (frame.payload.size() > wire::kModexPiece) return;
+  for (int other = 0; other < world_.nodes(); ++other) {
+    if (other == node || world_.ranks_of(other).empty()) continue;
+    send(other, wire::kRankEvent, 0, frame.payload);
+  }
+}
+
+void ModexRouter::rank_ended(int rank, const wire::Exited& exit) {
+  Stage& stage = stages_[static_cast<size_t>(rank)];
+  const bool well = exit.wait_status == 0;
+  const bool left_open = exit.mpi_attached && !exit.mpi_finalized;
+  if (well && left_open && exit.by_pmix) {
+    broken(Error{"exit_without_finalize",
+                 world_.who(rank) + " ended with code 0 without MPI_Finalize",
+                 {},
+                 {},
+                 "Call MPI_Finalize on every way out of the program, or "
+                 "MPI_Abort where it gives up."});
+  }
+  // Failures end the job without our help.
+  if (well && !exit.mpi_finalized && stage != Stage::kFinalized) {
+    stage = Stage::kGone;
+  } else {
+    stage = Stage::kFinalized;
+  }
+  check_gone();
+}
+
+// Somebody waits for a rank that has left: nobody can wait long enough.
+void ModexRouter::check_gone() {
+  if (!any_connected_) return;
+  const bool others =
+      std::any_of(stages_.begin(), stages_.end(),
+                  [](Stage stage) { return stage == Stage::kConnected; });
+  if (!others) return;
+  for (const int rank : ranks_in(Stage::kGone)) {
+    if (!fences_.awaits(rank)) continue;
+    return broken(Error{
+        "rank_left_fence",
+        world_.who(rank) + " ended with code 0 while other ranks wait for it",
+        "they are in MPI_Init, MPI_Finalize or a fence",
+        {},
+        "Every rank must call MPI_Init and MPI_Finalize; look for a way out "
+        "of the program between them."});
+  }
+}
+
+std::vector<int> ModexRouter::ranks_in(Stage stage) const {
+  std::vector<int> out;
+  for (size_t rank = 0; rank < stages_.size(); ++rank) {
+    if (stages_[rank] == stage) out.push_back(static_cast<int>(rank));
+  }
+  return out;
+}
+
+void ModexRouter::tick() {
+  tick_.start(kTick, [this] { tick(); });
+  const auto now = Clock::now();
+  for (auto lookup = lookups_.begin(); lookup != lookups_.end();) {
+    const auto [ticket, at] = *lookup++;
+    if (at > now) continue;
+    if (const auto answer = board_.expire(ticket)) {
+      answer_names({*answer});
+    } else {
+      lookups_.erase(ticket);
+    }
+  }
+  if (deadline_.count() > 0) expire(now);
+}
+
+void ModexRouter::expire(Clock::time_point now) {
+  const std::string waited = human_duration_ms(deadline_.count());
+  if (any_connected_ && now - first_connected_ > deadline_) {
+    const auto late = ranks_in(Stage::kStarted);
+    if (!late.empty()) {
+      return broken(
+          Error{"rank_missing",
+                ranks_on_hosts(world_, late, kHostsNamed) +
+                    " did not reach MPI_Init within " + waited +
+                    " of the first rank that did",
+                {},
+                {},
+                "See what it is doing there (py-spy, gdb, its log), or give it "
+                "more time with --start-timeout."});
+    }
+  }
+  for (const StalledFence& fence : fences_.stalled(now - deadline_)) {
+    const std::string who =
+        ranks_on_hosts(world_, fence.missing_ranks, kHostsNamed);
+    if (fence.sequence == 0 && fence.participants.ends_with(":*")) {
+      return broken(Error{"rank_missing",
+                          "MPI_Init waited " + waited + " for " + who,
+                          {},
+                          {},
+                          "At least one of them hangs; see what it is doing "
+                          "there (py-spy, gdb, its log)."});
+    }
+    if (told_.emplace(fence.participants, fence.sequence).second) {
+      log::info("a fence has waited {} for {}", waited, who);
+    }
+  }
+  for (auto get = gets_.begin(); get != gets_.end();) {
+    if (now - get->second.since <= deadline_) {
+      ++get;
+      continue;
+    }
+    send(
+        get->second.asker.first, wire::FrameType::kModexReply,
+        get->second.asker.second,
+        wire::to_json(wire::ModexReply{
+            world_.who(get->second.rank) + " did not answer in " + waited, 0}));
+    get = gets_.erase(get);
+  }
+}
+
+void ModexRouter::protocol_error(int node, const Error& error) {
+  Error told = error;
+  told.where = world_.host(node);
+  broken(std::move(told));
+}
+
+void ModexRouter::broken(Error error) {
+  if (broken_) return;
+  broken_ = true;
+  events_.on_broken(std::move(error));
+}
+
+}  // namespace muster

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// ModexRouter: the middle of the star through which natively started ranks
+// find each other. Fences meet here, gets go to the node that has the answer,
+// names are kept, events go to all other nodes, and whoever is missing is
+// named: a rank that did not reach MPI_Init, ended too early, or holds up the
+// first fence of all. Later fences have no deadline: a program may compute for
+// days between two of them. The log tells once who holds one up. Lives on the
+// launcher's loop; borrows the fleet.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/loop.h"
+#include "launcher/connect/fleet.h"
+#include "pmi/fence_board.h"
+#include "pmi/name_board.h"
+#include "pmi/pieces.h"
+#include "pmi/world.h"
+
+namespace muster {
+
+struct ModexEvents {
+  // The ranks cannot go on together; at most once.
+  std::function<void(Error)> on_broken;
+  std::function<void(int rank, int code, std::string message)> on_abort;
+};
+
+class ModexRouter {
+ public:
+  // `fleet_nodes`: the fleet's node for each node of the world. `deadline`:
+  // how long the first fence of all, gets and lookups may wait; 0: for ever.
+  ModexRouter(Loop& loop, Fleet& fleet, World world,
+              std::vector<uint16_t> fleet_nodes, Milliseconds deadline,
+              ModexEvents events);
+
+  // True if the frame was one of ours.
+  bool frame(uint16_t fleet_node, const wire::Frame& frame);
+  void rank_ended(int rank, const wire::Exited& exit);
+
+ private:
+  enum class Stage : uint8_t { kStarted, kConnected, kFinalized, kGone };
+  using Peer = std::pair<int, uint32_t>;  // node of the world, id
+  struct Upload {
+    wire::FenceCall call;
+    PieceCollector pieces{0};
+  };
+  struct Get {
+    Peer asker;
+    int rank = -1;
+    Clock::time_point since;
+    uint64_t remaining = 0;  // bytes of the answer still to pass on
+  };
+
+  void open_fence(int node, const wire::Frame& frame);
+  void data(int node, const wire::Frame& frame);
+  void contribute(int node, uint32_t id);
+  void get(int node, const wire::Frame& frame);
+  void get_answered(const wire::Frame& frame);
+  void names(int node, const wire::Frame& frame);
+  void answer_names(const std::vector<NameBoard::Answer>& answers);
+  void rank_state(const wire::Frame& frame);
+  void spread(int node, const wire::Frame& frame);
+  void check_gone();
+  void tick();
+  void expire(Clock::time_point now);
+  void broken(Error error);
+  void protocol_error(int node, const Error& error);
+  void send(int node, wire::FrameType type, uint32_t id,
+            std::string_view payload);
+  [[nodiscard]] std::vector<int> ranks_in(Stage stage) const;
+
+  Fleet& fleet_;
+  World world_;
+  std::vector<uint16_t> fleet_nodes_;
+  std::map<uint16_t, int> node_of_fleet_;
+  Milliseconds deadline_;
+  ModexEvents events_;
+  FenceBoard fences_;
+  NameBoard board_;
+  std::vector<Stage> stages_;
+  Clock::time_point first_connected_;
+  bool any_connected_ = false;
+  bool broken_ = false;
+  std::map<Peer, Upload> uploads_;
+  uint32_t next_get_ = wire::kLauncherModexIds;
+  std::map<uint32_t, Get> gets_;
+  std::map<uint64_t, Clock::time_point> lookups_;  // ticket -> deadline
+  std::set<std::pair<std::string, uint32_t>> told_;
+  Timer tick_;
+};
+
+}  // namespace muster

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/start/mpirun_backend.h"
+
+#include <signal.h>
+
+#include <utility>
+
+#include "base/log.h"
+#include "job/hostfile.h"
+#include "launcher/exited_frame.h"
+
+namespace muster {
+
+MpirunBackend::MpirunBackend(Loop& loop, Fleet& fleet, MpirunPlan plan,
+                             BackendEvents events)
+    : loop_(loop),
+      fleet_(fleet),
+      plan_(std::move(plan)),
+      events_(std::move(events)) {}
+
+MpirunBackend::~MpirunBackend() = default;
+
+Status MpirunBackend::open_relay() {
+  wire::RelayServer::Callbacks callbacks;
+  callbacks.on_request = [this](uint32_t id,
+                                const wire::RelayRequest& request) {
+    start_daemon(id, request);
+  };
+  callbacks.on_stdin = [this](uint32_t id, std::string_view bytes) {
+    if (const ProcessKey* key = daemon_of(id)) {
+      fleet_.send(key->node, wire::FrameType::kStdin, key->id, bytes);
+    }
+  };
+  callbacks.on_stdin_eof = [this](uint32_t id) {
+    if (const ProcessKey* key = daemon_of(id)) {
+      fleet_.send(key->node, wire::FrameType::kStdinEof, key->id);
+    }
+  };
+  callbacks.on_hangup = [this](uint32_t id) {
+    // mpirun killed its "ssh": end what that had started.
+    if (const ProcessKey* key = daemon_of(id)) {
+      fleet_.send(key->node, wire::FrameType::kSignal, key->id,
+                  wire::to_json(wire::SignalRequest{SIGTERM}));
+    }
+  };
+  callbacks.on_written = [this](uint32_t id, uint8_t stream, uint32_t bytes) {
+    if (const ProcessKey* key = daemon_of(id)) {
+      fleet_.send(key->node, wire::FrameType::kOutputCredit, key->id,
+                  wire::u32_payload(bytes), stream);
+    }
+  };
+  relay_ = std::make_unique<wire::RelayServer>(loop_, std::move(callbacks));
+  return relay_->listen(plan_.socket_path);
+}
+
+const ProcessKey* MpirunBackend::daemon_of(uint32_t relay_id) const {
+  const auto key = relays_.find(relay_id);
+  return key == relays_.end() ? nullptr : &key->second;
+}
+
+void MpirunBackend::start() {
+  if (auto opened = open_relay(); !opened) {
+    events_.on_failed(opened.error());
+    return;
+  }
+  wire::StartRequest request;
+  request.kind = wire::ProcessKind::kTool;
+  request.argv = plan_.argv;
+  request.env = plan_.env;
+  request.unset = plan_.unset;
+  request.cwd = plan_.cwd;
+  request.stdin_open = plan_.wants_stdin;
+  request.rank_env = plan_.rank_env[0];
+  request.local_rank_env = plan_.local_rank_env[0];
+  events_.on_tool_output({0, kToolId}, plan_.source);
+  fleet_.send(0, wire::FrameType::kStart, kToolId, wire::to_json(request));
+  if (plan_.wants_stdin) events_.on_wants_stdin({0, kToolId});
+}
+
+int MpirunBackend::node_of(const std::string& host) const {
+  for (size_t i = 0; i < fleet_.size(); ++i) {
+    if (fleet_.dialer(static_cast<uint16_t>(i)).host() == host) {
+      return static_cast<int>(i);
+    }
+  }
+  // ORTE and PRRTE strip the domain unless told otherwise.
+  for (size_t i = 0; i < fleet_.size(); ++i) {
+    if (first_label(fleet_.dialer(static_cast<uint16_t>(i)).host()) ==
+        first_label(host)) {
+      return static_cast<int>(i);
+    }
+  }
+  return -1;
+}
+
+void MpirunBackend::start_daemon(uint32_t relay_id,
+                                 const wire::RelayRequest& relay) {
+  const int node = node_of(relay.host);
+  if (node < 0) {
+    relay_->failed(relay_id, relay.host + " is not a host of this job");
+    return;
+  }
+  const auto index = static_cast<size_t>(node);
+  const ProcessKey key{static_cast<uint16_t>(node), next_id_++};
+  daemons_[key] = Daemon{relay_id, false};
+  relays_[relay_id] = key;
+  wire::StartRequest request;
+  request.kind = wire::ProcessKind::kDaemon;
+  // mpirun composes a shell command line (PATH=…; export …; orted …).
+  request.argv = {"/bin/sh", "-c", relay.command};
+  request.env = plan_.node_env[index];
+  request.unset = plan_.node_unset[index];
+  request.stdin_open = relay.stdin_open;
+  request.rank_env = plan_.rank_env[index];
+  request.local_rank_env = plan_.local_rank_env[index];
+  log::debug("{}: mpirun starts: {}", relay.host, relay.command);
+  fleet_.send(key.node, wire::FrameType::kStart, key.id,
+              wire::to_json(request));
+}
+
+bool MpirunBackend::frame(uint16_t node, const wire::Frame& frame) {
+  const ProcessKey key{node, frame.id};
+  if (frame.type == wire::FrameType::kAttached) {
+    attached(node, frame);
+    return true;
+  }
+  if (key == ProcessKey{0, kToolId}) return tool_frame(frame);
+  if (const auto daemon = daemons_.find(key); daemon != daemons_.end()) {
+    return daemon_frame(frame, daemon->second);
+  }
+  if (frame.id >= wire::kAttachedIds &&
+      frame.type == wire::FrameType::kExited) {
+    events_.on_rank_exited(key, exited_of(frame));
+    return true;
+  }
+  return false;
+}
+
+bool MpirunBackend::tool_frame(const wire::Frame& frame) {
+  if (frame.type == wire::FrameType::kStarted) return true;
+  if (frame.type == wire::FrameType::kStartFailed) {
+    tool_ended_ = true;
+    const auto refusal = wire::from_json<wire::StartFailed>(frame.payload);
+    Error error{
+        "internal", "cannot start " + plan_.argv[0], "no reason given", {}, {}};
+    if (refusal) error = refusal->error;
+    if (error.where.empty()) error.where = fleet_.dialer(0).host();
+    events_.on_failed(std::move(error));
+    return true;
+  }
+  if (frame.type == wire::FrameType::kExited) {
+    if (!std::exchange(tool_ended_, true)) {
+      events_.on_finished(exited_of(frame).wait_status);
+    }
+    return true;
+  }
+  return false;
+}
+
+bool MpirunBackend::daemon_frame(const wire::Frame& frame, Daemon& daemon) {
+  switch (frame.type) {
+    case wire::FrameType::kOutput: {
+      const auto output = wire::parse_output(frame.payload);
+      if (output && !output->bytes.empty()) {
+        relay_->output(daemon.relay_id, frame.flags & wire::kStreamMask,
+                       output->bytes);
+      }
+      return true;
+    }
+    case wire::FrameType::kStdinCredit:
+      if (const auto bytes = wire::parse_u32(frame.payload)) {
+        relay_->stdin_credit(daemon.relay_id, *bytes);
+      }
+      return true;
+    case wire::FrameType::kStartFailed: {
+      daemon.ended = true;
+      const auto refusal = wire::from_json<wire::StartFailed>(frame.payload);
+      relay_->failed(daemon.relay_id,
+                     refusal ? refusal->error.text() : "not started");
+      return true;
+    }
+    case wire::FrameType::kExited: {
+      daemon.ended = true;
+      relay_->exited(daemon.relay_id, exited_of(frame).wait_status);
+      return true;
+    }
+    default:
+      return true;
+  }
+}
+
+void MpirunBackend::attached(uint16_t node, const wire::Frame& frame) {
+  const auto attached = wire::from_json<wire::Attached>(frame.payload);
+  if (!attached) return;
+  check_place(node, *attached);
+  RankRecord record;
+  record.rank = attached->rank;
+  record.node = node;
+  record.host = fleet_.dialer(node).host();
+  record.key = {node, frame.id};
+  record.pid = attached->pid;
+  record.world_size = attached->size;
+  const ProcessKey key = record.key;
+  events_.on_rank_starting(std::move(record));
+  events_.on_rank_running(key, attached->pid);
+}
+
+// The agent has told the rank nothing of its place where the numbers differ.
+void MpirunBackend::check_place(uint16_t node, const wire::Attached& rank) {
+  const size_t planned = plan_.local_rank_env[node].size();
+  const bool said = rank.local_rank >= 0 && rank.local_size > 0;
+  if (plan_.placement.empty() || misplaced_ || rank.rank < 0 ||
+      (said && static_cast<size_t>(rank.local_size) == planned)) {
+    return;
+  }
+  misplaced_ = true;
+  log::warn(
+      "{} does not reach the ranks on {}: {}. What to do: say how many there "
+      "are with -n, and where with --map-by slot, node or ppr:N:node",
+      plan_.placement, fleet_.dialer(node).host(),
+      said ? "mpirun put " + std::to_string(rank.local_size) + " there, " +
+                 std::to_string(planned) + " were planned"
+           : std::string("mpirun does not tell them their number there"));
+}
+
+void MpirunBackend::node_lost(uint16_t node) {
+  for (auto& [key, daemon] : daemons_) {
+    if (key.node != node || daemon.ended) continue;
+    daemon.ended = true;
+    relay_->failed(daemon.relay_id, "the worker is lost");
+  }
+  if (node == 0 && !tool_ended_) {
+    tool_ended_ = true;
+    events_.on_finished(SIGKILL);
+  }
+}
+
+}  // namespace muster

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// MpirunBackend: the image's own mpirun starts the ranks. It runs under the
+// launcher pod's agent; its remote-shell agent is our relay, so each daemon it
+// wants on a host becomes a Start frame to that host's agent: no second ssh
+// handshake, any transport. Each rank runs under the rank wrapper and attaches
+// to the agent of its pod, which gives us its lines and its wait status.
+// Owns the relay socket and the hostfile on disk. Also runs a script (--once)
+// in which any mpirun is ours through the drop-in.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/loop.h"
+#include "base/runtime_dir.h"
+#include "launcher/connect/fleet.h"
+#include "launcher/start/backend.h"
+#include "wire/relay_server.h"
+
+namespace muster {
+
+struct MpirunPlan {
+  std::vector<std::string> argv;  // the complete mpirun line
+  Environment env;                // for mpirun itself, on top of the launcher's
+  std::vector<std::string> unset;
+  std::string cwd;
+  std::string source = "mpirun";      // how its own lines are tagged
+  std::string socket_path;            // of the relay
+  std::vector<Environment> node_env;  // by node: for daemons and their ranks
+  std::vector<std::vector<std::string>> node_unset;
+  std::vector<Environment> rank_env;  // by node: told to each rank wrapper
+  // By node and local rank: where it is placed. Empty: nothing to tell.
+  std::vector<std::vector<Environment>> local_rank_env;
+  std::string placement;  // "--bind-to core", as asked; empty: it was not
+  bool wants_stdin = false;
+};
+
+class MpirunBackend : public Backend {
+ public:
+  MpirunBackend(Loop& loop, Fleet& fleet, MpirunPlan plan,
+                BackendEvents events);
+  ~MpirunBackend() override;
+
+  void start() override;
+  bool frame(uint16_t node, const wire::Frame& frame) override;
+  void node_lost(uint16_t node) override;
+
+  static constexpr uint32_t kToolId = 1;
+
+ private:
+  struct Daemon {
+    uint32_t relay_id = 0;
+    bool ended = false;
+  };
+
+  Status open_relay();
+  void start_daemon(uint32_t relay_id, const wire::RelayRequest& relay);
+  // nullptr: mpirun asked for nothing under this id, or was refused.
+  [[nodiscard]] const ProcessKey* daemon_of(uint32_t relay_id) const;
+  bool daemon_frame(const wire::Frame& frame, Daemon& daemon);
+  bool tool_frame(const wire::Frame& frame);
+  void attached(uint16_t node, const wire::Frame& frame);
+  void check_place(uint16_t node, const wire::Attached& rank);
+  // The node that mpirun means by a possibly shortened name; -1: unknown.
+  [[nodiscard]] int node_of(const std::string& host) const;
+
+  Loop& loop_;
+  Fleet& fleet_;
+  MpirunPlan plan_;
+  BackendEvents events_;
+  std::unique_ptr<wire::RelayServer> relay_;
+  std::map<ProcessKey, Daemon> daemons_;
+  std::map<uint32_t, ProcessKey> relays_;
+  uint32_t next_id_ = kToolId + 1;
+  bool tool_ended_ = false;
+  bool misplaced_ = false;  // and said so
+};
+
+}  // namespace muster

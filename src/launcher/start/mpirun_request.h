@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// What muster's own options come to where an mpirun starts the ranks: the line
+// for a program by itself, the options that a user's line lacks, and whether
+// the MPI or muster's rank wrapper binds. What the line says wins; what then
+// has no effect is said in a sentence.
+// Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "job/binding.h"
+#include "job/finding.h"
+#include "job/mpirun_line.h"
+#include "job/plan.h"
+#include "launcher/connect/discovery.h"
+#include "launcher/options.h"
+
+namespace muster {
+
+// Who binds ranks that mpirun starts.
+struct MpirunBinding {
+  BindRequest request;     // what is left for muster to do
+  bool mpi_binds = false;  // false: the MPI is told to leave ranks unbound
+  std::vector<Finding> findings;
+};
+
+// `quota`: some pod has less CPU time than its CPUs could give.
+MpirunBinding mpirun_binding(const LaunchOptions& options,
+                             const Discovery& discovery,
+                             const BindRequest& asked, bool quota);
+
+// The line that a user would have written, for a program given by itself.
+Result<MpirunLine> line_for_program(const LaunchOptions& options,
+                                    const Discovery& discovery,
+                                    const JobSpec& spec, LauncherSet launcher);
+
+struct LineAdditions {
+  std::vector<std::string> options;
+  std::vector<Finding> findings;
+};
+
+// -n, --map-by and --wdir of muster, for the line of a user.
+LineAdditions additions_to(const MpirunLine& line, const LaunchOptions& options,
+                           const JobSpec& spec, LauncherSet launcher);
+
+// Options that are in no table: behind them the program may be taken for a
+// value, or a value for the program.
+std::vector<Finding> unknown_findings(const MpirunLine& line);
+
+// Options of the line by which mpirun would write the ranks' output elsewhere,
+// or label it: it comes to muster before mpirun sees it.
+std::vector<Finding> output_findings(const MpirunLine& line);
+
+}  // namespace muster

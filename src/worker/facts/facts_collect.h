@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Puts together what a pod is. The quick part reads kernel files and takes
+// about a millisecond; the whole asks the image's own mpirun, the user
+// database and library files, and may take seconds: run it in a helper.
+// `root` is put before every absolute path (tests). Never fails: what cannot
+// be found out stays unknown.
+#pragma once
+
+#include <string>
+
+#include "base/known_files.h"
+#include "job/node_facts.h"
+#include "worker/facts/facts_cgroup.h"
+
+namespace muster {
+
+// `place`: the control group of this pod, which its agent knows already.
+NodeFacts collect_quick_facts(const std::string& root,
+                              const CgroupPlace& place);
+// `mpirun`: the one whose version counts; "": the first on PATH. `known`: what
+// the pod's worker has learnt before.
+NodeFacts collect_all_facts(const std::string& root, const CgroupPlace& place,
+                            const std::string& mpirun = {},
+                            KnownFiles known = {});
+// What a worker can learn of its image before any job comes.
+KnownFiles learn_image(const std::string& root);
+
+}  // namespace muster

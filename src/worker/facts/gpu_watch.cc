@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "worker/facts/gpu_watch.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "base/spawn.h"
+#include "base/text.h"
+#include "fabric/collect/nvml.h"
+
+namespace muster {
+
+namespace {
+
+constexpr Milliseconds kInterval{5'000};
+constexpr Milliseconds kStale{15'000};
+constexpr size_t kLongestLine = 256;
+
+void add(int64_t& sum, int64_t value) {
+  if (value >= 0) sum = std::max<int64_t>(sum, 0) + value;
+}
+
+// nullopt: this driver has no GPU for us.
+std::optional<GpuSample> sample_nvidia(void* nvml) {
+  unsigned count = 0;
+  if (nvml == nullptr || !ask_driver(nvml, "nvmlDeviceGetCount_v2", &count) ||
+      count == 0) {
+    return std::nullopt;
+  }
+  GpuSample out;
+  for (unsigned i = 0; i < std::min(count, kMostGpus); ++i) {
+    void* device = nullptr;
+    if (!ask_driver(nvml, "nvmlDeviceGetHandleByIndex_v2", i, &device)) {
+      continue;
+    }
+    ++out.gpus;
+    NvmlUtilization busy{};
+    if (ask_driver(nvml, "nvmlDeviceGetUtilizationRates", device, &busy)) {
+      add(out.busy_percent, busy.gpu);
+    }
+    NvmlMemory memory{};
+    if (ask_driver(nvml, "nvmlDeviceGetMemoryInfo", device, &memory)) {
+      add(out.memory_used, static_cast<int64_t>(memory.used));
+      add(out.memory_total, static_cast<int64_t>(memory.total));
+    }
+    unsigned long long reasons = 0;
+    if (ask_driver(nvml, "nvmlDeviceGetCurrentClocksThrottleReasons", device,
+                   &reasons)) {
+      const bool slow = std::any_of(
+          kNvmlSlowdowns.begin(), kNvmlSlowdowns.end(),
+          [reasons](const auto& one) { return (reasons & one.first) != 0; });
+      add(out.slowed, slow ? 1 : 0);
+    }
+  }
+  return out;
+}
+
+// NVIDIA's, NVIDIA's under WSL, AMD's.
+bool has_gpu() {
+  constexpr std::array kDevices = {"/dev/nvidiactl", "/dev/dxg", "/dev/kfd"};
+  return std::any_of(kDevices.begin(), kDevices.end(), [](const char* path) {
+    return ::access(path, F_OK) == 0;
+  });
+}
+
+int64_t number_in(const std::string& path) {
+  const auto text = read_file(path, 64);
+  const auto number = text ? parse_integer(trim(*text)) : std::nullopt;
+  return number ? *number : -1;
+}
+
+}  // namespace
+
+// Cards are /sys/class/drm/card0 …, of the whole node; those of the pod have a
+// render node in its /dev/dri.
+GpuSample sample_amd(const std::string& root) {
+  GpuSample out;
+  for (unsigned i = 0; i < kMostGpus; ++i) {
+    const std::string device =
+        root + "/sys/class/drm/renderD" + std::to_string(128 + i) + "/device/";
+    const std::string node =
+        root + "/dev/dri/renderD" + std::to_string(128 + i);
+    if (::access(node.c_str(), F_OK) != 0) continue;
+    const int64_t busy = number_in(device + "gpu_busy_percent");
+    if (busy < 0) continue;  // another vendor's
+    ++out.gpus;
+    add(out.busy_percent, busy);
+    add(out.memory_used, number_in(device + "mem_info_vram_used"));
+    add(out.memory_total, number_in(device + "mem_info_vram_total"));
+  }
+  return out;
+}
+
+std::string to_line(const GpuSample& sample) {
+  std::string out;
+  for (const int64_t value :
+       {sample.gpus, sample.busy_percent, sample.memory_used,
+        sample.memory_total, sample.slowed}) {
+    out += (out.empty() ? "" : " ") + std::to_string(value);
+  }
+  return out;
+}
+
+std::optional<GpuSample> gpu_sample_from_line(std::string_view line) {
+  const auto words = split_words(line);
+  GpuSample out;
+  int64_t* const fields[] = {&out.gpus, &out.busy_percent, &out.memory_used,
+                             &out.memory_total, &out.slowed};
+  if (words.size() != std::size(fields)) return std::nullopt;
+  for (size_t i = 0; i < words.size(); ++i) {
+    const auto value = parse_integer(words[i]);
+    if (!value || *value < -1) return std::nullopt;
+    *fields[i] = *value;
+  }
+  if (out.gpus < 1 || out.gpus > kMostGpus) return std::nullopt;
+  return out;
+}
+
+// What was seen last holds until now, but not for ever.
+double GpuUse::held_us(Clock::time_point now) const {
+  const auto passed = std::min<Clock::duration>(now - *at_, kStale);
+  return std::chrono::duration<double, std::micro>(passed).count();
+}
+
+double GpuUse::busy_us(Clock::time_point now) const {
+  const auto percent =
+      static_cast<double>(std::max<int64_t>(last_.busy_percent, 0));
+  return busy_us_ + held_us(now) * percent / 100;
+}
+
+double GpuUse::slowed_us(Clock::time_point now) const {
+  return slowed_us_ +
+         held_us(now) * static_cast<double>(std::max<int64_t>(last_.slowed, 0));
+}
+
+void GpuUse::add(const GpuSample& sample, Clock::time_point now) {
+  if (at_) {
+    busy_us_ = busy_us(now);
+    slowed_us_ = slowed_us(now);
+  }
+  last_ = sample;
+  at_ = now;
+}
+
+void GpuUse::tell(wire::PodCounters& out, Clock::time_point now) const {
+  if (!at_) return;
+  if (last_.busy_percent >= 0) {
+    out.gpu_busy_us = static_cast<int64_t>(busy_us(now));
+  }
+  if (last_.slowed >= 0) {
+    out.gpu_slowed_us = static_cast<int64_t>(slowed_us(now));
+  }
+  if (now - *at_ > kStale) return;
+  out.gpus = last_.gpus;
+  if (last_.busy_percent >= 0) {
+    out.gpu_percent = last_.busy_percent / last_.gpus;
+  }
+  out.gpu_memory_used = last_.memory_used;
+  out.gpu_memory_total = last_.memory_total;
+}
+
+GpuWatch::~GpuWatch() {
+  if (pid_ == 0) return;
+  reaper_.forget(pid_);  // still reaped, as a stranger
+  ::kill(-pid_, SIGKILL);
+}
+
+void GpuWatch::start(const std::string& binary, const std::string& library) {
+  if (std::exchange(started_, true)) return;
+  if (library.empty() && !has_gpu()) return;
+  auto pipe = make_pipe();
+  if (!pipe) return;
+  SpawnOptions options;
+  options.argv = {binary, "gpu-watch"};
+  if (!library.empty()) options.argv.push_back(library);
+  options.env = current_environment();
+  options.parent_death_signal = SIGKILL;
+  options.fds = {{pipe->write.get(), 1}};
+  const auto pid = spawn(options);
+  if (!pid) return;  // it is a convenience: the job runs without
+  pid_ = *pid;
+  reaper_.watch(pid_, [this](const ChildExit&) { pid_ = 0; });
+  out_ = std::move(pipe->read);
+  set_nonblocking(out_.get());
+  watch_ = std::make_unique<FdWatch>(loop_, out_.get());
+  watch_->on_readable([this] { read_some(); });
+}
+
+void GpuWatch::read_some() {
+  char bytes[1024];
+  const ssize_t n = ::read(out_.get(), bytes, sizeof bytes);
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (n <= 0) {
+    watch_.reset();
+    return;
+  }
+  pending_.append(bytes, static_cast<size_t>(n));
+  for (size_t end = 0; (end = pending_.find('\n')) != std::string::npos;) {
+    const auto sample =
+        gpu_sample_from_line(std::string_view(pending_).substr(0, end));
+    if (sample) use_.add(*sample, Clock::now());
+    pending_.erase(0, end + 1);
+  }
+  if (pending_.size() > kLongestLine) pending_.clear();
+}
+
+int gpu_watch_main(const std::string& library) {
+  void* nvml = ::dlopen(library.empty() ? kNvmlLibrary : library.c_str(),
+                        RTLD_NOW | RTLD_LOCAL);
+  if (nvml != nullptr && !ask_driver(nvml, "nvmlInit_v2")) nvml = nullptr;
+  for (;;) {
+    const GpuSample sample = sample_nvidia(nvml).value_or(sample_amd(""));
+    if (sample.gpus == 0) return 0;
+    if (!write_all(STDOUT_FILENO, to_line(sample) + "\n")) return 0;
+    ::usleep(static_cast<useconds_t>(kInterval.count() * 1000));
+  }
+}
+
+}  // namespace muster

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "worker/pmix/agent_pmix_env.h"
+
+#include <pmix_version.h>
+
+#include "base/text.h"
+
+namespace muster {
+
+namespace {
+
+// Open MPI 4 takes itself for a singleton unless its own launcher (or one that
+// it knows by name) is seen; without "orte" in the list it believes PMIx. The
+// other two: whoever started it has bound it as it should be.
+constexpr std::pair<const char*, const char*> kOpenMpi4[] = {
+    {"OMPI_MCA_schizo", "^orte"},
+    {"OMPI_MCA_hwloc_base_binding_policy", "none"},
+    {"OMPI_MCA_orte_externally_bound", "1"}};
+
+constexpr std::string_view kUri = "PMIX_SERVER_URI";
+
+}  // namespace
+
+std::string pmix_server_nspace(const World& world) {
+  return world.nspace() + "-agents";
+}
+
+Environment pmix_rank_env(const World& world, int rank, int port,
+                          const std::string& directory, bool crowded) {
+  const std::string uri = pmix_server_nspace(world) + "." +
+                          std::to_string(world.own_node()) +
+                          ";tcp4://127.0.0.1:" + std::to_string(port);
+  Environment out = {{"PMIX_NAMESPACE", world.nspace()},
+                     {"PMIX_RANK", std::to_string(rank)},
+                     {"PMIX_SECURITY_MODE", "native"},
+                     {"PMIX_BFROP_BUFFER_TYPE", "PMIX_BFROP_BUFFER_NON_DESC"},
+                     {"PMIX_GDS_MODULE", "hash"},
+                     {"PMIX_SERVER_TMPDIR", directory},
+                     {"PMIX_SYSTEM_TMPDIR", directory},
+                     {"PMIX_HOSTNAME", world.host(world.own_node())},
+                     {"PMIX_VERSION", std::to_string(PMIX_VERSION_MAJOR) + "." +
+                                          std::to_string(PMIX_VERSION_MINOR)}};
+  // A client takes the newest that it knows for the server's version.
+#if PMIX_VERSION_MAJOR >= 5
+  out.emplace_back(std::string(kUri) + "51", uri);
+#endif
+  for (const char* version : {"41", "4", "3", "2", "21"}) {
+    out.emplace_back(std::string(kUri) + version, uri);
+  }
+  for (const auto& [name, value] : kPmixSettings) out.emplace_back(name, value);
+  for (const auto& [name, value] : kOpenMpi4) out.emplace_back(name, value);
+  // A rank that polls keeps the one it waits for from running. Open MPI 5 asks
+  // PMIx for this, Open MPI 4 looks here alone.
+  if (crowded) out.emplace_back("OMPI_MCA_mpi_oversubscribe", "1");
+  return out;
+}
+
+int pmix_port(const Environment& env) {
+  for (const auto& [name, value] : env) {
+    if (!name.starts_with(kUri)) continue;
+    const size_t colon = value.rfind(':');
+    if (colon == std::string::npos) continue;
+    const auto port = parse_integer(value.substr(colon + 1));
+    if (port && *port > 0 && *port < 65536) return static_cast<int>(*port);
+  }
+  return 0;
+}
+
+}  // namespace muster

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// The receiving end of events: see agent_pmix_events.cc. Loop thread.
+#pragma once
+
+#include <string_view>
+
+#include "worker/pmix/agent_pmix_library.h"
+
+namespace muster {
+
+// Gives an event of another node to the ranks of this one. False: it cannot be
+// read, or libpmix does not take it.
+bool deliver_pmix_event(const PmixLibrary& library, std::string_view text);
+
+}  // namespace muster

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fences, and connect and disconnect, which are fences without data. libpmix
+// asks once all participants of this node have arrived, and never for a fence
+// that this node can complete alone. libpmix' thread; see
+// agent_pmix_upcalls.h.
+#include <cstdlib>
+
+#include "pmi/participants.h"
+#include "worker/pmix/agent_pmix_bridge.h"
+#include "worker/pmix/agent_pmix_upcalls.h"
+
+namespace muster {
+
+namespace {
+
+void release_text(void* text) { delete static_cast<std::string*>(text); }
+
+pmix_status_t rendezvous(const char* kind, const pmix_proc_t procs[],
+                         size_t nprocs, pmix_op_cbfunc_t callback, void* data) {
+  PmixBridge* bridge = PmixBridge::current();
+  if (bridge == nullptr) return PMIX_ERR_NOT_SUPPORTED;
+  std::string who = pmix_participants(*bridge, kind, procs, nprocs);
+  if (who.empty()) return PMIX_ERR_NOT_SUPPORTED;
+  bridge->post([bridge, who = std::move(who), callback, data] {
+    bridge->modex().fence(who, "", [callback, data](Result<std::string> all) {
+      callback(all ? PMIX_SUCCESS : PMIX_ERR_TIMEOUT, data);
+    });
+  });
+  return PMIX_SUCCESS;
+}
+
+}  // namespace
+
+std::string pmix_participants(const PmixBridge& bridge, const char* kind,
+                              const pmix_proc_t procs[], size_t nprocs) {
+  std::vector<int> ranks;
+  for (size_t i = 0; i < nprocs; ++i) {
+    if (bridge.world().nspace() != procs[i].nspace) return "";
+    if (procs[i].rank == PMIX_RANK_WILDCARD) {
+      return participants_text(kind, {}, bridge.world().size());
+    }
+    const int rank = static_cast<int>(procs[i].rank);
+    if (!bridge.world().has(rank)) return "";
+    ranks.push_back(rank);
+  }
+  return participants_text(kind, std::move(ranks), bridge.world().size());
+}
+
+pmix_status_t pmix_fence(const pmix_proc_t procs[], size_t nprocs,
+                         const pmix_info_t[], size_t, char* blob, size_t nblob,
+                         pmix_modex_cbfunc_t callback, void* data) {
+  // The host frees a fence's data (PMIx standard, fence_nb).
+  std::string own(blob == nullptr ? "" : blob, blob == nullptr ? 0 : nblob);
+  std::free(blob);
+  PmixBridge* bridge = PmixBridge::current();
+  if (bridge == nullptr) return PMIX_ERR_NOT_SUPPORTED;
+  std::string who = pmix_participants(*bridge, "pmix", procs, nprocs);
+  if (who.empty()) return PMIX_ERR_NOT_SUPPORTED;
+  bridge->post([bridge, who = std::move(who), own = std::move(own), callback,
+                data] {
+    bridge->modex().fence(who, own, [callback, data](Result<std::string> all) {
+      if (!all) {
+        return callback(PMIX_ERR_TIMEOUT, nullptr, 0, data, nullptr, nullptr);
+      }
+      auto* text = new std::string(std::move(*all));
+      callback(PMIX_SUCCESS, text->data(), text->size(), data, release_text,
+               text);
+    });
+  });
+  return PMIX_SUCCESS;
+}
+
+pmix_status_t pmix_connect(const pmix_proc_t procs[], size_t nprocs,
+                           const pmix_info_t[], size_t,
+                           pmix_op_cbfunc_t callback, void* data) {
+  return rendezvous("connect", procs, nprocs, callback, data);
+}
+
+pmix_status_t pmix_disconnect(const pmix_proc_t procs[], size_t nprocs,
+                              const pmix_info_t[], size_t,
+                              pmix_op_cbfunc_t callback, void* data) {
+  return rendezvous("disconnect", procs, nprocs, callback, data);
+}
+
+}  // namespace muster

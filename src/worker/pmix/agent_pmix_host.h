@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// AgentPmixHost: the PMIx server of this pod, for Open MPI, OpenSHMEM and
+// every other PMIx client. libpmix does the talking to the ranks, on a thread
+// of its own; we answer what it asks, on the loop. It is loaded when the first
+// rank connects, or another node asks for what a rank has put: programs that
+// do not know PMIx cost nothing.
+// Refuses: to start where no libpmix can be loaded, or one of another major
+// version than we were built with. One at a time in a process.
+// Only agent_pmix_*.cc see PMIx' headers. Loop thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/loop.h"
+#include "base/spawn.h"
+#include "pmi/modex_client.h"
+#include "pmi/world.h"
+#include "worker/pmix/agent_pmi1.h"
+
+namespace muster {
+
+class AgentPmixHost {
+ public:
+  static bool is_built_in();  // false without the meson option `pmix`
+  // Listens for ranks. `run_dir`: private directory of this launch. `failed`:
+  // why libpmix did not start, when it was to. All references outlive the host.
+  static Result<std::unique_ptr<AgentPmixHost>> open(
+      Loop& loop, const World& world, ModexClient& modex, PmiEvents events,
+      const std::string& run_dir, std::function<void(const Error&)> failed);
+  ~AgentPmixHost();
+  AgentPmixHost(const AgentPmixHost&) = delete;
+  AgentPmixHost& operator=(const AgentPmixHost&) = delete;
+
+  // Adds what a rank needs to its environment.
+  void prepare(int rank, Environment& env);
+  // Makes sure that everything which the rank told libpmix was passed on.
+  void rank_ended(int rank);
+  // What `rank`, one of ours, has put; answers once it has committed.
+  void serve_get(int rank, ModexClient::Data answer);
+  // A rank of another node tells ours something.
+  void deliver(std::string_view event);
+
+ private:
+  struct Impl;
+  explicit AgentPmixHost(std::unique_ptr<Impl> impl);
+  Status start();  // blocks for as long as libpmix needs (5 to 20 ms)
+  bool ensure_started();
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace muster

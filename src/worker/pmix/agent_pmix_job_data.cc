@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "worker/pmix/agent_pmix_job_data.h"
+
+#include <algorithm>
+
+#include "worker/rank/crowded.h"
+
+namespace muster {
+
+namespace {
+
+std::string comma_list(const std::vector<int>& ranks) {
+  std::string out;
+  for (const int rank : ranks) {
+    if (!out.empty()) out += ',';
+    out += std::to_string(rank);
+  }
+  return out;
+}
+
+// "h0,h1" and "0,1;2,3" of the nodes that run ranks: an empty field would be
+// read as a rank.
+Status add_maps(const PmixLibrary& library, const World& world,
+                PmixInfos& out) {
+  std::string hosts;
+  std::string ranks;
+  for (int node = 0; node < world.nodes(); ++node) {
+    if (world.ranks_of(node).empty()) continue;
+    if (!hosts.empty()) {
+      hosts += ',';
+      ranks += ';';
+    }
+    hosts += world.host(node);
+    ranks += comma_list(world.ranks_of(node));
+  }
+  char* regex = nullptr;
+  char* ppn = nullptr;
+  if (!pmix_ok(library.generate_regex(hosts.c_str(), &regex)) ||
+      !out.add_regex(library, PMIX_NODE_MAP, regex) ||
+      !pmix_ok(library.generate_ppn(ranks.c_str(), &ppn)) ||
+      !out.add_regex(library, PMIX_PROC_MAP, ppn)) {
+    return fail(Error{"no_pmix",
+                      "no PMIx server for the ranks of this pod",
+                      "libpmix does not take the list of hosts",
+                      {},
+                      {}});
+  }
+  return {};
+}
+
+// Position among the nodes that run ranks, as in the maps.
+int map_index(const World& world, int node) {
+  int index = 0;
+  for (int i = 0; i < node; ++i) index += world.ranks_of(i).empty() ? 0 : 1;
+  return index;
+}
+
+int first_rank_of_app(const World& world, int app) {
+  int first = 0;
+  for (int i = 0; i < app; ++i) {
+    first += world.app_sizes()[static_cast<size_t>(i)];
+  }
+  return first;
+}
+
+void add_rank(const World& world, int rank, const std::string& directory,
+              PmixInfos& out) {
+  const int node = world.own_node();
+  const int app = world.app_of(rank);
+  out.add_rank(PMIX_RANK, rank);  // must come first (libpmix before 6.1.1)
+  out.add_u32(PMIX_APPNUM, app);
+  out.add_rank(PMIX_GLOBAL_RANK, rank);
+  out.add_rank(PMIX_APP_RANK, rank - first_rank_of_app(world, app));
+  out.add_rank(PMIX_APPLDR, first_rank_of_app(world, app));
+  out.add_u16(PMIX_LOCAL_RANK, world.local_rank(rank));
+  out.add_u16(PMIX_NODE_RANK, world.local_rank(rank));
+  out.add_text(PMIX_HOSTNAME, world.host(node));
+  out.add_u32(PMIX_NODEID, map_index(world, node));
+  out.add_bool(PMIX_SPAWNED, false);
+  out.add_text(PMIX_PROCDIR, directory);
+}
+
+void add_job(const World& world, const std::string& directory, PmixInfos& out) {
+  const std::vector<int>& own = world.own_ranks();
+  int nodes = 0;
+  int most = 0;
+  for (int node = 0; node < world.nodes(); ++node) {
+    const int ranks = static_cast<int>(world.ranks_of(node).size());
+    nodes += ranks > 0 ? 1 : 0;
+    most = std::max(most, ranks);
+  }
+  out.add_text(PMIX_JOBID, world.nspace());
+  out.add_u32(PMIX_JOB_SIZE, world.size());
+  out.add_u32(PMIX_MAX_PROCS, world.size());
+  out.add_u32(PMIX_UNIV_SIZE, world.size());
+  out.add_u32(PMIX_JOB_NUM_APPS, static_cast<int64_t>(std::max<size_t>(
+                                     world.app_sizes().size(), 1)));
+  out.add_u32(PMIX_NUM_NODES, nodes);
+  out.add_u32(PMIX_LOCAL_SIZE, static_cast<int64_t>(own.size()));
+  out.add_u32(PMIX_NODE_SIZE, static_cast<int64_t>(own.size()));
+  out.add_text(PMIX_LOCAL_PEERS, comma_list(own));
+  out.add_rank(PMIX_LOCALLDR, own.front());
+  out.add_text(PMIX_HOSTNAME, world.host(world.own_node()));
+  out.add_u32(PMIX_NODEID, map_index(world, world.own_node()));
+  out.add_text(PMIX_TMPDIR, directory);
+  out.add_text(PMIX_NSDIR, directory);
+  // The directory goes with the agent, whatever a rank leaves in it.
+  out.add_bool(PMIX_TDIR_RMCLEAN, true);
+  if (oversubscribed(world)) out.add_bool(PMIX_NODE_OVERSUBSCRIBED, true);
+  out.add_text(PMIX_RM_NAME, "muster");
+  out.add_text(PMIX_RM_VERSION, MUSTER_VERSION);
+}
+
+}  // namespace
+
+bool oversubscribed(const World& world) {
+  return crowded(static_cast<int>(world.own_ranks().size()));
+}
+
+Result<std::unique_ptr<PmixJobData>> pmix_job_data(
+    const PmixLibrary& library, const World& world,
+    const std::string& directory) {
+  auto out = std::make_unique<PmixJobData>();
+  if (auto added = add_maps(library, world, out->infos); !added) {
+    return tl::unexpected(added.error());
+  }
+  add_job(world, directory, out->infos);
+  for (const int rank : world.own_ranks()) {
+    out->ranks.push_back(std::make_unique<PmixInfos>());
+    add_rank(world, rank, directory, *out->ranks.back());
+    out->infos.add_array(PMIX_PROC_DATA, *out->ranks.back());
+  }
+  return out;
+}
+
+}  // namespace muster

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// What PMIx clients can ask about the job without asking another rank: sizes,
+// places, neighbours. Maps alone for remote ranks, full data for ours, so that
+// a large job does not cost memory in every rank.
+// Which keys, and of which type: PMIx standard 4, "Job-realm attributes", and
+// what Open MPI 4.1 and 5 insist on.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "pmi/world.h"
+#include "worker/pmix/agent_pmix_values.h"
+
+namespace muster {
+
+struct PmixJobData {
+  PmixInfos infos;
+  // Of each own rank; `infos` points into them.
+  std::vector<std::unique_ptr<PmixInfos>> ranks;
+};
+
+// Has this node more ranks than CPUs, or than its quota of them? Looks at the
+// calling process.
+bool oversubscribed(const World& world);
+
+// `directory`: private to the job on this node. Error code "no_pmix".
+Result<std::unique_ptr<PmixJobData>> pmix_job_data(
+    const PmixLibrary& library, const World& world,
+    const std::string& directory);
+
+}  // namespace muster
