@@ -9,16 +9,13 @@
 #include <vector>
 
 #include "base/text.h"
+#include "fabric/facts/pasted_text.h"
 
 namespace muster {
 
 namespace {
 
 using Json = nlohmann::json;
-
-bool has(std::string_view text, std::string_view part) {
-  return text.find(part) != text.npos;
-}
 
 bool is_distance(std::string_view word) {
   return word == "X" || word.starts_with("NV") || word == "PIX" ||

@@ -9,25 +9,13 @@
 #include <vector>
 
 #include "base/text.h"
+#include "fabric/facts/pasted_text.h"
 
 namespace muster {
 
 namespace {
 
 using Json = nlohmann::json;
-
-bool has(std::string_view text, std::string_view part) {
-  return text.find(part) != text.npos;
-}
-
-std::string between(std::string_view text, std::string_view open,
-                    std::string_view close) {
-  const size_t at = text.find(open);
-  if (at == text.npos) return "";
-  const size_t start = at + open.size();
-  const size_t end = text.find(close, start);
-  return end == text.npos ? "" : std::string(text.substr(start, end - start));
-}
 
 // 24 of "255.255.255.0" and of "0xffffff00"; -1 if it is none.
 int length_of(std::string_view mask) {
