@@ -3,7 +3,7 @@
 """Milliseconds from the last fence upcall that any agent gets from libpmix to
 the last release that any agent gives back: what muster itself adds to a fence.
 
-    bench/fence_upcalls.py [--nodes 64] [--count 3]
+    bench/fence_upcalls.py [--nodes 64] [--count 3] [--fences 10]
 
 Two uprobes of the kernel on the agent's binary, while launch.py runs its fence
 program; nothing in the agent is changed for it. All pods are on one machine,
@@ -101,10 +101,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--nodes", type=int, default=64)
     parser.add_argument("--count", type=int, default=3)
+    parser.add_argument("--fences", type=int, default=10, help="of a launch")
     options = parser.parse_args()
     events = traced([sys.executable, "-B", os.path.join(HERE, "launch.py"),
                      "--shapes", f"{options.nodes}x1", "--what", "fence",
-                     "--ways", "muster native", "--count", str(options.count)])
+                     "--ways", "muster native", "--count", str(options.count),
+                     "--fences", str(options.fences)])
     took = []
     for asked, given in zip(by_launch(events, "upcall", options.nodes),
                             by_launch(events, "release", options.nodes)):

@@ -5,12 +5,12 @@ PMIx client that fences, on every worker, by muster natively, by muster with the
 image's mpirun, by mpirun and Hydra over OpenSSH, and by srun where Slurm is.
 
     bench/launch.py [--shapes 4x1,16x1,8x8] [--count 5] [--ways native] [--save]
-                    [--what true,hello,fence]
+                    [--what true,hello,fence] [--fences 10]
 
 All pods are ready before anything is measured, so that only the launch counts.
 Wall seconds until the last rank is in main, past MPI_Init, and until the exit;
 CPU seconds of all pods together (cgroups). For a fence: milliseconds from the
-last rank that began to wait to the last that was let go, median of 9 fences of
+last rank that began to wait to the last that was let go, median of fences of
 500 bytes a rank (the first, which meets ranks still starting, left out); for
 muster also the most memory that the launcher held and the bytes that its
 network took in and gave out. The ways take turns within one run,
@@ -187,12 +187,12 @@ def one_launch(job, command, stamps, fences=0):
     return result
 
 
-def program_of(what, hello, fence, ranks):
+def program_of(what, hello, fence, ranks, fences):
     """Its words, and how many ranks it makes print stamps, and fences."""
     if what == "hello":
         return hello, ranks, 0
     if what == "fence":
-        return [fence, str(ranks)], 0, ranks
+        return [fence, str(ranks), str(fences)], 0, ranks
     return ["true"], 0, 0
 
 
@@ -217,7 +217,8 @@ def measure(nodes, slots, count, programs, directory, options):
                     if what == "fence" and not (pmix and programs[2]):
                         continue
                     program, stamps, fences = program_of(
-                        what, hello, programs[2], nodes * slots)
+                        what, hello, programs[2], nodes * slots,
+                        options.fences)
                     result = one_launch(jobs[kind], [*words, *program],
                                         stamps, fences)
                     if result is None:
@@ -271,6 +272,7 @@ def main():
     parser.add_argument("--count", type=int, default=5)
     parser.add_argument("--ways", default="", help="parts of their names")
     parser.add_argument("--what", default="true,hello,fence")
+    parser.add_argument("--fences", type=int, default=10)
     parser.add_argument("--memory", action="store_true",
                         help="one more launch for the launcher's memory")
     parser.add_argument("--save", action="store_true")

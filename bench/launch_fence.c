@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A PMIx client without MPI: puts 500 bytes and fences with everybody's data,
- * some times over (libpmix collects all that was ever put, so 500 bytes a rank
- * each time). One line per rank and fence: when it began to wait and when it
- * was let go (ns, CLOCK_REALTIME). The data of a neighbour proves that the
- * fences have collected. */
+ * ten times or as often as its second argument says (libpmix collects all that
+ * was ever put, so 500 bytes a rank each time). One line per rank and fence:
+ * when it began to wait and when it was let go (ns, CLOCK_REALTIME). The data
+ * of a neighbour proves that the fences have collected. */
 #include <pmix.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#define ROUNDS 10
 #define BYTES 500
 
 static long long now(void) {
@@ -22,6 +21,7 @@ static long long now(void) {
 int main(int argc, char** argv) {
   pmix_proc_t self, all, next;
   const unsigned size = argc > 1 ? (unsigned)atoi(argv[1]) : 1;
+  const int rounds = argc > 2 ? atoi(argv[2]) : 10;
   char text[BYTES + 1];
   bool yes = true;
   pmix_info_t collect;
@@ -37,7 +37,7 @@ int main(int argc, char** argv) {
   if (PMIx_Put(PMIX_GLOBAL, "card", &value) != PMIX_SUCCESS) return 2;
   if (PMIx_Commit() != PMIX_SUCCESS) return 3;
   PMIX_INFO_LOAD(&collect, PMIX_COLLECT_DATA, &yes, PMIX_BOOL);
-  for (int round = 0; round < ROUNDS; ++round) {
+  for (int round = 0; round < rounds; ++round) {
     const long long begun = now();
     if (PMIx_Fence(&all, 1, &collect, 1) != PMIX_SUCCESS) return 4;
     printf("fence %d %lld %lld\n", round, begun, now());

@@ -21,7 +21,8 @@ int local_port(int socket);
 std::string peer_name(int socket);
 
 // TCP_NODELAY (three delayed ACKs per handshake otherwise: 138 ms instead of
-// 7), SO_KEEPALIVE, and TCP_USER_TIMEOUT of 20 s.
+// 7), SO_KEEPALIVE, TCP_USER_TIMEOUT of 20 s, and no congestion control that
+// paces (BBR).
 void tune_tcp(int socket);
 
 // While it holds, small writes wait to leave as one packet; letting go sends
