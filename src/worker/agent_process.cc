@@ -63,11 +63,14 @@ void AgentProcess::signal(int number) const {
 }
 
 // The kernel holds a process up while it lists what is mapped, so the older one
-// is the less often it is asked.
+// is the less often it is asked. One that seems to be alone may still load what
+// joins the others, so it is asked again, and told of once it was so twice.
 void AgentProcess::sample_later(Milliseconds delay) {
   sample_timer_.start(delay, [this] {
+    const bool was_lonely = !lonely_mpi_.empty();
     look_for_mpi();
-    if (loaded_mpi_) return;
+    if (loaded_mpi_ && lonely_mpi_.empty()) return;
+    if (was_lonely && !lonely_mpi_.empty()) tell_lonely();
     const auto age =
         std::chrono::duration_cast<Milliseconds>(Clock::now() - started_);
     sample_later(std::max(kNextMpiSample, age / 8));
@@ -75,22 +78,23 @@ void AgentProcess::sample_later(Milliseconds delay) {
 }
 
 void AgentProcess::look_for_mpi() {
-  std::string alone;
   for (const pid_t pid : with_descendants(info_.pid)) {
     const LoadedMpi loaded = loaded_mpi(pid);
     if (!loaded.any()) continue;
     loaded_mpi_ = true;
     if (!info_.servers) continue;
-    alone = mpi_without_server(loaded, *info_.servers);
-    if (alone.empty()) break;
+    lonely_mpi_ = mpi_without_server(loaded, *info_.servers);
+    if (lonely_mpi_.empty()) break;
   }
-  if (alone.empty()) return;
-  lonely_mpi_ = alone;
-  if (info_.rank != 0) return;  // the others are the same: said once
+}
+
+void AgentProcess::tell_lonely() {
+  // The other ranks are the same: said once for all.
+  if (info_.rank != 0 || std::exchange(told_lonely_, true)) return;
   send_(wire::FrameType::kLog, 0, 0,
         wire::to_json(wire::LogLine{
             "warn",
-            "rank 0 has loaded " + alone +
+            "rank 0 has loaded " + lonely_mpi_ +
                 ", but the mpirun that started it is another MPI's: it cannot "
                 "join the other ranks and runs alone, as a world of size 1. "
                 "What to do: start it with the mpirun of the MPI that it was "

@@ -61,6 +61,7 @@ class AgentProcess {
  private:
   void sample_later(Milliseconds delay);
   void look_for_mpi();
+  void tell_lonely();
   void stream_ended();
   void give_up_streams();
 
@@ -71,6 +72,7 @@ class AgentProcess {
   bool reported_ = false;
   bool loaded_mpi_ = false;
   std::string lonely_mpi_;
+  bool told_lonely_ = false;
   Clock::time_point started_ = Clock::now();
   Timer sample_timer_;
   Timer linger_;

@@ -130,7 +130,7 @@ def test_mpirun_of_another_mpi():
             job = apply(c, manifest, workers=2)
             check(job.wait_ready(60), "workers are not ready")
             run = launch(job, "--", mpirun, "-n", "2",
-                         program("pi", compiler), "1")
+                         program("pi", compiler), "3")
         equal(run.code, 102, "exit code", run.out, run.err)
         equal(run.out.count("pi of 1 ranks"), 2, "lonely ranks", run.out)
         contains(run.err, "rank 0 has loaded " + mpi)

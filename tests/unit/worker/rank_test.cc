@@ -116,6 +116,25 @@ TEST_CASE("wrapped ranks that outnumber the CPUs yield, unless told not to") {
   CHECK(run("60000", "OMPI_MCA_mpi_yield_when_idle=0") == "[0]\n");
 }
 
+TEST_CASE("a rank with another MPI's library is alone unless one joins later") {
+  const auto lonely = [](const std::string& then) {
+    AgentHarness agent;
+    REQUIRE(agent.say_hello());
+    REQUIRE(agent.start(
+        1, daemon_with_rank("d=$(mktemp -d) && trap 'rm -r $d' EXIT && "
+                            "for f in libopen-pal.so.40 libmpich.so.12; do "
+                            "cp $(command -v sleep) $d/$f; done; "
+                            "$d/libopen-pal.so.40 0.7; " +
+                                then,
+                            "PMI_RANK=1 PMI_SIZE=2 PMI_FD=9")));
+    REQUIRE(wait_attached(agent));
+    REQUIRE(agent.wait_exit(wire::kAttachedIds));
+    return agent.processes[wire::kAttachedIds].exited->lonely_mpi;
+  };
+  CHECK(lonely("$d/libopen-pal.so.40 3") == "Open MPI");
+  CHECK(lonely("$d/libmpich.so.12 3").empty());
+}
+
 TEST_CASE("CPUs that a wrapped rank cannot have are told, and it runs") {
   AgentHarness agent;
   REQUIRE(agent.say_hello());
