@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <map>
 #include <optional>
@@ -13,6 +12,7 @@
 
 #include "base/fd.h"
 #include "base/pickle.h"
+#include "base/read_to_end.h"
 #include "base/text.h"
 #include "worker/hang/flight_dump.h"
 
@@ -63,14 +63,7 @@ std::optional<Opened> open_newest(const wire::FlightPlace& place) {
 }
 
 Result<wire::FlightRecord> read_opened(const Opened& file) {
-  std::string bytes;
-  std::array<char, 65536> part;
-  ssize_t n = 0;
-  while (bytes.size() <= Pickle::kLongest &&
-         (n = ::read(file.fd.get(), part.data(), part.size())) > 0) {
-    bytes.append(part.data(), static_cast<size_t>(n));
-  }
-  return read_flight_dump(bytes);
+  return read_flight_dump(read_to_end(file.fd.get(), Pickle::kLongest));
 }
 
 // A rank whose monitor reads its pipe writes a dump within a second or so.
@@ -174,14 +167,8 @@ std::vector<wire::FlightRecord> read_flight_records(
 }
 
 int flight_main() {
-  std::string text;
-  std::array<char, 65536> part;
-  ssize_t n = 0;
-  while (text.size() <= kLongestInput &&
-         (n = ::read(STDIN_FILENO, part.data(), part.size())) > 0) {
-    text.append(part.data(), static_cast<size_t>(n));
-  }
-  const auto request = wire::flight_request_from_json(text);
+  const auto request =
+      wire::flight_request_from_json(read_to_end(STDIN_FILENO, kLongestInput));
   if (!request) return 1;
   // Less than the agent waits for us.
   auto records =

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/fd.h"
+#include "base/read_to_end.h"
 #include "base/text.h"
 #include "fabric/prove/pair_socket.h"
 
@@ -112,12 +113,8 @@ std::string ask_ras(const std::string& address, Milliseconds limit) {
 }
 
 int ras_main() {
-  std::string address;
-  char bytes[4096];
-  ssize_t n = 0;
-  while ((n = ::read(STDIN_FILENO, bytes, sizeof bytes)) > 0) {
-    address.append(bytes, static_cast<size_t>(n));
-  }
+  constexpr size_t kLongestAddress = 4096;
+  const std::string address = read_to_end(STDIN_FILENO, kLongestAddress);
   // Less than the agent waits for us, so that a part of a report counts.
   const std::string report = ask_ras(address, kRasLimit - Milliseconds{500});
   return report.empty() || !write_all(STDOUT_FILENO, report) ? 1 : 0;

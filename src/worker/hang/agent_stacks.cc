@@ -9,6 +9,7 @@
 
 #include "base/fd.h"
 #include "base/json_text.h"
+#include "base/read_to_end.h"
 #include "base/text.h"
 #include "job/pod_view.h"
 #include "stacks/thread_freeze.h"
@@ -255,13 +256,7 @@ void AgentStacks::answer() {
 }
 
 int stacks_main() {
-  std::string text;
-  char bytes[65536];
-  for (;;) {
-    const ssize_t n = ::read(STDIN_FILENO, bytes, sizeof bytes);
-    if (n <= 0 || text.size() > kMaxInput) break;
-    text.append(bytes, static_cast<size_t>(n));
-  }
+  const std::string text = read_to_end(STDIN_FILENO, kMaxInput);
   StackReader reader;
   wire::StackReply reply;
   for (const StackSnapshot& snapshot : snapshots_from_text(text)) {

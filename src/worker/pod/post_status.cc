@@ -14,6 +14,7 @@
 #include <cstring>
 
 #include "base/fd.h"
+#include "base/read_to_end.h"
 #include "base/text.h"
 #include "worker/pod/tls_socket.h"
 
@@ -51,17 +52,6 @@ Result<UniqueFd> connect_to(const HttpsUrl& url) {
   }
   ::freeaddrinfo(found);
   return refuse(::strerror(saved), url.host + ":" + url.port);
-}
-
-std::string read_stdin() {
-  std::string out;
-  char buffer[4096];
-  ssize_t n = 0;
-  while (out.size() <= kMaxBody &&
-         (n = ::read(STDIN_FILENO, buffer, sizeof buffer)) > 0) {
-    out.append(buffer, static_cast<size_t>(n));
-  }
-  return out;
 }
 
 Status post(const std::string& body) {
@@ -143,7 +133,7 @@ int post_status_main() {
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   ::alarm(static_cast<unsigned>(kPostDeadline.count()));
-  const auto posted = post(read_stdin());
+  const auto posted = post(read_to_end(STDIN_FILENO, kMaxBody));
   if (posted) return 0;
   std::fprintf(stderr, "%s\n", posted.error().text().c_str());
   return 1;
