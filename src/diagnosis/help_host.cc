@@ -11,6 +11,22 @@ namespace muster {
 namespace {
 
 constexpr int64_t kHelpTextNs = 24 * kLogLineNs;
+constexpr size_t kLongestLabel = 24;
+constexpr int64_t kTableNs = 3 * kLogLineNs;
+
+// "Application name:  ./app": a row of the table below the sentence.
+bool is_row(std::string_view line) {
+  const size_t colon = line.find(": ");
+  return colon != std::string_view::npos && colon <= kLongestLabel &&
+         line.substr(colon).starts_with(":  ");
+}
+
+// "[node-3:28596] PMIX ERROR: …", "[node-3:2213] [[INVALID],INVALID] …": who
+// could not join the job wrote it about itself.
+bool is_of_failed_start(std::string_view line) {
+  return line.find("] PMIX ERROR: ") != std::string_view::npos ||
+         line.find("] [[INVALID],INVALID] ") != std::string_view::npos;
+}
 
 }  // namespace
 
@@ -40,13 +56,26 @@ std::string host_behind(const Evidence& evidence, const Candidate& winner) {
   const auto& lines = rank != nullptr && !rank->lines.empty()
                           ? rank->lines
                           : evidence.job.tool_lines;
+  const bool of_table = is_row(winner.line);
+  std::string before;
+  std::string error_of;
   for (const LineEvidence& line : lines) {
-    if (line.time_ns <= winner.time_ns) continue;
+    if (line.time_ns <= winner.time_ns) {
+      const bool near = winner.time_ns - line.time_ns <= kTableNs;
+      if (of_table && near && before.empty()) {
+        before = host_in_help_line(line.text);
+      }
+      continue;
+    }
+    if (!before.empty()) return before;
     if (line.time_ns - winner.time_ns > kHelpTextNs) break;
     const std::string_view host = host_in_help_line(line.text);
     if (!host.empty()) return std::string(host);
+    if (error_of.empty() && is_of_failed_start(line.text)) {
+      error_of = host_in_line(line.text);
+    }
   }
-  return {};
+  return before.empty() ? error_of : before;
 }
 
 }  // namespace muster

@@ -12,7 +12,8 @@ namespace muster {
 
 // The name in such a line; empty: it is none.
 std::string_view host_in_help_line(std::string_view line);
-// The first one behind what `winner` says, in the same help text.
+// The first one behind what `winner` says, in the same help text, or in front
+// of it, in the same table.
 std::string host_behind(const Evidence& evidence, const Candidate& winner);
 
 }  // namespace muster

@@ -74,12 +74,36 @@ void join_told_ends(std::vector<Candidate>& candidates) {
   }
 }
 
+// Of "[rank0]: Traceback …" a report may show no end; the exception, which the
+// launcher printed a second time, stands there without a tag.
+void adopt_exceptions(std::vector<Candidate>& candidates) {
+  const auto is_traceback = [](const Candidate& candidate) {
+    return candidate.line.starts_with("Traceback (most recent call last)");
+  };
+  int rank = -1;
+  for (const Candidate& candidate : candidates) {
+    if (candidate.rank < 0) continue;
+    if (!is_traceback(candidate) || (rank >= 0 && candidate.rank != rank)) {
+      return;  // who else wrote what is known has an end of its own
+    }
+    rank = candidate.rank;
+  }
+  if (rank < 0) return;
+  for (Candidate& candidate : candidates) {
+    const size_t name = candidate.line.find("Error: ");
+    const bool exception =
+        name != std::string::npos && candidate.line.find(' ') > name;
+    if (exception && !candidate.death) candidate.rank = rank;
+  }
+}
+
 }  // namespace
 
 void join_lines(std::vector<Candidate>& candidates) {
   join_told_ends(candidates);
   adopt_stacks(candidates);
   adopt_words_of_host(candidates);
+  adopt_exceptions(candidates);
 }
 
 }  // namespace muster

@@ -56,7 +56,36 @@ bool is_traceback(std::string_view text) {
          text.starts_with("  File \"");
 }
 
+// "FileNotFoundError: …", "torch.OutOfMemoryError: …".
+bool is_exception(std::string_view text) {
+  const std::string_view name = marks::take_name(text);
+  return text.starts_with(": ") &&
+         (name.ends_with("Error") || name.ends_with("Exception"));
+}
+
+bool differ_in_number(std::string_view a, std::string_view b) {
+  return a.size() == b.size() &&
+         std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) {
+           return x == y || (marks::digit(x) && marks::digit(y));
+         });
+}
+
 }  // namespace
+
+std::string LearntTags::take_late(std::string& line) const {
+  std::string_view rest = line;
+  const std::string name(marks::take_name(rest));
+  if (names_.empty() || name.empty() || !rest.starts_with(": ")) return {};
+  rest.remove_prefix(2);
+  if (!is_exception(rest) && !is_traceback(rest)) return {};
+  const bool known = std::any_of(names_.begin(), names_.end(),
+                                 [&name](const std::string& other) {
+                                   return differ_in_number(name, other);
+                                 });
+  if (!known) return {};
+  line = std::string(rest);
+  return name;
+}
 
 std::string LearntTags::take(std::string& line) {
   std::string_view rest = line;

@@ -15,6 +15,9 @@ class LearntTags {
  public:
   // Takes a known tag off `line` and returns the name; empty: there is none.
   std::string take(std::string& line);
+  // The same for a line that came before its tag was known, or whose name only
+  // differs in its number from a known one; only of what Python wrote.
+  [[nodiscard]] std::string take_late(std::string& line) const;
 
  private:
   std::set<std::string, std::less<>> names_;

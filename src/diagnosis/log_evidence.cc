@@ -38,8 +38,9 @@ std::string without_escapes(std::string_view text) {
 }
 
 // Open MPI 4 puts its tag into the middle of a line that a rank wrote in
-// several pieces: "Key[1,1]<stderr>:Error".
-std::string without_torn_tags(std::string text) {
+// several pieces: "Key[1,1]<stderr>:Error". `host`: whom what comes behind a
+// tag names, "# Size[1,0]<stderr>:[node-3:4711] pml_ucx.c:323 Error".
+std::string without_torn_tags(std::string text, std::string& host) {
   size_t at = 0;
   while ((at = text.find(">:", at)) != std::string::npos) {
     const size_t open = text.rfind('[', at);
@@ -58,6 +59,7 @@ std::string without_torn_tags(std::string text) {
     }
     text.erase(open, at + 2 - open);
     at = open;
+    if (host.empty()) host = host_in_line(std::string_view(text).substr(at));
   }
   return text;
 }
@@ -191,9 +193,10 @@ void LogEvidence::add_line(std::string_view raw) {
   Writer& writer = writers_[rank];
   if (writer.host.empty()) writer.host = parsed.host;
   if (writer.ignored.is_part(parsed.message)) return;
-  LineEvidence line{line_ * kLogLineNs, parsed.stream == "stderr",
-                    without_torn_tags(parsed.message.substr(0, kMaxLine)),
-                    parsed.host};
+  LineEvidence line{
+      line_ * kLogLineNs, parsed.stream == "stderr",
+      without_torn_tags(parsed.message.substr(0, kMaxLine), parsed.host),
+      parsed.host};
   if (is_address(line.host)) {
     std::string_view named = host_in_line(line.text);
     // "[1,5]<stderr>:[node-7:4711] *** Process received signal ***".
@@ -256,6 +259,9 @@ std::map<int, std::vector<LineEvidence>> LogEvidence::take_lines() {
     const auto move_in = [&, rank = rank](auto& part) {
       for (Kept& kept : part) {
         const int told = rank >= 0 ? rank : nccl_.rank_of(kept.line.text);
+        if (rank < 0 && kept.line.host.empty()) {
+          kept.line.host = tags_.take_late(kept.line.text);
+        }
         all.emplace_back(told, std::move(kept));
       }
     };
