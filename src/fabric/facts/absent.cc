@@ -27,6 +27,28 @@ constexpr const char* kResourceYaml =
     "and, for SR-IOV or macvlan networks, the pod annotation\n"
     "  k8s.v1.cni.cncf.io/networks: NAMESPACE/NETWORK";
 
+// On EKS the device plugin has one name for them.
+std::string how_to_ask(size_t efas) {
+  if (efas == 0) return kResourceYaml;
+  return "ask for the node's EFA in the pod's resources: "
+         "vpc.amazonaws.com/efa: " +
+         std::to_string(efas);
+}
+
+// "0000:00:1e.0 1d0f:efa1".
+size_t efas_on_bus(const PodFabric& pod) {
+  if (!pod.pci_hcas) return 0;
+  return static_cast<size_t>(std::count_if(
+      pod.pci_hcas->begin(), pod.pci_hcas->end(),
+      [](auto& hca) { return hca.find("1d0f:efa") != std::string::npos; }));
+}
+
+size_t efas_seen(const FabricPodState& state) {
+  return static_cast<size_t>(
+      std::count_if(state.ports.begin(), state.ports.end(),
+                    [](auto& view) { return view.kind == LinkKind::kEfa; }));
+}
+
 bool has_module(const PodFabric& pod, std::string_view name) {
   return std::find(pod.modules->begin(), pod.modules->end(), name) !=
          pod.modules->end();
@@ -85,7 +107,7 @@ Cause cause_of_no_hca(const FabricPodState& state) {
     return {"rdma_not_given",
             "the node has adapters (" + pod.pci_hcas->front() +
                 "), but none was given to the pod",
-            kResourceYaml};
+            how_to_ask(efas_on_bus(pod))};
   }
   if (pod.pci_hcas || pod.hcas) {
     return {"rdma_no_hca", "the node has no RDMA adapter",
@@ -117,7 +139,7 @@ Cause cause_of_ports(const FabricPodState& state) {
             "the adapters are on the node, but not in the "
             "pod (" +
                 seen + ")",
-            kResourceYaml};
+            how_to_ask(efas_seen(state))};
   }
   if (std::any_of(state.ports.begin(), state.ports.end(),
                   failed_with("ENOMEM", "allocate memory"))) {
@@ -130,7 +152,7 @@ Cause cause_of_ports(const FabricPodState& state) {
       std::any_of(state.ports.begin(), state.ports.end(),
                   failed_with("EPERM", "not permitted"))) {
     return {"rdma_not_given", "the devices cannot be opened (" + seen + ")",
-            kResourceYaml};
+            how_to_ask(efas_seen(state))};
   }
   if (std::any_of(state.ports.begin(), state.ports.end(),
                   of_kind(LinkKind::kEfa)) ||

@@ -24,7 +24,9 @@ std::optional<NcclVersion> parse_nccl_version(std::string_view text);
 // Versions at which a rule of this folder changes. Source: NCCL release notes
 // and NCCL_PARAM definitions at each tag.
 inline constexpr NcclVersion kLoAdmitted{2, 3, 5};        // by any ^ list
+inline constexpr NcclVersion kLevelWords{2, 6, 0};        // PIX, PXB, …
 inline constexpr NcclVersion kNetByName{2, 10, 0};        // NCCL_NET
+inline constexpr NcclVersion kDmaBuf{2, 13, 0};           // memory of GPUs
 inline constexpr NcclVersion kLinkLayer{2, 12, 7};        // RoCE with a LID
 inline constexpr NcclVersion kMtuOfSender{2, 20, 0};      // until 2.30
 inline constexpr NcclVersion kGidScan{2, 21, 0};          // index -1: scan

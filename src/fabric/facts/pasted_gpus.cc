@@ -60,16 +60,34 @@ Json gpus_of_topology(std::string_view text) {
   return out;
 }
 
+// The slices of one card stand below it. Of two cards with one slice each
+// nothing is said: the list has no PCI addresses that would tell them apart.
+void end_of_card(Json& out, const std::string& card, const Json& slices) {
+  if (card.empty()) return;
+  if (slices.empty()) out.push_back(Json{{"name", card}});
+  for (const Json& slice : slices) {
+    Json gpu{{"name", card + " MIG " + slice.get<std::string>()}};
+    if (slices.size() > 1) gpu["mig"] = true;
+    out.push_back(std::move(gpu));
+  }
+}
+
 Json gpus_of_list(std::string_view text) {
   Json out = Json::array();
+  std::string card;
+  Json slices = Json::array();
   for (const auto line : split(text, '\n')) {
+    const auto words = split_words(line);
+    if (words.size() > 1 && words[0] == "MIG") slices.push_back(words[1]);
     if (!line.starts_with("GPU ") || !has(line, "UUID")) continue;
     const size_t colon = line.find(':');
     const size_t end = line.find(" (UUID");
     if (colon == line.npos || end == line.npos || end < colon) continue;
-    out.push_back(
-        Json{{"name", trim(line.substr(colon + 1, end - colon - 1))}});
+    end_of_card(out, card, slices);
+    card = trim(line.substr(colon + 1, end - colon - 1));
+    slices.clear();
   }
+  end_of_card(out, card, slices);
   return out;
 }
 

@@ -178,6 +178,13 @@ void lint_levels(FabricJob& job, FabricPodState& pod, const std::string& name,
         job, pod, "lint_level",
         name + "=" + value + " is no path type: NCCL ignores it without a word",
         "LOC, NVL, PIX, PXB, PHB or SYS");
+  } else if (path_rank(value) >= 0 && pod.version &&
+             *pod.version < kLevelWords) {
+    lint_warn(job, pod, "lint_level",
+              name + "=" + value +
+                  ": NCCL before 2.6 knows numbers only and "
+                  "reads this as 0, which is never",
+              "remove it, or use NCCL 2.6 or later");
   }
 }
 

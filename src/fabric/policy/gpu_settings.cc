@@ -167,7 +167,7 @@ void check_gdr(FabricJob& job, FabricPodState& pod) {
     return;
   }
   const bool no_dmabuf =
-      no(facts.dmabuf) ||
+      no(facts.dmabuf) || (pod.version && *pod.version < kDmaBuf) ||
       (!facts.dmabuf && facts.gpus &&
        std::all_of(facts.gpus->begin(), facts.gpus->end(),
                    [](auto& gpu) { return no(gpu.dmabuf); }));

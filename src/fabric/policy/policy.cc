@@ -55,7 +55,9 @@ std::string alone(const FabricPodState& pod) {
   if (plugin) {
     text += "plugin " + plugin->plugin->name + ", then ";
   }
-  text += names.empty() ? "Socket" : "IB on " + join(names, ", ");
+  text += !pod.facts->hcas ? "the adapters are unknown"
+          : names.empty()  ? "Socket"
+                           : "IB on " + join(names, ", ");
   const auto sockets = nccl_interfaces(*pod.facts, pod.assumed_version());
   if (!sockets.empty()) text += "; bootstrap over " + sockets.front();
   return text;

@@ -243,6 +243,25 @@ TEST_CASE("GPUs from nvidia-smi") {
   CHECK(list.gpus->at(1).name == "NVIDIA H100 80GB HBM3");
 }
 
+TEST_CASE("slices of GPUs from nvidia-smi") {
+  const std::string whole = "GPU 0: NVIDIA A30 (UUID: GPU-1)\n";
+  const std::string one = "  MIG 1g.6gb     Device  0: (UUID: MIG-1)\n";
+  const std::string two = "  MIG 2g.12gb    Device  1: (UUID: MIG-2)\n";
+  const auto list = [](const std::string& text) {
+    return *pod_with("nvidia-smi -L", text).gpus;
+  };
+  const auto both = list(whole + one + two);
+  REQUIRE(both.size() == 2);
+  CHECK(both[1].name == "NVIDIA A30 MIG 2g.12gb");
+  CHECK(both[0].mig == true);
+  // One of each of two cards: which slices share a card is all that counts.
+  const auto apart =
+      list(whole + one + "GPU 1: NVIDIA A30 (UUID: GPU-2)\n" + two);
+  REQUIRE(apart.size() == 2);
+  CHECK(apart[0].name == "NVIDIA A30 MIG 1g.6gb");
+  CHECK(!apart[0].mig);
+}
+
 TEST_CASE("lines of show_gids without their heading") {
   const PodFabric pod = pod_with(
       "show_gids",

@@ -106,6 +106,57 @@ TEST_CASE("what working settings cost") {
   CHECK(found(with("NCCL_COLLNET_ENABLE=1"), "lint_no_effect"));
 }
 
+TEST_CASE("levels in words before NCCL knew words") {
+  const auto with = [](const char* version, const char* variable) {
+    return plan(std::string(R"([{"name": "w", "hcas": [], "gpus": 2,
+      "nccl_version": ")") +
+                version + R"(", "environment": [")" + variable + "\"]}]");
+  };
+  CHECK(found(with("2.5.7", "NCCL_P2P_LEVEL=NVL"), "lint_level"));
+  CHECK(found(with("2.5.7", "NCCL_NET_GDR_LEVEL=PIX"), "lint_level"));
+  CHECK(!found(with("2.5.7", "NCCL_P2P_LEVEL=3"), "lint_level"));
+  CHECK(!found(with("2.6.4", "NCCL_P2P_LEVEL=NVL"), "lint_level"));
+}
+
+TEST_CASE("GPUDirect RDMA without nvidia_peermem needs an NCCL with DMA-BUF") {
+  const auto with = [](const char* version) {
+    return found(plan(std::string(R"([{"name": "w[0-1]", "nccl_version": ")") +
+                      version + R"(", "gpus": "8x NVIDIA A100",
+      "hcas": ["mlx5_0 InfiniBand 200"], "peermem": false}])"),
+                 "gdr_missing");
+  };
+  CHECK(with("2.12.12"));
+  CHECK(!with("2.13.4"));  // DMA-BUF may do it, and nobody said
+}
+
+TEST_CASE("how a pod asks for the node's EFA") {
+  const auto remedy = [](const char* where) {
+    const FabricPlan efa =
+        plan(std::string(R"([{"name": "w[0-1]", )") + where + "}]");
+    for (const Finding& finding : efa.findings) {
+      if (finding.code == "rdma_not_given") return finding.remedy;
+    }
+    return std::string();
+  };
+  const auto efa = remedy(R"("hcas": [], "pci_hcas": ["0000:00:1e.0 1d0f:efa1",
+      "0000:00:1f.0 1d0f:efa1"])");
+  CHECK(efa.find("vpc.amazonaws.com/efa: 2") != efa.npos);
+  const auto mlx = remedy(R"("hcas": [], "pci_hcas":
+      ["0000:00:1e.0 15b3:1021"])");
+  CHECK(mlx.find("rdma/hca: 1") != mlx.npos);
+  const auto seen = remedy(R"("hcas": [{"name": "rdmap0s0", "driver": "efa",
+      "device": false}])");
+  CHECK(seen.find("vpc.amazonaws.com/efa: 1") != seen.npos);
+}
+
+TEST_CASE("what NCCL does by itself is unknown where adapters are") {
+  const auto alone = [](const char* pod) {
+    return plan(std::string("[{") + pod + "}]").pods[0].alone;
+  };
+  CHECK(alone(R"("name": "w")").find("Socket") == std::string::npos);
+  CHECK(alone(R"("hcas": [])").find("Socket") != std::string::npos);
+}
+
 TEST_CASE("GPUs of a pod with neither peer to peer nor shared memory") {
   const auto with = [](const char* gpus, const char* variables) {
     return found(plan(std::string(R"([{"name": "w", "hcas": [], "gpus": )") +
