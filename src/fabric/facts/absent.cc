@@ -234,9 +234,10 @@ void explain_absence(FabricJob& job) {
     const Cause cause =
         pod.ports.empty() ? cause_of_no_hca(pod) : cause_of_ports(pod);
     pod.absent = cause.text;
-    std::string text =
-        "RDMA network not detected. Performance may be degraded. Cause: " +
-        cause.text;
+    std::string text = std::string("RDMA network not detected") +
+                       (required ? ", and the profile demands it"
+                                 : ". Performance may be degraded") +
+                       ". Cause: " + cause.text;
     if (!idle.empty()) text += ". Other pods leave " + idle + " idle";
     report(job, &pod,
            {required ? Severity::kError : Severity::kWarning, cause.code, text,

@@ -45,6 +45,21 @@ void settle_short_values(Json& list, const char* field) {
   }
 }
 
+// Lines of NCCL's log among the entries of a list.
+void spread_lines(Json& list, Json (*of_log)(std::string_view)) {
+  if (!list.is_array()) return;
+  Json out = Json::array();
+  for (Json& item : list) {
+    const std::string text = item.is_string() ? item.get<std::string>() : "";
+    const bool first =
+        text.starts_with("[0]") || text.find(" [0]") != text.npos;
+    const Json found = first ? of_log(text) : Json::array();
+    for (const Json& entry : found) out.push_back(entry);
+    if (found.empty()) out.push_back(std::move(item));
+  }
+  list = std::move(out);
+}
+
 // Entries and whole lists that are one text.
 template <class OfWords>
 Status settle_words(Json& list, OfWords of_words) {
@@ -64,6 +79,7 @@ Status settle_lists(Json& pod) {
     Json& list = pod["hcas"];
     settle_short_values(list, "link_layer");
     if (list.is_string()) list = listed_hcas(list.get<std::string>());
+    spread_lines(list, hcas_of_log);
     if (all_objects(list)) list = by_key(std::move(list), "name");
     if (Status status = settle_words(list, hca_of_words); !status) {
       return status;
@@ -73,6 +89,7 @@ Status settle_lists(Json& pod) {
     Json& list = pod["netdevs"];
     settle_short_values(list, "addresses");
     if (list.is_string()) list = listed_netdevs(list.get<std::string>());
+    spread_lines(list, netdevs_of_log);
     if (all_objects(list)) list = by_key(std::move(list), "name");
     if (Status status = settle_words(list, netdev_of_words); !status) {
       return status;

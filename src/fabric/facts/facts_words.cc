@@ -150,6 +150,13 @@ tl::unexpected<Error> unreadable(const char* list, std::string_view text,
                .hint = form});
 }
 
+// "mlx5_0:1/IB" of NCCL's "[0]mlx5_0:1/IB".
+std::string_view without_place(std::string_view word) {
+  const size_t end = word.find(']');
+  if (!word.starts_with('[') || end + 1 >= word.size()) return word;
+  return parse_integer(word.substr(1, end - 1)) ? word.substr(end + 1) : word;
+}
+
 // "IB" of "IB/SHARP".
 std::string_view layer_of(std::string_view word) {
   return word.substr(0, word.find('/'));
@@ -157,6 +164,7 @@ std::string_view layer_of(std::string_view word) {
 
 // "mlx5_0:1/RoCE" and "mlx5_0:1/IB/SHARP" -> name, port and link layer.
 void take_name(std::string_view word, Json& hca) {
+  word = without_place(word);
   const size_t slash = word.find('/');
   const auto layer = slash == word.npos ? "" : layer_of(word.substr(slash + 1));
   if (is_layer(to_lower(layer))) {
@@ -197,6 +205,9 @@ Result<Json> hca_of_words(std::string_view text) {
                word.end());
     word = without_end(word, ",;:");
     const bool more = i + 1 < words.size();
+    const auto lanes =
+        more ? gbps_of_words(word + " " + std::string(words[i + 1]), 1)
+             : std::nullopt;
     if (word == "port" && more) {
       hca["port"] = words[++i];
     } else if (word == "==>" && more) {
@@ -209,6 +220,9 @@ Result<Json> hca_of_words(std::string_view text) {
       hca["link_layer"] = word;
     } else if (is_state(word)) {
       hca["state"] = word;
+    } else if (word.ends_with('x') && lanes) {  // "4X NDR"
+      hca["rate_gbps"] = *lanes;
+      ++i;
     } else if (const int rate = generation_gbps(word); rate > 0) {
       hca["rate_gbps"] = rate;
     } else if (is_rate(word)) {
@@ -243,11 +257,9 @@ Json hcas_of_log(std::string_view line) {
   return out;
 }
 
-Json listed_netdevs(std::string_view text) {
-  if (text.find("[0]") == text.npos || text.find('<') == text.npos) {
-    return listed_texts(text);
-  }
+Json netdevs_of_log(std::string_view text) {
   Json out = Json::array();
+  if (text.find("[0]") == text.npos) return out;
   for (std::string_view word : split_words(text)) {
     const size_t end = word.find('<');
     if (end == word.npos) continue;
@@ -259,6 +271,11 @@ Json listed_netdevs(std::string_view text) {
                   std::string(word.substr(colon + 1)));
   }
   return out;
+}
+
+Json listed_netdevs(std::string_view text) {
+  Json found = netdevs_of_log(text);
+  return found.empty() ? listed_texts(text) : found;
 }
 
 Json listed_hcas(std::string_view text) {
@@ -286,6 +303,7 @@ Result<Json> netdev_of_words(std::string_view text) {
     return unreadable("netdevs", text, "", "an entry is a name or an object");
   }
   // NCCL's "eth0:10.0.0.1<0>"
+  words[0] = without_place(words[0]);
   const size_t end = words[0].find('<');
   const size_t colon = words[0].find(':');
   if (end != std::string_view::npos && colon < end) {

@@ -25,6 +25,7 @@ nlohmann::json hcas_of_log(std::string_view line);
 // Such a line, or what listed_texts() makes of a list.
 nlohmann::json listed_hcas(std::string_view text);
 // The same of "NET/Socket : Using [0]eth0:10.0.0.1<0> [1]…".
+nlohmann::json netdevs_of_log(std::string_view line);
 nlohmann::json listed_netdevs(std::string_view text);
 // "Open MPI 4.1.5" -> {"family": "openmpi", "version": "4.1.5"}
 nlohmann::json library_of_words(std::string_view text);

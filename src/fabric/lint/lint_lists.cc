@@ -77,6 +77,19 @@ bool admits_some_port(const FabricPodState& pod, const NameList& list,
   return !any && admits(list, adapter);
 }
 
+// "mlx5_8" for "mlx_8": a name alike that the list leaves out. The number
+// counts: eth0 is no other way to write eth1.
+std::string meant_by(const std::string& wrong, const NameList& list,
+                     std::vector<std::string> names) {
+  const auto number = [](const std::string& name) {
+    return name.substr(name.find_last_not_of("0123456789") + 1);
+  };
+  std::erase_if(names, [&](auto& name) {
+    return number(name) != number(wrong) || admits(list, name);
+  });
+  return nearest(wrong, names).value_or("");
+}
+
 void lint_matches(FabricJob& job, FabricPodState& pod, const std::string& name,
                   const std::string& value, const NameList& list,
                   const std::vector<std::string>& names) {
@@ -109,6 +122,7 @@ void lint_matches(FabricJob& job, FabricPodState& pod, const std::string& name,
         [&](auto& known) { return entry_matches(entry, list.exact, known); });
     if (found || entry.name.find_first_of("^=") != std::string::npos) continue;
     const bool blank = entry.name.find(' ') != std::string::npos;
+    const std::string meant = meant_by(entry.name, list, names);
     // Interfaces of other nodes may well be listed (NVIDIA/nccl#286); an
     // adapter that is missing is a rail less.
     report(
@@ -119,8 +133,10 @@ void lint_matches(FabricJob& job, FabricPodState& pod, const std::string& name,
              (blank ? "\"" + entry.name + "\"" : entry.name) + " in this pod",
          "",
          blank ? "take the blanks out: they belong to the name"
-               : "device names differ between nodes: give each pod its own "
-                 "list"});
+         : !meant.empty()
+             ? "write " + meant + ", if that is meant"
+             : "device names differ between nodes: give each pod its own "
+               "list"});
   }
 }
 

@@ -104,11 +104,13 @@ void lint_number(FabricJob& job, FabricPodState& pod, const std::string& name,
           ? max_channels(pod.assumed_version(), has_amd_gpus(*pod.facts))
           : known.high;
   if (number.value >= known.low && number.value <= high) return;
+  const std::string range =
+      std::to_string(known.low) + " to " +
+      (high == INT64_MAX ? "any size" : std::to_string(high));
   lint_warn(job, pod, "lint_range",
-            name + "=" + value + " is outside " + std::to_string(known.low) +
-                " to " +
-                (high == INT64_MAX ? "any size" : std::to_string(high)),
-            "NCCL ignores it or cuts it to the field's size");
+            name + "=" + value + " is outside " + range +
+                ": NCCL ignores it or cuts it to the field's size",
+            "remove it, or write a number from " + range);
 }
 
 // "^ring", "allreduce:tree,nvls;broadcast:ring" -> the words themselves.

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/text.h"
 #include "fabric/facts/effective.h"
 #include "fabric/policy/gids.h"
 #include "fabric/policy/job_state.h"
@@ -94,6 +95,12 @@ IndexChoice best_index(const FabricPodState& pod) {
     }
   }
   return best;
+}
+
+// With an index of the user's there is no scan, which a family would lead.
+bool scans(const FabricPodState& pod) {
+  const auto users = effective(*pod.facts, "NCCL_IB_GID_INDEX");
+  return !users || parse_integer(trim(users->value)).value_or(-1) < 0;
 }
 
 bool index_needed(const FabricPodState& pod) {
@@ -243,7 +250,7 @@ void set_range(FabricJob& job) {
     const std::string range = common_range(job, bits);
     if (range.empty()) continue;
     for (FabricPodState& pod : job.pods) {
-      if (pod.assumed_version() < kGidScan) continue;
+      if (pod.assumed_version() < kGidScan || !scans(pod)) continue;
       FabricSetting setting{
           "NCCL",
           "NCCL_IB_ADDR_RANGE",
@@ -312,7 +319,7 @@ void set_gids(FabricJob& job) {
     } else if (index_needed(pod)) {
       set_index(job, pod);
     } else if (!scan_works(pod, false) || (some_need_ipv6 && all_ipv6)) {
-      set_family(job, pod);
+      if (scans(pod)) set_family(job, pod);
     } else if (!effective(*pod.facts, "NCCL_IB_GID_INDEX")) {
       check_link_local(job, pod);
     }

@@ -124,9 +124,20 @@ void set_cumem_and_mnnvl(FabricJob& job) {
 
 // RCCL looks for the kernel's peer memory, which newer kernels have elsewhere.
 void check_amd_gdr(FabricJob& job, const FabricPodState& pod) {
-  if (!no(pod.facts->memory_peers) || !pod.version ||
+  const PodFabric& facts = *pod.facts;
+  if (no(facts.memory_peers) && no(facts.peermem) && no(facts.dmabuf)) {
+    report(job, &pod,
+           {Severity::kWarning, "gdr_missing",
+            "GPUDirect RDMA does not work: neither peer memory of the GPUs' "
+            "driver nor DMA-BUF is there, so data goes through host memory",
+            "/sys/kernel/mm/memory_peers",
+            "install amdgpu-dkms and the adapters' own driver (OFED) on the "
+            "node, or a kernel with DMA-BUF"});
+    return;
+  }
+  if (!no(facts.memory_peers) || !pod.version ||
       *pod.version >= kAmdKernelPeers ||
-      switched_on(*pod.facts, "NCCL_DMABUF_ENABLE")) {
+      switched_on(facts, "NCCL_DMABUF_ENABLE")) {
     return;
   }
   report(job, &pod,

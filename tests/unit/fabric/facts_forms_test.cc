@@ -57,6 +57,36 @@ TEST_CASE("lists may be objects by name, and pods too") {
   CHECK(one.environment.at("A") == "b");
 }
 
+TEST_CASE("lines of NCCL's log in a list") {
+  const PodFabric line = pod_of(R"({
+      "hcas": ["NET/IB : Using [0]mlx5_8:1/IB [1]mlx5_9:1/RoCE [RO]"],
+      "netdevs": ["[0]ib8:10.1.0.2<0> [1]ib9:10.1.1.2<0>"]})");
+  REQUIRE(line.hcas->size() == 2);
+  CHECK(line.hcas->at(1).name == "mlx5_9");
+  CHECK(line.hcas->at(1).ports.at(0).link_layer == "RoCE");
+  REQUIRE(line.netdevs->size() == 2);
+  CHECK(line.netdevs->at(1).addresses.at(0) == "10.1.1.2");
+  const PodFabric words = pod_of(R"({
+      "hcas": ["[0]mlx5_8:1/IB", "[1]mlx5_9:1/IB"],
+      "netdevs": ["[0]ib8:10.1.0.2<0>", "[1]ib9:10.1.1.2<0>"]})");
+  REQUIRE(words.hcas->size() == 2);
+  CHECK(words.hcas->at(1).name == "mlx5_9");
+  REQUIRE(words.netdevs->size() == 2);
+  CHECK(words.netdevs->at(1).name == "ib9");
+}
+
+TEST_CASE("lanes and generation in an adapter's line") {
+  const auto rate = [](const std::string& words) {
+    return pod_of(R"({"hcas": ["mlx5_0 InfiniBand )" + words + "\"]}")
+        .hcas->at(0)
+        .ports.at(0)
+        .rate_gbps;
+  };
+  CHECK(rate("ACTIVE 4X NDR") == 400);
+  CHECK(rate("2x HDR ACTIVE") == 100);
+  CHECK(!read_facts(R"({"hcas": ["mlx5_0 4x fast"]})", "f"));
+}
+
 TEST_CASE("fields beside pods are those of all pods") {
   const std::string text =
       R"({"source":"s","nccl":"2.21.5","gpus":8,"name":"all",

@@ -155,6 +155,13 @@ TEST_CASE("RCCL before ROCm 6.3 does not see memory peers of new kernels") {
                "gdr_unseen"));
 }
 
+TEST_CASE("GPUs of AMD with no way to their memory") {
+  const std::string none = R"("memory_peers": false, "peermem": false)";
+  CHECK(
+      found(roce("AMD MI300X", none + R"(, "dmabuf": false)"), "gdr_missing"));
+  CHECK(!found(roce("AMD MI300X", none), "gdr_missing"));
+}
+
 TEST_CASE("which plugin RCCL loads by itself") {
   const std::string plugin = R"("plugins": ["librccl-net.so"], "rccl": )";
   CHECK(slingshot(plugin + R"("2.20.5")").transport == "Slingshot");

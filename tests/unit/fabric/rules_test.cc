@@ -149,6 +149,33 @@ TEST_CASE("how a pod asks for the node's EFA") {
   CHECK(seen.find("vpc.amazonaws.com/efa: 1") != seen.npos);
 }
 
+TEST_CASE("an address family is for the scan, which an index switches off") {
+  const auto with = [](const char* environment) {
+    return value(plan(std::string(R"([{"name": "w[0-1]", "nccl_version":
+      "2.26.5", "hcas": [{"name": "ionic_0", "link_layer": "Ethernet",
+      "gids": ["v2 fe80::1", "v2 fd93::[1-2]"]}], "environment": ")") +
+                      environment + "\"}]"),
+                 0, "NCCL_IB_ADDR_FAMILY");
+  };
+  CHECK(with("") == "AF_INET6");
+  CHECK(with("NCCL_IB_GID_INDEX=-1") == "AF_INET6");
+  CHECK(with("NCCL_IB_GID_INDEX=1").empty());
+}
+
+TEST_CASE("a name that is nearly one of the pod's") {
+  const auto remedy = [](const char* list) {
+    const FabricPlan one = plan(std::string(R"([{"name": "w[0-1]",
+      "hcas": ["mlx5_[6,8] RoCE ACTIVE"], "environment": "NCCL_IB_HCA=)") +
+                                list + "\"}]");
+    for (const Finding& finding : one.findings) {
+      if (finding.code == "lint_missing_name") return finding.remedy;
+    }
+    return std::string();
+  };
+  CHECK(remedy("mlx5_6,mlx_8").find("write mlx5_8") == 0);
+  CHECK(remedy("mlx5_6,mlx5_7").find("write") == std::string::npos);
+}
+
 TEST_CASE("what NCCL does by itself is unknown where adapters are") {
   const auto alone = [](const char* pod) {
     return plan(std::string("[{") + pod + "}]").pods[0].alone;
