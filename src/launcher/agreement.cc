@@ -9,6 +9,7 @@
 #include "job/native_line.h"
 #include "job/placement_notes.h"
 #include "job/rank_env.h"
+#include "launcher/nested_launcher.h"
 #include "launcher/start/bootstrap_choice.h"
 #include "launcher/start/mpirun_request.h"
 #include "launcher/start/placement_words.h"
@@ -242,6 +243,7 @@ void note_places(const AgreementInput& in, Agreement& out) {
                      &in.nodes[node].facts, visible(out.env[node], in)});
   }
   take_findings(out, placement_notes(nodes, in.options->local.has_value()));
+  take_findings(out, nested_launchers(out.apps, out.plan));
 }
 
 void bind_ranks(const AgreementInput& in, const BindRequest& asked,

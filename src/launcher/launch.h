@@ -56,6 +56,9 @@ class Launch {
   void prove();
   void prove_reach(const Survey::Answers& ports);
   void spawn();
+  [[nodiscard]] RunOptions run_options() const;
+  void watch_nccl();
+  void pump_stdin();
   void drained();
   void drain();
   void read_records();

@@ -9,7 +9,6 @@
 #include "job/exit_codes.h"
 #include "launcher/drop_in.h"
 #include "launcher/launch.h"
-#include "launcher/nested_mpirun.h"
 #include "launcher/output/log_choice.h"
 
 namespace muster {
@@ -23,15 +22,6 @@ void block_stop_signals() {
   for (const int signal : {SIGTERM, SIGINT}) sigaddset(&stop, signal);
   ::sigprocmask(SIG_BLOCK, &stop, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
-}
-
-void warn_of_nested(const std::vector<std::string>& command) {
-  const std::string mpirun = nested_mpirun(command);
-  if (mpirun.empty()) return;
-  log::warn(
-      "every rank will call {}: a job for each of them. Call the program "
-      "itself, or start the command once with muster launch --once.",
-      mpirun);
 }
 
 int discovery_exit(const Error& error) {
@@ -72,7 +62,6 @@ int launch(LaunchOptions options) {
       return exit_code_for(ExitClass::kUsage);
     }
   }
-  if (!options.is_line && !options.once) warn_of_nested(options.command);
   const Mesh mesh = mesh_of(options.mesh);
   auto discovery = discover(options);
   if (!discovery) {

@@ -32,38 +32,10 @@ void Launch::spawn() {
   if (agreement_.bootstrap == Bootstrap::kPmix && discovery_.line) {
     adopt(*discovery_.line, options_);
   }
-  RunOptions run;
-  run.timeouts = options_.timeouts;
-  run.expected_ranks = agreement_.expected_ranks;
-  run.has_tool = agreement_.bootstrap == Bootstrap::kMpirun;
-  run.tool = options_.once ? "the script" : "mpirun";
-  run.check_start = !options_.once;
-  for (const uint16_t node : node_of_host_) run.rank_nodes.insert(node);
-  run.checkpoint_signal = options_.checkpoint_signal;
-  run.warn_at_limit = options_.warn_at_limit;
-  run.hang = {Milliseconds{options_.hang_ms}, options_.hang_stop,
-              options_.hang_signal, directory_.path()};
-  run_ = std::make_unique<JobRun>(loop_, *fleet_, *output_, std::move(run),
+  run_ = std::make_unique<JobRun>(loop_, *fleet_, *output_, run_options(),
                                   [this] { drained(); });
-  nccl_ = std::make_unique<NcclAlarm>(
-      loop_, agreement_.fabric.transport, [this](const Finding& finding) {
-        log::warn("{}. {}", finding.text, finding.remedy);
-        findings_.push_back(finding);
-      });
-  output_->on_line(kNcclMark, [this](int rank, const std::string& host,
-                                     std::string_view line) {
-    nccl_->line(rank, host, line);
-  });
-  if (options_.stdin_mode != StdinMode::kNone) {
-    stdin_ = std::make_unique<StdinPump>(
-        loop_, STDIN_FILENO,
-        [this](ProcessKey key, std::string_view bytes) {
-          fleet_->send(key.node, wire::FrameType::kStdin, key.id, bytes);
-        },
-        [this](ProcessKey key) {
-          fleet_->send(key.node, wire::FrameType::kStdinEof, key.id);
-        });
-  }
+  watch_nccl();
+  if (options_.stdin_mode != StdinMode::kNone) pump_stdin();
   const bool mpirun = agreement_.bootstrap == Bootstrap::kMpirun;
   if (mpirun) {
     if (auto written = write_mpirun_files(); !written) {
@@ -93,6 +65,45 @@ void Launch::spawn() {
                       : make_native(std::move(events));
       },
       stdin_.get());
+}
+
+RunOptions Launch::run_options() const {
+  RunOptions run;
+  run.timeouts = options_.timeouts;
+  run.expected_ranks = agreement_.expected_ranks;
+  run.has_tool = agreement_.bootstrap == Bootstrap::kMpirun;
+  run.tool = options_.once ? "the script" : "mpirun";
+  run.check_start = !options_.once;
+  for (const uint16_t node : node_of_host_) run.rank_nodes.insert(node);
+  run.checkpoint_signal = options_.checkpoint_signal;
+  run.warn_at_limit = options_.warn_at_limit;
+  run.hang = {Milliseconds{options_.hang_ms}, options_.hang_stop,
+              options_.hang_signal, directory_.path()};
+  return run;
+}
+
+// NCCL's lines on its network, held against the plan.
+void Launch::watch_nccl() {
+  nccl_ = std::make_unique<NcclAlarm>(
+      loop_, agreement_.fabric.transport, [this](const Finding& finding) {
+        log::warn("{}. {}", finding.text, finding.remedy);
+        findings_.push_back(finding);
+      });
+  output_->on_line(kNcclMark, [this](int rank, const std::string& host,
+                                     std::string_view line) {
+    nccl_->line(rank, host, line);
+  });
+}
+
+void Launch::pump_stdin() {
+  stdin_ = std::make_unique<StdinPump>(
+      loop_, STDIN_FILENO,
+      [this](ProcessKey key, std::string_view bytes) {
+        fleet_->send(key.node, wire::FrameType::kStdin, key.id, bytes);
+      },
+      [this](ProcessKey key) {
+        fleet_->send(key.node, wire::FrameType::kStdinEof, key.id);
+      });
 }
 
 Status Launch::write_mpirun_files() {
