@@ -31,6 +31,8 @@ std::string to_lower(std::string_view text);
 bool lies_in(std::string_view part, std::string_view whole);
 // A name that Kubernetes takes: a-z 0-9 - . and at most 63 of them.
 bool is_dns_name(std::string_view text);
+// Insertions, deletions and replacements of a byte.
+size_t edit_distance(std::string_view a, std::string_view b);
 // The candidate nearest to `word` by edits, if near enough to be a typo.
 std::optional<std::string> nearest(std::string_view word,
                                    const std::vector<std::string>& candidates);

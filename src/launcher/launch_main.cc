@@ -7,6 +7,7 @@
 #include "base/mesh.h"
 #include "diagnosis/rule_book.h"
 #include "job/exit_codes.h"
+#include "job/own_variables.h"
 #include "launcher/drop_in.h"
 #include "launcher/launch.h"
 #include "launcher/output/log_choice.h"
@@ -55,6 +56,9 @@ int launch(LaunchOptions options) {
   block_stop_signals();
   raise_descriptor_limit();
   configure_log(options, "");
+  for (const auto& sentence : misspelled_variables(current_environment())) {
+    log::warn("{}", sentence);
+  }
   if (!options.rules_directory.empty()) {
     const auto rules = RuleBook::with_directory(options.rules_directory);
     if (!rules) {

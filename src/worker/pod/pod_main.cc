@@ -14,6 +14,7 @@
 #include "base/self_path.h"
 #include "base/text.h"
 #include "job/exit_codes.h"
+#include "job/own_variables.h"
 #include "sshd-lite/sshd_args.h"
 #include "worker/pod/pod_options.h"
 #include "worker/pod/pod_worker.h"
@@ -131,6 +132,9 @@ void configure_log(bool verbose) {
   char host[256] = "";
   if (::gethostname(host, sizeof host - 1) == 0) options.host = host;
   log::configure(options);
+  for (const auto& sentence : misspelled_variables(current_environment())) {
+    log::warn("{}", sentence);
+  }
 }
 
 std::string home_directory() {
