@@ -117,6 +117,21 @@ void show_gpus(std::string& out, const PodFabric& pod) {
   for (const FabricGpu& gpu : *pod.gpus) show_gpu(out, gpu);
 }
 
+void show_libfabric(std::string& out, const PodFabric& pod) {
+  const FabricLibrary& library = pod.libfabric;
+  if (library.version.empty() && !library.providers) return;
+  out += "\n  libfabric: " + library.version;
+  if (!library.providers) return;
+  std::vector<std::string> parts;
+  for (const FabricProvider& provider : *library.providers) {
+    parts.push_back(provider.name +
+                    (provider.domains.empty()
+                         ? ""
+                         : " (" + join(provider.domains, " ") + ")"));
+  }
+  out += parts.empty() ? ", no provider" : ", " + join(parts, ", ");
+}
+
 }  // namespace
 
 std::string show_pod(const PodFabric& pod) {
@@ -135,6 +150,7 @@ std::string show_pod(const PodFabric& pod) {
       out += ", plugin " + plugin.name;
     }
   }
+  show_libfabric(out, pod);
   out += "\n  memlock " + amount(pod.memlock_bytes) + ", /dev/shm " +
          (pod.shm_bytes < 0 ? "unknown" : amount(pod.shm_bytes)) + "\n";
   return out;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fabric/collect/collect.h"
 
+#include <algorithm>
+#include <optional>
+
 #include "fabric/collect/collect_parts.h"
 #include "fabric/collect/sys_files.h"
 #include "fabric/facts/facts_json.h"
@@ -20,6 +23,20 @@ std::string without_slash(const std::string& sysroot) {
   return sysroot == "/" ? "" : sysroot;
 }
 
+// InfiniBand and RoCE are reached without it, and asking takes some 100 ms:
+// the libraries of some providers measure the clock when they are loaded.
+bool libfabric_matters(const PodFabric& pod) {
+  if (!pod.hcas || pod.hcas->empty()) return false;
+  const auto by_name = [&](const char* name) {
+    return pod.environment.contains(name);
+  };
+  return by_name("FI_PROVIDER") || by_name("I_MPI_OFI_PROVIDER") ||
+         std::any_of(pod.hcas->begin(), pod.hcas->end(), [](auto& hca) {
+           return hca.driver == "efa" || hca.driver == "cxi" ||
+                  hca.driver == "hfi1" || hca.name.starts_with("hfi1");
+         });
+}
+
 PodFabric collect(const std::string& root, const ImageLibraries& libraries,
                   KnownFiles& known, ProbeEnd end) {
   PodFabric pod;
@@ -29,11 +46,16 @@ PodFabric collect(const std::string& root, const ImageLibraries& libraries,
   collect_hcas(root, bus, pod);
   collect_gpus(root, bus, pod);
   if (root.empty()) {
+    std::optional<ForkedProbe> libfabric;
+    if (libfabric_matters(pod)) {
+      libfabric.emplace(ask_libfabric("libfabric.so.1"));
+    }
     probe_verbs(end, pod);
     if (sys_exists("/dev/nvidiactl")) {
       probe_gpus({}, end, pod);
       probe_cuda_aware(end, pod);
     }
+    if (libfabric) take_libfabric(*libfabric, end, pod);
   }
   return pod;
 }

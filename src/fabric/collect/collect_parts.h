@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/known_files.h"
+#include "fabric/collect/forked_probe.h"
 #include "fabric/collect/image_libraries.h"
 #include "fabric/collect/pci_bus.h"
 #include "fabric/facts/facts.h"
@@ -46,8 +47,14 @@ void probe_gpus(const GpuLibraries& libraries, ProbeEnd end, PodFabric& pod);
 // where it fails. By peermem or DMA-BUF, whichever works. Makes a CUDA context,
 // so not part of every collection. Unknown without GPU, driver or adapter.
 void probe_gdr(const std::string& cuda, ProbeEnd end, PodFabric& pod);
-// Versions of the image's UCX and libfabric, and whether MPI and UCX were built
-// for GPU memory, asked from themselves. Only where there are GPUs: it costs.
+// The version of the image's libfabric and its providers for which something is
+// there, asked from itself in a child that goes on while others are asked: it
+// initialises every provider. What the user's FI_PROVIDER leaves out is told,
+// too. Nothing where the loader finds no such library: MPI may bring its own.
+ForkedProbe ask_libfabric(const std::string& library);
+void take_libfabric(ForkedProbe& probe, ProbeEnd end, PodFabric& pod);
+// The version of the image's UCX, and whether MPI and UCX were built for GPU
+// memory, asked from themselves. Only where there are GPUs: it costs.
 void probe_cuda_aware(ProbeEnd end, PodFabric& pod);
 
 }  // namespace muster

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether MPI and UCX take GPU memory, asked from the libraries themselves in
 // forked children: MPIX_Query_cuda_support needs no MPI_Init in Open MPI; UCX
-// has its CUDA transport as a file beside the library. libfabric only says its
-// version: what its providers can do with GPU memory stays unknown.
-// Lines: "mpi 0|1", "ucx VERSION PATH", "libfabric VERSION".
+// has its CUDA transport as a file beside the library.
+// Lines: "mpi 0|1", "ucx VERSION PATH".
 #include <dlfcn.h>
-
-#include <cstdint>
 
 #include "base/text.h"
 #include "fabric/collect/collect.h"
@@ -57,15 +54,6 @@ void ask_ucx(int out) {
                       "." + std::to_string(release) + " " + path);
 }
 
-void ask_libfabric(int out) {
-  const auto version =
-      symbol<uint32_t (*)()>(open_library("libfabric.so.1"), "fi_version");
-  if (version == nullptr) return;
-  const uint32_t number = version();
-  probe_says(out, "libfabric " + std::to_string(number >> 16) + "." +
-                      std::to_string(number & 0xffff));
-}
-
 // UCX's modules lie in DIR/ucx beside libucp.
 Known ucx_cuda(const std::string& library) {
   const size_t slash = library.rfind('/');
@@ -83,7 +71,6 @@ void take_lines(const std::string& text, PodFabric& pod) {
     const auto words = split_words(line);
     if (words.size() < 2) continue;
     if (words[0] == "mpi") pod.mpi.cuda_aware = words[1] == "1";
-    if (words[0] == "libfabric") pod.libfabric.version = words[1];
     if (words[0] != "ucx") continue;
     pod.ucx.version = words[1];
     if (words.size() == 3) pod.ucx.cuda_aware = ucx_cuda(std::string(words[2]));
@@ -94,7 +81,7 @@ void take_lines(const std::string& text, PodFabric& pod) {
 
 void probe_cuda_aware(ProbeEnd end, PodFabric& pod) {
   // One child each: a library that dies takes only its own answer with it.
-  for (const auto ask : {ask_mpi, ask_ucx, ask_libfabric}) {
+  for (const auto ask : {ask_mpi, ask_ucx}) {
     const auto answer =
         probe_in_child(patience_until(end), [ask](int out) { ask(out); });
     take_lines(answer.text, pod);

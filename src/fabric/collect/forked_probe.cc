@@ -12,8 +12,6 @@
 #include <cerrno>
 #include <chrono>
 
-#include "base/fd.h"
-
 namespace muster {
 
 namespace {
@@ -101,21 +99,28 @@ ProbePatience patience_until(Clock::time_point end) {
   return out;
 }
 
-ForkedResult probe_in_child(const ProbePatience& patience,
-                            const std::function<void(int)>& child) {
-  ForkedResult out;
+ForkedProbe::ForkedProbe(const std::function<void(int)>& child) {
   auto pipe = make_pipe();
-  if (!pipe) return out;
-  const auto start = Clock::now();
-  const pid_t pid = ::fork();
-  if (pid < 0) return out;
-  if (pid == 0) {
+  if (!pipe) return;
+  pid_ = ::fork();
+  if (pid_ == 0) {
     silence();
     child(pipe->write.get());
     ::_exit(kDone);
   }
-  pipe->write.reset();
-  const bool closed = read_patiently(pipe->read.get(), pid, patience, out.text);
+  if (pid_ > 0) read_ = std::move(pipe->read);
+}
+
+ForkedProbe::~ForkedProbe() {
+  if (pid_ > 0) reap(pid_, false);
+}
+
+ForkedResult ForkedProbe::finish(const ProbePatience& patience) {
+  ForkedResult out;
+  const pid_t pid = std::exchange(pid_, -1);
+  if (pid <= 0) return out;
+  const auto start = Clock::now();
+  const bool closed = read_patiently(read_.get(), pid, patience, out.text);
   out.waited_ms = static_cast<int>(
       std::chrono::duration_cast<milliseconds>(Clock::now() - start).count());
   const int status = reap(pid, closed);
@@ -127,6 +132,11 @@ ForkedResult probe_in_child(const ProbePatience& patience,
   const size_t last = out.text.rfind('\n');
   out.text.resize(last == std::string::npos ? 0 : last + 1);
   return out;
+}
+
+ForkedResult probe_in_child(const ProbePatience& patience,
+                            const std::function<void(int)>& child) {
+  return ForkedProbe(child).finish(patience);
 }
 
 std::string forked_probe(int deadline_ms,

@@ -5,9 +5,14 @@
 // finished, it died, or it was given up. Blocks the caller.
 #pragma once
 
+#include <sys/types.h>
+
 #include <chrono>
 #include <functional>
 #include <string>
+#include <utility>
+
+#include "base/fd.h"
 
 namespace muster {
 
@@ -31,8 +36,26 @@ struct ForkedResult {
   int waited_ms = 0;  // until it was given up
 };
 
-// `child` writes to its descriptor and returns; died with no text if there
-// was no child.
+// A child that has begun, beside which other questions may be asked. `child`
+// writes to its descriptor and returns. It is ended with its owner.
+class ForkedProbe {
+ public:
+  explicit ForkedProbe(const std::function<void(int)>& child);
+  ForkedProbe(ForkedProbe&& other) noexcept
+      : pid_(std::exchange(other.pid_, -1)), read_(std::move(other.read_)) {}
+  ForkedProbe& operator=(ForkedProbe&&) = delete;
+  ~ForkedProbe();
+
+  // Waits, from now on with such patience; once. Died with no text if there
+  // was no child.
+  ForkedResult finish(const ProbePatience& patience);
+
+ private:
+  pid_t pid_ = -1;
+  UniqueFd read_;
+};
+
+// The same at once.
 ForkedResult probe_in_child(const ProbePatience& patience,
                             const std::function<void(int)>& child);
 // The same with one deadline, whatever the child does; only the text.

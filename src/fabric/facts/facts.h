@@ -100,11 +100,18 @@ struct FabricPlugin {
   std::string version;
 };
 
+// A way of libfabric to some hardware that is there: "efa", "verbs;ofi_rxm".
+struct FabricProvider {
+  std::string name;
+  std::vector<std::string> domains;  // "rdmap0s6-rdm", "cxi0", "eth0"
+};
+
 struct FabricLibrary {
   std::string family;  // MPI only: openmpi mpich intel mvapich
   std::string version;
   Known cuda_aware;
-  std::vector<std::string> providers;  // libfabric, UCX transports
+  // libfabric, UCX transports; nullopt: nobody asked.
+  std::optional<std::vector<FabricProvider>> providers;
 };
 
 struct PodFabric {

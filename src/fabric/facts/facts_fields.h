@@ -100,6 +100,12 @@ void visit(Visitor& v, Is<FabricPlugin> auto& plugin) {
 }
 
 template <class Visitor>
+void visit(Visitor& v, Is<FabricProvider> auto& provider) {
+  v.field("name", provider.name);
+  v.field("domains", provider.domains);
+}
+
+template <class Visitor>
 void visit(Visitor& v, Is<FabricLibrary> auto& library) {
   v.field("family", library.family);
   v.field("version", library.version);

@@ -11,6 +11,7 @@
 #include "fabric/facts/facts_keys.h"
 #include "fabric/facts/facts_names.h"
 #include "fabric/facts/facts_pasted.h"
+#include "fabric/facts/facts_software.h"
 #include "fabric/facts/facts_words.h"
 
 namespace muster {
@@ -329,11 +330,7 @@ Status settle_pod(Json& pod, FactsBudget& budget,
   for (const char* name : {"environment", "nccl_conf", "nccl_user_conf"}) {
     settle_variables(pod, name);
   }
-  for (const char* name : {"mpi", "ucx", "libfabric"}) {
-    if (pod.contains(name) && pod[name].is_string()) {
-      pod[name] = library_of_words(pod[name].get<std::string>());
-    }
-  }
+  settle_software(pod);
   if (pod.contains("hcas") && pod["hcas"].is_array()) {
     for (Json& hca : pod["hcas"]) {
       if (Status status = settle_hca(hca, budget, notes); !status) {

@@ -18,18 +18,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-// One text, or a list of lines; nothing where it is neither.
-std::optional<std::string> text_of(const Json& json) {
-  if (json.is_string()) return json.get<std::string>();
-  if (!json.is_array()) return std::nullopt;
-  std::string out;
-  for (const Json& line : json) {
-    if (!line.is_string()) return std::nullopt;
-    out += line.get<std::string>() + "\n";
-  }
-  return out;
-}
-
 // A line for each entry: `ip -br addr`, ibdev2netdev.
 template <class OfWords>
 Json lines_of(const std::string& text, OfWords of_words) {
@@ -163,10 +151,21 @@ Status join(Json& pod, const Kind& kind, Json read, FactsBudget& budget) {
 
 }  // namespace
 
+std::optional<std::string> text_of_lines(const Json& json) {
+  if (json.is_string()) return json.get<std::string>();
+  if (!json.is_array()) return std::nullopt;
+  std::string out;
+  for (const Json& line : json) {
+    if (!line.is_string()) return std::nullopt;
+    out += line.get<std::string>() + "\n";
+  }
+  return out;
+}
+
 void settle_pasted_lists(Json& pod) {
   for (const Kind& kind : kinds()) {
     if (!pod.contains(kind.list)) continue;
-    const auto text = text_of(pod[kind.list]);
+    const auto text = text_of_lines(pod[kind.list]);
     Json read = text ? kind.whole(*text) : Json::array();
     if (!read.empty()) pod[kind.list] = std::move(read);
   }
@@ -178,7 +177,7 @@ Status take_outputs(Json& pod, FactsBudget& budget) {
   for (const Kind& kind : kinds()) {
     for (const std::string& key : keys) {
       if (!is_called(kind, key)) continue;
-      const auto text = text_of(pod[key]);
+      const auto text = text_of_lines(pod[key]);
       Json read = text ? kind.of_tool(*text) : Json::array();
       if (read.empty()) continue;  // said to be an unknown field
       pod.erase(key);

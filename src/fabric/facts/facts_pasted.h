@@ -6,6 +6,8 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "base/result.h"
@@ -19,6 +21,8 @@ nlohmann::json pasted_hcas(std::string_view text);
 nlohmann::json pasted_netdevs(std::string_view text);
 nlohmann::json pasted_gpus(std::string_view text);
 
+// One text, or a list of lines; nothing where it is neither.
+std::optional<std::string> text_of_lines(const nlohmann::json& json);
 // The pod's lists that are such output become lists of objects.
 void settle_pasted_lists(nlohmann::json& pod);
 // Fields that are called after a tool go into the lists, which are settled.

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "fabric/lint/lint.h"
 #include "fabric/policy/gids.h"
+#include "fabric/policy/libfabric.h"
 
 namespace muster {
 
@@ -212,6 +213,19 @@ void lint_ucx_transports(FabricJob& job, const FabricPodState& pod) {
             "remove it, or add tcp");
 }
 
+// A provider that the image's libfabric does not have, or not for what is
+// there.
+void lint_providers(FabricJob& job, const FabricPodState& pod) {
+  for (const char* name : {"FI_PROVIDER", "I_MPI_OFI_PROVIDER"}) {
+    const std::string value = value_of(pod, name);
+    if (!no(has_named_provider(*pod.facts, value))) continue;
+    lint_warn(job, pod, "lint_fi_provider",
+              name + ("=" + value) + ": libfabric here has no such provider, " +
+                  provider_names(*pod.facts) + ", and finds no network",
+              "remove it, or use an image whose libfabric has it");
+  }
+}
+
 // The plugin's provider, and libfabric's for MPI.
 void lint_libfabric(FabricJob& job, const FabricPodState& pod) {
   const std::string value = value_of(pod, "FI_PROVIDER");
@@ -265,6 +279,7 @@ void lint_mpi(FabricJob& job, FabricPodState& pod) {
   lint_ucx_transports(job, pod);
   const std::string index = value_of(pod, "UCX_IB_GID_INDEX");
   lint_gid_index(job, pod, "UCX_IB_GID_INDEX", index, true);
+  lint_providers(job, pod);
   lint_libfabric(job, pod);
   lint_intel_mpi(job, pod);
 }

@@ -119,6 +119,7 @@ void set_gpu(FabricJob& job);              // gpu_settings.cc
 void check_gpus(FabricJob& job);           // gpu_checks.cc
 void check_gpu_health(FabricJob& job);     // gpu_health.cc
 void check_gpu_fabric(FabricJob& job);     // gpu_fabric.cc
+void check_providers(FabricJob& job);      // libfabric.cc
 void set_mpi(FabricJob& job);              // mpi_settings.cc
 void check_agreement(FabricJob& job);      // agreement.cc
 void lint_users_values(FabricJob& job);    // lint.cc

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "fabric/facts/effective.h"
 #include "fabric/policy/job_state.h"
+#include "fabric/policy/libfabric.h"
 
 namespace muster {
 
@@ -147,7 +148,7 @@ void set_tcp(FabricJob& job, FabricPodState& pod) {
 
 // UCX and libfabric try the addresses of all interfaces too, where the image
 // has them.
-void set_interface(FabricJob& job, FabricPodState& pod) {
+void set_interface(FabricJob& job, FabricPodState& pod, bool ucx_too) {
   if (!has_decoys(pod)) return;
   const std::string& name = interface_of(pod);
   const std::string reason =
@@ -161,7 +162,7 @@ void set_interface(FabricJob& job, FabricPodState& pod) {
         "Open MPI" + reason, "Open MPI documentation, btl_tcp_if_include");
   }
   const bool mpich = is_family(pod, "mpich") || is_family(pod, "mvapich");
-  if (mpich || !pod.facts->ucx.version.empty()) {
+  if (ucx_too && (mpich || !pod.facts->ucx.version.empty())) {
     set(job, pod, "UCX", "UCX_NET_DEVICES", name, "UCX" + reason,
         "openucx/ucx#9383; UCX FAQ, UCX_NET_DEVICES");
   }
@@ -219,7 +220,11 @@ void set_rdma(FabricJob& job, FabricPodState& pod) {
               : "the same adapters as NCCL: " + pod.list_reason,
         "UCX FAQ, UCX_NET_DEVICES");
   }
-  if (mellanox || !is_family(pod, "openmpi")) return;
+  const bool own_provider =
+      std::any_of(pod.ports.begin(), pod.ports.end(), [&](auto& view) {
+        return view.chosen && yes(has_provider(*pod.facts, view));
+      });
+  if (mellanox || own_provider || !is_family(pod, "openmpi")) return;
   if (job.profile == Profile::kRdma) {
     set(job, pod, "Open MPI", "OMPI_MCA_opal_common_ucx_devices", "any",
         "Open MPI prefers UCX for mlx adapters only, and these are others",
@@ -248,6 +253,24 @@ void check_cuda_aware(FabricJob& job, const FabricPodState& pod) {
 
 void set_mpi(FabricJob& job) {
   choose_interfaces(job);
+  for (const FabricPodState& pod : job.pods) check_cuda_aware(job, pod);
+  if (const auto provider = provider_for_mpi(job); !provider.empty()) {
+    // Every MPI over libfabric takes it before tcp; one that was built without
+    // has TCP, of which the interface is all that is told.
+    for (FabricPodState& pod : job.pods) set_interface(job, pod, false);
+    report(job, nullptr,
+           {Severity::kInfo, "mpi_by_libfabric",
+            "NCCL goes over TCP, and MPI is left its fabric: libfabric has the "
+            "provider " +
+                provider + " in every pod",
+            "fi_getinfo", "profile tcp takes MPI to TCP, too"});
+    return;
+  }
+  const Known none_has_it = providers_agree(job);
+  if (job.uses_libfabric() && no(none_has_it)) job.mpi_on_tcp = true;
+  if (job.uses_libfabric() && yes(none_has_it)) {
+    for (FabricPodState& pod : job.pods) set_interface(job, pod, false);
+  }
   const bool hide_rdma =
       job.mpi_on_tcp ||
       (job.transport == FabricTransport::kTcp && mpi_sees_rdma(job) &&
@@ -255,9 +278,8 @@ void set_mpi(FabricJob& job) {
                     [](auto& pod) { return pod.tcp_by_user; }));
   const bool tcp = job.mpi_on_tcp || job.transport == FabricTransport::kTcp;
   for (FabricPodState& pod : job.pods) {
-    check_cuda_aware(job, pod);
     if (hide_rdma) set_tcp(job, pod);
-    if (tcp) set_interface(job, pod);
+    if (tcp) set_interface(job, pod, true);
     if (job.uses_verbs() && !job.mpi_on_tcp) set_rdma(job, pod);
   }
   if (tcp) add_mpirun_args(job);

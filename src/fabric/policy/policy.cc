@@ -222,6 +222,7 @@ FabricPlan plan_together(const Pods& pods, const FabricRequest& request,
   check_gpus(job);
   check_gpu_health(job);
   check_gpu_fabric(job);
+  check_providers(job);
   set_mpi(job);
   check_agreement(job);
   lint_users_values(job);

@@ -160,6 +160,8 @@ TEST_CASE("the schema page names every field") {
   hca.ports = {port};
   pod.hcas = {hca};
   pod.plugins = {FabricPlugin{"x", "x", "x"}};
+  pod.libfabric.version = "x";
+  pod.libfabric.providers = {FabricProvider{"x", {"x"}}};
   pod.imex_channel = pod.acs = pod.multicast = pod.cross_rail = true;
   const std::string text = write_facts({pod});
   for (size_t at = text.find('"'); at != text.npos;) {

@@ -92,3 +92,35 @@ TEST_CASE("a probe that works for ever is given up, and one that hides too") {
   CHECK(hides.text == "said\n");
   CHECK(hides.end == End::kDied);
 }
+
+TEST_CASE("a probe that has begun goes on beside others") {
+  auto pipe = make_pipe().value();
+  ForkedProbe first([&](int out) {
+    char byte = 0;
+    if (::read(pipe.read.get(), &byte, 1) == 1) probe_says(out, "first");
+  });
+  const auto second = probe_in_child({}, [&](int out) {
+    static_cast<void>(::write(pipe.write.get(), "x", 1));
+    probe_says(out, "second");
+  });
+  CHECK(second.text == "second\n");
+  const auto result = first.finish({});
+  CHECK(result.end == End::kFinished);
+  CHECK(result.text == "first\n");
+  CHECK(first.finish({}).end == End::kDied);  // once
+}
+
+TEST_CASE("a probe that nobody waits for is ended") {
+  auto pipe = make_pipe().value();
+  pid_t pid = 0;
+  {
+    const ForkedProbe probe([&](int) {
+      const pid_t own = ::getpid();
+      static_cast<void>(::write(pipe.write.get(), &own, sizeof own));
+      sleep_ms(100'000);
+    });
+    REQUIRE(::read(pipe.read.get(), &pid, sizeof pid) == sizeof pid);
+    CHECK(::kill(pid, 0) == 0);
+  }
+  CHECK(::kill(pid, 0) != 0);
+}
