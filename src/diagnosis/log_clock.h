@@ -4,7 +4,8 @@
 // after the other: there a victim's last words may stand above the cause.
 // Times are compared on one clock of the log only (the log tool's in front of a
 // line, a logger's in brackets, PyTorch's "E1121 10:02:14.1"); a line without
-// one stands behind the line before it of the same writer.
+// one stands behind the line before it of the same writer, or, where no tag
+// tells its writer, behind the line before it in the log.
 // Refuses: an order where few lines tell a time, or times half a year apart.
 // Not thread-safe.
 #pragma once
@@ -26,6 +27,7 @@ class LogClock {
   // The time of a line on each clock, its own or an earlier line's.
   using Times = std::array<int64_t, kClocks>;
 
+  // `writer` is empty where nothing tells it.
   Times times_of(const std::string& writer, const ParsedLine& line);
 
   struct Line {

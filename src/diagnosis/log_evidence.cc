@@ -183,8 +183,10 @@ void LogEvidence::add_line(std::string_view raw) {
   add_marks(parsed, tags_);
   nccl_.learn(parsed.message);
   if (only_relays(parsed.host)) take_inner_tag(parsed, tags_);
-  const LogClock::Times times =
-      clock_.times_of(std::to_string(parsed.rank) + parsed.host, parsed);
+  const bool nobody = parsed.rank < 0 && parsed.host.empty();
+  const LogClock::Times times = clock_.times_of(
+      nobody ? std::string() : std::to_string(parsed.rank) + parsed.host,
+      parsed);
   if (failures_.is_later_failure(parsed.message)) return;
   const int rank =
       writers_.size() < kMaxWriters || writers_.contains(parsed.rank)

@@ -20,8 +20,9 @@ std::vector<int64_t> places(const std::vector<std::string>& texts) {
   std::vector<LogClock::Line> lines;
   for (const std::string& text : texts) {
     const ParsedLine line = parse_line(text);
-    lines.push_back({static_cast<int64_t>(lines.size() + 1) * kLogLineNs,
-                     clock.times_of(std::to_string(line.rank), line)});
+    lines.push_back(
+        {static_cast<int64_t>(lines.size() + 1) * kLogLineNs,
+         clock.times_of(line.rank < 0 ? "" : std::to_string(line.rank), line)});
   }
   return clock.places(lines);
 }
@@ -55,6 +56,16 @@ TEST_CASE("one clock is not compared with another") {
                           "[rank1]:[E1121 02:54:09.990 x.cpp:1] d"});
   CHECK(at[3] < at[0]);
   CHECK(at[1] < at[2]);  // its time is another clock's: it stays behind b
+}
+
+TEST_CASE("a line of nobody stands where the log has it") {
+  const auto at = places({"[2026-11-21 01:00:00] iteration 10",
+                          "[rank0]:[E1121 02:54:12.990 x.cpp:1] a",
+                          "[rank1]:[E1121 02:54:11.990 x.cpp:1] b",
+                          "[rank2]:[E1121 02:54:13.990 x.cpp:1] c",
+                          "terminate called after throwing an instance"});
+  CHECK(at[2] < at[1]);
+  CHECK(at[3] < at[4]);
 }
 
 // kubectl logs -l … --timestamps: one pod after the other.
