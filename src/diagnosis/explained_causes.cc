@@ -4,6 +4,7 @@
 // failures, evictions from a node that was lost, symptoms of a broken GPU.
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "diagnosis/candidate.h"
 
@@ -193,24 +194,40 @@ void drop_refused_clients(std::vector<Candidate>& reduced) {
   });
 }
 
+bool is_hardware(const Candidate& candidate) {
+  return candidate.rule->code == "node_hardware" ||
+         (candidate.rule->code == "gpu_hardware" &&
+          candidate.confidence == Confidence::kProven);
+}
+
 // A kernel's log and a rank's are two streams: that a GPU or a node failed is
-// why its ranks could not use it, whichever was heard first.
+// why its ranks could not use it, whichever was heard first. A single rank with
+// symptoms is the one that had the GPU.
 void drop_symptoms_of_hardware(std::vector<Candidate>& reduced) {
   const std::vector<Candidate> all = reduced;
-  std::erase_if(reduced, [&all](const Candidate& candidate) {
+  std::set<int> ranks;
+  std::erase_if(reduced, [&all, &ranks](const Candidate& candidate) {
     const std::string& code = candidate.rule->code;
     const bool symptom =
         code == "gpu_driver_platform" || code == "cuda_illegal_access" ||
         code == "abort_sigabrt" || (code == "shm_full" && candidate.maybe);
-    return symptom && !candidate.fact &&
-           std::any_of(all.begin(), all.end(), [&](const Candidate& other) {
-             const bool hardware = other.rule->code == "node_hardware" ||
-                                   (other.rule->code == "gpu_hardware" &&
-                                    other.confidence == Confidence::kProven);
-             return hardware && (other.host.empty() || candidate.host.empty() ||
-                                 other.host == candidate.host);
-           });
+    const bool explained =
+        symptom && !candidate.fact &&
+        std::any_of(all.begin(), all.end(), [&](const Candidate& other) {
+          return is_hardware(other) &&
+                 (other.host.empty() || candidate.host.empty() ||
+                  other.host == candidate.host);
+        });
+    if (explained && code != "abort_sigabrt") ranks.insert(candidate.rank);
+    return explained;
   });
+  if (ranks.size() != 1) return;
+  for (Candidate& candidate : reduced) {
+    const bool of_gpu = candidate.rule->code == "gpu_hardware";
+    if (of_gpu && is_hardware(candidate) && candidate.rank < 0) {
+      candidate.rank = *ranks.begin();
+    }
+  }
 }
 
 }  // namespace

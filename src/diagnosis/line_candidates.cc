@@ -6,7 +6,6 @@
 #include <cctype>
 #include <cstdint>
 #include <deque>
-#include <map>
 #include <set>
 
 #include "base/text.h"
@@ -14,6 +13,7 @@
 #include "diagnosis/candidate.h"
 #include "diagnosis/outlived.h"
 #include "diagnosis/relayed_ends.h"
+#include "diagnosis/went_on.h"
 #include "logs/level.h"
 
 namespace muster {
@@ -155,27 +155,6 @@ class Setup {
   std::vector<int> ranks_;
 };
 
-// Where the lines of one owner show that somebody went on. An owner may be a
-// log of several hosts, and the progress of one says nothing about another.
-class WentOn {
- public:
-  void record(const LineEvidence& line, size_t order) {
-    last_[line.host] = order;
-  }
-  [[nodiscard]] size_t last_for(std::string_view host) const {
-    size_t last = 0;
-    for (const auto& [name, order] : last_) {
-      const bool same = name.empty() || host.empty() || name == host;
-      if (same) last = std::max(last, order);
-    }
-    return last;
-  }
-  void clear() { last_.clear(); }
-
- private:
-  std::map<std::string, size_t> last_;  // by host; "": not told
-};
-
 class Scanner {
  public:
   Scanner(const Evidence& evidence, const RuleBook& rules)
@@ -201,6 +180,9 @@ class Scanner {
         scan_.facts[name] = value;
       }
       if (meaning.ignored) continue;
+      if (meaning.progress && owner.rank != nullptr) {
+        outlived_.record_progress(line.time_ns);
+      }
       if (names_only(line.text)) {
         std::erase_if(meaning.matches, [](const LineMatch& match) {
           return match.kind != PatternKind::kDeath &&
@@ -209,6 +191,7 @@ class Scanner {
         const bool tells = meaning.progress || meaning.success;
         if (meaning.matches.empty() && !tells) continue;
       }
+      if (is_news(line.text)) doubt(meaning.matches);
       if (std::none_of(meaning.matches.begin(), meaning.matches.end(),
                        [](const LineMatch& match) {
                          return match.kind == PatternKind::kDeath ||
@@ -219,7 +202,10 @@ class Scanner {
       }
       if (meaning.matches.empty()) {
         if (meaning.progress) progress_.push_back(order);
-        if (meaning.success) last_success = order;
+        if (meaning.success) {
+          last_success = order;
+          success_ns_ = std::max(success_ns_, line.time_ns);
+        }
         if (meaning.well) well_ns_ = std::max(well_ns_, line.time_ns);
         if (meaning.success || meaning.progress) went_on_.record(line, order);
         if (!meaning.progress && !meaning.success) tail(owner, line, order);
@@ -249,8 +235,9 @@ class Scanner {
   }
 
   LineScan take() {
-    scan_.ended_well =
-        (said_success_ && !scan_.saw_death) || well_ns_ > trouble_ns_;
+    scan_.ended_well = (said_success_ && !scan_.saw_death) ||
+                       well_ns_ > trouble_ns_ ||
+                       outlived_.ended_well(success_ns_, trouble_ns_);
     if (evidence_.job.bare_log) {
       drop_teardown(scan_.candidates);
       outlived_.drop(scan_.candidates);
@@ -289,6 +276,21 @@ class Scanner {
   // It names failures, but tells of none.
   static bool names_only(std::string_view text) {
     return is_advice(text) || is_setting(text);
+  }
+
+  // Who wrote it took it for information.
+  static bool is_news(std::string_view text) {
+    const auto level = detect_level(text);
+    return level && *level < LogLevel::kWarn;
+  }
+
+  static void doubt(std::vector<LineMatch>& matches) {
+    for (LineMatch& match : matches) {
+      const bool end_if_doubted = match.rule->code == "shm_full";
+      if (match.kind == PatternKind::kMatch && !end_if_doubted) {
+        match.kind = PatternKind::kMaybe;
+      }
+    }
   }
 
   // Lines that no rule knows; only the last of a writer may count.
@@ -411,6 +413,7 @@ class Scanner {
       kLongAgo;  // the last line at the level of a warning or below
   int64_t well_ns_ = kLongAgo;     // the last time that all was well
   int64_t trouble_ns_ = kLongAgo;  // the last time that it was not
+  int64_t success_ns_ = kLongAgo;  // the last time that somebody ended well
   bool said_success_ = false;
   bool death_somewhere_ = false;
 };

@@ -118,12 +118,25 @@ std::string_view host_behind_time(std::string_view line) {
   return mark && names_host(name) ? name : std::string_view();
 }
 
+// "node-3: Test CUDA failure common.cu:892 …" of nccl-tests.
+std::string_view host_of_nccl_test(std::string_view line) {
+  const size_t at = line.find(": Test ");
+  if (at == std::string_view::npos || at > kLongestName) return {};
+  const std::string_view what = line.substr(at + 7);
+  if (!what.starts_with("CUDA failure") && !what.starts_with("NCCL failure")) {
+    return {};
+  }
+  const std::string_view name = line.substr(0, at);
+  const bool plain = std::all_of(name.begin(), name.end(), in_name);
+  return plain && names_host(name) ? name : std::string_view();
+}
+
 }  // namespace
 
 std::string_view host_in_line(std::string_view line) {
   line = behind_time(line);
-  for (const auto written :
-       {host_of_proxy, host_before_psm, host_of_event, host_behind_time}) {
+  for (const auto written : {host_of_proxy, host_before_psm, host_of_event,
+                             host_behind_time, host_of_nccl_test}) {
     const std::string_view name = written(line);
     if (!name.empty()) return name;
   }

@@ -77,9 +77,8 @@ bool makes_sense(const std::vector<LogClock::Line>& lines, size_t clock) {
 LogClock::Times LogClock::times_of(const std::string& writer,
                                    const ParsedLine& line) {
   const auto [clock, time] = time_in(line);
-  const bool known =
-      !writer.empty() &&
-      (last_of_.contains(writer) || last_of_.size() < kMaxWriters);
+  const bool known = !writer.empty() && (last_of_.contains(writer) ||
+                                         last_of_.size() < kMaxWriters);
   // A writer's first line stands where the log has it, and so does each of
   // those whom no tag tells apart.
   Times& own =

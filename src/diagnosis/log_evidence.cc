@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "diagnosis/help_host.h"
+#include "diagnosis/json_line.h"
 #include "diagnosis/line_host.h"
 #include "diagnosis/missing_peers.h"
 #include "diagnosis/writer_mark.h"
@@ -62,6 +63,30 @@ std::string without_torn_tags(std::string text, std::string& host) {
     if (host.empty()) host = host_in_line(std::string_view(text).substr(at));
   }
   return text;
+}
+
+// Where another rank's tag begins, in the middle of a line that its writer had
+// not ended yet: "[1,5]<stderr>:ValueError: [1,2]<stderr>:…".
+size_t other_tag(std::string_view text) {
+  constexpr size_t kLatestTag = 40;  // behind a time
+  std::string_view first;
+  for (size_t at = text.find("]<std"); at != std::string_view::npos;
+       at = text.find("]<std", at + 1)) {
+    const size_t open = text.rfind('[', at);
+    if (open == std::string_view::npos) continue;
+    const std::string_view tag = text.substr(open, at - open);
+    const bool numbers =
+        tag.size() > 1 &&
+        tag.find_first_not_of("0123456789,", 1) == std::string_view::npos;
+    if (!numbers) continue;
+    if (first.empty()) {
+      if (open > kLatestTag) return std::string_view::npos;
+      first = tag;
+    } else if (tag != first) {
+      return open;
+    }
+  }
+  return std::string_view::npos;
 }
 
 // What somebody wrote behind a progress bar that had no newline:
@@ -177,8 +202,26 @@ void LogEvidence::add_line(std::string_view raw) {
   raw.remove_prefix(margin_of(raw));
   const size_t bar = raw.rfind('\r');
   if (bar != std::string_view::npos) raw.remove_prefix(bar + 1);
-  ParsedLine parsed = parse_line(without_escapes(raw.substr(0, 4 * kMaxLine)));
+  const std::string text = without_escapes(raw.substr(0, 4 * kMaxLine));
+  if (const size_t other = other_tag(text); other != std::string::npos) {
+    add_line(std::string_view(text).substr(0, other));
+    add_line(std::string_view(text).substr(other));
+    return;
+  }
+  ParsedLine parsed = parse_line(text);
   if (trim(parsed.message).empty()) return;
+  if (!parsed.is_record) read_json_line(parsed);
+  const std::string message = std::exchange(parsed.message, {});
+  bool more = false;
+  for (const std::string_view part : split(message, '\n')) {
+    if (trim(part).empty()) continue;
+    if (std::exchange(more, true)) ++line_;
+    parsed.message = part;
+    add_parsed(parsed);
+  }
+}
+
+void LogEvidence::add_parsed(ParsedLine parsed) {
   if (only_relays(parsed.host)) parsed.host.clear();
   add_marks(parsed, tags_);
   nccl_.learn(parsed.message);
@@ -205,6 +248,7 @@ void LogEvidence::add_line(std::string_view raw) {
     if (rank >= 0 && writer.host.empty()) writer.host = named;
     if (named.empty()) named = addresses_.host_in(line.text);
     if (named.empty()) named = described_.host_of(line.text);
+    if (named.empty()) named = broadcasts_.host_of(line.text);
     if (!named.empty()) line.host = named;
   }
   if (rank >= 0) {
@@ -327,6 +371,7 @@ Evidence LogEvidence::take() {
   tags_ = {};
   addresses_ = {};
   described_ = {};
+  broadcasts_ = {};
   numbers_ = {};
   nccl_ = {};
   margin_.reset();

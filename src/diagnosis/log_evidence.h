@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "diagnosis/broadcast_host.h"
 #include "diagnosis/described_pod.h"
 #include "diagnosis/evidence.h"
 #include "diagnosis/ignored_exception.h"
@@ -24,6 +25,7 @@
 #include "diagnosis/nccl_ranks.h"
 #include "diagnosis/rule_book.h"
 #include "diagnosis/torch_failures.h"
+#include "logs/line_origin.h"
 
 namespace muster {
 
@@ -55,6 +57,7 @@ class LogEvidence {
   };
 
   void add_line(std::string_view raw);
+  void add_parsed(ParsedLine parsed);
   void add_held();
   void keep(Writer& writer, Kept kept);
   std::map<int, std::vector<LineEvidence>> take_lines();
@@ -69,6 +72,7 @@ class LogEvidence {
   LearntTags tags_;
   KnownAddresses addresses_;
   DescribedPod described_;
+  BroadcastHost broadcasts_;
   LogClock clock_;
   int64_t line_ = 0;
   std::optional<size_t> margin_;   // known from the first line on

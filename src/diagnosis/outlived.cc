@@ -10,6 +10,7 @@ namespace muster {
 namespace {
 
 constexpr size_t kMaxSteps = 4096;
+constexpr size_t kSeveral = 3;
 
 bool is_about_room(const Candidate& candidate) {
   return candidate.values.contains("event") ||
@@ -44,6 +45,21 @@ void Outlived::record(const Captures& facts, const LineEvidence& line) {
   }
 }
 
+void Outlived::record_progress(int64_t time_ns) {
+  progress_ns_.push_back(time_ns);
+  std::sort(progress_ns_.begin(), progress_ns_.end());
+  if (progress_ns_.size() > kSeveral) progress_ns_.erase(progress_ns_.begin());
+}
+
+int64_t Outlived::ran_ns() const {
+  return progress_ns_.size() < kSeveral ? -1 : progress_ns_.front();
+}
+
+bool Outlived::ended_well(int64_t success_ns, int64_t trouble_ns) const {
+  return restart_ns_ >= 0 && success_ns > restart_ns_ &&
+         trouble_ns < restart_ns_;
+}
+
 bool Outlived::came_up(const Candidate& candidate) const {
   if (candidate.rule->code != "pod_not_started") return false;
   return std::any_of(steps_.begin(), steps_.end(), [&](const Step& step) {
@@ -54,8 +70,12 @@ bool Outlived::came_up(const Candidate& candidate) const {
 }
 
 void Outlived::drop(std::vector<Candidate>& candidates) const {
-  std::erase_if(candidates,
-                [this](const Candidate& one) { return came_up(one); });
+  // All daemons were there before a launcher started any rank.
+  std::erase_if(candidates, [this](const Candidate& one) {
+    const bool reached =
+        one.rank < 0 && one.rule->phase == "connect" && one.time_ns < ran_ns();
+    return reached || came_up(one);
+  });
   const bool failed_again = std::any_of(
       candidates.begin(), candidates.end(), [&](const Candidate& other) {
         return other.time_ns > restart_ns_ && is_reason(other, candidates);

@@ -100,6 +100,14 @@ void read_petsc_mark(std::string_view text, WriterMark& mark) {
   if (rank && text.starts_with("]PETSC ERROR")) mark.rank = *rank;
 }
 
+// "ERROR on proc 617: " of LAMMPS, "ERROR on rank 3: "; it stays.
+void read_error_on(std::string_view text, WriterMark& mark) {
+  if (!take_word(text, "error on ")) return;
+  if (!take_word(text, "proc ") && !take_word(text, "rank ")) return;
+  const auto rank = take_number(text);
+  if (rank && text.starts_with(": ")) mark.rank = *rank;
+}
+
 // "[1787147912.586] node-7:rank0.solver: " of PSM3; it stays.
 void read_psm_mark(std::string_view text, WriterMark& mark) {
   const size_t at = text.substr(0, kHead).find(":rank");
@@ -146,6 +154,7 @@ bool take_rank_mark(std::string_view& text, WriterMark& mark) {
 bool take_library_mark(std::string_view& text, WriterMark& mark) {
   read_process_mark(text, mark);
   if (mark.rank < 0) read_petsc_mark(text, mark);
+  if (mark.rank < 0) read_error_on(text, mark);
   if (mark.rank >= 0) return true;
   if (text.substr(0, kHead).find("rank") == std::string_view::npos) {
     return false;

@@ -368,3 +368,75 @@ TEST_CASE("a guess is about the last clause, if that tells an error") {
   CHECK(of_log("Error: cannot open mesh file m.dat: giving up\n").code ==
         "data_missing");
 }
+
+TEST_CASE("an error in a line of JSON is its rank's, with its traceback") {
+  const std::string ok =
+      R"({"time": "2026-04-22T10:00:00Z", "level": "INFO", "rank": 0, "msg": "step 1 loss 2.2"})"
+      "\n";
+  const Verdict verdict = of_log(
+      ok +
+      R"({"ts": 1.5, "level": "ERROR", "rank": "4", "hostname": "node-2", "extra": {"job": 7}, "msg": "Traceback (most recent call last):\n  File \"a.py\", line 2, in <module>\nValueError: bad \"x\""})"
+      "\n" +
+      R"({"level": "ERROR", "rank": 0, "msg": "Broken pipe"})"
+      "\n");
+  CHECK(verdict.code == "python_exception");
+  CHECK(verdict.first_rank == 4);
+  CHECK(verdict.host == "node-2");
+  CHECK(verdict.headline.find("bad \"x\"") != std::string::npos);
+  CHECK(of_log(ok).code == "no_failure");
+  CHECK(of_log(R"({"level": "ERROR", "msg": "std::bad_alloc)").code ==
+        "host_alloc_fail");  // cut off
+}
+
+TEST_CASE("a line that another rank's tag tears is of both") {
+  const Verdict verdict = of_log(
+      "[1,5]<stderr>:ValueError: [1,2]<stderr>:MPI: Connection reset by peer\n"
+      "[1,5]<stderr>:a <= 0\n");
+  CHECK(verdict.code == "python_exception");
+  CHECK(verdict.first_rank == 5);
+}
+
+TEST_CASE("what a logger calls information explains little") {
+  CHECK(of_log("I0131 10:00:01.010110 22301 xla_bridge.py:889] Unable to "
+               "initialize backend 'tpu': INTERNAL: Failed to open libtpu.so: "
+               "libtpu.so: cannot open shared object file\n"
+               "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out "
+               "of memory while trying to allocate 8 bytes.\n")
+            .code == "gpu_oom");
+}
+
+TEST_CASE("workers that a script waited for were there once ranks ran") {
+  const std::string waited =
+      "ssh: connect to host x-worker-0 port 2222: Connection refused\n";
+  const std::string ran =
+      "[1,0]<stdout>:step 1 loss 2\n[1,0]<stdout>:step 2 loss 2\n"
+      "[1,0]<stdout>:step 3 loss 2\n";
+  const std::string end =
+      "mpirun noticed that process rank 3 with PID 141 on node x-worker-1 "
+      "exited on signal 9 (Killed).\n";
+  CHECK(of_log(waited + ran + end).code == "sigkill_unexplained");
+  CHECK(of_log(ran + waited + end).code == "ssh_unreachable");
+}
+
+TEST_CASE("a job that was requeued and ended well has not failed") {
+  const std::string first =
+      "slurmstepd: error: *** STEP 31.0 ON n7 CANCELLED AT 2025-06-01T03:00:11 "
+      "DUE TO PREEMPTION ***\n"
+      "JobId=31 requeued, restart count 1\n";
+  CHECK(of_log(first + "step 9\ntraining finished\n").code == "no_failure");
+  CHECK(of_log(first).code == "preempted");
+}
+
+TEST_CASE("a broken GPU is the GPU of the one rank that could not use it") {
+  const std::string xid =
+      "Message from syslogd@dgx-12 at Oct  1 13:12:41 ...\n"
+      " kernel:[991022.113347] NVRM: Xid (PCI:0000:b7:00): 79, GPU has fallen "
+      "off the bus.\n";
+  const std::string error =
+      "]: RuntimeError: CUDA error: unspecified launch failure\n";
+  const Verdict one = of_log(xid + "[rank22" + error);
+  CHECK(one.code == "gpu_hardware");
+  CHECK(one.first_rank == 22);
+  CHECK(one.host == "dgx-12");
+  CHECK(of_log(xid + "[rank2" + error + "[rank3" + error).first_rank == -1);
+}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// BroadcastHost: whose kernel speaks. syslogd writes what is urgent to all
+// terminals: "Message from syslogd@node-3 at Oct  1 13:12:41 ...", and below it
+// " kernel:[991022.1] NVRM: Xid …". Not thread-safe.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace muster {
+
+class BroadcastHost {
+ public:
+  // Whose this line, one after the other, is; empty: nobody's.
+  std::string_view host_of(std::string_view line);
+
+ private:
+  std::string host_;
+};
+
+}  // namespace muster
