@@ -33,7 +33,8 @@ bool libfabric_matters(const PodFabric& pod) {
   return by_name("FI_PROVIDER") || by_name("I_MPI_OFI_PROVIDER") ||
          std::any_of(pod.hcas->begin(), pod.hcas->end(), [](auto& hca) {
            return hca.driver == "efa" || hca.driver == "cxi" ||
-                  hca.driver == "hfi1" || hca.name.starts_with("hfi1");
+                  hca.driver == "hfi1" || hca.name.starts_with("hfi1") ||
+                  yes(hca.iwarp);
          });
 }
 

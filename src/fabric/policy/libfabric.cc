@@ -22,7 +22,11 @@ std::vector<std::string> providers_of(const PortView& view) {
   if (view.kind == LinkKind::kEfa) return {"efa"};
   if (view.kind == LinkKind::kSlingshot) return {"cxi"};
   if (is_omni_path(view)) return {"opx", "psm2"};
-  return {};
+  // Intel and Chelsio: verbs by rdmacm. What the kernel makes over TCP (siw)
+  // is no better than TCP.
+  const bool verbs = view.role == "not for NCCL" && view.hca->driver != "siw";
+  return verbs ? std::vector<std::string>{"verbs;ofi_rxm"}
+               : std::vector<std::string>{};
 }
 
 // "verbs;ofi_rxm" and "shm+cxi:lnx" -> the providers that are layered.
@@ -62,7 +66,8 @@ bool is_admitted(const PodFabric& pod, const std::string& provider) {
 // none.
 std::string provider_here(const FabricPodState& pod) {
   for (const PortView& view : pod.ports) {
-    if (!view.usable || !pod.facts->libfabric.providers) continue;
+    if (!pod.facts->libfabric.providers) continue;
+    if (!view.usable && view.role != "not for NCCL") continue;
     for (const std::string& name : providers_of(view)) {
       if (offers(*pod.facts, name) && is_admitted(*pod.facts, name)) {
         return name;

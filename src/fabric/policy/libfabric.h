@@ -11,7 +11,8 @@
 namespace muster {
 
 // Whether libfabric has a provider for this port's network: efa, cxi, for
-// Omni-Path opx or psm2. Unknown where nobody asked, and for other networks.
+// Omni-Path opx or psm2, verbs for iWARP, which NCCL does not take. Unknown
+// where nobody asked, and for other networks.
 Known has_provider(const PodFabric& pod, const PortView& view);
 // "libfabric 1.17 has no provider for EFA (efa), only tcp, shm"
 std::string without_provider(const PodFabric& pod, const PortView& view);

@@ -275,6 +275,25 @@ TEST_CASE("Omni-Path has verbs, and better ways by libfabric") {
   CHECK(found(of(R"("tcp")"), "provider_missing"));
 }
 
+TEST_CASE("iWARP, which NCCL does not take, is left to MPI") {
+  const auto of = [](const char* driver, const char* providers) {
+    return plan(std::string(R"([{"name": "w[0-1]", "gpus": 2, "nccl_version":
+      "2.21.5", "plugins": [], "mpi": "Intel MPI 2021.13", "hcas": [{"name":
+      "rdma0", "driver": ")") +
+                driver + R"(", "iwarp": true, "link_layer": "Ethernet"}],
+      "libfabric": {"providers": [)" +
+                providers + "]}}]");
+  };
+  const FabricPlan keeps = of("irdma", R"("verbs", "verbs;ofi_rxm", "tcp")");
+  CHECK(keeps.transport == "TCP");
+  CHECK(value(keeps, 0, "NCCL_NET") == "Socket");
+  CHECK(value(keeps, 0, "I_MPI_OFI_PROVIDER").empty());
+  CHECK(found(keeps, "mpi_by_libfabric"));
+  // Without ofi_rxm there are no messages of any size.
+  CHECK(!found(of("irdma", R"("verbs", "tcp")"), "mpi_by_libfabric"));
+  CHECK(!found(of("siw", R"("verbs;ofi_rxm", "tcp")"), "mpi_by_libfabric"));
+}
+
 TEST_CASE("a provider that libfabric does not have") {
   const auto warned = [](const char* variable, const std::string& libfabric) {
     return found(plan(pods("mlx5_0 IB", libfabric + R"(, "environment": ")" +
