@@ -271,15 +271,17 @@ int JsonReader::list_size(const char* name) {
   return static_cast<int>(found->size());
 }
 
-JsonReader JsonReader::element(const char* name, int index) const {
+// Both move, as each is read once: a copy would recurse into what is nested.
+JsonReader JsonReader::element(const char* name, int index) {
   // `name` is there: list_size() has looked, unless a mistake came since.
-  const json& list = (*json_)[name];
+  json& list = (*json_)[name];
   return {what_ + "." + name,
-          std::make_unique<json>(list[static_cast<size_t>(index)])};
+          std::make_unique<json>(std::move(list[static_cast<size_t>(index)]))};
 }
 
-JsonReader JsonReader::member(const char* name) const {
-  return {what_ + "." + name, std::make_unique<json>(json_->at(name))};
+JsonReader JsonReader::member(const char* name) {
+  return {what_ + "." + name,
+          std::make_unique<json>(std::move((*json_)[name]))};
 }
 
 void JsonReader::adopt_error(const JsonReader& other) {

@@ -127,8 +127,8 @@ class JsonReader {
   [[nodiscard]] const nlohmann::json* find(const char* name) const;
   void missing(const char* name);
   int list_size(const char* name);
-  JsonReader element(const char* name, int index) const;
-  [[nodiscard]] JsonReader member(const char* name) const;
+  JsonReader element(const char* name, int index);
+  JsonReader member(const char* name);
   void adopt_error(const JsonReader& other);
 
   std::string what_;

@@ -248,6 +248,11 @@ TEST_CASE("deep nesting is refused or skipped, never a crash") {
   const std::string closed =
       "{\"pid\":1,\"x\":" + deep + std::string(200'000, ']') + "}";
   CHECK(from_json<Started>(closed));
+  const auto listed = from_json<ProbeReply>(
+      R"({"results":[{"subject":"a","outcome":"ok","x":)" + closed + "}]}");
+  REQUIRE(listed);
+  CHECK(listed->results.at(0).subject == "a");
+  CHECK(node_facts_from_json(R"({"hostname":"a","gpu":)" + closed + "}"));
 }
 
 }  // namespace
