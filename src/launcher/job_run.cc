@@ -25,8 +25,8 @@ constexpr Milliseconds kLateExits{2'000};
 // On top of the grace: agents report what they could not kill after 10 s.
 constexpr Milliseconds kStopSlack{12'000};
 
-// Of a script that calls mpirun a thousand times not everybody's words: each
-// takes up to 14 KiB.
+// Of a script that calls mpirun a thousand times not everybody is kept: each
+// takes up to 14 KiB of words, and a place in every status.
 constexpr size_t kEndedWell = 4'096;
 
 bool failed(int wait_status) { return wait_status != 0; }
@@ -220,6 +220,7 @@ void JobRun::ended_well(ProcessKey key) {
   ended_well_.push_back(key);
   if (ended_well_.size() <= kEndedWell) return;
   output_.forget(ended_well_.front());
+  if (options_.expected_ranks < 0) ranks_.forget(ended_well_.front());
   ended_well_.pop_front();
 }
 

@@ -127,7 +127,7 @@ class JobRun {
   std::unique_ptr<Backend> backend_;
   StdinPump* stdin_ = nullptr;
   RankTable ranks_;
-  std::deque<ProcessKey> ended_well_;  // whose last lines are kept
+  std::deque<ProcessKey> ended_well_;  // and are still known
   StopCause stop_cause_ = StopCause::kNone;
   std::string stop_reason_;
   Error stop_error_;

@@ -247,7 +247,10 @@ JobStatus Launch::status() const {
   out.stalled_ms = output_->stalled().count();
   if (fleet_)
     out.workers = worker_status(*fleet_, node_of_host_, memory_, counters_);
-  if (run_) out.ranks = rank_status(run_->ranks());
+  if (run_) {
+    out.ranks = rank_status(run_->ranks());
+    out.forgotten_ranks = static_cast<int64_t>(run_->ranks().forgotten());
+  }
   return out;
 }
 

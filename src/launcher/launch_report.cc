@@ -105,6 +105,7 @@ void Launch::report() {
     report.dropped_lines = output_->dropped_lines();
     report.cut_outputs = output_->cut_processes();
   }
+  if (run_) report.forgotten_ranks = run_->ranks().forgotten();
   if (run_ && run_->first_rank_at()) {
     report.first_rank_ms = between(ready_at_, *run_->first_rank_at()).count();
     if (run_->all_ranks_at()) {

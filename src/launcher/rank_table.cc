@@ -22,14 +22,21 @@ const char* to_text(RankState state) {
 }
 
 RankRecord& RankTable::add(RankRecord record) {
-  index_[record.key] = records_.size();
-  records_.push_back(std::move(record));
-  return records_.back();
+  const auto added = records_.insert(records_.end(), std::move(record));
+  index_[added->key] = added;
+  return *added;
 }
 
 RankRecord* RankTable::find(ProcessKey key) {
   const auto found = index_.find(key);
-  return found == index_.end() ? nullptr : &records_[found->second];
+  return found == index_.end() ? nullptr : &*found->second;
+}
+
+void RankTable::forget(ProcessKey key) {
+  const auto found = index_.extract(key);
+  if (found.empty()) return;
+  records_.erase(found.mapped());
+  ++forgotten_;
 }
 
 size_t RankTable::count(RankState state) const {

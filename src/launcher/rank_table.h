@@ -4,10 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <list>
 #include <map>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "base/loop.h"
 #include "launcher/output/rank_output.h"
@@ -37,9 +37,12 @@ class RankTable {
   // Several records may claim the same rank number: N worlds of size 1.
   RankRecord& add(RankRecord record);
   RankRecord* find(ProcessKey key);
-  [[nodiscard]] const std::vector<RankRecord>& records() const {
+  [[nodiscard]] const std::list<RankRecord>& records() const {
     return records_;
   }
+  // One that ended well, of so many that they are only counted.
+  void forget(ProcessKey key);
+  [[nodiscard]] uint64_t forgotten() const { return forgotten_; }
   [[nodiscard]] size_t count(RankState state) const;
   // Marks every unfinished rank of `node` as lost.
   void lose_node(uint16_t node, int64_t now_ns);
@@ -47,8 +50,9 @@ class RankTable {
   [[nodiscard]] bool all_ended() const;
 
  private:
-  std::vector<RankRecord> records_;
-  std::map<ProcessKey, size_t> index_;
+  std::list<RankRecord> records_;
+  std::map<ProcessKey, std::list<RankRecord>::iterator> index_;
+  uint64_t forgotten_ = 0;
 };
 
 }  // namespace muster

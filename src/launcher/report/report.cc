@@ -97,6 +97,7 @@ std::string to_json(const LaunchReport& report) {
   for (const RankEvidence& rank : report.evidence.ranks) {
     out["ranks"].push_back(rank_json(rank));
   }
+  out["forgotten_ranks"] = report.forgotten_ranks;
   out["lines"] = report.lines;
   out["lost_output_bytes"] = report.lost_output_bytes;
   out["dropped_lines"] = report.dropped_lines;
@@ -128,7 +129,7 @@ std::string summary_line(const LaunchReport& report) {
     phases += (phases.empty() ? "" : ", ") + phase.name + " " +
               human_duration_ms(phase.took.count());
   }
-  const size_t ranks = report.evidence.ranks.size();
+  const size_t ranks = report.evidence.ranks.size() + report.forgotten_ranks;
   const size_t workers = report.workers.size();
   return std::to_string(ranks) + (ranks == 1 ? " rank on " : " ranks on ") +
          std::to_string(workers) + (workers == 1 ? " worker" : " workers") +

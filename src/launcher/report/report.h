@@ -39,6 +39,7 @@ struct LaunchReport {
   // From the last worker being ready to the first rank running; -1: not known.
   int64_t first_rank_ms = -1;
   int64_t all_ranks_ms = -1;
+  uint64_t forgotten_ranks = 0;  // that ended well, of a script
   uint64_t lines = 0;
   uint64_t lost_output_bytes = 0;
   uint64_t dropped_lines = 0;  // by --log-overflow drop

@@ -30,6 +30,9 @@ T take(const Json& json, const char* name, T otherwise) {
 std::map<std::string, int> by_state(const JobStatus& status) {
   std::map<std::string, int> out;
   for (const RankStatus& rank : status.ranks) ++out[rank.state];
+  if (status.forgotten_ranks > 0) {
+    out["exited"] += static_cast<int>(status.forgotten_ranks);
+  }
   return out;
 }
 
@@ -185,6 +188,7 @@ std::string to_json(const JobStatus& status) {
               {"dropped_lines", status.dropped_lines},
               {"lost_output_bytes", status.lost_output_bytes},
               {"stalled_ms", status.stalled_ms},
+              {"forgotten_ranks", status.forgotten_ranks},
               {"workers", Json::array()},
               {"ranks", Json::array()}};
   for (const WorkerStatus& w : status.workers) {
@@ -234,6 +238,7 @@ Result<JobStatus> job_status_from_json(const std::string& text) {
   out.dropped_lines = take<uint64_t>(json, "dropped_lines", 0);
   out.lost_output_bytes = take<uint64_t>(json, "lost_output_bytes", 0);
   out.stalled_ms = take<int64_t>(json, "stalled_ms", 0);
+  out.forgotten_ranks = take<int64_t>(json, "forgotten_ranks", 0);
   const auto entries = [&json](const char* name, auto add) {
     const auto list = json.find(name);
     if (list == json.end() || !list->is_array()) return;

@@ -53,6 +53,7 @@ struct JobStatus {
   int64_t stalled_ms = 0;  // stdout has not been read for so long
   std::vector<WorkerStatus> workers;
   std::vector<RankStatus> ranks;
+  int64_t forgotten_ranks = 0;  // more that ended well, of a script
 };
 
 std::string to_json(const JobStatus& status);

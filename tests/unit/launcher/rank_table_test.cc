@@ -50,6 +50,19 @@ TEST_CASE("a lost node takes only what still ran there") {
   CHECK(table.all_ended());
 }
 
+TEST_CASE("a forgotten rank is only counted") {
+  RankTable table;
+  table.add(record_of(0, 1, 1));
+  table.add(record_of(1, 1, 2));
+  table.ended(*table.find({1, 1}), RankState::kExited, 5);
+  table.forget({1, 1});
+  table.forget({1, 1});
+  CHECK(table.find({1, 1}) == nullptr);
+  CHECK(table.find({1, 2})->rank == 1);
+  CHECK(table.records().size() == 1);
+  CHECK(table.forgotten() == 1);
+}
+
 TEST_CASE("states have words") {
   CHECK(to_text(RankState::kStarting) == std::string("starting"));
   CHECK(to_text(RankState::kNotStarted) == std::string("not started"));

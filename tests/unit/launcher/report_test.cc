@@ -111,6 +111,9 @@ TEST_CASE("the summary counts, and leaves out what took no time") {
   report.workers.pop_back();
   report.evidence.ranks.pop_back();
   CHECK(summary_line(report).find("1 rank on 1 worker ended well") == 0);
+  report.forgotten_ranks = 999;
+  CHECK(summary_line(report).find("1000 ranks on 1 worker ended well") == 0);
+  CHECK(to_json(report).find("\"forgotten_ranks\": 999") != std::string::npos);
 }
 
 TEST_CASE("published where it belongs, but for a bad path") {

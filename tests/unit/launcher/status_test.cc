@@ -65,6 +65,17 @@ TEST_CASE("it survives status.json, also what is not known") {
   CHECK(read->workers[1].used.network_sent == -1);
 }
 
+TEST_CASE("ranks that are only counted are among those that have ended") {
+  JobStatus status = sample();
+  status.ranks = {{0, "w-0", "exited", 7, ""}, {1, "w-0", "running", 8, ""}};
+  status.forgotten_ranks = 1'000'000;
+  const auto read = job_status_from_json(to_json(status));
+  REQUIRE(read);
+  CHECK(has_line(status_text(*read), "ranks   1000001 exited 1 running"));
+  CHECK(
+      has_line(metrics_text(*read), "muster_ranks{state=\"exited\"} 1000001"));
+}
+
 // What a launcher has written, for whom the clock has been set by an hour.
 std::string written(int64_t at_ms) {
   return R"({"status":1,"launch_id":"l1","phase":"run","command":"t.py",)"
