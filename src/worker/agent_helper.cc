@@ -67,10 +67,12 @@ void AgentHelper::run(const Status& start, Milliseconds deadline) {
                   [this] { finish(false); });
 }
 
-AgentHelper::~AgentHelper() {
+AgentHelper::~AgentHelper() { end(); }
+
+void AgentHelper::end() {
   if (pid_ == 0) return;
   reaper_.forget(pid_);  // still reaped, as a stranger
-  ::kill(-pid_, SIGKILL);
+  ::kill(-std::exchange(pid_, 0), SIGKILL);
 }
 
 Status AgentHelper::start(const std::string& binary,
@@ -136,7 +138,9 @@ void AgentHelper::read_some() {
 
 void AgentHelper::finish(bool complete) {
   watch_.reset();
+  out_.reset();
   deadline_.cancel();
+  end();
   const Done done = std::exchange(done_, nullptr);
   if (!done) return;
   std::optional<std::string> answer;

@@ -26,7 +26,7 @@ class AgentHelper {
   using Work = std::function<std::string()>;
 
   // `done` is called once, never from within the constructor, and may destroy
-  // this object. Destruction kills a helper that still runs.
+  // this object. A helper that still runs then, or at destruction, is killed.
   AgentHelper(Loop& loop, Reaper& reaper, const std::string& binary,
               const std::string& subcommand, const std::string& input,
               Milliseconds deadline, Done done);
@@ -44,6 +44,7 @@ class AgentHelper {
   void run(const Status& start, Milliseconds deadline);
   void read_some();
   void finish(bool complete);
+  void end();
 
   Loop& loop_;
   Reaper& reaper_;

@@ -156,7 +156,6 @@ void AgentStacks::ask_nccl() {
         nccl_waits_ = false;
         if (report) nccl_ = std::move(*report);
         answer();
-        loop_.post([this] { nccl_helper_.reset(); });
       });
 }
 
@@ -187,7 +186,6 @@ void AgentStacks::read_flight(bool ask) {
         flight_waits_ = false;
         if (records) flight_ = std::move(*records);
         answer();
-        loop_.post([this] { flight_helper_.reset(); });
       });
 }
 
@@ -237,7 +235,6 @@ void AgentStacks::all_copied() {
         }
         stacks_wait_ = false;
         answer();
-        loop_.post([this] { helper_.reset(); });
       });
 }
 
