@@ -147,7 +147,7 @@ void Launch::on_frame(uint16_t node, wire::Frame frame) {
                  sample->memory_peak, sample->oom_kills});
     if (const auto used = wire::pod_counters_from_json(frame.payload)) {
       counters_[node] = *used;
-      strain_[node].add(realtime_ns(), *used);
+      strain_[node].add(Clock::now(), *used);
     }
     return;
   }

@@ -37,7 +37,10 @@ StrainShares shares(const wire::PodCounters& from, const wire::PodCounters& to,
 
 }  // namespace
 
-void StrainHistory::add(int64_t time_ns, const wire::PodCounters& counters) {
+void StrainHistory::add(Clock::time_point now,
+                        const wire::PodCounters& counters) {
+  const int64_t time_ns =
+      std::chrono::nanoseconds(now.time_since_epoch()).count();
   const Sample sample{time_ns, counters};
   if (!samples_.empty() && time_ns - samples_.back().time_ns < kShortestNs) {
     // Its neighbour stays for the rates, and its news count.

@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/loop.h"
 #include "diagnosis/evidence.h"
 #include "wire/pod_counters.h"
 
@@ -16,7 +17,9 @@ namespace muster {
 
 class StrainHistory {
  public:
-  void add(int64_t time_ns, const wire::PodCounters& counters);
+  // By a clock that nobody sets: after an hour back, nothing would count for
+  // it.
+  void add(Clock::time_point now, const wire::PodCounters& counters);
   [[nodiscard]] NodeStrain strain() const;
 
  private:

@@ -9,7 +9,10 @@ using namespace muster;
 
 namespace {
 
-constexpr int64_t kSecond = 1'000'000'000;
+Clock::time_point at(int64_t second, int64_t ns = 0) {
+  return Clock::time_point(std::chrono::seconds(second) +
+                           std::chrono::nanoseconds(ns));
+}
 
 wire::PodCounters counters(int64_t periods, int64_t throttled,
                            int64_t io_stall_us, int64_t rdma_sent) {
@@ -29,7 +32,7 @@ TEST_CASE("shares are of the job and of its last seconds") {
   // 40 calm seconds, then 20 choked ones, in beats of 2 s.
   for (int beat = 0; beat <= 30; ++beat) {
     const int choked = std::max(0, beat - 20);
-    history.add(beat * 2 * kSecond,
+    history.add(at(beat * 2),
                 counters(beat * 20, choked * 18, choked * 1'000'000, 0));
   }
   const NodeStrain strain = history.strain();
@@ -42,10 +45,10 @@ TEST_CASE("shares are of the job and of its last seconds") {
 
 TEST_CASE("the busiest stretch counts, and beats in one go do not") {
   StrainHistory history;
-  history.add(0, counters(0, 0, 0, 0));
-  history.add(2 * kSecond, counters(0, 0, 0, 50'000'000'000));
-  history.add(2 * kSecond + 1, counters(0, 0, 0, 60'000'000'000));
-  history.add(4 * kSecond, counters(0, 0, 0, 60'000'000'000));
+  history.add(at(0), counters(0, 0, 0, 0));
+  history.add(at(2), counters(0, 0, 0, 50'000'000'000));
+  history.add(at(2, 1), counters(0, 0, 0, 60'000'000'000));
+  history.add(at(4), counters(0, 0, 0, 60'000'000'000));
   CHECK(history.strain().rdma_gbps == Approx(200));
   CHECK(history.strain().network_gbps == -1);
 }
@@ -56,13 +59,13 @@ TEST_CASE("GPUs count from the first beat that knows them") {
     wire::PodCounters now = counters(0, 0, 0, 0);
     now.gpus = 4;
     now.gpu_busy_us = busy_us;
-    history.add(second * kSecond, now);
+    history.add(at(second), now);
   };
-  history.add(0, counters(0, 0, 0, 0));
+  history.add(at(0), counters(0, 0, 0, 0));
   CHECK(history.strain().gpus == -1);
   beat(100, 0);
   beat(110, 30'000'000);
-  history.add(200 * kSecond, counters(0, 0, 0, 0));  // their helper has gone
+  history.add(at(200), counters(0, 0, 0, 0));  // their helper has gone
   CHECK(history.strain().gpus == 4);
   CHECK(history.strain().gpu_use == Approx(0.75));
   CHECK(history.strain().gpu_slowed == -1);
@@ -70,8 +73,8 @@ TEST_CASE("GPUs count from the first beat that knows them") {
 
 TEST_CASE("a replaced pod's counters start again and say nothing") {
   StrainHistory history;
-  history.add(0, counters(1000, 900, 0, 1 << 30));
-  history.add(2 * kSecond, counters(3, 1, 0, 5));
+  history.add(at(0), counters(1000, 900, 0, 1 << 30));
+  history.add(at(2), counters(3, 1, 0, 5));
   CHECK(history.strain().job.throttled == -1);
   CHECK(history.strain().rdma_gbps == -1);
 }
