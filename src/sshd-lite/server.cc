@@ -33,6 +33,7 @@ constexpr Milliseconds kSafeAge{250};
 constexpr Milliseconds kReadyPause{5};
 constexpr int kStartsAtOnce = 4;  // in each pause
 constexpr size_t kMaxLeaving = 8;
+constexpr int kLastWords = 16;  // of a child that has ended
 
 // The forked child: keeps stderr, its socket and its link, nothing else.
 [[noreturn]] void run_child(UniqueFd socket, UniqueFd link, pid_t parent,
@@ -293,24 +294,25 @@ Server::Child* Server::find(ConnectionId id) {
   return child == children_.end() ? nullptr : &*child;
 }
 
-void Server::read_link(ConnectionId id) {
+bool Server::read_link(ConnectionId id) {
   Child* child = find(id);
-  if (child == nullptr) return;
+  if (child == nullptr) return false;
   auto message = receive_with_fds(child->link.get(), kMaxLinkMessage);
-  if (!message && message.error().code == "again") return;
+  if (!message && message.error().code == "again") return false;
   if (!message || message->eof) {
     child->watch->stop_reading();  // it is ending; the reaper tells the rest
-    return;
+    return false;
   }
   const auto request = decode_request(message->bytes);
   if (!request) {
     log::error("ssh: the connection child of {} sent nonsense and is killed",
                child->peer);
     child->watch->stop_reading();
-    ::kill(child->pid, SIGKILL);
-    return;
+    if (!child->gone) ::kill(child->pid, SIGKILL);
+    return false;
   }
   handle(*child, *request);
+  return true;
 }
 
 void Server::handle(Child& child, const LinkRequest& request) {
@@ -338,6 +340,7 @@ void Server::handle(Child& child, const LinkRequest& request) {
         record("broken", child).text("why", printable(broken->reason, 200)));
     return;
   }
+  if (child.gone) return;
   if (const auto* exec = std::get_if<ExecRequest>(&request)) {
     handle_exec(child, *exec);
   } else if (events_.on_signal) {
@@ -404,6 +407,10 @@ void Server::child_ended(ConnectionId id) {
   const auto child = std::find_if(children_.begin(), children_.end(),
                                   [id](const Child& c) { return c.id == id; });
   if (child == children_.end()) return;
+  // It may have come and gone while we were busy: who it was is to be told.
+  child->gone = true;
+  for (int i = 0; i < kLastWords && read_link(id); ++i) {
+  }
   child->watch.reset();
   children_.erase(child);
   if (events_.on_closed) events_.on_closed(id);

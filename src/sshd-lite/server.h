@@ -93,6 +93,7 @@ class Server {
     bool keys_agreed = false;
     bool authenticated = false;
     bool asked = false;
+    bool gone = false;            // its last words are being read
     Clock::time_point started{};  // the program; 0: none
   };
 
@@ -110,7 +111,7 @@ class Server {
   void serve_waiting();
   void adopt_child(Child child);
   Child* find(ConnectionId id);
-  void read_link(ConnectionId id);
+  bool read_link(ConnectionId id);  // false: nothing more is there
   void handle(Child& child, const LinkRequest& request);
   void logged_in(Child& child, const Authenticated& who);
   void handle_exec(Child& child, const ExecRequest& request);

@@ -41,7 +41,7 @@ Result<ProgramPipes> run_shell(const std::string& command, pid_t& pid) {
 }
 
 [[noreturn]] void serve(const std::string& key_directory, size_t limit,
-                        int auth_timeout_ms, int report) {
+                        int auth_timeout_ms, int audit, int report) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   ::signal(SIGPIPE, SIG_IGN);
   log::Options quiet;
@@ -78,6 +78,7 @@ Result<ProgramPipes> run_shell(const std::string& command, pid_t& pid) {
   options.port = 0;
   options.max_unauthenticated = limit;
   options.auth_timeout = Milliseconds(auth_timeout_ms);
+  options.audit.fd = audit;
   options.door_timeout = Milliseconds(auth_timeout_ms);
   auto listening =
       Server::listen(loop, reaper, *keys, options, std::move(events));
@@ -102,11 +103,12 @@ KeyDirectory::KeyDirectory(const SshKey& key, const std::string& parent)
 KeyDirectory::~KeyDirectory() { std::filesystem::remove_all(path_); }
 
 TestServer::TestServer(const std::string& key_directory,
-                       size_t max_unauthenticated, int auth_timeout_ms) {
+                       size_t max_unauthenticated, int auth_timeout_ms,
+                       int audit) {
   auto report = make_pipe();
   pid_ = ::fork();
   if (pid_ == 0) {
-    serve(key_directory, max_unauthenticated, auth_timeout_ms,
+    serve(key_directory, max_unauthenticated, auth_timeout_ms, audit,
           report->write.get());
   }
   report->write.reset();

@@ -28,7 +28,7 @@ class TestServer {
  public:
   explicit TestServer(const std::string& key_directory,
                       size_t max_unauthenticated = 64,
-                      int auth_timeout_ms = 30000);
+                      int auth_timeout_ms = 30000, int audit = -1);
   ~TestServer();
   TestServer(const TestServer&) = delete;
   TestServer& operator=(const TestServer&) = delete;
