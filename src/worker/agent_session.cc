@@ -67,7 +67,8 @@ AgentSession::AgentSession(Loop& loop, AgentOptions options)
       pmi_(loop, send_),
       processes_(loop, reaper_, send_, [this] { return health_.oom_kills(); }),
       attach_(loop, processes_),
-      stacks_(loop, reaper_, processes_, send_),
+      flight_places_(processes_),
+      stacks_(loop, reaper_, processes_, flight_places_, send_),
       stopper_(loop, processes_,
                [this](const std::string& text) { log("error", text); }),
       listener_(loop),
@@ -316,7 +317,7 @@ void AgentSession::heartbeat() {
   memory_watch_.told(sample);
   // Only beside ranks: drivers are slow to start, and nobody computes before.
   if (!processes_.running_ranks().empty()) gpu_watch_.start(options_.binary);
-  stacks_.notice_ranks();
+  flight_places_.notice();
   wire::PodCounters counters = health_.counters();
   gpu_watch_.tell(counters);
   send_(wire::FrameType::kHeartbeat, 0, 0,

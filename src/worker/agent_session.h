@@ -100,6 +100,7 @@ class AgentSession {
   AgentPmi pmi_;
   AgentProcesses processes_;
   AgentAttach attach_;
+  FlightPlaces flight_places_;
   AgentStacks stacks_;
   AgentStopper stopper_;
   ProbeListener listener_;

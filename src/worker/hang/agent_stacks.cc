@@ -8,13 +8,13 @@
 #include <cstdio>
 
 #include "base/fd.h"
-#include "base/json_text.h"
 #include "base/read_to_end.h"
 #include "base/text.h"
 #include "job/pod_view.h"
 #include "stacks/thread_freeze.h"
 #include "worker/hang/agent_flight.h"
 #include "worker/hang/agent_ras.h"
+#include "worker/hang/rank_program.h"
 #include "worker/hang/stack_text.h"
 
 namespace muster {
@@ -25,76 +25,16 @@ constexpr Milliseconds kStopDeadline{1'000};
 constexpr Milliseconds kHelperDeadline{8'000};
 constexpr size_t kMaxInput = 256 << 20;
 
-// "123 (a name) S 1 …" of /proc/PID/stat.
-struct Stat {
-  std::string name;
-  std::string state;
-  int threads = 0;
-};
-
-Stat stat_of(pid_t pid) {
-  Stat out;
-  const auto text = read_file("/proc/" + std::to_string(pid) + "/stat", 4096);
-  if (!text) return out;
-  const size_t open = text->find('(');
-  const size_t close = text->rfind(')');
-  if (open == std::string::npos || close == std::string::npos) return out;
-  out.name = text->substr(open + 1, close - open - 1);
-  const auto rest = split_words(std::string_view(*text).substr(close + 1));
-  if (!rest.empty()) out.state = rest[0];
-  if (rest.size() > 17) {
-    out.threads = static_cast<int>(parse_integer(rest[17]).value_or(0));
-  }
-  return out;
-}
-
-std::vector<pid_t> children_of(pid_t pid) {
-  const std::string id = std::to_string(pid);
-  const auto text =
-      read_file("/proc/" + id + "/task/" + id + "/children", 64 << 10);
-  std::vector<pid_t> out;
-  if (!text) return out;
-  for (const std::string_view word : split_words(*text)) {
-    if (const auto child = parse_integer(word)) {
-      out.push_back(static_cast<pid_t>(*child));
-    }
-  }
-  return out;
-}
-
-bool is_shell(const std::string& name) {
-  static const std::vector<std::string> kNames = {
-      "sh",      "bash",    "dash", "zsh",  "ksh",  "busybox",  "env",
-      "numactl", "timeout", "nice", "time", "tini", "dumb-init"};
-  return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
-}
-
-// `sh -c "python …"`: the interesting process is the shell's only child.
-pid_t interesting(pid_t pid) {
-  for (int depth = 0; depth < 4 && is_shell(stat_of(pid).name); ++depth) {
-    const auto children = children_of(pid);
-    if (children.size() != 1) break;
-    pid = children[0];
-  }
-  return pid;
-}
-
-std::string environ_text(pid_t pid) {
-  const auto text = read_file(
-      "/proc/" + std::to_string(interesting(pid)) + "/environ", 1 << 20);
-  return text ? *text : "";
-}
-
 }  // namespace
 
 AgentStacks::AgentStacks(Loop& loop, Reaper& reaper, AgentProcesses& processes,
-                         SendFrame send)
+                         FlightPlaces& places, SendFrame send)
     : loop_(loop),
       reaper_(reaper),
       processes_(processes),
+      places_(places),
       send_(std::move(send)),
-      deadline_(loop),
-      since_ns_(realtime_ns()) {}
+      deadline_(loop) {}
 
 bool AgentStacks::frame(const wire::Frame& frame, const std::string& binary) {
   if (frame.type != wire::kStackRequest) return false;
@@ -117,7 +57,7 @@ void AgentStacks::begin(const wire::StackRequest& request) {
   stacks_wait_ = true;
   nccl_.clear();
   flight_.clear();
-  notice_ranks();
+  places_.notice();
   for (const AgentProcess* process : processes_.running_ranks()) {
     const int rank = process->info().rank;
     if (!request.ranks.empty() &&
@@ -125,8 +65,8 @@ void AgentStacks::begin(const wire::StackRequest& request) {
             request.ranks.end()) {
       continue;
     }
-    const pid_t pid = interesting(process->info().pid);
-    const Stat stat = stat_of(pid);
+    const pid_t pid = program_of(process->info().pid);
+    const ProcessStat stat = process_stat(pid);
     Looked& looked = ranks_[pid];
     looked.rank = {rank, pid, stat.name, stat.state, stat.threads, {}, {}};
     if (auto frozen = freeze(pid); !frozen) {
@@ -148,7 +88,7 @@ void AgentStacks::begin(const wire::StackRequest& request) {
 void AgentStacks::ask_nccl() {
   const auto ranks = processes_.running_ranks();
   if (ranks.empty()) return;
-  const std::string env = environ_text(ranks.front()->info().pid);
+  const std::string env = program_environ(ranks.front()->info().pid);
   nccl_waits_ = true;
   nccl_helper_ = std::make_unique<AgentHelper>(
       loop_, reaper_, binary_, "nccl-ras", ras_address_of(env), kRasLimit,
@@ -159,25 +99,8 @@ void AgentStacks::ask_nccl() {
       });
 }
 
-// A second look: a script may set variables before it runs the program.
-void AgentStacks::notice_ranks() {
-  constexpr Milliseconds kSettled{10'000};
-  const Clock::time_point now = Clock::now();
-  for (const AgentProcess* process : processes_.running_ranks()) {
-    const auto [it, fresh] =
-        noticed_.try_emplace(process->info().rank, Noticed{{}, now, false});
-    Noticed& one = it->second;
-    if (!fresh && (one.again || now - one.first < kSettled)) continue;
-    one.again = !fresh;
-    one.place =
-        flight_place(process->info().rank, environ_text(process->info().pid));
-    one.place.since_ns = since_ns_;
-  }
-}
-
 void AgentStacks::read_flight(bool ask) {
-  wire::FlightRequest request{ask, {}};
-  for (const auto& [rank, one] : noticed_) request.places.push_back(one.place);
+  const wire::FlightRequest request{ask, places_.all()};
   if (request.places.empty()) return;
   flight_waits_ = true;
   flight_helper_ = std::make_unique<AgentHelper>(

@@ -20,24 +20,21 @@
 #include "base/loop.h"
 #include "base/reaper.h"
 #include "stacks/process_stack.h"
-#include "wire/flight_messages.h"
 #include "wire/stack_messages.h"
 #include "worker/agent_channel.h"
 #include "worker/agent_helper.h"
 #include "worker/agent_processes.h"
+#include "worker/hang/flight_places.h"
 
 namespace muster {
 
 class AgentStacks {
  public:
   AgentStacks(Loop& loop, Reaper& reaper, AgentProcesses& processes,
-              SendFrame send);
+              FlightPlaces& places, SendFrame send);
 
   // `binary`: of muster-agent, for the helper. true: the frame was for us.
   bool frame(const wire::Frame& frame, const std::string& binary);
-  // To be called now and then while ranks run: keeps where their records would
-  // be for the time after their end.
-  void notice_ranks();
 
  private:
   struct Looked {
@@ -55,6 +52,7 @@ class AgentStacks {
   Loop& loop_;
   Reaper& reaper_;
   AgentProcesses& processes_;
+  FlightPlaces& places_;
   SendFrame send_;
   bool busy_ = false;
   uint32_t id_ = 0;
@@ -68,13 +66,6 @@ class AgentStacks {
   bool nccl_waits_ = false;
   std::string nccl_;
   std::unique_ptr<AgentHelper> nccl_helper_;
-  struct Noticed {
-    wire::FlightPlace place;
-    Clock::time_point first;
-    bool again = false;  // the last look was a while after the first
-  };
-  std::map<int, Noticed> noticed_;  // by rank
-  int64_t since_ns_;                // what is older is of another job
   bool flight_waits_ = false;
   std::string flight_;
   std::unique_ptr<AgentHelper> flight_helper_;

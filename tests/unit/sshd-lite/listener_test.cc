@@ -29,9 +29,9 @@ TEST_CASE("a connection of the job is not paced by BBR") {
     return;
   }
   tune_tcp(socket.get());
-  CHECK_THAT(congestion_control(socket.get()),
-             Catch::Matchers::Equals("cubic") ||
-                 Catch::Matchers::Equals("reno"));
+  CHECK_THAT(
+      congestion_control(socket.get()),
+      Catch::Matchers::Equals("cubic") || Catch::Matchers::Equals("reno"));
 }
 
 TEST_CASE("any other congestion control of the node stays") {

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// FlightPlaces: where the flight records of this pod's ranks would be, looked
+// up while they run, since the question comes after their end as well.
+// Loop thread.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "base/loop.h"
+#include "wire/flight_messages.h"
+#include "worker/agent_processes.h"
+
+namespace muster {
+
+class FlightPlaces {
+ public:
+  explicit FlightPlaces(const AgentProcesses& processes);
+
+  // To be called now and then while ranks run.
+  void notice();
+  [[nodiscard]] std::vector<wire::FlightPlace> all() const;
+
+ private:
+  struct Noticed {
+    wire::FlightPlace place;
+    Clock::time_point first;
+    bool again = false;  // the last look was a while after the first
+  };
+
+  const AgentProcesses& processes_;
+  std::map<int, Noticed> noticed_;  // by rank
+  int64_t since_ns_;                // what is older is of another job
+};
+
+}  // namespace muster

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which process of a rank is meant where somebody asks what it does: of
+// `sh -c "python …"` the shell's only child. Reads /proc; a process that is
+// gone has nothing. Any thread.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+
+namespace muster {
+
+// Of /proc/PID/stat.
+struct ProcessStat {
+  std::string name;
+  std::string state;
+  int threads = 0;
+};
+
+ProcessStat process_stat(pid_t pid);
+
+// `pid`, or what shells and wrappers have started, at most four deep.
+pid_t program_of(pid_t pid);
+
+// /proc/PID/environ of program_of(pid), at most 1 MiB.
+std::string program_environ(pid_t pid);
+
+}  // namespace muster
