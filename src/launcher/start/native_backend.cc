@@ -82,7 +82,9 @@ bool NativeBackend::frame(uint16_t node, const wire::Frame& frame) {
   if (router_ && router_->frame(node, frame)) return true;
   const ProcessKey key{node, frame.id};
   const size_t index = frame.id - 1;
-  if (frame.id == 0 || index >= ranks_.size()) return false;
+  if (frame.id == 0 || index >= ranks_.size() || ranks_[index].node != node) {
+    return false;
+  }
   switch (frame.type) {
     case wire::FrameType::kStarted: {
       const auto started = wire::from_json<wire::Started>(frame.payload);

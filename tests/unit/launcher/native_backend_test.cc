@@ -66,6 +66,16 @@ TEST_CASE("each rank is started once, and the last end is the backend's") {
   CHECK(bed.ends == std::map<uint16_t, int>{{1, 0}, {2, 0}});
 }
 
+TEST_CASE("an agent speaks for its own ranks only") {
+  Bed bed;
+  wire::Frame frame;
+  frame.type = wire::FrameType::kExited;
+  frame.id = 1;  // of the rank on the other worker
+  frame.payload = wire::to_json(wire::Exited{});
+  CHECK_FALSE(bed.backend->frame(2, frame));
+  CHECK(bed.ends.empty());
+}
+
 TEST_CASE("an end that cannot be read is no good one") {
   Bed bed;
   bed.ended(1, R"({"user_us": 1})");
