@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <thread>
 
 #include "catch.h"
 #include "temporary_directory.h"
@@ -61,6 +62,27 @@ TEST_CASE("a link in place of the new file is not written through") {
                     directory.at("f.tmp").c_str()) == 0);
   CHECK_FALSE(write_file_atomically(directory.at("f"), "x"));
   CHECK(read_file(directory.at("victim")) == "precious");
+}
+
+// As somebody's terminal or pipe is whom it shares the description with.
+TEST_CASE("a non-blocking descriptor is written to the last byte") {
+  auto pipe = make_pipe();
+  REQUIRE(pipe);
+  set_nonblocking(pipe->write.get());
+  const std::string text(1 << 20, 'x');
+  size_t read = 0;
+  std::thread reader([&] {
+    std::array<char, 8192> bytes;
+    ssize_t n = 0;
+    while ((n = ::read(pipe->read.get(), bytes.data(), bytes.size())) > 0) {
+      read += static_cast<size_t>(n);
+    }
+  });
+  const auto written = write_all(pipe->write.get(), text);
+  pipe->write.reset();
+  reader.join();
+  CHECK(written);
+  CHECK(read == text.size());
 }
 
 TEST_CASE("descriptors travel over a socket") {
