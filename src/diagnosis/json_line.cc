@@ -96,11 +96,12 @@ constexpr std::array<std::string_view, 13> kText = {
 
 }  // namespace
 
-void read_json_line(ParsedLine& line) {
+bool read_json_line(ParsedLine& line) {
   std::string_view text = line.message;
-  if (!text.starts_with("{\"")) return;
+  if (!text.starts_with("{\"")) return false;
   text.remove_prefix(1);
   std::string told;
+  std::string log;
   std::optional<LogLevel> level;
   Field field;
   for (size_t i = 0; i < kMostFields && take_field(text, field); ++i) {
@@ -115,14 +116,21 @@ void read_json_line(ParsedLine& line) {
       line.time_ns = parse_timestamp(field.value);
     } else if (is_one_of(field.name, kLevel)) {
       level = parse_level(field.value);
+    } else if (field.name == "log") {  // of a container, whoever wrote it
+      log = field.value;
     } else if (is_one_of(field.name, kText) && field.value != "null") {
       told += (told.empty() ? "" : "\n") + field.value;
     }
     field.value.clear();
   }
-  if (level && *level >= LogLevel::kError && !told.empty()) {
-    line.message = std::move(told);
+  if (!log.empty()) {
+    line.message = std::move(log);
+    read_json_line(line);  // of a program that writes such lines itself
+    return true;
   }
+  if (!level || *level < LogLevel::kError || told.empty()) return false;
+  line.message = std::move(told);
+  return true;
 }
 
 }  // namespace muster

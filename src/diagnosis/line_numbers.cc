@@ -10,14 +10,18 @@ namespace muster {
 
 namespace {
 
-// "[1780] " and "1780: ".
+// "[1780] ", "1780: " and "  1780  ", as cat -n has it.
 std::optional<int> take_line_number(std::string_view& line) {
   std::string_view rest = line;
+  marks::take_blanks(rest);
   const bool bracket = marks::take_word(rest, "[");
   const auto number = marks::take_number(rest);
-  if (!number || !marks::take_word(rest, bracket ? "]" : ":")) {
-    return std::nullopt;
+  if (!number) return std::nullopt;
+  if (!bracket && (rest.starts_with("  ") || rest.starts_with('\t'))) {
+    line = rest.substr(rest.front() == '\t' ? 1 : 2);
+    return number;
   }
+  if (!marks::take_word(rest, bracket ? "]" : ":")) return std::nullopt;
   if (!rest.empty() && !marks::take_word(rest, " ")) return std::nullopt;
   line = rest;
   return number;

@@ -119,15 +119,15 @@ void add_marks(ParsedLine& parsed, LearntTags& tags) {
   }
 }
 
-// Behind stern's tag of the launcher's pod stands mpirun's.
-void take_inner_tag(ParsedLine& parsed, LearntTags& tags) {
+// The tag behind a tag: of mpirun behind stern's of the launcher's pod, of a
+// program in what a container's runtime wrote as JSON.
+void take_inner_tag(ParsedLine& parsed) {
   ParsedLine inner = parse_line(parsed.message);
   if (parsed.rank < 0) parsed.rank = inner.rank;
   if (parsed.stream.empty()) parsed.stream = std::move(inner.stream);
   if (parsed.time_ns < 0) parsed.time_ns = inner.time_ns;
-  parsed.host = std::move(inner.host);
+  if (!inner.host.empty()) parsed.host = std::move(inner.host);
   parsed.message = std::move(inner.message);
-  add_marks(parsed, tags);
 }
 
 bool is_python_frame(std::string_view text) {
@@ -172,7 +172,7 @@ bool is_address(std::string_view host) {
 
 // A report shows a log as a block of code: what its first line is indented by.
 size_t LogEvidence::margin_of(std::string_view line) {
-  constexpr size_t kCodeBlock = 4;
+  constexpr size_t kCodeBlock = 2;
   const size_t blanks = std::min(line.find_first_not_of(" \t"), line.size());
   if (blanks == line.size()) return 0;
   if (!margin_) margin_ = blanks >= kCodeBlock ? blanks : 0;
@@ -180,13 +180,14 @@ size_t LogEvidence::margin_of(std::string_view line) {
 }
 
 void LogEvidence::add(std::string_view raw) {
-  if (numbers_.decided()) {
+  if (numbers_.decided() && head_.decided()) {
     add_line(numbers_.strip(raw));
     return;
   }
   held_.emplace_back(raw);
-  numbers_.look(raw);
-  if (numbers_.decided()) add_held();
+  if (!numbers_.decided()) numbers_.look(raw);
+  if (!head_.decided()) head_.look(raw);
+  if (numbers_.decided() && head_.decided()) add_held();
 }
 
 void LogEvidence::add_held() {
@@ -196,6 +197,12 @@ void LogEvidence::add_held() {
 }
 
 void LogEvidence::add_line(std::string_view raw) {
+  const CommonHead::Stripped own = head_.strip(raw);
+  add_written(own.text, own);
+}
+
+void LogEvidence::add_written(std::string_view raw,
+                              const CommonHead::Stripped& head) {
   ++line_;
   while (raw.ends_with('\r')) raw.remove_suffix(1);
   while (raw.starts_with("> ")) raw.remove_prefix(2);  // quoted in a report
@@ -204,20 +211,24 @@ void LogEvidence::add_line(std::string_view raw) {
   if (bar != std::string_view::npos) raw.remove_prefix(bar + 1);
   const std::string text = without_escapes(raw.substr(0, 4 * kMaxLine));
   if (const size_t other = other_tag(text); other != std::string::npos) {
-    add_line(std::string_view(text).substr(0, other));
-    add_line(std::string_view(text).substr(other));
+    add_written(std::string_view(text).substr(0, other), head);
+    add_written(std::string_view(text).substr(other), head);
     return;
   }
   ParsedLine parsed = parse_line(text);
+  if (parsed.time_ns < 0) parsed.time_ns = head.time_ns;
+  if (parsed.host.empty()) parsed.host = head.name;
   if (trim(parsed.message).empty()) return;
-  if (!parsed.is_record) read_json_line(parsed);
+  const bool within = !parsed.is_record && read_json_line(parsed);
   const std::string message = std::exchange(parsed.message, {});
   bool more = false;
   for (const std::string_view part : split(message, '\n')) {
     if (trim(part).empty()) continue;
     if (std::exchange(more, true)) ++line_;
     parsed.message = part;
-    add_parsed(parsed);
+    ParsedLine own = parsed;
+    if (within) take_inner_tag(own);
+    add_parsed(std::move(own));
   }
 }
 
@@ -225,7 +236,11 @@ void LogEvidence::add_parsed(ParsedLine parsed) {
   if (only_relays(parsed.host)) parsed.host.clear();
   add_marks(parsed, tags_);
   nccl_.learn(parsed.message);
-  if (only_relays(parsed.host)) take_inner_tag(parsed, tags_);
+  if (only_relays(parsed.host)) {
+    parsed.host.clear();
+    take_inner_tag(parsed);
+    add_marks(parsed, tags_);
+  }
   const bool nobody = parsed.rank < 0 && parsed.host.empty();
   const LogClock::Times times = clock_.times_of(
       nobody ? std::string() : std::to_string(parsed.rank) + parsed.host,
@@ -334,6 +349,7 @@ std::map<int, std::vector<LineEvidence>> LogEvidence::take_lines() {
 }
 
 Evidence LogEvidence::take() {
+  head_.decide();
   add_held();
   Evidence evidence;
   evidence.job.bare_log = true;
@@ -373,6 +389,7 @@ Evidence LogEvidence::take() {
   described_ = {};
   broadcasts_ = {};
   numbers_ = {};
+  head_ = {};
   nccl_ = {};
   margin_.reset();
   return evidence;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "diagnosis/broadcast_host.h"
+#include "diagnosis/common_head.h"
 #include "diagnosis/described_pod.h"
 #include "diagnosis/evidence.h"
 #include "diagnosis/ignored_exception.h"
@@ -57,6 +58,8 @@ class LogEvidence {
   };
 
   void add_line(std::string_view raw);
+  // Without what a log tool put in front of it.
+  void add_written(std::string_view raw, const CommonHead::Stripped& head);
   void add_parsed(ParsedLine parsed);
   void add_held();
   void keep(Writer& writer, Kept kept);
@@ -65,7 +68,8 @@ class LogEvidence {
 
   const RuleBook& rules_;
   LineNumbers numbers_;
-  std::vector<std::string> held_;  // until it is known whether lines have them
+  CommonHead head_;
+  std::vector<std::string> held_;  // until both are known
   TorchFailures failures_;
   NcclRanks nccl_;
   LoneWorlds lone_worlds_;
