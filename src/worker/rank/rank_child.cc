@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/rank/rank_child.h"
 
+#include <fcntl.h>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -68,6 +69,13 @@ void bind_to(const std::vector<int>& cpus) {
   CPU_FREE(set);
 }
 
+bool is_elf(const char* path) {
+  const UniqueFd file(::open(path, O_RDONLY | O_CLOEXEC));
+  char magic[4];
+  return file && ::read(file.get(), magic, sizeof magic) == sizeof magic &&
+         std::memcmp(magic, "\177ELF", sizeof magic) == 0;
+}
+
 [[noreturn]] void become(const RankCommand& command, pid_t parent,
                          const sigset_t& mask, int out, int err, int report) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -92,6 +100,13 @@ int exec_rank(const RankCommand& command) {
   std::vector<std::string> env;
   for (const auto& [name, value] : command.env) {
     env.push_back(name + "=" + value);
+  }
+  if (argv[0].find('/') != std::string::npos) {
+    // execvpe() has sh read what the kernel refuses: fine for a script without
+    // a first line, not for a program of another machine.
+    ::execve(argv[0].c_str(), pointers(argv).data(), pointers(env).data());
+    if (errno != ENOEXEC) return errno;
+    if (is_elf(argv[0].c_str())) return ENOEXEC;
   }
   ::execvpe(argv[0].c_str(), pointers(argv).data(), pointers(env).data());
   return errno;

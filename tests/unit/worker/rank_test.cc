@@ -177,6 +177,28 @@ TEST_CASE("a program that is not there ends a wrapped rank with 127") {
   CHECK(agent.processes[1].out == "127\n");
 }
 
+TEST_CASE("what the kernel does not start is sh's, but no foreign program") {
+  const auto started = [](const std::string& text) {
+    const std::string path = test::unique_name("/tmp/not-a-program-");
+    REQUIRE(write_file_atomically(path, text, 0755));
+    AgentHarness agent;
+    REQUIRE(agent.say_hello());
+    wire::StartRequest request;
+    request.argv = {"/bin/sh", "-c", "\"$0\" rank \"$1\"; true", agent_binary(),
+                    path};
+    REQUIRE(agent.start(1, request));
+    REQUIRE(agent.wait_exit(wire::kAttachedIds));
+    ::unlink(path.c_str());
+    return agent.processes[wire::kAttachedIds];
+  };
+  const auto script = started("echo read by sh\n");
+  CHECK(script.out == "read by sh\n");
+  CHECK(WEXITSTATUS(script.exited->wait_status) == 0);
+  const auto foreign = started("\177ELF\nexit 5\n");
+  CHECK(foreign.err.find("Exec format error") != std::string::npos);
+  CHECK(WEXITSTATUS(foreign.exited->wait_status) == 126);
+}
+
 TEST_CASE("the wrapper passes signals on and keeps inherited descriptors") {
   AgentHarness agent;
   REQUIRE(agent.say_hello());
