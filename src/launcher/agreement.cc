@@ -297,7 +297,7 @@ Status plan_mpirun(const AgreementInput& in, const JobSpec& spec,
   if (in.discovery->mpirun.empty()) {
     return fail(Error{"exe_not_found",
                       "cannot start through mpirun",
-                      "the launcher's image has none on PATH",
+                      "no mpirun is on the launcher's PATH",
                       {},
                       "Install an MPI in the image, or use --bootstrap pmix."});
   }
@@ -339,11 +339,14 @@ Status plan_mpirun(const AgreementInput& in, const JobSpec& spec,
   replacement.launcher = out.mpi.launcher;
   replacement.hostfile = settings.hostfile;
   replacement.options = out.mpi.options;
-  if (in.discovery->line) {
-    auto more = additions_to(*line, *in.options, spec, out.mpi.launcher);
+  const auto add = [&replacement, &out](LineAdditions more) {
     replacement.options.insert(replacement.options.end(), more.options.begin(),
                                more.options.end());
     take_findings(out, more.findings);
+  };
+  add(stdin_additions(*line, *in.options, out.mpi.launcher));
+  if (in.discovery->line) {
+    add(additions_to(*line, *in.options, spec, out.mpi.launcher));
     take_findings(out, unknown_findings(*line));
     take_findings(out, output_findings(*line));
   }

@@ -71,7 +71,7 @@ def test_stdin_to_rank_zero_all_or_none():
         job = apply(c, workers=2)
         for mode, bootstraps, sizes in (
                 ("0", BOTH, (len(data), 0)),
-                ("all", ("pmix",), (len(data), len(data))),
+                ("all", BOTH, (len(data), len(data))),
                 ("none", BOTH, (0, 0))):
             for bootstrap in bootstraps:
                 run = launch(job, "-n", "2", "--bootstrap", bootstrap,

@@ -148,4 +148,24 @@ LineAdditions additions_to(const MpirunLine& line, const LaunchOptions& options,
   return out;
 }
 
+LineAdditions stdin_additions(const MpirunLine& line,
+                              const LaunchOptions& options,
+                              LauncherSet launcher) {
+  LineAdditions out;
+  if (options.stdin_mode != StdinMode::kAll || !line.stdin_target.empty()) {
+    return out;
+  }
+  if (launcher == kOpenMpiLauncher) {
+    out.options = {"--stdin", "all"};
+  } else if (launcher == kIntelLauncher) {
+    out.options = {"-s", "all"};
+  } else {
+    out.findings.push_back(
+        {Severity::kWarning, "option_left_out",
+         "--stdin all is left out: this mpirun gives stdin to rank 0 only", "",
+         "start with --bootstrap pmix"});
+  }
+  return out;
+}
+
 }  // namespace muster

@@ -44,6 +44,11 @@ struct LineAdditions {
 LineAdditions additions_to(const MpirunLine& line, const LaunchOptions& options,
                            const JobSpec& spec, LauncherSet launcher);
 
+// --stdin all of muster, for a line that does not say who reads stdin.
+LineAdditions stdin_additions(const MpirunLine& line,
+                              const LaunchOptions& options,
+                              LauncherSet launcher);
+
 // Options that are in no table: behind them the program may be taken for a
 // value, or a value for the program.
 std::vector<Finding> unknown_findings(const MpirunLine& line);

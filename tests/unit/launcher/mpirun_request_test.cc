@@ -165,6 +165,23 @@ TEST_CASE("a program by itself becomes a line of the family's") {
   has(line("mpich", "ppr:1:node"), "-ppn 1");
 }
 
+TEST_CASE("stdin for all ranks is said in the family's words, or told") {
+  const auto words = [](const char* family) {
+    MpirunBed bed(family, "4.0");
+    bed.options.stdin_mode = StdinMode::kAll;
+    const Agreement agreed = bed.agreed();
+    return join(agreed.words, " ") + " | " + left_out(agreed);
+  };
+  CHECK(words("openmpi").find("--stdin all ") != std::string::npos);
+  CHECK(words("intel").find("-s all ") != std::string::npos);
+  CHECK(words("mpich").find("| --stdin all is left out: this mpirun gives "
+                            "stdin to rank 0 only") != std::string::npos);
+  MpirunBed bed;
+  bed.options.stdin_mode = StdinMode::kAll;
+  bed.use_line({"mpirun", "-stdin", "1", "./a"});
+  CHECK(join(bed.agreed().words, " ").find("--stdin") == std::string::npos);
+}
+
 TEST_CASE("a line gets what it lacks, and what it has stays") {
   MpirunBed bed;
   bed.options.np = 2;
