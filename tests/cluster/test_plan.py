@@ -131,5 +131,21 @@ def test_a_worker_lost_while_it_is_asked():
             equal(run.stdout, "", "stdout")
 
 
+def test_a_hostfile_of_ones_own_may_name_pods():
+    """As -H and the hostfile of an mpirun line may: "pi-worker-1" alone is in
+    no cluster's DNS."""
+    text = "# mine\r\npi-worker-1\tslots=1\r\npi-worker-0 slots=1 # last"
+    with cluster("short") as c:
+        job = apply(c, workers=2)
+        job.launcher.exec(["sh", "-c", "cat > /tmp/mine"], input=text,
+                          check=True)
+        for words in (["--hostfile", "/tmp/mine", "--bootstrap", "pmix", "--"],
+                      ["--", "mpirun", "--hostfile", "/tmp/mine"]):
+            run = launch(job, *words, "hostname")
+            equal(run.code, 0, "exit code", run.out, run.err)
+            equal(run.lines(), {0: ["pi-worker-1"], 1: ["pi-worker-0"]},
+                  f"hosts: {words}", run.err)
+
+
 if __name__ == "__main__":
     sys.exit(main(sys.modules[__name__]))

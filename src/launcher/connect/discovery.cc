@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 
 #include "base/fd.h"
 #include "base/log.h"
@@ -122,15 +123,25 @@ Result<Hostfile> choose_hosts(const LaunchOptions& options,
   return alone;
 }
 
+// The operator's hosts, which --hostfile hides from the contract.
+std::optional<Hostfile> operators_hosts(const LaunchOptions& options,
+                                        PodViewOptions where,
+                                        const Discovery& found) {
+  if (options.hostfile.empty()) return found.contract.hostfile;
+  ContractFlags flags;
+  flags.role = Role::kLauncher;
+  where.hostfile.clear();
+  return decide_contract(read_pod_view(where), flags).hostfile;
+}
+
 // Hosts of a command line by the names that the operator's hostfile has.
-void name_as_operator(const Discovery& found, Hostfile& hosts) {
-  if (!found.contract.hostfile) return;
-  if (found.contract.hostfile->source == hosts.source) return;
-  for (const std::string& name :
-       use_job_names(hosts.hosts, found.contract.hostfile->hosts)) {
-    if (name == "localhost" || name == found.hostname) continue;
+void name_as_operator(const Hostfile& job, const std::string& own_name,
+                      Hostfile& hosts) {
+  if (job.source == hosts.source) return;
+  for (const std::string& name : use_job_names(hosts.hosts, job.hosts)) {
+    if (name == "localhost" || name == own_name) continue;
     log::warn("{}: {} is no host of this job: {} does not have it",
-              hosts.source, name, found.contract.hostfile->source);
+              hosts.source, name, job.source);
   }
 }
 
@@ -230,7 +241,9 @@ Result<Discovery> discover(const LaunchOptions& options) {
   }
   auto hosts = choose_hosts(options, found);
   if (!hosts) return fail(hosts.error());
-  name_as_operator(found, *hosts);
+  if (const auto job = operators_hosts(options, where, found)) {
+    name_as_operator(*job, found.hostname, *hosts);
+  }
   const int self = find_self(hosts->hosts, where.hostname, where.own_addresses);
   found.hosts_source = hosts->source;
   for (size_t i = 0; i < hosts->hosts.size(); ++i) {
