@@ -26,7 +26,6 @@ namespace {
 constexpr Milliseconds kLastWords{5'000};
 constexpr Milliseconds kReportLimit{30'000};   // after all else is over
 constexpr Milliseconds kHurriedReport{1'000};  // … and somebody is waiting
-constexpr Milliseconds kStatusInterval{2'000};
 // Of the logs that --bundle keeps: 128 MiB a stream.
 constexpr LogRotation kBundleRotation{64 << 20, 1};
 
@@ -256,9 +255,11 @@ JobStatus Launch::status() const {
 
 // For `muster status` and `muster ps` in another shell of this pod.
 void Launch::write_status() {
-  static_cast<void>(write_file_atomically(directory_.path() + "/status.json",
-                                          to_json(status())));
-  status_timer_.start(kStatusInterval, [this] { write_status(); });
+  const JobStatus now = status();
+  static_cast<void>(
+      write_file_atomically(directory_.path() + "/status.json", to_json(now)));
+  status_timer_.start(Milliseconds{status_interval_ms(now.job_ms)},
+                      [this] { write_status(); });
 }
 
 }  // namespace muster

@@ -172,6 +172,10 @@ void worker_metrics(const JobStatus& status, Exposition& out) {
 
 }  // namespace
 
+int64_t status_interval_ms(int64_t job_ms) {
+  return std::clamp<int64_t>(job_ms, 250, 2'000);
+}
+
 std::string to_json(const JobStatus& status) {
   Json out = {{"status", 1},
               {"launch_id", status.launch_id},

@@ -56,6 +56,10 @@ struct JobStatus {
   int64_t forgotten_ranks = 0;  // more that ended well, of a script
 };
 
+// Until it is written again: young launches change quickly, and who asks about
+// one must not be told of a start that is over.
+int64_t status_interval_ms(int64_t job_ms);
+
 std::string to_json(const JobStatus& status);
 // Error code "protocol".
 Result<JobStatus> job_status_from_json(const std::string& text);

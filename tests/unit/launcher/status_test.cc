@@ -85,6 +85,13 @@ std::string written(int64_t at_ms) {
          std::to_string(at_ms) + "}";
 }
 
+TEST_CASE("a young launch is written down more often") {
+  CHECK(status_interval_ms(0) == 250);
+  CHECK(status_interval_ms(400) == 400);
+  CHECK(status_interval_ms(1'500) == 1'500);
+  CHECK(status_interval_ms(3'600'000) == 2'000);
+}
+
 TEST_CASE("a clock that is set changes no age and hides no launch") {
   const TemporaryDirectory directory;
   REQUIRE(::setenv("TMPDIR", directory.at("").c_str(), 1) == 0);
