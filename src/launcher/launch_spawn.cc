@@ -3,6 +3,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <system_error>
+
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/self_path.h"
@@ -126,7 +129,13 @@ Status Launch::write_mpirun_files() {
 
 std::unique_ptr<Backend> Launch::make_native(BackendEvents events) {
   NativeJob job;
+  std::error_code removed;  // then there is none
+  job.cwd_if_there = std::filesystem::current_path(removed).string();
   job.ranks = native_ranks(agreement_, node_of_host_, options_);
+  for (NativeRank& rank : job.ranks) {
+    if (rank.cwd.empty() || rank.cwd[0] == '/') continue;
+    rank.cwd = job.cwd_if_there + "/" + rank.cwd;
+  }
   job.stdin_mode = options_.stdin_mode;
   job.map = job_map(agreement_, launch_id_, new_launch_id(),
                     options_.local.has_value());

@@ -37,7 +37,9 @@ void add_placement(CLI::App& app, LaunchOptions& o, OptionWords& raw) {
   app.add_option("-x,--env", raw.env, "NAME or NAME=VALUE for every rank")
       ->take_all()
       ->allow_extra_args(false);
-  app.add_option("--wdir", o.cwd, "working directory of the ranks");
+  app.add_option("--wdir", o.cwd,
+                 "working directory of the ranks (default: the launcher's, "
+                 "where a worker has it)");
   app.add_flag("--mpi", o.mpi,
                "the program uses MPI, though the line does "
                "not say so");

@@ -106,6 +106,7 @@ void visit(Visitor& visitor, Is<StartRequest> auto& message) {
   visitor.field("env", message.env);
   visitor.field("unset", message.unset);
   visitor.field("cwd", message.cwd);
+  visitor.field("cwd_if_there", message.cwd_if_there);
   visitor.field("stdin_open", message.stdin_open);
   visitor.field("rank", message.rank);
   visitor.field("credit", message.credit);

@@ -75,6 +75,7 @@ struct StartRequest {
   Environment env;                 // on top of the worker pod's own environment
   std::vector<std::string> unset;  // removed from the worker's own environment
   std::string cwd;
+  std::string cwd_if_there;        // without cwd: taken where it can be entered
   bool stdin_open = false;         // else /dev/null
   int rank = -1;                   // kRank only
   uint32_t credit = kFirstCredit;  // for each output stream, bytes

@@ -4,7 +4,7 @@ arrive byte for byte, and the rank variables that frameworks read."""
 import json
 import sys
 
-from harness import (apply, check, cluster, contains, equal, launch, main)
+from harness import (Launch, apply, check, cluster, contains, equal, launch, main)
 
 ODD = "two  words 'single' \"double\" $HOME `id` \\ ;&|*\nsecond line\ttab é"
 SHOW = ("import os, json; print(json.dumps(dict(os.environ)))")
@@ -104,6 +104,32 @@ def test_rank_variables_in_both_backends():
                 contains(env.get("MASTER_ADDR", ""), "pi-worker-0",
                          "MASTER_ADDR")
                 check(env.get("MASTER_PORT"), "no MASTER_PORT", env)
+
+
+def test_ranks_begin_where_the_launcher_is():
+    """Where a worker has the launcher's directory, as under mpirun."""
+    here, only = "/tmp/my runs/a", "/tmp/launcher only"
+    with cluster("cwd") as c:
+        job = apply(c, workers=2)
+        for pod in job.pods:
+            pod.exec(["sh", "-c", f'mkdir -p "{here}"; printf '
+                      f"'#!/bin/sh\\npwd\\n' > \"{here}/show\"; "
+                      f'chmod +x "{here}/show"'], check=True)
+        job.launcher.exec(["mkdir", only], check=True)
+        for bootstrap in BOTH:
+            for place, words, wanted in (
+                    (here, ["--", "./show"], here),
+                    ("/tmp", ["--wdir", "my runs/a", "--", "./show"], here),
+                    (only, ["--", "/bin/pwd"], None)):
+                run = Launch(job, ["sh", "-c", 'cd "$0" && exec "$@"', place,
+                                   "muster", "launch", "-n", "2",
+                                   "--bootstrap", bootstrap, *words]).wait()
+                equal(run.code, 0, "exit code", run.out, run.err)
+                seen = {lines[-1] for lines in run.lines().values()}
+                if wanted:
+                    equal(seen, {wanted}, f"{bootstrap}: {words}", run.err)
+                else:
+                    check(only not in seen, "a directory of no worker", seen)
 
 
 if __name__ == "__main__":

@@ -67,6 +67,7 @@ void NativeBackend::start() {
     request.env = rank.env;
     request.unset = rank.unset;
     request.cwd = rank.cwd;
+    request.cwd_if_there = job_.cwd_if_there;
     request.rank = rank.rank;
     request.cpus = rank.cpus;
     request.stdin_open =

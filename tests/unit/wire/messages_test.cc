@@ -109,6 +109,7 @@ TEST_CASE("StartRequest keeps order, duplicates and bytes") {
   request.env = {{"Z", kAwkward}, {"A", kBinary}, {"Z", ""}, {kBinary, "v"}};
   request.unset = {"PMIX_RANK", kBinary};
   request.cwd = "/a b";
+  request.cwd_if_there = kAwkward;
   request.stdin_open = true;
   request.rank = 12;
   request.credit = std::numeric_limits<uint32_t>::max();
@@ -120,6 +121,7 @@ TEST_CASE("StartRequest keeps order, duplicates and bytes") {
   CHECK(back.env == request.env);
   CHECK(back.unset == request.unset);
   CHECK(back.cwd == request.cwd);
+  CHECK(back.cwd_if_there == request.cwd_if_there);
   CHECK(back.stdin_open);
   CHECK(back.rank == 12);
   CHECK(back.credit == request.credit);

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <string>
 
 #include "agent_harness.h"
@@ -175,6 +176,32 @@ TEST_CASE("what cannot be started says why, with the shell's codes") {
   CHECK(agent.processes[3].failed->error.code == "cwd_missing");
   request.argv.clear();
   CHECK_FALSE(agent.start(4, request));
+}
+
+TEST_CASE("the launcher's directory is taken where it is there") {
+  AgentHarness agent;
+  REQUIRE(agent.say_hello());
+  wire::StartRequest request;
+  request.argv = {"/bin/pwd"};
+  request.cwd_if_there = "/usr";
+  REQUIRE(agent.start(1, request));
+  REQUIRE(agent.wait_exit(1));
+  CHECK(agent.processes[1].out == "/usr\n");
+  request.cwd = "/etc";  // what was asked for
+  REQUIRE(agent.start(2, request));
+  REQUIRE(agent.wait_exit(2));
+  CHECK(agent.processes[2].out == "/etc\n");
+  request.cwd.clear();
+  const std::string own = std::filesystem::current_path().string() + "\n";
+  uint32_t id = 3;
+  for (const char* none : {"/no/such/directory", "/etc/passwd", "/proc/1/fd"}) {
+    request.cwd_if_there = none;
+    if (::geteuid() == 0 && ::access(none, X_OK) == 0) continue;
+    REQUIRE(agent.start(id, request));
+    REQUIRE(agent.wait_exit(id));
+    CHECK(agent.processes[id].out == own);
+    ++id;
+  }
 }
 
 TEST_CASE("an id in use is refused, the process keeps running") {
