@@ -104,8 +104,10 @@ ChecklistItem data_item(const LaunchReport& report) {
              : ChecklistItem{"data", "not checked", ""};
 }
 
-// The rank that ended long after half of the others had.
+// The rank that ended long after half of the others had. Those of a script
+// run one after the other.
 std::string straggler(const LaunchReport& report) {
+  if (report.evidence.job.backend == "once") return {};
   std::vector<std::pair<int64_t, const RankEvidence*>> ends;
   for (const RankEvidence& rank : report.evidence.ranks) {
     if (rank.outcome == RankOutcome::kExited && rank.exit_ns > 0) {

@@ -12,6 +12,7 @@
 
 #include "captured_stdio.h"
 #include "catch.h"
+#include "launcher/report/report_checklist.h"
 
 namespace muster {
 namespace {
@@ -114,6 +115,23 @@ TEST_CASE("the summary counts, and leaves out what took no time") {
   report.forgotten_ranks = 999;
   CHECK(summary_line(report).find("1000 ranks on 1 worker ended well") == 0);
   CHECK(to_json(report).find("\"forgotten_ranks\": 999") != std::string::npos);
+}
+
+TEST_CASE("a straggler is named, of ranks that run together") {
+  LaunchReport report;
+  for (int rank = 0; rank < 4; ++rank) {
+    RankEvidence one;
+    one.rank = rank;
+    one.host = "w-0";
+    one.outcome = RankOutcome::kExited;
+    one.exit_ns = (rank == 3 ? 60 : 1) * int64_t{1'000'000'000};
+    report.evidence.ranks.push_back(std::move(one));
+  }
+  const auto lines = success_lines(report, 8);
+  REQUIRE(lines.size() == 1);
+  CHECK(lines[0] == "straggler: rank 3 on w-0 ended 59.0 s after most others");
+  report.evidence.job.backend = "once";
+  CHECK(success_lines(report, 8).empty());
 }
 
 TEST_CASE("published where it belongs, but for a bad path") {
