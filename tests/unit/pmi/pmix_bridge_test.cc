@@ -49,7 +49,7 @@ TEST_CASE("what threads post runs on the loop, whole and in order") {
     threads.emplace_back([&, who] {
       PmixBridge* bridge = PmixBridge::current();
       for (int i = 1; i <= kTasks; ++i) {
-        bridge->post([&, who, i] {
+        bridge->post([&, bridge, who, i] {
           if (++last[who] != i) ++out_of_order;
           setting.bridge->events().connected(bridge->world().own_node());
           setting.bridge->count_group("all");
