@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 namespace muster {
 
@@ -31,6 +32,14 @@ inline std::string usage_sentence(const CLI::App* app,
   // "--np: 1 required INT:INT from 1 to 1048576 missing"
   if (problem.find(": 1 required ") != std::string::npos) {
     problem = problem.substr(0, problem.find(':')) + " needs a value";
+  }
+  // CLI11 tells them last first, an option behind its value.
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
+    const std::vector<std::string> extra = app->remaining();
+    if (!extra.empty()) {
+      problem = extra[0].starts_with('-') ? "unknown option " + extra[0]
+                                          : "'" + extra[0] + "' is too much";
+    }
   }
   return app->get_name() + ": " + problem + set_by(*app, problem) + ". See " +
          app->get_name() + " --help.\n";

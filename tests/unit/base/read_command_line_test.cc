@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "base/read_command_line.h"
 
@@ -41,6 +42,24 @@ TEST_CASE("a variable counts, the command line wins, a bad one is refused") {
   CHECK(read({"--port", "9"}).port == 9);
   const Variable bad("nonsense");
   CHECK(read({}).code == 2);
+}
+
+TEST_CASE("the first word that is too much is told") {
+  const auto told = [](std::vector<std::string> args) {
+    CLI::App app("", "muster test");
+    std::string text;
+    try {
+      std::reverse(args.begin(), args.end());
+      app.parse(std::move(args));
+    } catch (const CLI::ParseError& error) {
+      text = usage_sentence(&app, error);
+    }
+    return text;
+  };
+  CHECK(told({"x", "y"}) ==
+        "muster test: 'x' is too much. See muster test --help.\n");
+  CHECK(told({"-o", "xml"}) ==
+        "muster test: unknown option -o. See muster test --help.\n");
 }
 
 TEST_CASE("numbers are decimal") {
