@@ -140,6 +140,20 @@ Result<LogRequest> parse_request(const std::vector<std::string>& args) {
   return request;
 }
 
+// The log may say more than a launcher that had seen nothing but an end, and a
+// user's own rules are asked for.
+Verdict judge(LogEvidence& log, const LogRequest& request,
+              const RuleBook& rules) {
+  Verdict verdict = diagnose(log.take(), rules);
+  const std::optional<Verdict>& own = log.own_verdict();
+  if (!own || !request.rules_directory.empty()) return verdict;
+  const auto silent = [](const Verdict& one) {
+    return one.code == "unknown" || one.code == "exit_nonzero_silent";
+  };
+  const bool more = silent(*own) && verdict.failed() && !silent(verdict);
+  return more ? verdict : *own;
+}
+
 int explain_stream(int input, const LogRequest& request,
                    const RuleBook& rules) {
   LogEvidence log(rules);
@@ -160,7 +174,7 @@ int explain_stream(int input, const LogRequest& request,
                  "the name of the container (-c)\n";
     return kUnreadable;
   }
-  const Verdict verdict = diagnose(log.take(), rules);
+  const Verdict verdict = judge(log, request, rules);
   if (request.json) {
     // Under the same name as in report.json.
     std::cout << "{\"verdict\":" << verdict_json(verdict) << "}\n";

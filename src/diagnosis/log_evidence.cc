@@ -233,6 +233,7 @@ void LogEvidence::add_written(std::string_view raw,
 }
 
 void LogEvidence::add_parsed(ParsedLine parsed) {
+  if (parsed.rank < 0 && own_.add(parsed.message)) return;
   if (only_relays(parsed.host)) parsed.host.clear();
   add_marks(parsed, tags_);
   nccl_.learn(parsed.message);

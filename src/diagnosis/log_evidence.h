@@ -24,6 +24,7 @@
 #include "diagnosis/log_clock.h"
 #include "diagnosis/lone_worlds.h"
 #include "diagnosis/nccl_ranks.h"
+#include "diagnosis/own_verdict.h"
 #include "diagnosis/rule_book.h"
 #include "diagnosis/torch_failures.h"
 #include "logs/line_origin.h"
@@ -40,6 +41,10 @@ class LogEvidence {
   // Times are line numbers in steps of 10 ms, so that neighbours differ, in
   // the order in which the lines say that they were written.
   [[nodiscard]] Evidence take();
+  // What muster's launcher itself said at the log's end, if it is its log.
+  [[nodiscard]] const std::optional<Verdict>& own_verdict() const {
+    return own_.verdict();
+  }
 
  private:
   struct Kept {
@@ -67,6 +72,7 @@ class LogEvidence {
   size_t margin_of(std::string_view line);
 
   const RuleBook& rules_;
+  OwnVerdict own_{rules_};
   LineNumbers numbers_;
   CommonHead head_;
   std::vector<std::string> held_;  // until both are known
