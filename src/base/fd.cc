@@ -70,7 +70,8 @@ Status write_file_atomically(const std::string& path, std::string_view text,
                        O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
                        mode));
     if (!fd) return fail_errno("file_unwritable", "cannot write", path);
-    if (auto written = write_all(fd.get(), text); !written) {
+    // A quota on NFS is told when the file is closed.
+    if (!write_all(fd.get(), text) || ::close(fd.release()) != 0) {
       const int saved = errno;
       ::unlink(temporary.c_str());
       return fail_errno(saved, "file_unwritable", "cannot write", path);
