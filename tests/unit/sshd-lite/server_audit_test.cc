@@ -57,7 +57,8 @@ size_t children_that_ended(pid_t parent) {
   const std::string id = std::to_string(parent);
   const auto text =
       read_file("/proc/" + id + "/task/" + id + "/children", 1 << 16);
-  for (const auto word : split_words(text.value_or(""))) {
+  if (!text) return 0;
+  for (const auto word : split_words(*text)) {
     if (!is_alive(static_cast<pid_t>(*parse_integer(word)))) ++out;
   }
   return out;
