@@ -22,9 +22,11 @@ constexpr Milliseconds kIdleFlush{1000};
 constexpr int kReadsPerTurn = 4;
 constexpr int64_t kDefaultPipeSize = 64 * 1024;
 // A turn that brought so much, a block of stdio, was in the middle of more to
-// come; one that brought half a pipe need not wait to bring much.
+// come; one that brought half of what a read can bring need not wait to bring
+// much. (Not a whole read: the start of a line takes room from it, and credit
+// may allow no second one.)
 constexpr size_t kBusy = 4096;
-constexpr size_t kPlenty = 32 * 1024;
+constexpr size_t kPlenty = LineSplitter::kMaxPiece / 2;
 constexpr Milliseconds kGather{1};
 // What a pipe holds of a rank that prints without a pause, so that it need not
 // stop before its pipe is read again. The kernel may refuse: a user's pipes

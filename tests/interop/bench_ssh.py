@@ -7,7 +7,8 @@ job key, the same commands, one machine.
 
 Every row has a server process of its own. Connect, authenticate, run `true`,
 end: the rows take turns, N rounds, so that what else the machine does hits all
-alike; wall time, and CPU of the client and of the server with its children.
+alike; wall time, and CPU of the client and of the server with its children (in
+a job, where `muster ssh` goes through the launcher, that of worker and launcher).
 Memory (PSS) a connection that idles in a command adds, 16 of them, the command
 itself left out. Bulk both ways, the best of three. --logins: bench/ssh_logins,
 logins as the launcher makes them, all from one process. Needs root.
@@ -76,12 +77,32 @@ class Foreign:
         self.process.wait()
 
 
+class Job:
+    """A launch that waits, with one worker, so that `muster ssh` can go through it."""
+
+    def __init__(self, muster, worker, env, log):
+        self.worker = worker
+        self.process = subprocess.Popen(
+            [muster, "launch", "--hosts", "127.0.0.1:1", "--ssh-port", str(worker.port), "--no-prove",
+             "--log-format", "plain", "--once", "--", "sh", "-c", "echo $MUSTER_LAUNCHER_SOCKET; exec sleep 3600"],
+            env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, text=True,
+            preexec_fn=bed.die_with_parent)
+        line = self.process.stdout.readline()
+        if "/launcher.sock" not in line:
+            raise RuntimeError(f"the launch did not start: {line!r}")
+        self.socket = line.split()[-1]
+
+    def __exit__(self, *ignored):
+        self.process.terminate()
+        self.process.wait()
+
+
 class Row:
     """One server with one client: figures by name."""
 
-    def __init__(self, name, server, argv, env):
-        self.name, self.server, self.argv, self.env = name, server, argv, env
-        self.pid = server.process.pid
+    def __init__(self, name, servers, argv, env):
+        self.name, self.argv, self.env = name, argv, env
+        self.pids = [server.process.pid for server in servers]
         self.times, self.client = [], []
         self.figures = {}
 
@@ -96,9 +117,16 @@ class Row:
         if status:
             raise RuntimeError(f"{self.name}: exit status {status}")
 
+    def family(self):
+        return [*self.pids, *(child for pid in self.pids for child in descendants(pid))]
+
+    def cpu(self):
+        """With what they started, whether it has ended or not."""
+        return sum(map(cpu_of, self.family()))
+
     def idle_memory(self):
         time.sleep(0.3)
-        before = sum(map(pss, [self.pid, *descendants(self.pid)]))
+        before = sum(map(pss, self.family()))
         held, family, cats = [], [], []
         for _ in range(IDLE):   # one by one: dropbear has five logins at a time
             held.append(subprocess.Popen(self.argv("exec cat"), env=self.env, stdin=subprocess.PIPE,
@@ -106,10 +134,10 @@ class Row:
             end = time.monotonic() + 10
             while len(cats) < len(held) and time.monotonic() < end:
                 time.sleep(0.05)
-                family = descendants(self.pid)
+                family = self.family()
                 cats = [p for p in family if read_or(f"/proc/{p}/comm").strip() == "cat"]
         time.sleep(0.3)
-        total = sum(map(pss, [self.pid, *family])) - sum(map(pss, cats))
+        total = sum(map(pss, family)) - sum(map(pss, cats))
         for process in held:
             process.kill()
             process.wait()
@@ -190,10 +218,15 @@ class Servers:
         out = []
 
         def row(name, server, argv):
-            out.append(Row(name, server, argv, self.env))
+            out.append(Row(name, [server], argv, self.env))
 
         worker = self.worker()
         row("muster, muster ssh", worker, self.ours(worker))
+        worker = self.worker()
+        job = Job(self.muster, worker, self.env, self.log)
+        self.running.append(job)
+        out.append(Row("muster ssh, in a job", [worker, job], self.ours(worker),
+                       dict(self.env, MUSTER_LAUNCHER_SOCKET=job.socket)))
         worker = self.worker()
         row("muster, OpenSSH's client", worker, self.openssh(worker, "x"))
         server = self.sshd()
@@ -206,7 +239,7 @@ class Servers:
         return out
 
     def end(self):
-        for server in self.running:
+        for server in reversed(self.running):
             server.__exit__()
 
 
@@ -214,7 +247,7 @@ def measure(rows, count, megabytes):
     for row in rows:
         row.once()
         row.times, row.client = [], []
-    before = [cpu_of(row.pid) for row in rows]
+    before = [row.cpu() for row in rows]
     for _ in range(count):
         for row in rows:
             row.once()
@@ -224,7 +257,7 @@ def measure(rows, count, megabytes):
             best_ms=round(min(row.times) * 1000, 1), median_ms=round(statistics.median(row.times) * 1000, 1),
             worst_ms=round(max(row.times) * 1000, 1), client_cpu_ms=round(statistics.median(row.client) * 1000, 1),
             client_cpu_best_ms=round(min(row.client) * 1000, 1),
-            server_cpu_ms=round((cpu_of(row.pid) - start) / count * 1000, 1))
+            server_cpu_ms=round((row.cpu() - start) / count * 1000, 1))
         row.idle_memory()
         row.bulk(megabytes)
 
