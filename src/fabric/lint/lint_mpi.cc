@@ -120,7 +120,25 @@ bool needs_port(const FabricLibrary& ucx) {
 void lint_ucx_devices(FabricJob& job, const FabricPodState& pod) {
   const std::string value = value_of(pod, "UCX_NET_DEVICES");
   if (value.empty() || value == "all" || !pod.facts->hcas) return;
-  for (const std::string& entry : entries_of(value)) {
+  const auto there = [&](const std::string& entry) {
+    return find_hca(*pod.facts, entry.substr(0, entry.find(':'))) != nullptr ||
+           find_netdev(*pod.facts, entry) != nullptr;
+  };
+  const auto entries = entries_of(value);
+  if (pod.facts->netdevs && job.pods.size() > 1 && !value.starts_with('^') &&
+      value_of(pod, "OMPI_MCA_pml") == "ucx" &&
+      std::none_of(entries.begin(), entries.end(), there)) {
+    report(job, &pod,
+           {Severity::kError, "lint_ucx_devices",
+            "UCX_NET_DEVICES=" + value +
+                ": none of them is in this pod, and with OMPI_MCA_pml=ucx "
+                "there is no other way to the other pods",
+            "",
+            "device names differ between nodes: give each pod its own "
+            "list, or none"});
+    return;
+  }
+  for (const std::string& entry : entries) {
     const std::string name = entry.substr(0, entry.find(':'));
     const FabricHca* hca = find_hca(*pod.facts, name);
     if (hca != nullptr && name == entry && needs_port(pod.facts->ucx)) {
@@ -129,9 +147,7 @@ void lint_ucx_devices(FabricJob& job, const FabricPodState& pod) {
                     " with its port and says that it is not available",
                 "UCX_NET_DEVICES=" + name + ":1");
     }
-    const bool there =
-        hca != nullptr || find_netdev(*pod.facts, entry) != nullptr;
-    if (there || (!pod.facts->netdevs && name == entry)) continue;
+    if (there(entry) || (!pod.facts->netdevs && name == entry)) continue;
     lint_warn(job, pod, "lint_ucx_devices",
               "UCX_NET_DEVICES: there is no " + entry + " in this pod",
               "device names differ between nodes: give each pod its own list");

@@ -71,6 +71,23 @@ std::vector<const FabricGid*> all_usable(const FabricPodState& pod,
   return out;
 }
 
+// On every port that NCCL uses the entry is known not to work: the kernel shows
+// it to other namespaces only, or no address handle could be made with it.
+bool dead_everywhere(const FabricPodState& pod, std::int64_t index) {
+  bool any = false;
+  for (const PortView& view : pod.ports) {
+    if (!view.chosen) continue;
+    if (!view.port->gids) return false;
+    const auto dead = [&](const FabricGid& gid) {
+      return gid.index == index &&
+             (gid.readable == false || gid.usable == false);
+    };
+    any = std::any_of(view.port->gids->begin(), view.port->gids->end(), dead);
+    if (!any) return false;
+  }
+  return any;
+}
+
 }  // namespace
 
 void lint_gid_index(FabricJob& job, FabricPodState& pod,
@@ -79,6 +96,18 @@ void lint_gid_index(FabricJob& job, FabricPodState& pod,
   if (job.transport != FabricTransport::kRoce) return;
   const auto index = parse_integer(trim(value));
   if (!index || *index < 0) return;
+  if (name == "NCCL_IB_GID_INDEX" && pod.version && job.pods.size() > 1 &&
+      dead_everywhere(pod, *index)) {
+    report(job, &pod,
+           {Severity::kError, "lint_gid_index",
+            name + "=" + value +
+                ": this pod cannot use that address on any adapter, and NCCL "
+                "stops at its first connection",
+            "",
+            finds_itself ? "remove it: the address is found without it"
+                         : "choose the index per pod"});
+    return;
+  }
   for (const PortView& view : pod.ports) {
     if (!view.chosen || !view.port->gids) continue;
     const auto among = [&](bool global) {
