@@ -18,7 +18,7 @@ namespace muster {
 
 class InputPipe {
  public:
-  static constexpr uint32_t kWindow = 64 * 1024;  // bytes in flight at most
+  static constexpr uint32_t kWindow = 256 * 1024;  // bytes in flight at most
 
   // Grants the whole window at once.
   InputPipe(Loop& loop, SendFrame send, uint32_t id, UniqueFd pipe);
