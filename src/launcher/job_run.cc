@@ -19,6 +19,8 @@ namespace {
 constexpr Milliseconds kToolSettles{500};
 // … and to leave once it has been told to, before it is told with a signal.
 constexpr int kToolEnds = 2'000;
+// … and to leave after its ranks, within the grace.
+constexpr int kToolLeaves = 1'000;
 // After the backend's end, exits of ranks on other hosts may still be on
 // their way.
 constexpr Milliseconds kLateExits{2'000};
@@ -30,6 +32,12 @@ constexpr Milliseconds kStopSlack{12'000};
 constexpr size_t kEndedWell = 4'096;
 
 bool failed(int wait_status) { return wait_status != 0; }
+
+// Stopped while all was well with the ranks, which may have work to save.
+bool may_save(StopCause cause) {
+  return cause == StopCause::kSignal || cause == StopCause::kTimeLimit ||
+         cause == StopCause::kHang;
+}
 
 }  // namespace
 
@@ -326,6 +334,14 @@ void JobRun::stop(StopCause cause, std::string reason, bool now) {
       cause == StopCause::kWorkerLost) {
     request.tool_delay_ms = std::min(kToolEnds, request.grace_ms / 2);
   }
+  // Told to end, Open MPI's mpirun kills its ranks after a second.
+  ranks_first_ =
+      options_.has_tool && may_save(cause) && !now && !ranks_.all_ended();
+  if (ranks_first_) {
+    request.ranks_first = true;
+    request.tool_delay_ms =
+        request.grace_ms - std::min(kToolLeaves, request.grace_ms / 2);
+  }
   if (!stopping_) {
     for (size_t i = 0; i < fleet_.size(); ++i) {
       const auto node = static_cast<uint16_t>(i);
@@ -347,6 +363,12 @@ void JobRun::node_stopped(uint16_t node) {
 void JobRun::consider_end() {
   if (ended_) return;
   if (stopping_) {
+    if (ranks_first_ && ranks_.all_ended()) {
+      ranks_first_ = false;
+      wire::StopRequest request;
+      request.grace_ms = static_cast<int>(options_.timeouts.grace_ms);
+      fleet_.send_all(wire::FrameType::kStop, wire::to_json(request));
+    }
     if (still_stopping_.empty()) end();
     return;
   }

@@ -134,6 +134,7 @@ class JobRun {
   std::optional<RankAbort> abort_;
   int64_t stop_ns_ = 0;
   bool stopping_ = false;  // kStop has been sent
+  bool ranks_first_ = false;  // … and mpirun is to be told once they ended
   bool finished_ = false;  // the backend has
   bool ended_ = false;
   std::optional<int> tool_status_;

@@ -170,6 +170,7 @@ void visit(Visitor& visitor, Is<StopRequest> auto& message) {
   visitor.field("grace_ms", message.grace_ms);
   visitor.field("now", message.now);
   visitor.field("tool_delay_ms", message.tool_delay_ms);
+  visitor.field("ranks_first", message.ranks_first);
 }
 
 template <class Visitor>

@@ -137,6 +137,9 @@ struct StopRequest {
   // How much later than ranks daemons and mpirun are told to end: an mpirun
   // that is ending its job already must not be interrupted in it.
   int tool_delay_ms = 0;
+  // mpirun is not to hear of a rank's end before that either: it would end the
+  // others at once.
+  bool ranks_first = false;
 };
 
 struct HealthSample {

@@ -69,8 +69,10 @@ AgentSession::AgentSession(Loop& loop, AgentOptions options)
       attach_(loop, processes_),
       flight_places_(processes_),
       stacks_(loop, reaper_, processes_, flight_places_, send_),
-      stopper_(loop, processes_,
-               [this](const std::string& text) { log("error", text); }),
+      stopper_(
+          loop, processes_,
+          [this](const std::string& text) { log("error", text); },
+          [this] { attach_.release_wrappers(); }),
       listener_(loop),
       hello_timer_(loop),
       heartbeat_timer_(loop),
@@ -297,6 +299,7 @@ void AgentSession::handle_stop(const wire::Frame& frame) {
   if (!decode(frame, request)) return;
   const Milliseconds grace(request.now ? 0 : std::max(request.grace_ms, 0));
   const bool first = !std::exchange(stop_answer_owed_, true);
+  if (request.ranks_first && !stopper_.stopping()) attach_.hold_wrappers();
   stopper_.stop(grace, Milliseconds{request.tool_delay_ms}, [this, first] {
     if (!first || phase_ == Phase::kLeaving) return;
     stop_answer_owed_ = false;

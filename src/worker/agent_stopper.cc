@@ -17,8 +17,12 @@ constexpr Milliseconds kUnkillable{10000};
 }  // namespace
 
 AgentStopper::AgentStopper(Loop& loop, AgentProcesses& processes,
-                           std::function<void(const std::string&)> warn)
-    : processes_(processes), warn_(std::move(warn)), timer_(loop) {}
+                           std::function<void(const std::string&)> warn,
+                           std::function<void()> on_tools)
+    : processes_(processes),
+      warn_(std::move(warn)),
+      on_tools_(std::move(on_tools)),
+      timer_(loop) {}
 
 void AgentStopper::stop(Milliseconds grace, Milliseconds tool_delay,
                         std::function<void()> done) {
@@ -45,6 +49,7 @@ void AgentStopper::stop(Milliseconds grace, Milliseconds tool_delay,
 
 void AgentStopper::terminate_tools() {
   tools_terminated_ = true;
+  if (on_tools_) on_tools_();
   processes_.signal_tools(SIGTERM);
   for (const pid_t pid :
        launch_processes(::getpid(), processes_.identity().agent_key)) {

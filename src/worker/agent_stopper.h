@@ -18,10 +18,12 @@ namespace muster {
 class AgentStopper {
  public:
   AgentStopper(Loop& loop, AgentProcesses& processes,
-               std::function<void(const std::string& text)> warn);
+               std::function<void(const std::string& text)> warn,
+               std::function<void()> on_tools = {});
 
   // `done` runs when nothing is left and every exit was reported. A grace of 0
-  // kills at once. What is not a rank gets its TERM `tool_delay` later.
+  // kills at once. What is not a rank gets its TERM `tool_delay` later, after
+  // on_tools().
   void stop(Milliseconds grace, Milliseconds tool_delay,
             std::function<void()> done);
   [[nodiscard]] bool stopping() const { return stopping_; }
@@ -34,6 +36,7 @@ class AgentStopper {
 
   AgentProcesses& processes_;
   std::function<void(const std::string&)> warn_;
+  std::function<void()> on_tools_;
   std::vector<std::function<void()>> done_;
   bool stopping_ = false;
   bool killing_ = false;

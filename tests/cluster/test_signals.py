@@ -55,5 +55,26 @@ def test_a_signal_of_the_user_comes_once():
         check("[mpirun]" not in out, "mpirun got it, too", out)
 
 
+def test_mpirun_leaves_ranks_their_grace():
+    """Open MPI's kills what is left a second after it was told to end, or
+    after one rank has ended."""
+    save = ("trap 'sleep $((1 + 2 * RANK)); echo saved; exit 1' TERM; "
+            "echo ready; while :; do sleep 0.1; done")
+    for words in ([], ["--timeout", "4s"]):
+        run = start("--grace", "8s", *words, "--", "mpirun", "-np", "2", "sh",
+                    "-c", save)
+        ready(run, 2)
+        if not words:
+            run.send_signal(signal.SIGTERM)
+        began = time.monotonic()
+        out, err = run.communicate(timeout=60)
+        equal(run.returncode, 124 if words else 143, "exit code", err)
+        for rank in (0, 1):
+            check(any(line.startswith(f"[{rank}|") and "saved" in line
+                      for line in out.splitlines()),
+                  f"rank {rank} was killed as it saved", out, err)
+        check(time.monotonic() - began < 4 + 7, "the whole grace went by", err)
+
+
 if __name__ == "__main__":
     sys.exit(main(sys.modules[__name__]))

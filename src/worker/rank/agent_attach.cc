@@ -85,7 +85,7 @@ bool AgentAttach::handle(Peer& peer, Received& received) {
       if (!exit || peer.id == 0) return false;
       peer.exited = true;
       processes_.attached_exited(peer.id, *exit);
-      return true;
+      return holding_;
     }
     case RankMessage::kEnvironment:
       break;
@@ -125,6 +125,11 @@ bool AgentAttach::handle_started(Peer& peer, std::string_view body) {
   peer.id = processes_.attach(std::move(*attached), peer.pid,
                               *std::exchange(peer.pipes, std::nullopt));
   return true;
+}
+
+void AgentAttach::release_wrappers() {
+  holding_ = false;
+  peers_.remove_if([](const Peer& peer) { return peer.exited; });
 }
 
 void AgentAttach::drop(Peer& peer) {

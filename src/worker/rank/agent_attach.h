@@ -26,6 +26,10 @@ class AgentAttach {
 
   // Opens the socket in `run_dir`.
   Status listen(const std::string& run_dir);
+  // mpirun takes a wrapper's end for its rank's. From here on wrappers whose
+  // ranks have ended stay, until they are released.
+  void hold_wrappers() { holding_ = true; }
+  void release_wrappers();
 
  private:
   struct Peer {
@@ -51,6 +55,7 @@ class AgentAttach {
   UniqueFd listener_;
   std::unique_ptr<AcceptWatch> watch_;
   std::list<Peer> peers_;
+  bool holding_ = false;
 };
 
 }  // namespace muster

@@ -101,6 +101,16 @@ int cannot_start(const std::string& program, int saved_errno) {
   return shell_code(saved_errno);
 }
 
+// For mpirun this process' end is the rank's, and the agent may want mpirun to
+// hear of it later. That agent's own end is an answer, too.
+void wait_for_leave(int socket) {
+  constexpr timeval kForever{};
+  ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &kForever, sizeof kForever);
+  char byte;
+  while (::recv(socket, &byte, 1, 0) < 0 && errno == EINTR) {
+  }
+}
+
 // Runs the program under the agent's eyes; returns its wait status.
 int run_attached(const RankCommand& command, Attachment& agent,
                  wire::Attached self) {
@@ -124,7 +134,9 @@ int run_attached(const RankCommand& command, Attachment& agent,
     tell(agent.socket.get(), RankMessage::kStarted, wire::to_json(self));
     exit.wait_status = shell_code(child.error()) << 8;
   }
-  tell(agent.socket.get(), RankMessage::kExited, wire::to_json(exit));
+  if (tell(agent.socket.get(), RankMessage::kExited, wire::to_json(exit))) {
+    wait_for_leave(agent.socket.get());
+  }
   return exit.wait_status;
 }
 

@@ -6,7 +6,8 @@
 //   wrapper -> agent  kAttach       Attached (JSON) + read ends of stdout,
 //   stderr agent -> wrapper  kEnvironment  NAME=VALUE, each ended by NUL
 //   wrapper -> agent  kStarted      Attached (JSON) with the program's pid
-//   wrapper -> agent  kExited       Exited (JSON); then the wrapper leaves
+//   wrapper -> agent  kExited       Exited (JSON); then the agent closes, and
+//   the wrapper leaves
 // Pure.
 #pragma once
 

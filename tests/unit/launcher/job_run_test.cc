@@ -188,6 +188,48 @@ TEST_CASE("mpirun gets a moment to end by itself after a rank has failed") {
   REQUIRE(bed.ends());
 }
 
+TEST_CASE("a job that is stopped from outside: mpirun ends after its ranks") {
+  RunOptions options = expecting(2);
+  options.has_tool = true;
+  Bed bed(options);
+  const auto request = [&bed] {
+    const auto last = wire::from_json<wire::StopRequest>(
+        bed.fleet.peers[1]->last(wire::FrameType::kStop));
+    REQUIRE(last);
+    return *last;
+  };
+  const ProcessKey a = bed.run_rank(0, 1);
+  const ProcessKey b = bed.run_rank(1, 2);
+  bed.run->stop(StopCause::kSignal, "SIGTERM came");
+  REQUIRE(run_until(bed.loop, [&] { return bed.stops() == 1; }));
+  CHECK(request().ranks_first);
+  CHECK(request().tool_delay_ms == 50);
+  bed.exit(a, kExit3);
+  CHECK(bed.stops() == 1);
+  bed.exit(b, 0);
+  REQUIRE(run_until(bed.loop, [&] { return bed.stops() == 2; }));
+  CHECK_FALSE(request().ranks_first);
+  CHECK(request().tool_delay_ms == 0);
+  bed.all_stopped();
+  REQUIRE(bed.ends());
+  CHECK(bed.stops() == 2);
+}
+
+TEST_CASE("a job that is stopped without ranks: mpirun ends at once") {
+  RunOptions options = expecting(2);
+  options.has_tool = true;
+  Bed bed(options);
+  bed.run->stop(StopCause::kSignal, "SIGTERM came");
+  REQUIRE(run_until(bed.loop, [&] { return bed.stops() == 1; }));
+  const auto request = wire::from_json<wire::StopRequest>(
+      bed.fleet.peers[1]->last(wire::FrameType::kStop));
+  REQUIRE(request);
+  CHECK_FALSE(request->ranks_first);
+  CHECK(request->tool_delay_ms == 0);
+  bed.all_stopped();
+  REQUIRE(bed.ends());
+}
+
 TEST_CASE("mpirun that fails without any rank before it") {
   RunOptions options = expecting(2);
   options.has_tool = true;
