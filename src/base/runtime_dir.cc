@@ -2,6 +2,7 @@
 #include "base/runtime_dir.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,7 +11,6 @@
 #include <filesystem>
 #include <utility>
 
-#include "base/fd.h"
 #include "base/text.h"
 
 namespace muster {
@@ -46,6 +46,14 @@ bool takes_a_file(const std::string& directory) {
   return takes_a_byte(named.get());
 }
 
+constexpr const char* kOwner = "/owner";
+
+bool is_own_directory(const std::string& path) {
+  struct stat info {};
+  return ::lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode) &&
+         info.st_uid == ::geteuid();
+}
+
 }  // namespace
 
 std::vector<std::string> writable_directories() {
@@ -60,9 +68,7 @@ Result<RuntimeDir> RuntimeDir::create(const std::string& name) {
   std::string tried;
   for (const std::string& directory : writable_candidates()) {
     const std::string path = directory + "/muster-" + name;
-    struct stat info {};
-    const bool ours = ::lstat(path.c_str(), &info) == 0 &&
-                      S_ISDIR(info.st_mode) && info.st_uid == ::geteuid();
+    const bool ours = is_own_directory(path);
     if (ours || ::mkdir(path.c_str(), 0700) == 0) {
       if (takes_a_file(path)) {
         RuntimeDir out;
@@ -80,11 +86,51 @@ Result<RuntimeDir> RuntimeDir::create(const std::string& name) {
                     "mount an emptyDir at /tmp or set TMPDIR to one"});
 }
 
+// The file appears under its name when it is locked: nobody finds it free
+// before.
+Result<RuntimeDir> RuntimeDir::create_owned(const std::string& name) {
+  auto out = create(name);
+  if (!out) return out;
+  const std::string owner = out->path_ + kOwner;
+  const std::string unlocked = owner + ".new";
+  UniqueFd file(::open(unlocked.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (file && ::flock(file.get(), LOCK_EX | LOCK_NB) == 0 &&
+      ::rename(unlocked.c_str(), owner.c_str()) == 0) {
+    out->owned_ = std::move(file);
+  } else {
+    ::unlink(unlocked.c_str());
+  }
+  return out;
+}
+
+bool abandoned(const std::string& path) {
+  const UniqueFd file(
+      ::open((path + kOwner).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+  return file && ::flock(file.get(), LOCK_EX | LOCK_NB) == 0;
+}
+
+void remove_abandoned(const std::string& prefix) {
+  for (const std::string& directory : writable_candidates()) {
+    std::error_code error;
+    for (std::filesystem::directory_iterator at(directory, error), end;
+         !error && at != end; at.increment(error)) {
+      const std::string path = at->path().string();
+      if (!at->path().filename().string().starts_with("muster-" + prefix) ||
+          !is_own_directory(path) || !abandoned(path)) {
+        continue;
+      }
+      std::error_code ignored;
+      std::filesystem::remove_all(path, ignored);
+    }
+  }
+}
+
 RuntimeDir::RuntimeDir(RuntimeDir&& other) noexcept
-    : path_(std::exchange(other.path_, {})) {}
+    : path_(std::exchange(other.path_, {})), owned_(std::move(other.owned_)) {}
 
 RuntimeDir& RuntimeDir::operator=(RuntimeDir&& other) noexcept {
   std::swap(path_, other.path_);
+  std::swap(owned_, other.owned_);
   return *this;
 }
 

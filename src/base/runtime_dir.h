@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fd.h"
 #include "base/result.h"
 
 namespace muster {
@@ -23,6 +24,9 @@ class RuntimeDir {
   // DIR/muster-NAME under the first writable candidate; an existing one of our
   // own is used again. Error code "no_writable_dir".
   static Result<RuntimeDir> create(const std::string& name);
+  // A new one that is known to be this process's for as long as it lives, and
+  // as abandoned afterwards, even if it was killed.
+  static Result<RuntimeDir> create_owned(const std::string& name);
   RuntimeDir() = default;
   RuntimeDir(RuntimeDir&& other) noexcept;
   RuntimeDir& operator=(RuntimeDir&& other) noexcept;
@@ -33,6 +37,14 @@ class RuntimeDir {
 
  private:
   std::string path_;
+  UniqueFd owned_;
 };
+
+// Was it made by create_owned(), and is its owner gone? By a lock, not by a
+// process id: the owner may be of another PID namespace. No, if that is not
+// sure.
+bool abandoned(const std::string& path);
+// Removes the abandoned ones of this user whose NAME begins with `prefix`.
+void remove_abandoned(const std::string& prefix);
 
 }  // namespace muster

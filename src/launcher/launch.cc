@@ -86,7 +86,8 @@ Status Launch::prepare() {
   auto agent = agent_path();
   if (!agent) return muster::fail(agent.error());
   agent_ = std::move(*agent);
-  auto directory = RuntimeDir::create("run-" + launch_id_);
+  remove_abandoned("run-");  // of launchers that were killed
+  auto directory = RuntimeDir::create_owned("run-" + launch_id_);
   if (!directory) return muster::fail(directory.error());
   directory_ = std::move(*directory);
   OutputOptions output = choose_output(options_);
@@ -99,8 +100,11 @@ Status Launch::prepare() {
     if (prepare_log_directory(logs)) output.directory = logs;
     if (options_.log_rotate.empty()) output.rotation = kBundleRotation;
   }
-  if (auto ready = prepare_log_directory(output.directory); !ready) {
-    return ready;
+  if (!options_.log_directory.empty() && !options_.dry_run) {
+    auto folder = LogFolder::claim(options_.log_directory, launch_id_);
+    if (!folder) return muster::fail(folder.error());
+    log_folder_ = std::move(*folder);
+    options_.log_directory = output.directory = log_folder_.path();
   }
   output_ = std::make_unique<RankOutput>(
       loop_, std::move(output),

@@ -25,6 +25,7 @@
 #include "launcher/hang/nccl_alarm.h"
 #include "launcher/job_run.h"
 #include "launcher/options.h"
+#include "launcher/output/log_folder.h"
 #include "launcher/output/rank_output.h"
 #include "launcher/output/stdin_pump.h"
 #include "launcher/phase_clock.h"
@@ -87,6 +88,7 @@ class Launch {
   std::string launch_id_;
   std::string agent_;
   RuntimeDir directory_;
+  LogFolder log_folder_;
   PhaseClock clock_;
   int64_t started_ns_ = 0;
   Clock::time_point began_ = Clock::now();  // the same, for durations

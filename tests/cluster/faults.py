@@ -83,9 +83,9 @@ def a_killed_launcher(bed):
     os.kill(find(bed.job.launcher, "muster launch"), signal.SIGKILL)
     run.process.wait(20)
     nothing_left(bed.job, bed.job.workers)
-    # Nobody is left to clean up there; in a cluster the container is gone. A
-    # mpirun that a busy machine holds up is killed before it has cleaned up.
-    bed.job.launcher.exec(["sh", "-c", "rm -rf /tmp/muster-run-* /tmp/ompi.*"])
+    # Its own files go with the next launch. Nobody cleans up for a mpirun that
+    # a busy machine holds up: it is killed before it has done so.
+    bed.job.launcher.exec(["sh", "-c", "rm -rf /tmp/ompi.*"])
 
 
 def a_stalled_launcher(bed):
@@ -160,8 +160,9 @@ def one_after_the_other(bed, faults=EVERY_FAULT):
     for fault in faults:
         began = time.monotonic()
         fault(bed)
-        # The files of a killed agent go with the next launch.
-        nothing_left(bed.job, files=fault is not a_killed_agent)
+        # The files of a killed agent or launcher go with the next launch.
+        nothing_left(bed.job, files=fault not in (a_killed_agent,
+                                                  a_killed_launcher))
         for pod in bed.job.workers:
             if pod.phase != "Running":
                 pod.restart()

@@ -3,8 +3,8 @@
 import json
 import sys
 
-from harness import (apply, check, cluster, contains, equal, launch, main,
-                     nothing_left)
+from harness import (Launch, apply, check, cluster, contains, equal, expect,
+                     launch, main, nothing_left)
 
 BOTH = ("pmix", "mpirun")
 
@@ -36,6 +36,27 @@ def test_formats_and_files():
                          "-c", "echo out $RANK")
             equal(sorted(x for x in run.out.splitlines() if x[:3] == "out"),
                   ["out 0", "out 1"], "plain lines", run.out)
+        nothing_left(job)
+
+
+def test_no_launch_writes_over_the_files_of_another():
+    with cluster("log-dirs") as c:
+        job = apply(c, workers=2)
+
+        def words(text):
+            return ["--log-dir", "/tmp/logs", "--", "sh", "-c", text]
+        expect(launch(job, "-n", "2", *words("echo first $RANK")), 0)
+        second = Launch(job, ["muster", "launch", "-n", "1",
+                              *words("echo second; sleep 3; echo end")])
+        second.until("second")
+        third = launch(job, "-n", "1", *words("echo third"))
+        expect(third, 0, "another launch writes there")
+        expect(second.wait(), 0, "/tmp/logs/earlier-1")
+        seen = job.launcher.exec(
+            ["sh", "-c", "cd /tmp/logs && cat earlier-1/rank-0.out "
+             "earlier-1/rank-1.out rank-0.out ????????????????/rank-0.out; "
+             "ls rank-1.out"]).stdout
+        equal(seen, "first 0\nfirst 1\nsecond\nend\nthird\n", "log files")
         nothing_left(job)
 
 

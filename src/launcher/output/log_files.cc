@@ -30,9 +30,6 @@ LogFiles::File LogFiles::file_for(const std::string& name,
   Entry& entry = found->second;
   if (is_new) {
     entry.path = directory_ + "/" + name;
-    // Of an earlier launch, as is what the new file replaces.
-    for (int i = 1; ::unlink(numbered(entry.path, i).c_str()) == 0; ++i) {
-    }
     open(entry);
   } else if (rotation_.bytes > 0 && entry.line_ended && !entry.broken &&
              entry.size > 0 && entry.size + bytes.size() > rotation_.bytes) {
@@ -45,7 +42,7 @@ LogFiles::File LogFiles::file_for(const std::string& name,
 
 void LogFiles::open(Entry& entry) {
   UniqueFd fd(::open(entry.path.c_str(),
-                     O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+                     O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
   if (!fd) {
     log::warn("{}: cannot write the log file: {}. Its lines are on stdout only",
               entry.path, strerror(errno));

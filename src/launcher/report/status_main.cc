@@ -55,6 +55,7 @@ int show(const char* command, const std::vector<std::string>& args,
 }
 
 // A directory of another user may hold anything; root looks at all the same.
+// That of a launcher which was killed holds what was true before.
 bool is_run_directory(const std::filesystem::path& path) {
   struct stat directory {};
   struct stat status {};
@@ -62,7 +63,7 @@ bool is_run_directory(const std::filesystem::path& path) {
          ::lstat(path.c_str(), &directory) == 0 && S_ISDIR(directory.st_mode) &&
          (directory.st_uid == ::geteuid() || ::geteuid() == 0) &&
          ::lstat((path / "status.json").c_str(), &status) == 0 &&
-         S_ISREG(status.st_mode);
+         S_ISREG(status.st_mode) && !abandoned(path.string());
 }
 
 }  // namespace

@@ -87,6 +87,50 @@ TEST_CASE("keep() leaves it, create() takes it up again") {
   CHECK(RuntimeDir::create("a")->path() == path);
 }
 
+// Makes an owned one in another process, which is then killed.
+void leave_behind(const std::string& name) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const auto made = RuntimeDir::create_owned(name);
+    ::raise(SIGKILL);
+    ::_exit(made ? 0 : 1);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  REQUIRE(WIFSIGNALED(status));
+}
+
+TEST_CASE("what a killed owner left is removed, and nothing else") {
+  TemporaryDirectory parent;
+  const Tmpdir set(parent.path());
+  leave_behind("run-dead");
+  leave_behind("other-dead");
+  auto living = RuntimeDir::create_owned("run-living");
+  REQUIRE(living);
+  std::filesystem::create_directory(parent.at("muster-run-older"));
+  CHECK(abandoned(parent.at("muster-run-dead")));
+  CHECK_FALSE(abandoned(parent.at("muster-run-living")));
+  CHECK_FALSE(abandoned(parent.at("muster-run-older")));
+  remove_abandoned("run-");
+  CHECK_FALSE(std::filesystem::exists(parent.at("muster-run-dead")));
+  CHECK(std::filesystem::exists(parent.at("muster-run-living")));
+  CHECK(std::filesystem::exists(parent.at("muster-run-older")));
+  CHECK(std::filesystem::exists(parent.at("muster-other-dead")));
+  const std::string path = living->path();
+  const RuntimeDir moved = std::move(*living);
+  CHECK_FALSE(abandoned(path));
+}
+
+TEST_CASE("a link to what a killed owner left is not followed") {
+  TemporaryDirectory parent;
+  const Tmpdir set(parent.path());
+  leave_behind("other");
+  std::filesystem::create_directory_symlink(parent.at("muster-other"),
+                                            parent.at("muster-run-link"));
+  remove_abandoned("run-");
+  CHECK(std::filesystem::exists(parent.at("muster-other/owner")));
+}
+
 // Where a directory of ours is made if TMPDIR is a file system without room:
 // 0: elsewhere, and nothing is left in it.
 int status_with_full_tmpdir(const std::string& tmpdir) {

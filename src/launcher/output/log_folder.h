@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// LogFolder: where a launch writes its ranks' files when told --log-dir DIR.
+// DIR itself, after what an earlier launch left there has been moved to
+// DIR/earlier-N; DIR/ID, while another launch writes in DIR. So no launch loses
+// its files to another one. A lock on the file DIR/.in-use tells the two
+// apart; where the file system has no locks, DIR counts as free.
+#pragma once
+
+#include <string>
+
+#include "base/fd.h"
+#include "base/result.h"
+
+namespace muster {
+
+class LogFolder {
+ public:
+  // Error code "log_directory". Says where what is kept, if that is not plain.
+  static Result<LogFolder> claim(const std::string& directory,
+                                 const std::string& launch_id);
+  LogFolder() = default;
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+  UniqueFd lock_;
+};
+
+}  // namespace muster
