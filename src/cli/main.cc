@@ -2,7 +2,9 @@
 // muster: picks one function by the first word, or by the name under which it
 // was called (mpirun, mpiexec, ssh, sshd), and returns what that returns.
 // Refuses unknown words, with the nearest command.
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -46,11 +48,7 @@ int unknown(const std::string& word) {
   return 2;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  muster::end_in_a_sentence();
-  muster::mend_inherited_state();
+int run(int argc, char** argv) {
   const std::string self = argc > 0 ? argv[0] : "muster";
   const std::string name = self.substr(self.rfind('/') + 1);
   std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
@@ -73,4 +71,23 @@ int main(int argc, char** argv) {
     return muster::run_command(*command, arguments);
   }
   return unknown(word);
+}
+
+// A hostfile or a report that a full disk cut off is no success. Who reads no
+// further (`| head`) has what it wants.
+int heard(int code) {
+  errno = 0;
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+  if (errno == EPIPE) return code;
+  std::fprintf(stderr, "muster: error: cannot write the output: %s\n",
+               errno == 0 ? "a write to stdout failed" : strerror(errno));
+  return code == 0 ? 1 : code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  muster::end_in_a_sentence();
+  muster::mend_inherited_state();
+  return heard(run(argc, argv));
 }

@@ -133,9 +133,9 @@ class JobRun {
   Error stop_error_;
   std::optional<RankAbort> abort_;
   int64_t stop_ns_ = 0;
-  bool stopping_ = false;  // kStop has been sent
+  bool stopping_ = false;     // kStop has been sent
   bool ranks_first_ = false;  // … and mpirun is to be told once they ended
-  bool finished_ = false;  // the backend has
+  bool finished_ = false;     // the backend has
   bool ended_ = false;
   std::optional<int> tool_status_;
   std::optional<ProcessKey> tool_;

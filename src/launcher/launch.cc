@@ -31,7 +31,8 @@ constexpr LogRotation kBundleRotation{64 << 20, 1};
 
 std::vector<int> stop_signals() {
   std::vector<int> out = {SIGTERM};
-  for (const int signal : {SIGINT, SIGHUP}) {
+  // QUIT is Ctrl-\, and what images that were made for nginx stop with.
+  for (const int signal : {SIGINT, SIGHUP, SIGQUIT}) {
     if (!is_ignored(signal)) out.push_back(signal);
   }
   return out;
@@ -96,7 +97,7 @@ Status Launch::prepare() {
       !options_.dry_run) {
     const std::string logs =
         bundle_folder(options_.bundle_directory, launch_id_) + "/logs";
-    // If not: that the bundle cannot be written is said at the end.
+    // If not: that the bundle cannot be written is said below.
     if (prepare_log_directory(logs)) output.directory = logs;
     if (options_.log_rotate.empty()) output.rotation = kBundleRotation;
   }
@@ -130,6 +131,13 @@ Status Launch::prepare() {
     }
   }
   check_report_places(options_);
+  if (!options_.bundle_directory.empty() && !options_.dry_run) {
+    const auto ready = prepare_log_directory(options_.bundle_directory);
+    if (!ready) {
+      log::warn("{}: the bundle will be lost: {}", options_.bundle_directory,
+                ready.error().why);
+    }
+  }
   if (options_.post_progress) {
     trainer_ = TrainerProgress::create(loop_, reaper_, agent_,
                                        [this] { return progress(); });

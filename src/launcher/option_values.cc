@@ -169,6 +169,13 @@ Status read_options(const OptionWords& raw, LaunchOptions& o) {
   if (auto rotation = parse_rotation(o.log_rotate); !rotation) {
     return fail(rotation.error());
   }
+  if (o.report_html == "-" || o.report_json == "-") {
+    return fail(Error{"usage",
+                      "bad value of --report",
+                      "'-' is no file, and stdout carries the ranks' lines",
+                      {},
+                      "As in --report report.html --report-json report.json."});
+  }
   if (raw.transport.starts_with("exec:")) {
     for (const auto word :
          split_words(std::string_view(raw.transport).substr(5))) {

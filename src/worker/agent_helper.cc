@@ -25,7 +25,8 @@ constexpr size_t kLongestAnswer = 4 << 20;
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(1);
   ::setsid();  // so that what it starts goes with it
-  for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGPIPE, SIGCHLD}) {
+  for (const int signal :
+       {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGPIPE, SIGCHLD}) {
     ::signal(signal, SIG_DFL);
   }
   sigset_t none;

@@ -33,7 +33,7 @@ std::string own_binary() {
 
 int agent_main() {
   // The launcher decides what an interrupt means; a lost reader is an EPIPE.
-  for (const int ignored : {SIGPIPE, SIGINT, SIGHUP}) {
+  for (const int ignored : {SIGPIPE, SIGINT, SIGHUP, SIGQUIT}) {
     ::signal(ignored, SIG_IGN);
   }
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);

@@ -41,6 +41,7 @@ LINES = [
     (["--", "mpirun", "--nonsense", "-np", "1", "true"], 2, "--nonsense"),
     (["-x", "=value", "--", "true"], 2, "no name"),
     ([], 2, "no program"),
+    (["--report", "-", "--", "true"], 2, "--report"),
     (["-n", "7", "--", "true"], 100, "slots"),
     (["-n", "2", "--", "/no/such/program"], 127, "/no/such/program"),
     (["-n", "2", "--", "/etc/passwd"], 126, "/etc/passwd"),
@@ -80,6 +81,25 @@ def test_a_start_without_descriptors_is_a_sentence():
     equal(len(told), 2, "programs that said it", told)
 
 
+def test_output_that_cannot_be_written():
+    muster = os.path.join(PREFIX, "bin/muster")
+    for words in (["version"], ["help"], ["launch", "--help"], ["explain"],
+                  ["completion", "bash"], ["explain", "102", "-o", "json"]):
+        with open("/dev/full", "wb") as full:
+            run = subprocess.run([muster, *words], stdout=full, text=True,
+                                 stderr=subprocess.PIPE, timeout=60,
+                                 check=False)
+        equal(run.returncode, 1, f"exit code of {words}", run.stderr)
+        contains(run.stderr, "cannot write the output", f"stderr of {words}")
+        equal(len(run.stderr.splitlines()), 1, "lines", run.stderr)
+    for what in (">&-", "| head -n 1"):
+        run = subprocess.run(["bash", "-c", f"set -o pipefail; {muster} help "
+                              + what], capture_output=True, text=True,
+                             timeout=60, check=False)
+        equal(run.returncode != 0, what == ">&-", f"failure of {what}",
+              run.stderr)
+
+
 def test_bad_hostfiles_and_options():
     with cluster("bad-input") as c:
         job = apply(c, workers=2)
@@ -109,6 +129,20 @@ def test_more_ranks_than_slots_under_mpirun():
                      "--", "true")
         equal(run.code, 0, "exit code", run.err)
         equal(len(run.report["ranks"]), 5, "ranks", run.err)
+
+
+def test_evidence_that_would_be_lost_is_told_before_the_job():
+    with cluster("lost-evidence") as c:
+        job = apply(c, workers=1)
+        for option, place in (("--report", "/tmp"), ("--report-json", "/tmp"),
+                              ("--report", "/no/such/report.html"),
+                              ("--bundle", "/proc/nowhere")):
+            run = launch(job, option, place, "--bootstrap", "pmix", "--",
+                         "echo", "runs")
+            equal(run.code, 0, "exit code", run.err)
+            lost = run.err.find("will be lost")
+            check(0 <= lost < run.err.find("starting"), f"{option} {place}",
+                  run.err)
 
 
 def test_program_missing_on_one_host():

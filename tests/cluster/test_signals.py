@@ -37,6 +37,17 @@ def test_what_nohup_ignores_stays_ignored():
         equal(run.returncode, code, "exit code", err)
 
 
+def test_quit_stops_a_job_as_others_do():
+    for words in (["--bootstrap", "pmix", "-n", "2", "--"],
+                  ["--", "mpirun", "-np", "2"]):
+        run = start(*words, program("signals"))
+        ready(run, 2)
+        run.send_signal(signal.SIGQUIT)
+        _, err = run.communicate(timeout=60)
+        equal(run.returncode, 131, "exit code", err)
+        contains(err, "stopped by hand (SIGQUIT)", "stderr")
+
+
 def test_a_signal_of_the_user_comes_once():
     """mpirun passes on what it gets itself."""
     for words in (["--bootstrap", "pmix", "-n", "2", "--"],

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 
 #include <nlohmann/json.hpp>
 
@@ -141,6 +142,11 @@ std::string summary_line(const LaunchReport& report) {
 void check_report_places(const LaunchOptions& options) {
   for (const std::string& path : {options.report_json, options.report_html}) {
     if (path.empty()) continue;
+    std::error_code unknown;
+    if (std::filesystem::is_directory(path, unknown)) {
+      log::warn("{}: the report will be lost: this is a directory", path);
+      continue;
+    }
     const size_t slash = path.rfind('/');
     const std::string folder = slash == std::string::npos ? "."
                                : slash == 0               ? "/"

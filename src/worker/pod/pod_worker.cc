@@ -64,15 +64,16 @@ PodWorker::PodWorker(Loop& loop, PodOptions options)
       reaper_(loop),
       // pid 1 has no default actions: a signal without a handler is lost, and
       // that is what should happen to HUP, USR1 and USR2.
-      signals_(loop, {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2},
-               [this](const signalfd_siginfo& info) {
-                 const int signal = static_cast<int>(info.ssi_signo);
-                 if (signal == SIGTERM || signal == SIGINT) {
-                   on_stop_signal(signal);
-                 } else {
-                   log::debug("signal {} is ignored", signal);
-                 }
-               }),
+      signals_(
+          loop, {SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2},
+          [this](const signalfd_siginfo& info) {
+            const int signal = static_cast<int>(info.ssi_signo);
+            if (signal == SIGTERM || signal == SIGINT || signal == SIGQUIT) {
+              on_stop_signal(signal);
+            } else {
+              log::debug("signal {} is ignored", signal);
+            }
+          }),
       stop_timer_(loop),
       orphan_timer_(loop) {}
 
