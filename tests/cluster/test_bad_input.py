@@ -84,7 +84,7 @@ def test_a_start_without_descriptors_is_a_sentence():
 def test_output_that_cannot_be_written():
     muster = os.path.join(PREFIX, "bin/muster")
     for words in (["version"], ["help"], ["launch", "--help"], ["explain"],
-                  ["completion", "bash"], ["explain", "102", "-o", "json"]):
+                  ["completion", "bash"], ["explain", "102"]):
         with open("/dev/full", "wb") as full:
             run = subprocess.run([muster, *words], stdout=full, text=True,
                                  stderr=subprocess.PIPE, timeout=60,
