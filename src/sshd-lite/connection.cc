@@ -222,7 +222,10 @@ bool Connection::authenticate() {
     } else {
       tell(Denied{printable(user_, 32), fingerprint_});
     }
-    if (refused) flush();
+    // At once: who is let talk on would have every further key answered.
+    if (refused) {
+      ssh_session_set_disconnect_message(session_, "too many keys refused");
+    }
     return false;
   }
   log::debug("ssh: {} logged in as \"{}\" with {}", options_.peer,

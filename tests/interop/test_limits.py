@@ -5,7 +5,7 @@ sessions. Memory, processes, descriptors and log lines stay what they were.
     test_limits.py [--muster PATH] [--long] [--only NAME] [--minutes N]
 
 --long: 100,000 wrong keys and 100,000 sessions, or as many as N minutes allow
-(of each; 30). NAME: ports, probes, slow, wrong, swaps, sessions.
+(of each; 30). NAME: ports, probes, slow, three, wrong, swaps, sessions.
 """
 import concurrent.futures
 import os
@@ -18,6 +18,8 @@ import time
 
 import bed
 from ssh_wire import Gone, Wire, load_key
+
+DISCONNECT, FAILURE = 1, 51  # message numbers of RFC 4250
 
 
 def steady(count):
@@ -104,6 +106,44 @@ def slow_senders(tally, args, keys):
         tally.check(worker.wait_no_children(), "no child is left of them")
 
 
+def answer(wire, key):
+    wire.send(wire.auth_request(key))
+    return wire.receive_but(7, 4, 53)[0]
+
+
+def three_keys(tally, args, keys, scratch):
+    """Each connection has three keys refused, and is cut with the third."""
+    wrong = [bed.make_keys(args.muster, scratch / f"wrong{i}") / "id_rsa" for i in range(6)]
+    right = keys / "id_rsa"
+    with bed.Worker(args.muster, keys, "--allow-any-command") as worker:
+        answers = []
+        wire = Wire(worker.port)
+        wire.handshake()
+        wire.ask_service()
+        try:
+            for key in wrong:
+                answers.append(answer(wire, load_key(key)))
+        except Gone:
+            pass
+        wire.close()
+        tally.check(answers == [FAILURE] * 3 + [DISCONNECT],
+                    "of six keys three are answered, then the connection ends", answers)
+        if not shutil.which("ssh"):
+            return tally.skip("OpenSSH's client with several keys", "no ssh here")
+        options = ["-F", "/dev/null", "-v", "-p", str(worker.port)]
+        for option in ("BatchMode=yes", "IdentitiesOnly=yes", "IdentityAgent=none", "StrictHostKeyChecking=no",
+                       "UserKnownHostsFile=/dev/null"):
+            options += ["-o", option]
+        for place, wanted in ((3, True), (4, False)):
+            offered = [*wrong[:place - 1], right]
+            done = subprocess.run(["ssh", *options, *[w for key in offered for w in ("-i", str(key))], "127.0.0.1",
+                                   "echo in"], capture_output=True, stdin=subprocess.DEVNULL, timeout=60)
+            refusals = done.stderr.count(b"Authentications that can continue") - 1  # one is of "none"
+            tally.check((done.stdout == b"in\n") == wanted and refusals == min(place - 1, 3),
+                        f"OpenSSH's client with the job's key as key {place} gets {'in' if wanted else 'no answer to it'}",
+                        (refusals, done))
+
+
 def wrong_keys(tally, args, keys, scratch):
     other = load_key(bed.make_keys(args.muster, scratch / "wrong") / "id_rsa")
     count = 100_000 if args.long else 100
@@ -118,11 +158,9 @@ def wrong_keys(tally, args, keys, scratch):
             wire.handshake()
             wire.ask_service()
             try:
-                for _ in range(6):
-                    wire.send(wire.auth_request(other))
-                    reply = wire.receive_but(7, 4, 53)
+                while (reply := answer(wire, other)) != DISCONNECT:
                     attempts += 1
-                    accepted += reply[0] != 51
+                    accepted += reply != FAILURE
             except Gone:
                 pass
             wire.close()
@@ -233,6 +271,7 @@ def main():
         parts = {"ports": lambda: ports(tally, args, keys),
                  "probes": lambda: probes(tally, args, keys),
                  "slow": lambda: slow_senders(tally, args, keys),
+                 "three": lambda: three_keys(tally, args, simple, scratch),
                  "wrong": lambda: wrong_keys(tally, args, simple, scratch),
                  "swaps": lambda: swaps(tally, args, scratch),
                  "sessions": lambda: sessions(tally, args, simple)}
