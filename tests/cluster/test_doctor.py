@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """`muster doctor` on pods in which one thing is wrong, each seeded here and to
-be found with its code and the YAML to add; with --job over all pods."""
+be found with its code and the YAML to add; with --job over all pods. Paths and
+programs: test_doctor_files.py."""
 import json
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
 
-from harness import (HERE, apply, check, cluster, contains, equal, listening,
-                     main)
+from doctors import Folders, absent, bind, both, doctor, found, pods_of
+from harness import HERE, apply, cluster, check, contains, equal, listening, main
 
 ODD = os.path.join(HERE, "programs", "odd_servers.py")
 
@@ -17,36 +16,6 @@ ODD = os.path.join(HERE, "programs", "odd_servers.py")
 def odd_files():
     with open(ODD, encoding="utf-8") as f:
         return {"/opt/odd.py": f.read()}
-
-
-def doctor(pod, *words, code=None, env=None):
-    done = pod.exec(["muster", "doctor", "-o", "json", *words], timeout=120,
-                    env=env)
-    check(done.returncode in (0, 101), f"exit code {done.returncode}",
-          done.stdout, done.stderr)
-    report = json.loads(done.stdout)
-    if code is not None:
-        equal(done.returncode, code, "exit code", done.stdout, done.stderr)
-    return report
-
-
-def found(report, code):
-    """The one finding of this code, which must say what to add."""
-    all_ = [f for f in report["findings"] if f["code"] == code]
-    equal(len(all_), 1, f"findings {code}", json.dumps(report, indent=1))
-    check(all_[0]["yaml"], f"{code} has no YAML", all_)
-    check(all_[0]["evidence"], f"{code} has no evidence", all_)
-    return all_[0]
-
-
-def absent(report, code):
-    check(code not in [f["code"] for f in report["findings"]],
-          f"{code} was found", json.dumps(report, indent=1))
-
-
-def pods_of(one):
-    """Short names of the pods that a finding of --job is about."""
-    return sorted(h.split(".")[0] for h in one["hosts"])
 
 
 def listeners(pod, ports):
@@ -65,6 +34,10 @@ def test_healthy_pods():
               report)
         for finding in report["findings"]:
             equal(finding["severity"], "info", "severity", finding)
+        # All pods of podnet are on one kernel.
+        one = found(report, "launcher_beside_worker")
+        equal(pods_of(one), [f"pi-worker-{i}" for i in range(3)], "pods")
+        contains(one["yaml"], "podAntiAffinity", "YAML")
         text = job.launcher.exec(["muster", "doctor", "--job"]).stdout
         contains(text, "4 of 4 pods examined")
 
@@ -120,6 +93,61 @@ def test_slots_against_gpus_and_cpus():
         absent(doctor(job.workers[0], "--slots", "2"), "slots_not_gpus")
 
 
+def test_driver_without_gpu_and_too_old():
+    """What the NVIDIA driver shows of itself in /proc, and its runtime."""
+    with Folders() as folders, cluster("dr-nv") as c:
+        proc = folders.new()
+        os.mkdir(f"{proc}/nvidia")
+        with open(f"{proc}/nvidia/version", "w", encoding="ascii") as f:
+            f.write("NVRM version: NVIDIA UNIX x86_64 Kernel Module  "
+                    "535.183.01  Sun May 12 19:39:15 UTC 2024\n")
+
+        def pod(cuda, **options):
+            job = apply(c, workers=1, edit=bind("/proc/driver", proc), files={
+                f"/usr/local/cuda/lib64/libcudart.so.{cuda}": ""}, **options)
+            return job, job.workers[0]
+        job, worker = pod("13.0.48")
+        report = doctor(worker, code=101)
+        one = found(report, "driver_too_old")
+        contains(one["yaml"], 'nvidia.com/cuda.driver.major: "580"', "YAML")
+        one = found(report, "no_gpu_given")
+        contains(one["evidence"], "535.183.01")
+        contains(one["yaml"], "nvidia.com/gpu", "YAML")
+        absent(doctor(job.launcher), "no_gpu_given")
+        job.remove()
+        job, worker = pod("12.4.127", binds=[
+            ("/dev/null", "/dev/nvidia0", True)])
+        report = doctor(worker, code=0)
+        absent(report, "driver_too_old")
+        absent(report, "no_gpu_given")
+
+
+def test_huge_pages_denied():
+    """The node's count and the pod's limit are files of the test: a machine
+    gives up memory for real ones. As cgroup v1 and v2 have them."""
+    with Folders() as folders, cluster("dr-huge") as c:
+        def seed(limit):
+            group = folders.new()
+            os.mkdir(f"{group}/hugetlb")
+            for name in ("hugetlb/hugetlb.2MB.limit_in_bytes",
+                         "hugetlb.2MB.max"):
+                with open(f"{group}/{name}", "w", encoding="ascii") as f:
+                    f.write(f"{limit}\n")
+            return bind("/sys/fs/cgroup", group)
+        memory = f"{folders.new()}/meminfo"
+        with open(memory, "w", encoding="ascii") as f:
+            f.write("MemTotal:       16384000 kB\nHugePages_Total:     512\n"
+                    "Hugepagesize:       2048 kB\n")
+        node = bind("/proc/meminfo", memory)
+        job = apply(c, workers=1, edit=both(node, seed(0)))
+        one = found(doctor(job.workers[0]), "huge_pages_denied")
+        contains(one["evidence"], "512")
+        contains(one["yaml"], "hugepages-2Mi", "YAML")
+        job.remove()
+        job = apply(c, workers=1, edit=both(node, seed(512 << 20)))
+        absent(doctor(job.workers[0]), "huge_pages_denied")
+
+
 def test_memlock_and_buffers():
     """Adapter and sysctl from a recorded system; the limit is the pod's."""
     with cluster("dr-lock") as c:
@@ -146,6 +174,19 @@ def test_port_clash():
         listeners(job.workers[0], (2222,))
         one = found(doctor(job.workers[0]), "port_taken")
         contains(one["yaml"], "MUSTER_PORT", "YAML")
+
+
+def test_host_network():
+    """An interface that network plugins make on nodes and in no pod."""
+    with cluster("dr-host") as c:
+        pod = apply(c, workers=1).workers[0]
+        listening([pod])
+        absent(doctor(pod), "host_network")
+        subprocess.run(["nsenter", "-n", "-t", str(pod.pid), "ip", "link",
+                        "add", "cni0", "type", "bridge"], check=True,
+                       timeout=60)
+        one = found(doctor(pod), "host_network")
+        contains(one["yaml"], "podAntiAffinity", "YAML")
 
 
 def test_names_both_ways():
@@ -176,125 +217,6 @@ def test_object_store_endpoint():
             "AWS_ENDPOINT_URL": f"http://{pod.ip}:9001"}),
             "endpoint_unreachable")
         contains(one["evidence"], "AWS_ENDPOINT_URL")
-
-
-def shared_library(folder, name, text):
-    """A library, and a program `app` that wants it from /opt/app."""
-    source = os.path.join(folder, name + ".c")
-    with open(source, "w", encoding="utf-8") as f:
-        f.write(f'const char* {name}(void) {{ return "{text}"; }}\n')
-    subprocess.run(["gcc", "-shared", "-fPIC", "-o",
-                    f"{folder}/lib{name}.so.1", source, "-Wl,-soname,"
-                    f"lib{name}.so.1"], check=True, timeout=60)
-    with open(f"{folder}/app.c", "w", encoding="utf-8") as f:
-        f.write(f"const char* {name}(void);\n"
-                f"int main(void) {{ return {name}()[0] == 0; }}\n")
-    subprocess.run(["gcc", "-o", f"{folder}/app", f"{folder}/app.c",
-                    f"{folder}/lib{name}.so.1", "-Wl,-rpath,/opt/app"],
-                   check=True, timeout=60)
-
-
-class Folders:
-    """Directories that all users may read, gone afterwards."""
-
-    def __enter__(self):
-        self.made = []
-        return self
-
-    def new(self, mode=0o755):
-        path = tempfile.mkdtemp(prefix="muster-doctor-")
-        os.chmod(path, mode)
-        self.made.append(path)
-        return path
-
-    def __exit__(self, *_):
-        for path in self.made:
-            shutil.rmtree(path, ignore_errors=True)
-
-
-def bind(path, folder, name=None, readonly=False):
-    """An edit of pod specs: `folder` at `path`, in one pod or in all."""
-    def edit(specs):
-        for spec in specs:
-            if name is None or spec["name"] == name:
-                spec["binds"] = [b for b in spec["binds"] if b[1] != path]
-                spec["binds"].append([folder, path, readonly])
-    return edit
-
-
-def both(*edits):
-    def edit(specs):
-        for one in edits:
-            one(specs)
-    return edit
-
-
-def test_missing_library():
-    with Folders() as folders, cluster("dr-elf") as c:
-        app = folders.new()
-        shared_library(app, "given", "x")
-        os.unlink(f"{app}/libgiven.so.1")
-        job = apply(c, workers=1, edit=bind("/opt/app", app))
-        one = found(doctor(job.workers[0], "--program", "/opt/app/app",
-                           code=101), "library_missing")
-        contains(one["evidence"], "libgiven.so.1")
-        contains(one["yaml"], "LD_LIBRARY_PATH", "YAML")
-
-
-def test_library_skew_between_pods():
-    with Folders() as folders, cluster("dr-skew") as c:
-        ours, other = folders.new(), folders.new()
-        shared_library(ours, "given", "x")
-        shared_library(other, "given", "another" * 4000)
-        job = apply(c, workers=3, edit=both(
-            bind("/opt/app", ours), bind("/opt/app", other, "pi-worker-2")))
-        listening(job.workers)
-        report = doctor(job.launcher, "--job", "--program", "/opt/app/app")
-        one = found(report, "library_skew")
-        contains(one["text"], "libgiven.so.1")
-        contains(one["evidence"], "pi-worker-2")
-
-
-def test_check_path_over_all_pods():
-    with Folders() as folders, cluster("dr-path") as c:
-        shared, alone = folders.new(0o777), folders.new(0o777)
-        everywhere = bind("/data", shared)
-        job = apply(c, workers=3, edit=everywhere)
-        listening(job.workers)
-        report = doctor(job.launcher, "--job", "--check-path", "/data")
-        absent(report, "path_not_shared")
-        equal(os.listdir(shared), [], "left in the directory")
-        job.remove()
-        job = apply(c, workers=3, edit=both(
-            everywhere, bind("/data", alone, "pi-worker-1"),
-            bind("/data", shared, "pi-worker-2", readonly=True)))
-        listening(job.workers)
-        report = doctor(job.launcher, "--job", "--check-path", "/data",
-                        code=101)
-        one = found(report, "path_not_shared")
-        check("pi-worker-1" in pods_of(one), "the pod with another", one)
-        one = found(report, "path_unwritable")
-        equal(pods_of(one), ["pi-worker-2"], "the pod that may not write")
-        contains(one["yaml"], "fsGroup", "YAML")
-        one = found(doctor(job.launcher, "--check-path", "/nowhere",
-                           code=101), "path_missing")
-        contains(one["yaml"], "/nowhere", "YAML")
-
-
-def test_check_path_without_room():
-    """A directory of a few MiB and a few files, as a full claim is."""
-    with cluster("dr-full") as c:
-        def small(specs):
-            for spec in specs:
-                spec["tmpfs"].append({"dest": "/data", "mode": "777",
-                                      "gid": 0, "size": 4 << 20})
-        job = apply(c, workers=1, edit=small)
-        one = found(doctor(job.workers[0], "--check-path", "/data"),
-                    "path_full")
-        contains(one["evidence"], "MiB free")
-        job.workers[0].exec(["sh", "-c", "head -c 8m /dev/zero > /data/x"])
-        found(doctor(job.workers[0], "--check-path", "/data", code=101),
-              "path_unwritable")
 
 
 if __name__ == "__main__":

@@ -166,6 +166,14 @@ TEST_CASE("a driver that is too old for the image's CUDA") {
   CHECK(examine(pod).empty());
 }
 
+TEST_CASE("a driver and no GPU") {
+  PodState pod = good_pod();
+  pod.facts.gpu.count = 0;
+  CHECK(only(pod, "no_gpu_given").finding.severity == Severity::kInfo);
+  pod.contract.role = Role::kLauncher;  // which needs none
+  CHECK(examine(pod).empty());
+}
+
 TEST_CASE("socket buffers matter without RDMA only") {
   PodState pod = good_pod();
   pod.rmem_max = 212992;
