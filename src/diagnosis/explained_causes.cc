@@ -98,6 +98,20 @@ void drop_absent_pods(std::vector<Candidate>& candidates) {
   });
 }
 
+// "ssh: Could not resolve hostname cd /work; python …": no name was given.
+void drop_lookups_of_commands(std::vector<Candidate>& candidates) {
+  std::set<int64_t> commands;
+  for (const Candidate& candidate : candidates) {
+    if (candidate.values.contains("no_name")) {
+      commands.insert(candidate.time_ns);
+    }
+  }
+  std::erase_if(candidates, [&commands](const Candidate& candidate) {
+    return candidate.rule->code == "dns_unresolved" &&
+           commands.contains(candidate.time_ns);
+  });
+}
+
 // Kubernetes evicts the pods of a node that it lost: the loss is the cause.
 void drop_evictions_of_lost_nodes(std::vector<Candidate>& candidates) {
   const auto lost = [](const Candidate& candidate) {
@@ -159,7 +173,7 @@ void drop_untagged_tails(std::vector<Candidate>& reduced) {
 void drop_failed_calls_of_others(std::vector<Candidate>& reduced) {
   const std::vector<Candidate> all = reduced;
   std::erase_if(reduced, [&all](const Candidate& candidate) {
-    return candidate.rule->code == "mpi_error" && candidate.rank >= 0 &&
+    return candidate.rule->code == "mpi_error" &&
            std::any_of(all.begin(), all.end(), [&](const Candidate& other) {
              return is_cause(other) && !other.maybe && !other.death &&
                     other.rank >= 0 && other.rank != candidate.rank &&
@@ -240,6 +254,7 @@ void drop_explained(const Evidence& evidence,
   drop_mismatch_of_started(candidates);
   drop_script_errors(candidates);
   drop_absent_pods(candidates);
+  drop_lookups_of_commands(candidates);
   drop_evictions_of_lost_nodes(candidates);
   drop_interrupted_by_scheduler(candidates);
 }

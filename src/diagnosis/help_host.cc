@@ -35,6 +35,19 @@ std::string_view host_in_help_line(std::string_view line) {
   if (line.find("] Local abort ") != std::string_view::npos) {
     return host_in_line(line);
   }
+  // HPE's MPT, of the rank in the line above.
+  constexpr std::string_view kHost = ", Host: ";
+  if (const size_t at = line.find(kHost);
+      line.starts_with("Process ID: ") && at != std::string_view::npos) {
+    const std::string_view name = line.substr(at + kHost.size());
+    return name.substr(0, name.find(','));
+  }
+  // Ray, of the workers whose end it told.
+  constexpr std::string_view kLogs = "`ray logs raylet.out -ip ";
+  if (const size_t at = line.find(kLogs); at != std::string_view::npos) {
+    const std::string_view name = line.substr(at + kLogs.size());
+    return name.substr(0, name.find('`'));
+  }
   for (const std::string_view head :
        {"Local host:", "Host:", "Hostname:", "hostname:", "Node:",
         "Local Host:", "ip:"}) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Open MPI's help texts name the host some lines below the sentence that says
-// what is wrong: "  Local host: node-1", "Host:      node001". Pure.
+// what is wrong: "  Local host: node-1", "Host:      node001"; MPT and Ray do,
+// too. Pure.
 #pragma once
 
 #include <string>

@@ -13,6 +13,7 @@
 #include "diagnosis/candidate.h"
 #include "diagnosis/outlived.h"
 #include "diagnosis/relayed_ends.h"
+#include "diagnosis/spawned_child.h"
 #include "diagnosis/went_on.h"
 #include "logs/level.h"
 
@@ -172,10 +173,14 @@ class Scanner {
     size_t order = 0;
     size_t last_success = 0;
     size_t last_failure = 0;
+    SpawnedChild child;
     for (const LineEvidence& line : *owner.lines) {
       ++order;
       LineMeaning meaning = rules_.read(line.text);
       outlived_.record(meaning.facts, line);
+      if (meaning.facts.contains("goes_on")) {
+        Outlived::drop_excused(line.time_ns, found);
+      }
       for (auto& [name, value] : meaning.facts) {
         scan_.facts[name] = value;
       }
@@ -192,6 +197,7 @@ class Scanner {
         if (meaning.matches.empty() && !tells) continue;
       }
       if (is_news(line.text)) doubt(meaning.matches);
+      if (child.lost_parent(line.text)) blame_parent(meaning.matches);
       if (std::none_of(meaning.matches.begin(), meaning.matches.end(),
                        [](const LineMatch& match) {
                          return match.kind == PatternKind::kDeath ||
@@ -291,6 +297,11 @@ class Scanner {
         match.kind = PatternKind::kMaybe;
       }
     }
+  }
+
+  void blame_parent(std::vector<LineMatch>& matches) const {
+    const Rule* const rule = rules_.find("peer_disconnect_only");
+    if (rule != nullptr) matches = {{rule, PatternKind::kMatch, {}}};
   }
 
   // Lines that no rule knows; only the last of a writer may count.

@@ -45,9 +45,12 @@ std::string_view behind_time(std::string_view line) {
   return time ? line.substr(end + 2) : line;
 }
 
-// "[proxy:0:1@node-3] " of Hydra. Its mpiexec speaks about others.
+// "[proxy:0:1@node-3] " of Hydra. Its mpiexec speaks about others, but for what
+// it could not start where it runs.
 std::string_view host_of_proxy(std::string_view line) {
-  if (!line.starts_with("[proxy:")) return {};
+  const bool own = line.starts_with("[mpiexec@") &&
+                   line.find("] HYDU_create_process ") != line.npos;
+  if (!own && !line.starts_with("[proxy:")) return {};
   const size_t at = line.find('@');
   const size_t end = line.find(']');
   if (at == std::string_view::npos || end == std::string_view::npos ||

@@ -254,6 +254,9 @@ void LogEvidence::add_parsed(ParsedLine parsed) {
   Writer& writer = writers_[rank];
   if (writer.host.empty()) writer.host = parsed.host;
   if (writer.ignored.is_part(parsed.message)) return;
+  if (std::string both = asked_.answered(parsed.message); !both.empty()) {
+    parsed.message = std::move(both);
+  }
   LineEvidence line{
       line_ * kLogLineNs, parsed.stream == "stderr",
       without_torn_tags(parsed.message.substr(0, kMaxLine), parsed.host),
@@ -389,6 +392,7 @@ Evidence LogEvidence::take() {
   addresses_ = {};
   described_ = {};
   broadcasts_ = {};
+  asked_ = {};
   numbers_ = {};
   head_ = {};
   nccl_ = {};

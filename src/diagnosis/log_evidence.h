@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "diagnosis/asked_status.h"
 #include "diagnosis/broadcast_host.h"
 #include "diagnosis/common_head.h"
 #include "diagnosis/described_pod.h"
@@ -83,6 +84,7 @@ class LogEvidence {
   KnownAddresses addresses_;
   DescribedPod described_;
   BroadcastHost broadcasts_;
+  AskedStatus asked_;
   LogClock clock_;
   int64_t line_ = 0;
   std::optional<size_t> margin_;   // known from the first line on

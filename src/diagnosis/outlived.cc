@@ -45,6 +45,16 @@ void Outlived::record(const Captures& facts, const LineEvidence& line) {
   }
 }
 
+void Outlived::drop_excused(int64_t time_ns, std::vector<Candidate>& found) {
+  constexpr int64_t kMessageNs = 12 * kLogLineNs;
+  std::erase_if(found, [&](const Candidate& candidate) {
+    const bool reason = candidate.rule->role == CauseRole::kCause ||
+                        candidate.rule->code == "unknown";
+    return time_ns - candidate.time_ns <= kMessageNs && reason &&
+           !candidate.death && candidate.confidence != Confidence::kProven;
+  });
+}
+
 void Outlived::record_progress(int64_t time_ns) {
   progress_ns_.push_back(time_ns);
   std::sort(progress_ns_.begin(), progress_ns_.end());

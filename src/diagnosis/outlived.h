@@ -17,6 +17,9 @@ class Outlived {
  public:
   // Facts of a line: scheduled, started, restart.
   void record(const Captures& facts, const LineEvidence& line);
+  // A library's message that ends with "your job will continue", at `time_ns`,
+  // gives no reason for an end.
+  static void drop_excused(int64_t time_ns, std::vector<Candidate>& found);
   // A rank got on with its work.
   void record_progress(int64_t time_ns);
   // The last attempt was a success, with no trouble behind its start.

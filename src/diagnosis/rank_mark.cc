@@ -26,6 +26,7 @@ std::optional<int> take_rank_words(std::string_view& text) {
       return std::nullopt;
     rest.remove_prefix(1);
   }
+  take_blanks(rest);  // "rank    3", right-aligned
   const auto rank = take_number(rest);
   if (!rank) return std::nullopt;
   std::string_view of = rest;

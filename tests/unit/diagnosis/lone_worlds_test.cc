@@ -11,14 +11,18 @@ TEST_CASE("a rank that takes itself for the only one is known by its words") {
         "Hello, world, I am 0 of 1, (Open MPI v4.1.4, package: Debian)",
         "Hello from rank 0 of 1", "rank 0/1 on worker-3", "I'm 0 / 1",
         "Process 0 of 1 is on node17", "rank: 0, size: 1",
-        "rank = 0 world_size = 1", "MPI task 0 of 1: pid 4711"}) {
+        "rank = 0 world_size = 1", "MPI task 0 of 1: pid 4711",
+        "#  Rank  0 Group  0 Pid 4711 on  node-1 device  0 [0x1a] NVIDIA H100",
+        "#   Rank  0 Pid   4711 on node-1 device  0 [0x07] Tesla V100"}) {
     INFO(line);
     CHECK(is_lone_rank(line));
   }
   for (const char* line :
        {"rank 0 of 16", "rank 0 out of 1024 processors", "Epoch 0/1",
         "rank 10 of 1", "rank 0: step 0 of 10", "loss 0.1", "rank 0/1.5",
-        "process 0 of 1% done", "rank 3 of 4 on host 0 of 1 rack"}) {
+        "process 0 of 1% done", "rank 3 of 4 on host 0 of 1 rack",
+        "#  Rank  1 Group  0 Pid 4712 on  node-1 device  1 [0x1b] NVIDIA H100",
+        "Rank 0 has Pid 11"}) {
     INFO(line);
     CHECK_FALSE(is_lone_rank(line));
   }
