@@ -158,13 +158,17 @@ Cause cause_of_ports(const FabricPodState& state) {
                   of_kind(LinkKind::kEfa)) ||
       std::any_of(state.ports.begin(), state.ports.end(),
                   of_kind(LinkKind::kSlingshot))) {
-    if (kept_out(*state.facts, PluginKind::kOfi)) {
+    const auto own = find_ofi_plugin(*state.facts);
+    if (kept_out(*state.facts, PluginKind::kOfi) &&
+        (own || !state.facts->plugins)) {
       const auto asked = effective(*state.facts, "NCCL_NET_PLUGIN");
       return {"plugin_not_loaded",
               "NCCL_NET_PLUGIN=" + asked->value + " (" + asked->origin +
                   ") keeps NCCL from loading aws-ofi-nccl, without which it "
                   "cannot use these adapters",
-              "remove NCCL_NET_PLUGIN, or name aws-ofi-nccl in it"};
+              own && !own->by_default
+                  ? "NCCL_NET_PLUGIN=" + plugin_suffix(*own->plugin)
+                  : "remove NCCL_NET_PLUGIN, or name aws-ofi-nccl in it"};
     }
     const auto old = find_plugin(*state.facts, PluginKind::kOfi);
     if (old && state.version && is_too_old(*old, *state.version)) {

@@ -111,10 +111,44 @@ void lint_open_mpi_interfaces(FabricJob& job, const FabricPodState& pod) {
   }
 }
 
-// UCX takes an adapter without its port since 1.21 only.
-bool needs_port(const FabricLibrary& ucx) {
+// UCX takes an adapter without its port since 1.21 only. Unknown where nobody
+// said which UCX it is.
+Known needs_port(const FabricLibrary& ucx) {
   const auto version = parse_nccl_version(ucx.version);
-  return !version || *version < NcclVersion{1, 21, 0};
+  if (!version) return std::nullopt;
+  return *version < NcclVersion{1, 21, 0};
+}
+
+// Why MPI has UCX and nothing else to reach the other pods by; "" if it may
+// have. libfabric's provider mlx is UCX.
+std::string only_ucx(const FabricPodState& pod) {
+  if (value_of(pod, "OMPI_MCA_pml") == "ucx") return "with OMPI_MCA_pml=ucx";
+  if (pod.facts->mpi.family != "intel") return "";
+  for (const char* name : {"I_MPI_OFI_PROVIDER", "FI_PROVIDER"}) {
+    const std::string value = value_of(pod, name);
+    if (value == "mlx") return std::string("with ") + name + "=mlx";
+    if (!value.empty()) return "";
+  }
+  const auto& providers = pod.facts->libfabric.providers;
+  const bool mlx =
+      providers && !providers->empty() &&
+      std::all_of(providers->begin(), providers->end(),
+                  [](auto& provider) { return provider.name == "mlx"; });
+  return mlx ? "with libfabric's mlx alone" : "";
+}
+
+// UCX finds no device of the list, for certain.
+bool ucx_without_device(const FabricPodState& pod,
+                        const std::vector<std::string>& entries) {
+  return pod.facts->netdevs &&
+         std::none_of(entries.begin(), entries.end(), [&](auto& entry) {
+           const size_t colon = entry.find(':');
+           const bool bare = colon == std::string::npos;
+           if (find_hca(*pod.facts, entry.substr(0, colon)) != nullptr) {
+             return !bare || !yes(needs_port(pod.facts->ucx));
+           }
+           return find_netdev(*pod.facts, entry) != nullptr;
+         });
 }
 
 void lint_ucx_devices(FabricJob& job, const FabricPodState& pod) {
@@ -125,23 +159,27 @@ void lint_ucx_devices(FabricJob& job, const FabricPodState& pod) {
            find_netdev(*pod.facts, entry) != nullptr;
   };
   const auto entries = entries_of(value);
-  if (pod.facts->netdevs && job.pods.size() > 1 && !value.starts_with('^') &&
-      value_of(pod, "OMPI_MCA_pml") == "ucx" &&
-      std::none_of(entries.begin(), entries.end(), there)) {
+  const std::string only = only_ucx(pod);
+  if (job.pods.size() > 1 && !value.starts_with('^') && !only.empty() &&
+      ucx_without_device(pod, entries)) {
+    const bool any = std::any_of(entries.begin(), entries.end(), there);
     report(job, &pod,
            {Severity::kError, "lint_ucx_devices",
             "UCX_NET_DEVICES=" + value +
-                ": none of them is in this pod, and with OMPI_MCA_pml=ucx "
-                "there is no other way to the other pods",
+                (any ? ": UCX before 1.21 knows an adapter by name and port "
+                       "only, and "
+                     : ": none of them is in this pod, and ") +
+                only + " there is no other way to the other pods",
             "",
-            "device names differ between nodes: give each pod its own "
-            "list, or none"});
+            any ? "UCX_NET_DEVICES=" + entries[0] + ":1"
+                : "device names differ between nodes: give each pod its own "
+                  "list, or none"});
     return;
   }
   for (const std::string& entry : entries) {
     const std::string name = entry.substr(0, entry.find(':'));
     const FabricHca* hca = find_hca(*pod.facts, name);
-    if (hca != nullptr && name == entry && needs_port(pod.facts->ucx)) {
+    if (hca != nullptr && name == entry && !no(needs_port(pod.facts->ucx))) {
       lint_warn(job, pod, "lint_ucx_devices",
                 "UCX_NET_DEVICES=" + value + ": UCX before 1.21 wants " + name +
                     " with its port and says that it is not available",
@@ -278,6 +316,8 @@ void lint_intel_mpi(FabricJob& job, const FabricPodState& pod) {
   for (const char* known : {"shm", "ofi", "shm:ofi"}) {
     if (value == known) return;
   }
+  const auto version = parse_nccl_version(pod.facts->mpi.version);
+  if (version && *version < NcclVersion{2019, 0, 0}) return;
   lint_warn(job, pod, "lint_intel_fabrics",
             "I_MPI_FABRICS=" + value +
                 " is of Intel MPI 2018 and older: since 2019 there are shm, "

@@ -124,12 +124,16 @@ bool kept_out(const PodFabric& pod, PluginKind kind) {
     if (to_lower(word) == "none") continue;
     FabricPlugin named;
     named.name = word;
+    bool listed = false;
     if (pod.plugins) {
       for (const FabricPlugin& plugin : *pod.plugins) {
         if (is_meant(plugin, word)) {
           named = plugin;
+          listed = true;
         }
       }
+      // A path may lead to where nobody looked; a name is not in the image.
+      if (!listed && word.find('/') == word.npos) continue;
     }
     const PluginKind found = plugin_kind(named);
     if (found == kind || found == PluginKind::kUnknown) return false;

@@ -35,8 +35,8 @@ std::optional<PluginView> find_plugin(const PodFabric& pod, PluginKind kind);
 // aws-ofi-nccl, where the machine's adapters need it.
 std::optional<PluginView> find_ofi_plugin(const PodFabric& pod);
 // NCCL_NET_PLUGIN (of the user, the image or nccl.conf) names plugins, and none
-// of them is of `kind`, nor one of which nothing is known: a plugin of `kind`
-// stays unloaded.
+// of them that is in the image is of `kind`, nor one of which nothing is known:
+// a plugin of `kind` stays unloaded.
 bool kept_out(const PodFabric& pod, PluginKind kind);
 // NCCL of this version does not know the interface of the plugin, and goes on
 // without it: it dropped v4 with 2.19 and v5 with 2.26.

@@ -31,9 +31,7 @@ constexpr const char* kOci =
 constexpr const char* kErdma = "Alibaba Cloud PAI documentation, eRDMA";
 constexpr const char* kAzure =
     "Azure/azhpc-images components/customizations/ndv4.sh, ndv5.sh";
-constexpr const char* kShs = "HPE shs-ccl-docs, as published by Sigma2 Olivia";
-constexpr const char* kShsCuda =
-    "docs.cscs.ch NCCL, docs.isambard.ac.uk NCCL: Slingshot with NVIDIA GPUs";
+constexpr const char* kShs = "HPE shs-ccl-docs, tuning guides of NCCL and RCCL";
 
 constexpr VendorValue kValues[] = {
     {Platform::kOci, FabricTransport::kRoce, "mlx5", "NCCL", "NCCL_IB_TC", "41",
@@ -56,8 +54,11 @@ constexpr VendorValue kValues[] = {
      "NCCL_IB_PCI_RELAXED_ORDERING", "1", kAzure},
     {Platform::kSlingshot, FabricTransport::kSlingshot, "", "NCCL",
      "NCCL_CROSS_NIC", "1", kShs},
+    // RCCL takes PHB by itself where it is right (src/graph/paths.cc, on
+    // processors of AMD); forced, jobs hang with that of ROCm 7.0
+    // (lumi-ai-factory/laifs-container-recipes#30).
     {Platform::kSlingshot, FabricTransport::kSlingshot, "", "NCCL",
-     "NCCL_NET_GDR_LEVEL", "PHB", kShs},
+     "NCCL_NET_GDR_LEVEL", "PHB", kShs, "nvidia"},
     {Platform::kSlingshot, FabricTransport::kSlingshot, "", "libfabric",
      "FI_CXI_DEFAULT_CQ_SIZE", "131072", kShs},
     {Platform::kSlingshot, FabricTransport::kSlingshot, "", "libfabric",
@@ -65,9 +66,9 @@ constexpr VendorValue kValues[] = {
     {Platform::kSlingshot, FabricTransport::kSlingshot, "", "libfabric",
      "FI_CXI_RX_MATCH_MODE", "hybrid", kShs},
     {Platform::kSlingshot, FabricTransport::kSlingshot, "", "libfabric",
-     "FI_CXI_DISABLE_HOST_REGISTER", "1", kShsCuda, "nvidia"},
+     "FI_CXI_DISABLE_HOST_REGISTER", "1", kShs},
     {Platform::kSlingshot, FabricTransport::kSlingshot, "", "libfabric",
-     "FI_MR_CACHE_MONITOR", "userfaultfd", kShsCuda, "nvidia"},
+     "FI_MR_CACHE_MONITOR", "userfaultfd", kShs},
 };
 
 bool uses_driver(const FabricPodState& pod, std::string_view driver) {

@@ -299,6 +299,38 @@ TEST_CASE("variables of MPI, UCX and libfabric") {
   CHECK(codes(kIb, "2.26.2", "OMPI_MCA_pml=ucx").empty());
   CHECK(codes(kTcp, "2.26.2", "I_MPI_FABRICS=shm:dapl") ==
         "lint_intel_fabrics");
+  CHECK(codes(kTcp, "2.26.2", "I_MPI_FABRICS=shm:dapl",
+              R"(, "mpi": {"family": "intel", "version": "2018.3"})")
+            .empty());
+}
+
+TEST_CASE("UCX without a device, where MPI has nothing else") {
+  const auto refused = [](const std::string& variables,
+                          const std::string& more) {
+    const std::string text =
+        R"([{"name": "w[0-1]", "gpus": [], )" + std::string(kIb) +
+        R"(, "netdevs": ["eth0 10.0.0.[1-2]/24 default"], "environment": [)" +
+        variables + "]" + more + "}]";
+    const auto facts = read_facts(text, "test");
+    if (!facts) FAIL(facts.error().text());
+    return plan_fabric(facts->pods, {}).verdict == FabricVerdict::kRefuse;
+  };
+  const std::string old = R"(, "ucx": "1.14.0")";
+  const std::string intel = R"(, "mpi": {"family": "intel"})";
+  const std::string mlx = R"(, "libfabric": {"providers": ["mlx"]})";
+  const std::string more = R"(, "libfabric": {"providers": ["mlx", "tcp"]})";
+  const std::string bare = R"("UCX_NET_DEVICES=mlx5_0")";
+  CHECK(refused(bare, old + intel + mlx));
+  CHECK(!refused(bare, intel + mlx));  // a newer UCX, who knows
+  CHECK(!refused(bare, R"(, "ucx": "1.22.0")" + intel + mlx));
+  CHECK(!refused(bare, old + intel + more));
+  CHECK(!refused(bare, old + mlx));
+  CHECK(refused(bare + R"(, "FI_PROVIDER=mlx")", old + intel + more));
+  CHECK(!refused(bare + R"(, "FI_PROVIDER=tcp")", old + intel + mlx));
+  CHECK(refused(bare + R"(, "OMPI_MCA_pml=ucx")", old));
+  CHECK(!refused(R"("UCX_NET_DEVICES=mlx5_0:1")", old + intel + mlx));
+  CHECK(!refused(R"("UCX_NET_DEVICES=mlx5_0,mlx5_1:1")", old + intel + mlx));
+  CHECK(refused(R"("UCX_NET_DEVICES=mlx5_7:1", "OMPI_MCA_pml=ucx")", ""));
 }
 
 TEST_CASE("NCCL_COMM_ID chooses the bootstrap's interface") {

@@ -327,6 +327,16 @@ TEST_CASE("a plugin that NCCL_NET_PLUGIN leaves out stays unloaded") {
   CHECK(transport("/opt/own/plugin.so") == "EFA");  // nobody knows
   CHECK(transport("spcx") == "TCP");
   CHECK(transport("none") == "TCP");
+  CHECK(transport("aws-ofi") == "TCP");  // no such file
+  CHECK(transport("spcx,aws-ofi") == "TCP");
+  const FabricPlan other = plan(R"({"nccl_version": "2.29.2", "plugins":
+      ["libnccl-net-ofi.so"], "hcas": ["rdmap0s0"],
+      "environment": "NCCL_NET_PLUGIN=aws-ofi"})");
+  REQUIRE(found(other, "plugin_not_loaded"));
+  for (const Finding& finding : other.findings) {
+    if (finding.code != "plugin_not_loaded") continue;
+    CHECK(finding.remedy == "NCCL_NET_PLUGIN=ofi");
+  }
 }
 
 TEST_CASE("slow InfiniBand is storage beside a whole set of fast ports") {
