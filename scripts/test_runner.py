@@ -157,6 +157,9 @@ class Runner:
             self.script("images", [*PYTHON,
                                    "tests/images/test_containerfiles.py"],
                         5 * MINUTE)
+            self.script("image_steps", [*PYTHON,
+                                        "tests/images/test_ubi9_steps.py"],
+                        5 * MINUTE)
         if self.wants("documents"):
             self.script("documents", [*PYTHON,
                                       "tests/images/test_documents.py"],
