@@ -19,8 +19,6 @@ namespace {
 constexpr Milliseconds kToolSettles{500};
 // … and to leave once it has been told to, before it is told with a signal.
 constexpr int kToolEnds = 2'000;
-// … and to leave after its ranks, within the grace.
-constexpr int kToolLeaves = 1'000;
 // After the backend's end, exits of ranks on other hosts may still be on
 // their way.
 constexpr Milliseconds kLateExits{2'000};
@@ -36,7 +34,7 @@ bool failed(int wait_status) { return wait_status != 0; }
 // Stopped while all was well with the ranks, which may have work to save.
 bool may_save(StopCause cause) {
   return cause == StopCause::kSignal || cause == StopCause::kTimeLimit ||
-         cause == StopCause::kHang;
+         cause == StopCause::kHang || cause == StopCause::kPodLeaves;
 }
 
 }  // namespace
@@ -339,8 +337,7 @@ void JobRun::stop(StopCause cause, std::string reason, bool now) {
       options_.has_tool && may_save(cause) && !now && !ranks_.all_ended();
   if (ranks_first_) {
     request.ranks_first = true;
-    request.tool_delay_ms =
-        request.grace_ms - std::min(kToolLeaves, request.grace_ms / 2);
+    request.tool_delay_ms = wire::delay_behind_ranks(request.grace_ms);
   }
   if (!stopping_) {
     for (size_t i = 0; i < fleet_.size(); ++i) {

@@ -38,6 +38,7 @@ enum class StopCause {
   kPlacement,  // ranks are not where, or not as many as, they should be
   kSignal,     // TERM or INT to the launcher
   kHang,       // --hang-action stop
+  kPodLeaves,  // a worker's pod is told to end
 };
 
 // What a rank said as it called MPI_Abort, to the PMI server: it may print

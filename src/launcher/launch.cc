@@ -185,7 +185,7 @@ void Launch::on_lost(uint16_t node, Error error) {
   }
   lost_[node] = error;
   lost_ns_[node] = realtime_ns();
-  log::error("{}", error.text());
+  if (told_to_leave_.count(node) == 0) log::error("{}", error.text());
   if (run_) {
     run_->node_lost(node, error);
     return;
@@ -195,6 +195,21 @@ void Launch::on_lost(uint16_t node, Error error) {
              error.text(),
              {},
              error.hint});
+}
+
+// The others learn of it now: a checkpoint may need them all. Of a job that
+// is being stopped already it is no cause.
+void Launch::on_leaving(uint16_t node) {
+  if (draining_ || leaving_) return;
+  if (run_ && run_->stop_cause() != StopCause::kNone &&
+      run_->stop_cause() != StopCause::kPodLeaves) {
+    return;
+  }
+  told_to_leave_.insert(node);
+  if (run_) {
+    run_->stop(StopCause::kPodLeaves,
+               fleet_->dialer(node).host() + " is told to leave");
+  }
 }
 
 void Launch::on_signal(const signalfd_siginfo& info) {

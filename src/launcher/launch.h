@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -71,6 +72,7 @@ class Launch {
   void fail(const Error& error);
   void on_frame(uint16_t node, wire::Frame frame);
   void on_lost(uint16_t node, Error error);
+  void on_leaving(uint16_t node);
   void on_signal(const signalfd_siginfo& info);
   void reader_gone();
   Status write_mpirun_files();
@@ -124,6 +126,7 @@ class Launch {
   std::optional<Error> failure_;  // what ended the launch before ranks ran
   int stop_signal_ = 0;  // what ended it from outside; SIGPIPE: its reader
   bool preempted_ = false;
+  std::set<uint16_t> told_to_leave_;
   bool leaving_ = false;
   bool draining_ = false;  // all ranks have ended, their output is on its way
   Clock::time_point drain_until_;

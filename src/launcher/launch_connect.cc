@@ -31,6 +31,7 @@ void Launch::connect() {
   events.on_node_ready = [this](uint16_t node) {
     early_facts_.erase(node);
     early_ports_.erase(node);
+    told_to_leave_.erase(node);
   };
   events.on_ready = [this] {
     ready_at_ = Clock::now();
@@ -49,6 +50,7 @@ void Launch::connect() {
   events.on_frame = [this](uint16_t node, wire::Frame frame) {
     on_frame(node, std::move(frame));
   };
+  events.on_leaving = [this](uint16_t node) { on_leaving(node); };
   events.on_lost = [this](uint16_t node, Error error) {
     on_lost(node, std::move(error));
   };

@@ -225,8 +225,8 @@ Evidence Launch::evidence() const {
          failure_->why, failure_->hint});
   }
   if (fleet_) {
-    out.nodes =
-        node_evidence(*fleet_, {memory_, lost_, lost_ns_, laggards_, strain_});
+    out.nodes = node_evidence(*fleet_, {memory_, lost_, lost_ns_, laggards_,
+                                        strain_, told_to_leave_});
   }
   return out;
 }

@@ -188,6 +188,7 @@ template <class Visitor>
 void visit(Visitor& visitor, Is<LogLine> auto& message) {
   visitor.required("level", message.level);
   visitor.required("text", message.text);
+  visitor.field("leaving", message.leaving);
 }
 
 template <class Visitor>

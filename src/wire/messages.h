@@ -4,6 +4,7 @@
 // that a newer peer may add some. Pure.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -142,6 +143,12 @@ struct StopRequest {
   bool ranks_first = false;
 };
 
+// The tool_delay_ms of a stop in which ranks come first: mpirun needs a moment
+// to leave after them, within the grace.
+constexpr int delay_behind_ranks(int grace_ms) {
+  return grace_ms - std::min(1'000, grace_ms / 2);
+}
+
 struct HealthSample {
   int64_t memory_bytes = -1;  // -1: unknown
   int64_t memory_limit = -1;  // -1: unknown or unlimited
@@ -155,6 +162,7 @@ struct HealthSample {
 struct LogLine {
   std::string level;  // "debug", "info", "warn", "error"
   std::string text;
+  bool leaving = false;  // its pod is told to end, and so are its ranks
 };
 
 struct ByeMessage {

@@ -125,12 +125,18 @@ void AgentSession::on_sigterm(const signalfd_siginfo& info) {
   }
   // Pid 0 is somebody outside of the container, 1 our own pod's init.
   const bool from_pod = info.ssi_pid <= 1;
-  log("warn", from_pod ? std::string("pod is being stopped (SIGTERM from ") +
-                             (info.ssi_pid == 0 ? "outside the container)"
-                                                : "the pod's init)")
-                       : "stopped by process " + std::to_string(info.ssi_pid) +
-                             " of this pod (SIGTERM)");
-  stop_and_leave(Milliseconds(hello_.grace_ms), kAgentDone);
+  const std::string text =
+      from_pod ? std::string("pod is being stopped (SIGTERM from ") +
+                     (info.ssi_pid == 0 ? "outside the container)"
+                                        : "the pod's init)")
+               : "stopped by process " + std::to_string(info.ssi_pid) +
+                     " of this pod (SIGTERM)";
+  send_(wire::FrameType::kLog, 0, 0,
+        wire::to_json(wire::LogLine{"warn", text, from_pod}));
+  // The launcher says when the ranks of all pods have ended.
+  if (!stopper_.stopping()) attach_.hold_wrappers();
+  stop_and_leave(Milliseconds(hello_.grace_ms), kAgentDone,
+                 Milliseconds(wire::delay_behind_ranks(hello_.grace_ms)));
 }
 
 void AgentSession::handle_hello(const wire::Frame& frame) {
@@ -339,10 +345,11 @@ void AgentSession::watch_silence() {
   silence_timer_.start(every, [this] { watch_silence(); });
 }
 
-void AgentSession::stop_and_leave(Milliseconds grace, int exit_code) {
+void AgentSession::stop_and_leave(Milliseconds grace, int exit_code,
+                                  Milliseconds tool_delay) {
   phase_ = Phase::kLeaving;
   silence_timer_.cancel();
-  stopper_.stop(grace, Milliseconds{0}, [this, exit_code] {
+  stopper_.stop(grace, tool_delay, [this, exit_code] {
     send_(wire::FrameType::kStopped, 0, 0, "");
     leave(exit_code);
   });

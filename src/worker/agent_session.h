@@ -72,7 +72,8 @@ class AgentSession {
 
   void heartbeat();
   void watch_silence();
-  void stop_and_leave(Milliseconds grace, int exit_code);
+  void stop_and_leave(Milliseconds grace, int exit_code,
+                      Milliseconds tool_delay = Milliseconds{0});
   void leave(int exit_code);
   void refuse(const std::string& code, const std::string& text);
   void run_helper(const AgentHelper::Work& work, Milliseconds deadline,

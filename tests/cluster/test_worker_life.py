@@ -124,12 +124,48 @@ def test_terminated_worker_ends_its_ranks():
         run.until("] up", count=2)
         job.workers[1].terminate(60)
         run.wait()
-        check(run.code in (201, 202, 143), f"exit code {run.code}", run.err)
+        equal(run.code, 202, "exit code", run.err)
         contains(run.err, "pi-worker-1", "stderr")
         # 137 if it had used up its grace period.
         status = job.workers[1].wait(60)
         equal(status.shell, 143, "exit code of the worker",
               job.workers[1].stderr())
+
+
+def test_a_pod_that_is_told_to_leave_gives_all_ranks_their_grace():
+    """A drained node: the ranks of all pods hear of it at once, may save, and
+    the verdict says it."""
+    save = ("trap 'echo told; sleep $((1 + RANK)); echo saved; exit 0' TERM; "
+            "echo up; while :; do sleep 0.1; done")
+    for bootstrap in ("pmix", "mpirun"):
+        with cluster("drain") as c:
+            job = apply(c, workers=2)
+            run = Launch(job, ["muster", "launch", "--grace", "10s", "-n", "2",
+                               "--bootstrap", bootstrap, "--", "sh", "-c",
+                               save])
+            run.until("] up", count=2)
+            job.workers[1].terminate(60)
+            run.wait()
+            equal(run.code, 202, f"exit code ({bootstrap})", run.err)
+            equal(run.verdict().get("code"), "preempted", "verdict", run.err)
+            contains(run.err, "pi-worker-1.pi.default.svc was told to leave",
+                     "stderr")
+            for word in ("told", "saved"):
+                equal(sorted(rank for rank, lines in run.lines().items()
+                             if word in lines), [0, 1],
+                      f"ranks that {word} ({bootstrap})", run.out, run.err)
+            check(run.seconds < 9, "the whole grace went by", run.err)
+
+
+def test_a_pod_that_left_and_came_back_is_no_cause():
+    with cluster("back") as c:
+        job = apply(c, workers=3, start={"worker-2": 8.0})
+        run = Launch(job, ["muster", "launch", "-n", "3", "--bootstrap",
+                           "pmix", "--", "sh", "-c", "exit 3"])
+        run.until("waiting for 1 of 3")
+        job.workers[0].terminate(60)
+        job.workers[0].restart()
+        equal(run.wait().code, 3, "exit code", run.err)
 
 
 if __name__ == "__main__":

@@ -111,6 +111,7 @@ void Fleet::frame(uint16_t node, wire::Frame frame) {
   const bool warns = line->level == "error" || line->level == "warn";
   log::write(warns ? log::Level::kWarn : log::Level::kDebug,
              dialers_[node]->host() + ": " + line->text);
+  if (line->leaving && events_.on_leaving) events_.on_leaving(node);
 }
 
 // After a restart a name may still lead to the address of another pod of this

@@ -40,6 +40,7 @@ struct FleetEvents {
   std::function<void(std::vector<Laggard>, bool permanent)> on_failed;
   std::function<void(uint16_t node, wire::Frame)> on_frame;
   std::function<void(uint16_t node, Error)> on_lost;  // any time after on_ready
+  std::function<void(uint16_t node)> on_leaving;      // the pod is told to end
 };
 
 class Fleet {

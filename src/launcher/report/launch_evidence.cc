@@ -98,7 +98,9 @@ std::vector<NodeEvidence> node_evidence(const Fleet& fleet,
     entry.node = node;
     entry.host = fleet.dialer(node).host();
     entry.outcome = NodeOutcome::kConnected;
-    if (const auto lost = known.lost.find(node); lost != known.lost.end()) {
+    entry.told_to_leave = known.told_to_leave.count(node) > 0;
+    if (const auto lost = known.lost.find(node);
+        lost != known.lost.end() && !entry.told_to_leave) {
       entry.outcome = NodeOutcome::kLost;
       entry.error = lost->second;
       entry.lost_ns = known.lost_ns.at(node);

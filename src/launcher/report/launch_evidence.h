@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,7 @@ struct NodeKnowledge {
   std::map<uint16_t, int64_t> lost_ns;
   std::vector<Laggard> laggards;
   std::map<uint16_t, StrainHistory> strain;
+  std::set<uint16_t> told_to_leave;
 };
 std::vector<NodeEvidence> node_evidence(const Fleet& fleet,
                                         const NodeKnowledge& known);

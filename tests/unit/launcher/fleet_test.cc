@@ -25,6 +25,7 @@ struct Bed {
   bool permanent = false;
   std::vector<Laggard> laggards;
   std::vector<uint16_t> lost;
+  std::vector<uint16_t> told_to_leave;
   std::vector<std::pair<uint16_t, wire::Frame>> frames;
   std::unique_ptr<Fleet> fleet;
 
@@ -49,6 +50,9 @@ struct Bed {
     };
     events.on_lost = [this](uint16_t node, const Error&) {
       lost.push_back(node);
+    };
+    events.on_leaving = [this](uint16_t node) {
+      told_to_leave.push_back(node);
     };
     fleet = std::make_unique<Fleet>(loop, test::test_hello(), std::move(nodes),
                                     std::move(events));
@@ -89,6 +93,20 @@ TEST_CASE("what an agent says of itself is in the log from the start") {
   log::redirect({});
   CHECK(told == "muster: warning: l: made room\n");
   CHECK(bed.frames.empty());
+}
+
+TEST_CASE("a pod that is told to end is known before it is gone") {
+  Bed bed;
+  bed.add("l", test::open_and_answer);
+  bed.add("w-0", test::open_and_answer);
+  bed.start();
+  REQUIRE(run_until(bed.loop, [&] { return bed.ready > 0; }));
+  bed.peers[1]->say(wire::FrameType::kLog, 0,
+                    wire::to_json(wire::LogLine{"warn", "told", false}));
+  bed.peers[1]->say(wire::FrameType::kLog, 0,
+                    wire::to_json(wire::LogLine{"warn", "ends", true}));
+  REQUIRE(run_until(bed.loop, [&] { return !bed.told_to_leave.empty(); }));
+  CHECK(bed.told_to_leave == std::vector<uint16_t>{1});
 }
 
 TEST_CASE("the launcher's own pod is none of the workers waited for") {

@@ -192,7 +192,8 @@ TEST_CASE("control messages") {
   CHECK(health.shm_free == 5);
   CHECK(health.processes == 6);
   CHECK(health.realtime_ns == std::numeric_limits<int64_t>::min());
-  const LogLine line = round_trip(LogLine{"warn", kAwkward});
+  const LogLine line = round_trip(LogLine{"warn", kAwkward, true});
+  CHECK(line.leaving);
   CHECK(line.level == "warn");
   CHECK(line.text == kAwkward);
   CHECK(round_trip(ByeMessage{true}).success);
