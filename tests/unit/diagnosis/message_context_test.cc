@@ -126,6 +126,8 @@ TEST_CASE("Ray counts workers killed for memory and crashed ones") {
   const Verdict crash = of_log(line("0", "1"));
   CHECK(crash.code == "exit_nonzero_silent");
   CHECK(crash.host == "10.95.143.76");
+  CHECK(of_log("2 worker(s) killed by the kernel: out of memory\n").code ==
+        "host_oom_kill");
 }
 
 TEST_CASE("who tries to connect again and again may still get through") {
