@@ -151,8 +151,9 @@ class Runner:
             self.script(name, [*PYTHON, path], limit, env)
 
     def papers(self):
-        """What needs no pods: container files, links of the documents, and
-        the example manifests against the program's own options."""
+        """What needs no pods: container files, links of the documents, what
+        an installation asks of an image, and the example manifests against
+        the program's own options."""
         if self.wants("images"):
             self.script("images", [*PYTHON,
                                    "tests/images/test_containerfiles.py"],
@@ -164,6 +165,9 @@ class Runner:
             self.script("documents", [*PYTHON,
                                       "tests/images/test_documents.py"],
                         5 * MINUTE)
+        if self.wants("kit") and self.builds.need("release"):
+            self.script("kit", [*PYTHON, "tests/images/test_kit.py",
+                                PREFIXES["release"]], 5 * MINUTE)
         if self.wants("examples") and self.builds.need("release"):
             self.script("examples", [
                 *PYTHON, "tests/images/test_examples.py",

@@ -4,8 +4,8 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
-#include <random>
 
+#include "base/random.h"
 #include "base/read_command_line.h"
 #include "base/text.h"
 #include "doctor/ask_workers.h"
@@ -174,7 +174,7 @@ Result<Severity> run(DoctorCommand& command) {
   }
   auto hosts = worker_names(command);
   if (!hosts) return fail(hosts.error());
-  command.mark.id = std::to_string(std::random_device{}());
+  command.mark.id = random_id();
   // Workers know no hostfile: they are told whom they must find.
   command.examine.names.push_back(own_hostname());
   for (size_t i = 0; i < hosts->size() && i < kNamesToFind; ++i) {

@@ -10,10 +10,10 @@
 #include "base/ignored_signal.h"
 #include "base/json_text.h"
 #include "base/log.h"
+#include "base/random.h"
 #include "base/self_path.h"
 #include "base/text.h"
 #include "job/exit_codes.h"
-#include "launcher/connect/incarnation.h"
 #include "launcher/output/log_choice.h"
 #include "launcher/report/bundle.h"
 #include "launcher/report/launch_evidence.h"
@@ -50,7 +50,7 @@ Launch::Launch(Loop& loop, LaunchOptions options, Discovery discovery)
     : loop_(loop),
       options_(std::move(options)),
       discovery_(std::move(discovery)),
-      launch_id_(new_launch_id()),
+      launch_id_(random_id()),
       started_ns_(realtime_ns()),
       reaper_(loop),
       signals_(loop, heeded_signals(),

@@ -8,9 +8,9 @@
 
 #include "base/fd.h"
 #include "base/log.h"
+#include "base/random.h"
 #include "base/self_path.h"
 #include "base/text.h"
-#include "launcher/connect/incarnation.h"
 #include "launcher/launch.h"
 #include "launcher/launch_environment.h"
 #include "launcher/start/modex_map.h"
@@ -137,8 +137,8 @@ std::unique_ptr<Backend> Launch::make_native(BackendEvents events) {
     rank.cwd = job.cwd_if_there + "/" + rank.cwd;
   }
   job.stdin_mode = options_.stdin_mode;
-  job.map = job_map(agreement_, launch_id_, new_launch_id(),
-                    options_.local.has_value());
+  job.map =
+      job_map(agreement_, launch_id_, random_id(), options_.local.has_value());
   job.fleet_nodes = node_of_host_;
   job.start_deadline = Milliseconds{options_.timeouts.start_ms};
   return std::make_unique<NativeBackend>(loop_, *fleet_, std::move(job),

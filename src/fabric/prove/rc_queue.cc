@@ -6,8 +6,9 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <random>
 #include <thread>
+
+#include "base/random.h"
 
 namespace muster {
 
@@ -142,7 +143,7 @@ Status RcQueue::open(const RailEnd& end, const GpuMemory& gpu) {
     }
     mine_.gid = hex_of(gid);
   }
-  mine_.psn = static_cast<int64_t>(std::random_device{}() & 0xffffff);
+  mine_.psn = static_cast<int64_t>(random_bits() & 0xffffff);
   mine_.qpn = qp_->qp_num;
   mine_.lid = port.lid;
   mine_.mtu = 128 << port.active_mtu;

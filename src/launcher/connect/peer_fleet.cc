@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/connect/peer_fleet.h"
 
+#include "base/random.h"
 #include "base/self_path.h"
 #include "base/text.h"
-#include "launcher/connect/incarnation.h"
 
 namespace muster {
 
@@ -36,7 +36,7 @@ Status PeerFleet::start(std::function<void(std::vector<Laggard>)> ready) {
   auto agent = agent_path();
   if (!agent) return fail(agent.error());
   channel_ = std::make_unique<JobChannel>(loop_, reaper_, options_, discovery_,
-                                          new_launch_id(), std::move(*agent));
+                                          random_id(), std::move(*agent));
   FleetEvents events;
   events.on_ready = [this, ready] {
     start_helpers();

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/no_descriptors.h"
+#include "base/random.h"
 
 namespace muster {
 
@@ -18,7 +19,8 @@ constexpr Milliseconds kLastRetry{500};
 constexpr std::chrono::seconds kPermanentAfter{20};
 
 Milliseconds retry_delay(int attempts) {
-  thread_local std::minstd_rand random{std::random_device{}()};
+  thread_local std::minstd_rand random{
+      static_cast<std::minstd_rand::result_type>(random_bits())};
   const auto base =
       std::min(kFirstRetry * (1 << std::min(attempts, 4)), kLastRetry);
   const auto jitter = std::uniform_int_distribution<int>(

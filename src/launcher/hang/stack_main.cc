@@ -9,8 +9,8 @@
 
 #include "base/fd.h"
 #include "base/loop.h"
+#include "base/random.h"
 #include "base/text.h"
-#include "launcher/connect/incarnation.h"
 #include "launcher/hang/hang_watch.h"
 #include "launcher/output/log_choice.h"
 #include "launcher/report/status_main.h"
@@ -24,7 +24,7 @@ constexpr useconds_t kPoll = 50'000;
 
 std::optional<std::string> ask(const std::string& directory,
                                const wire::StackRequest& request) {
-  const std::string id = new_launch_id();
+  const std::string id = random_id();
   const std::string answer = directory + "/" + stack_answer_file(id);
   if (!write_file_atomically(directory + "/" + kStackRequestFile,
                              id + " " + wire::to_json(request), 0600)) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/pmix/agent_pmi1.h"
 
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -10,6 +9,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/random.h"
+
 namespace muster {
 
 namespace {
@@ -17,13 +18,6 @@ constexpr size_t kMostUnsent = 1 << 20;
 // All ranks of the pod may come at once, and some strangers with them.
 constexpr size_t kStrangers = 64;
 constexpr size_t kMostGuests = 4096;
-
-uint32_t random_number() {
-  uint32_t out = 0;
-  // Cannot fail for so few bytes (getrandom(2)).
-  (void)!::getrandom(&out, sizeof out, 0);
-  return out;
-}
 }  // namespace
 
 AgentPmi1::AgentPmi1(Loop& loop, const World& world, ModexClient& modex,
@@ -68,7 +62,9 @@ std::string AgentPmi1::port() const {
                             : "";
 }
 
-int AgentPmi1::id_for(int rank) { return ids_.give(rank, random_number()); }
+int AgentPmi1::id_for(int rank) {
+  return ids_.give(rank, static_cast<uint32_t>(random_bits()));
+}
 
 void AgentPmi1::accept_guest(UniqueFd socket) {
   const size_t expected = world_.own_ranks().size() + kStrangers;

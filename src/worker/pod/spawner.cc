@@ -2,12 +2,12 @@
 #include "worker/pod/spawner.h"
 
 #include <signal.h>
-#include <sys/random.h>
 
 #include <algorithm>
 
 #include "base/log.h"
 #include "base/process_table.h"
+#include "base/random.h"
 #include "sshd-lite/printable.h"
 
 namespace muster {
@@ -16,18 +16,6 @@ namespace {
 
 constexpr int kSweepRounds = 20;  // then what is left is beyond us
 constexpr Milliseconds kSweepInterval{100};
-
-std::string random_tag() {
-  unsigned char bytes[8] = {};
-  if (::getrandom(bytes, sizeof bytes, 0) < 0) return {};
-  std::string out;
-  for (const unsigned char byte : bytes) {
-    constexpr char kHex[] = "0123456789abcdef";
-    out += kHex[byte >> 4];
-    out += kHex[byte & 15];
-  }
-  return out;
-}
 
 Result<ProgramPipes> run(const std::vector<std::string>& argv,
                          const Environment& env, pid_t& pid) {
@@ -86,7 +74,7 @@ Result<StartedProgram> Spawner::start(ConnectionId connection,
   Program program;
   program.connection = connection;
   program.is_agent = allowed->kind == CommandKind::kAgent;
-  program.tag = random_tag();
+  program.tag = random_id();
   Environment env = options_.env;
   for (const auto& [name, value] : request.env) set_env(env, name, value);
   for (const EnvChange& change : allowed->changes) apply(change, env);

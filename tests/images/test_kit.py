@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an installation asks of an image: which glibc, by scripts/check-glibc,
+and how scripts/weaken-need lowers that. test_kit.py PREFIX; prints "N passed,
+N failed". Needs readelf.
+"""
+import glob
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
+    os.path.realpath(__file__))))
+WEAKEN = os.path.join(ROOT, "scripts", "weaken-need")
+CHECK = os.path.join(ROOT, "scripts", "check-glibc")
+OURS = ["arc4random", "arc4random_buf"]
+
+
+def need(condition, text):
+    if not condition:
+        raise AssertionError(text)
+
+
+def run(*argv):
+    return subprocess.run(argv, capture_output=True, text=True, check=False)
+
+
+def needs_of(path, version):
+    """The lines of readelf about what a file needs of one version."""
+    shown = run("readelf", "--version-info", "--wide", path).stdout
+    return [line for line in shown.splitlines() if f"Name: {version} " in line]
+
+
+def newer_than_the_platform_has():
+    """A library of this machine, and a version that it needs."""
+    for path in sorted(glob.glob("/usr/lib/*/libevent_core-2*.so*")):
+        if needs_of(path, "GLIBC_2.36"):
+            return path
+    return None
+
+
+def test_a_build_from_debian_12_runs_from_glibc_2_34(prefix):
+    built_on = tuple(map(int, platform.libc_ver()[1].split(".")))
+    if built_on > (2, 36):
+        return f"built with glibc {'.'.join(map(str, built_on))}"
+    done = run(CHECK, prefix, "--max", "2.34")
+    need(done.returncode == 0, done.stdout + done.stderr)
+    need("GLIBC 2." in done.stdout, done.stdout)
+    return None
+
+
+def test_a_need_that_we_meet_is_weakened(prefix):
+    source = newer_than_the_platform_has()
+    if source is None:
+        return "no libevent here that needs glibc 2.36"
+    with tempfile.TemporaryDirectory() as folder:
+        copy = shutil.copy(source, folder)
+        need("Flags: none" in needs_of(copy, "GLIBC_2.36")[0], "before")
+        done = run(WEAKEN, copy, "GLIBC_2.36", *OURS)
+        need(done.returncode == 0 and not done.stderr, done.stderr)
+        need("Flags: WEAK" in needs_of(copy, "GLIBC_2.36")[0],
+             str(needs_of(copy, "GLIBC_2.36")))
+        need("Flags: none" in needs_of(copy, "GLIBC_2.14")[0], "others")
+        above = run(CHECK, folder, "--max", "2.35")
+        need(above.returncode == 0, above.stdout + above.stderr)
+        # It still loads and finds what it wants.
+        loaded = run(sys.executable, "-c",
+                     f"import ctypes; ctypes.CDLL({copy!r})")
+        need(loaded.returncode == 0, loaded.stderr)
+    return None
+
+
+def test_a_need_that_nobody_meets_stays(prefix):
+    source = newer_than_the_platform_has()
+    if source is None:
+        return "no libevent here that needs glibc 2.36"
+    with tempfile.TemporaryDirectory() as folder:
+        copy = shutil.copy(source, folder)
+        done = run(WEAKEN, copy, "GLIBC_2.36", "arc4random")
+        need("arc4random_buf" in done.stderr, done.stderr)
+        with open(source, "rb") as old, open(copy, "rb") as new:
+            need(old.read() == new.read(), "it was changed")
+        need(run(CHECK, folder, "--max", "2.35").returncode == 1,
+             "check-glibc is content with it")
+    return None
+
+
+def test_what_is_no_library_is_refused(prefix):
+    done = run(WEAKEN, __file__, "GLIBC_2.36")
+    need(done.returncode == 2 and __file__ in done.stderr, done.stderr)
+    return None
+
+
+def main():
+    failed = passed = 0
+    for name, test in sorted(globals().items()):
+        if not name.startswith("test_"):
+            continue
+        try:
+            skipped = test(sys.argv[1])
+        except AssertionError as error:
+            failed += 1
+            print(f"{name}: FAILED: {error}")
+            continue
+        passed += skipped is None
+        print(f"{name}: {'ok' if skipped is None else 'skipped: ' + skipped}")
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
