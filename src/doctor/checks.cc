@@ -8,7 +8,11 @@ namespace muster {
 DoctorFindings examine(const PodState& pod) {
   DoctorFindings out;
   for (const Finding& finding : pod.contract.findings) {
-    out.push_back({finding, ""});
+    const bool unreadable = finding.code == "job_key_unreadable";
+    out.push_back({finding, unreadable
+                                ? "# the MPIJob\n"
+                                  "spec: {sshAuthMountPath: /etc/mpi-ssh}"
+                                : ""});
   }
   check_network(pod, out);
   check_memory(pod, out);

@@ -132,6 +132,16 @@ void decide_keys(const PodView& view, const ContractFlags& flags,
   } else if (!view.key_dirs.empty()) {
     contract.key_dir = view.key_dirs[0];
     contract.key_dir_reason = "a private key and authorized_keys are there";
+  } else if (!view.locked_key_dirs.empty()) {
+    contract.key_dir = view.locked_key_dirs[0];
+    contract.key_dir_reason = "it is mounted there, not for this user's eyes";
+    contract.findings.push_back(
+        {Severity::kError, "job_key_unreadable",
+         "the job's SSH key is mounted at " + contract.key_dir +
+             ", where this user cannot read it",
+         "",
+         "set sshAuthMountPath to a directory such as /etc/mpi-ssh: the "
+         "operator then makes the files readable for all users"});
   }
 }
 

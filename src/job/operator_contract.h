@@ -26,8 +26,10 @@ struct PodView {
   std::string hostname;
   std::vector<std::string> own_addresses;  // without loopback
   std::vector<std::string> key_dirs;       // that hold keys, best first
-  std::vector<TextFile> hostfiles;         // that exist, best first
-  std::vector<TextFile> ssh_configs;       // that exist, best first
+  // Mounts with a key that this user cannot read.
+  std::vector<std::string> locked_key_dirs;
+  std::vector<TextFile> hostfiles;    // that exist, best first
+  std::vector<TextFile> ssh_configs;  // that exist, best first
   bool is_pid1 = false;
 };
 

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <memory>
 #include <utility>
 
@@ -63,7 +64,15 @@ bool holds_keys(const std::string& directory) {
          (readable("id_rsa") || readable("id_ecdsa") || readable("id_ed25519"));
 }
 
-std::vector<std::string> find_key_dirs(const PodViewOptions& options) {
+// A key is there, or a mount for ssh lies where this user may not go: at
+// /root/.ssh, where mpi-operator mounts the key unless told otherwise.
+bool locks_keys(const std::string& directory) {
+  const std::string key = directory + "/id_rsa";
+  if (access(key.c_str(), F_OK) == 0) return access(key.c_str(), R_OK) != 0;
+  return errno == EACCES && directory.find("ssh") != directory.npos;
+}
+
+void find_key_dirs(const PodViewOptions& options, PodView& view) {
   std::vector<std::string> candidates;
   for (const std::string& home : homes(options)) {
     add_unique(candidates, home + "/.ssh");
@@ -73,16 +82,17 @@ std::vector<std::string> find_key_dirs(const PodViewOptions& options) {
       read_file(options.root + "/proc/self/mountinfo", kMaxConfig);
   if (mounts) {
     for (Mount& mount : parse_mountinfo(*mounts)) {
+      if (locks_keys(options.root + mount.point)) {
+        view.locked_key_dirs.push_back(mount.point);
+      }
       add_unique(candidates, std::move(mount.point));
     }
   }
-  std::vector<std::string> found;
   for (std::string& directory : candidates) {
     if (holds_keys(options.root + directory)) {
-      found.push_back(std::move(directory));
+      view.key_dirs.push_back(std::move(directory));
     }
   }
-  return found;
 }
 
 void add_file(const PodViewOptions& options, const std::string& path,
@@ -171,7 +181,7 @@ PodView read_pod_view(const PodViewOptions& options) {
   view.hostname = options.hostname;
   view.own_addresses = options.own_addresses;
   view.is_pid1 = options.is_pid1;
-  view.key_dirs = find_key_dirs(options);
+  find_key_dirs(options, view);
   view.hostfiles = find_hostfiles(options);
   view.ssh_configs = find_ssh_configs(options);
   return view;

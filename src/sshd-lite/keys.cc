@@ -126,7 +126,9 @@ Result<JobKeys> load_keys(const KeyFiles& files) {
     text.error().code = "key_unusable";
     text.error().hint =
         "uid " + std::to_string(::geteuid()) +
-        " must be able to read it: set fsGroup or the Secret's defaultMode";
+        " must be able to read it: set sshAuthMountPath to a directory such "
+        "as /etc/mpi-ssh (mpi-operator makes a key in /root/.ssh readable for "
+        "root only), or fsGroup, or the Secret's defaultMode";
     return tl::unexpected(text.error());
   }
   if (bare_in_image(files.private_key)) {
@@ -199,6 +201,7 @@ std::optional<std::string> find_key_dir() {
   const PodView view = read_pod_view(pod);
   if (!view.key_dirs.empty()) return view.key_dirs[0];
   // A key that is there but unusable deserves its own sentence, later.
+  if (!view.locked_key_dirs.empty()) return view.locked_key_dirs[0];
   const std::string* home = find_env(pod.env, "HOME");
   if (home != nullptr && exists(key_files_in(*home + "/.ssh").private_key)) {
     return *home + "/.ssh";

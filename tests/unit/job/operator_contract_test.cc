@@ -147,6 +147,20 @@ TEST_CASE("bad input is a finding, never a guess") {
         "outside 1 to 65536");
 }
 
+TEST_CASE("a key that this user cannot read is named with its remedy") {
+  PodView view = mpi_operator_launcher();
+  view.key_dirs.clear();
+  view.locked_key_dirs = {"/root/.ssh"};
+  const Contract contract = decide_contract(view);
+  CHECK(contract.key_dir == "/root/.ssh");  // its error is told, not skipped
+  REQUIRE(contract.findings.size() == 1);
+  CHECK(contract.findings[0].code == "job_key_unreadable");
+  CHECK(contract.findings[0].remedy.find("sshAuthMountPath") !=
+        std::string::npos);
+  view.key_dirs = {"/etc/mpi-ssh"};
+  CHECK(decide_contract(view).key_dir == "/etc/mpi-ssh");
+}
+
 TEST_CASE("an empty hostfile is waited for") {
   PodView view = mpi_operator_launcher();
   view.hostfiles[0].text = "";

@@ -2,10 +2,13 @@
 // Looking into a made-up pod under a temporary root.
 #include "job/pod_view.h"
 
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "catch.h"
 
@@ -65,6 +68,35 @@ TEST_CASE("keys: homes first, then any mount") {
   CHECK(read_pod_view(options).key_dirs ==
         std::vector<std::string>{"/h/.ssh", "/home/mpiuser/.ssh",
                                  "/any where/keys"});
+}
+
+TEST_CASE("a mounted key that this user cannot read is told apart") {
+  FakeRoot root;
+  root.write_keys("/root/.ssh");
+  root.write_keys("/etc/mpi-ssh");
+  root.write_keys("/etc/unmounted");
+  root.write("/proc/self/mountinfo",
+             "1 0 0:1 / / rw - overlay o rw\n"
+             "2 1 0:2 / /root/.ssh ro - tmpfs tmpfs ro\n"
+             "3 1 0:3 / /etc/mpi-ssh ro - tmpfs tmpfs ro\n"
+             "4 1 0:4 / /root/data rw - tmpfs tmpfs rw\n");
+  const auto allow = [&root](const char* path, mode_t mode) {
+    REQUIRE(::chmod((root.path() + path).c_str(), mode) == 0);
+  };
+  allow("", 0755);
+  allow("/root", 0);
+  allow("/etc/mpi-ssh/id_rsa", 0);
+  allow("/etc/unmounted/id_rsa", 0);
+  PodView view;
+  // Root reads everything, so a thread of its own becomes another user.
+  std::thread([&] {
+    if (::geteuid() == 0) ::syscall(SYS_setresuid, 4711, 4711, 4711);
+    view = read_pod_view(options_of(root));
+  }).join();
+  CHECK(view.key_dirs.empty());
+  CHECK(view.locked_key_dirs ==
+        std::vector<std::string>{"/root/.ssh", "/etc/mpi-ssh"});
+  allow("/root", 0755);
 }
 
 TEST_CASE("hostfiles in the order of who names them") {
