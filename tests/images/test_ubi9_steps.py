@@ -105,7 +105,7 @@ def base_root(root, minimal):
 
 def mounts(root):
     """Goes with the mount namespace. Nothing of the machine can be written."""
-    for words in (["--rbind", "/", f"{root}/host"],
+    for words in (["--bind", "/", f"{root}/host"],
                   ["-o", "remount,bind,ro", f"{root}/host"]):
         subprocess.run(["mount", *words], check=True, timeout=60)
     if not os.path.exists(f"{root}/dev/null"):
@@ -266,7 +266,10 @@ def inside(folder):
     passed = failed = 0
     given = {"OPENMPI5_URL": ARCHIVE, "MPI_REPO": "https://example.org/repo",
              "MPI_REPO_KEY": "https://example.org/key", "JOBS": "2"}
-    for what in (given, {"OPENMPI5_URL": ARCHIVE}):
+    # CUDA's images are made from the full UBI, which has dnf only.
+    for what in (given, {"OPENMPI5_URL": ARCHIVE},
+                 {"OPENMPI5_URL": ARCHIVE,
+                  "RUNTIME_BASE": "registry.access.redhat.com/ubi9/ubi"}):
         checks = [check_user, check_programs, check_licenses]
         if "MPI_REPO" in what:
             checks.append(check_repository)
