@@ -226,25 +226,25 @@ Command keygen_command() {
 }
 
 Command logs_command() {
-  return {
-      "logs",
-      "read a job's log back: by rank, level, time, text",
-      "[FILE|-] [options]",
-      logs_main,
-      {{"kubectl logs pi-launcher | muster logs --rank 3", "what rank 3 said"},
-       {"muster logs job.log --level error --since 10m", "errors of late"},
-       {"muster logs job.log --grep 'loss=' -o json", "for programs"}},
-      {{"0", "read"}, {"1", "unreadable"}, {"2", "wrong command line"}},
-      "  --rank LIST             ranks, as in 0,4-7\n"
-      "  --worker NAME           a worker's name or number\n"
-      "  --level LEVEL           that level and above: trace, debug, info, "
-      "warn, error or fatal\n"
-      "  --since TIME            an age (10m) or a timestamp\n"
-      "  --until TIME            an age or a timestamp\n"
-      "  --grep REGEX            lines that match it\n"
-      "  -o text|json            what to print\n",
-      {},
-      false};
+  return {"logs",
+          "read a job's log back: by rank, level, time, text",
+          "[FILE|-] [options]",
+          logs_main,
+          {{"kubectl logs job/pi-launcher | muster logs --rank 3",
+            "what rank 3 said"},
+           {"muster logs job.log --level error --since 10m", "errors of late"},
+           {"muster logs job.log --grep 'loss=' -o json", "for programs"}},
+          {{"0", "read"}, {"1", "unreadable"}, {"2", "wrong command line"}},
+          "  --rank LIST             ranks, as in 0,4-7\n"
+          "  --worker NAME           a worker's name or number\n"
+          "  --level LEVEL           that level and above: trace, debug, info, "
+          "warn, error or fatal\n"
+          "  --since TIME            an age (10m) or a timestamp\n"
+          "  --until TIME            an age or a timestamp\n"
+          "  --grep REGEX            lines that match it\n"
+          "  -o text|json            what to print\n",
+          {},
+          false};
 }
 
 Command explain_command() {
@@ -266,7 +266,7 @@ Command explain_log_command() {
           "say why a job failed, from any log of it",
           "FILE|- [options]",
           explain_log_main,
-          {{"kubectl logs pi-launcher | muster explain-log -",
+          {{"kubectl logs job/pi-launcher | muster explain-log -",
             "mpirun, Hydra, srun, torchrun or muster wrote it"},
            {"muster explain-log job.log -o json", "for programs"},
            {"muster explain-log job.log --rules /etc/muster/rules",
@@ -283,7 +283,7 @@ Command status_command() {
           "how the launch in this pod is doing",
           "[options]",
           status_main,
-          {{"kubectl exec pi-launcher -- muster status", "from outside"},
+          {{"kubectl exec job/pi-launcher -- muster status", "from outside"},
            {"muster status -o json", "for programs"},
            {"muster ps", "rank by rank"}},
           {{"0", "a launch runs"},
@@ -299,9 +299,10 @@ Command ps_command() {
   command.name = "ps";
   command.summary = "the ranks of the launch in this pod";
   command.run = ps_main;
-  command.examples = {{"kubectl exec pi-launcher -- muster ps", "from outside"},
-                      {"muster ps -o json", "for programs"},
-                      {"muster status", "the launch as a whole"}};
+  command.examples = {
+      {"kubectl exec job/pi-launcher -- muster ps", "from outside"},
+      {"muster ps -o json", "for programs"},
+      {"muster status", "the launch as a whole"}};
   return command;
 }
 

@@ -97,6 +97,8 @@ std::string egress_rules(const NetpolRequest& request) {
       "            matchExpressions:\n"
       "              - {key: k8s-app, operator: In, values: [kube-dns, "
       "coredns, node-local-dns]}\n"
+      "        - ipBlock: {cidr: 169.254.20.10/32}  # node-local-dns: on the "
+      "node's network, no pod to select\n"
       "        - namespaceSelector:\n"
       "            matchLabels: {kubernetes.io/metadata.name: openshift-dns}\n"
       "      ports:\n"
