@@ -139,9 +139,10 @@ void JobRun::time_is_up() {
     stop(StopCause::kTimeLimit, what);
     return;
   }
-  log::warn("{}: the ranks get signal {} and {} to save and end", what,
-            options_.checkpoint_signal,
+  log::warn("{}: the ranks get {} and {} to save and end", what,
+            signal_word(options_.checkpoint_signal),
             human_duration_ms(options_.timeouts.grace_ms));
+  saving_ = true;
   signal_ranks(options_.checkpoint_signal);
   time_limit_.start(Milliseconds{options_.timeouts.grace_ms},
                     [this, what] { stop(StopCause::kTimeLimit, what); });
@@ -212,12 +213,17 @@ void JobRun::rank_exited(ProcessKey key, const wire::Exited& exit) {
     const std::string reason = "rank " + std::to_string(record->rank) + " on " +
                                record->host + " " +
                                describe_wait_status(exit.wait_status);
-    if (!options_.has_tool) {
+    if (saving_ && !options_.has_tool) {
+      if (failed_saving_.empty()) failed_saving_ = reason;
+    } else if (!options_.has_tool) {
       stop(StopCause::kRankFailed, reason);
     } else if (!settle_.pending()) {
       settle_.start(kToolSettles,
                     [this, reason] { stop(StopCause::kRankFailed, reason); });
     }
+  }
+  if (!failed_saving_.empty() && ranks_.all_ended()) {
+    stop(StopCause::kRankFailed, failed_saving_);
   }
   consider_end();
 }

@@ -137,6 +137,10 @@ class JobRun {
   bool stopping_ = false;     // kStop has been sent
   bool ranks_first_ = false;  // … and mpirun is to be told once they ended
   bool finished_ = false;     // the backend has
+  // The ranks save at the time limit. One that ends with an error code of its
+  // own ("start me again") does not end the others' work.
+  bool saving_ = false;
+  std::string failed_saving_;  // the first such one
   bool ended_ = false;
   std::optional<int> tool_status_;
   std::optional<ProcessKey> tool_;

@@ -4,6 +4,8 @@
 // as evidence.
 #include "launcher/job_run.h"
 
+#include <signal.h>
+
 #include "base/json_text.h"
 #include "base/log.h"
 #include "captured_stdio.h"
@@ -184,6 +186,26 @@ TEST_CASE("mpirun gets a moment to end by itself after a rank has failed") {
   REQUIRE(request);
   CHECK(request->tool_delay_ms == 50);
   CHECK(request->grace_ms == 100);
+  bed.all_stopped();
+  REQUIRE(bed.ends());
+}
+
+TEST_CASE("ranks that save at the time limit do not end each other") {
+  RunOptions options = expecting(2);
+  options.timeouts.run_ms = 30;
+  options.checkpoint_signal = SIGUSR1;
+  Bed bed(options);
+  const ProcessKey a = bed.run_rank(0, 1);
+  const ProcessKey b = bed.run_rank(1, 2);
+  REQUIRE(run_until(bed.loop, [&] {
+    return bed.fleet.peers[1]->count(wire::FrameType::kSignal) == 1;
+  }));
+  bed.exit(a, kExit3);
+  CHECK(bed.run->stop_cause() == StopCause::kNone);
+  CHECK(bed.stops() == 0);
+  bed.exit(b, 0);
+  CHECK(bed.run->stop_cause() == StopCause::kRankFailed);
+  CHECK(bed.run->stop_reason() == "rank 0 on w-0 exited with code 3");
   bed.all_stopped();
   REQUIRE(bed.ends());
 }
