@@ -141,12 +141,38 @@ void settle_gpu_keys(Json& gpus) {
 }
 
 // 8, "8x NVIDIA H100", {"name": "NVIDIA H100", "count": 8}, and lists of them.
+// A line for each; output of a tool that is not read is not one GPU.
+Status split_gpus(Json& gpus) {
+  Json out = Json::array();
+  const std::string text = gpus.get<std::string>();
+  const bool lines = trim(text).find('\n') != std::string::npos;
+  for (const auto part : split(text, '\n')) {
+    const auto line = trim(part);
+    if (line.empty() && lines) continue;
+    if (lines && line.find_first_of("|=:,") != line.npos) {
+      return fail({.code = "facts_invalid",
+                   .what = "gpus",
+                   .why = "\"" + std::string(line.substr(0, 40)) +
+                          "\" is no name of a GPU",
+                   .where = {},
+                   .hint = "write \"8x NVIDIA H100\", or paste nvidia-smi, "
+                           "nvidia-smi -L or nvidia-smi topo -m"});
+    }
+    out.push_back(std::string(lines ? line : part));
+  }
+  gpus = std::move(out);
+  return {};
+}
+
 Status settle_gpus(Json& pod, FactsBudget& budget) {
   if (!pod.contains("gpus")) return {};
   Json& gpus = pod["gpus"];
   settle_gpu_keys(gpus);
   if (is_count(gpus)) gpus = Json{{"count", gpus}};
-  if (gpus.is_string() || gpus.is_object()) gpus = Json::array({gpus});
+  if (gpus.is_string()) {
+    if (Status status = split_gpus(gpus); !status) return status;
+  }
+  if (gpus.is_object()) gpus = Json::array({gpus});
   if (!gpus.is_array()) return {};
   Json out = Json::array();
   for (Json& item : gpus) {
@@ -317,10 +343,22 @@ void name_rccl(Json& pod) {
   }
 }
 
+// A shell's `ulimit -l` counts KiB.
+void name_ulimit(Json& pod) {
+  for (auto item = pod.begin(); item != pod.end(); ++item) {
+    if (plain_field_name(item.key()) != "ulimit_l") continue;
+    Json& value = item.value();
+    const std::string text =
+        value.is_string() ? value.get<std::string>() : value.dump();
+    if (parse_integer(trim(text))) value = std::string(trim(text)) + " KiB";
+  }
+}
+
 Status settle_pod(Json& pod, FactsBudget& budget,
                   std::vector<std::string>& notes) {
   if (!pod.is_object()) return {};
   name_rccl(pod);
+  name_ulimit(pod);
   rename_fields(pod, FactsPlace::kPod, notes);
   settle_none(pod);
   settle_pasted_lists(pod);

@@ -86,6 +86,27 @@ constexpr Meant kOfNetdev[] = {
     {"operstate", "up"},
 };
 
+// Tools whose output is not read, and what to write of it.
+constexpr Meant kTools[] = {
+    {"lspci", "pci_hcas: [\"0000:1a:00.0 15b3:1021\"] (`lspci -Dn`), and hcas"},
+    {"ucx_info", "ucx: \"1.15.0\" (`ucx_info -v`)"},
+    {"ompi_info", "mpi: \"Open MPI 4.1.7\""},
+    {"mpirun", "mpi: \"Open MPI 4.1.7\""},
+    {"lstopo", "nics of a GPU, or the text of `nvidia-smi topo -m`"},
+    {"hwloc_ls", "nics of a GPU, or the text of `nvidia-smi topo -m`"},
+    {"lsmod", "modules: [\"ib_uverbs\", \"mlx5_ib\"], and peermem: true"},
+    {"df", "shm_bytes: \"64 MiB\""},
+    {"ethtool", "speed_mbps of the interface in netdevs"},
+    {"rocm_smi", "gpus: \"8x AMD Instinct MI300X\""},
+    {"amd_smi", "gpus: \"8x AMD Instinct MI300X\""},
+    {"log",
+     "nccl_version, and NCCL's lines of adapters and interfaces as hcas "
+     "and netdevs"},
+    {"nccl_log",
+     "nccl_version, and NCCL's lines of adapters and interfaces as "
+     "hcas and netdevs"},
+};
+
 struct Names {
   const char* where;
   std::span<const Meant> list;
@@ -110,10 +131,22 @@ Names names_in(FactsPlace place) {
 }  // namespace
 
 std::string plain_field_name(const std::string& key) {
-  std::string out = to_lower(key);
+  std::string out = to_lower(trim(key.substr(0, key.find('|'))));
   std::replace(out.begin(), out.end(), ' ', '_');
   std::replace(out.begin(), out.end(), '-', '_');
+  if (out.starts_with('_')) return out;  // a person's own remark
+  const auto twice = [](char a, char b) { return a == '_' && b == '_'; };
+  out.erase(std::unique(out.begin(), out.end(), twice), out.end());
   return out;
+}
+
+std::string instead_of_tool(const std::string& key) {
+  const std::string plain = plain_field_name(key);
+  for (const Meant& tool : kTools) {
+    const std::string name = tool.written;
+    if (plain == name || plain.starts_with(name + "_")) return tool.meant;
+  }
+  return "";
 }
 
 bool is_other_name_in_pod(const std::string& plain) {

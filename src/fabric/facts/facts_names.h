@@ -11,10 +11,14 @@ namespace muster {
 
 enum class FactsPlace { kPod, kHca, kPort, kGid, kNetdev };
 
-// "Link layer" -> "link_layer"
+// "Link layer" -> "link_layer", "ulimit -l" -> "ulimit_l", "env | grep NCCL" ->
+// "env"
 std::string plain_field_name(const std::string& key);
 // "env", "nics", …, of a pod.
 bool is_other_name_in_pod(const std::string& plain);
+// What to write instead of a tool's output that is not read; "" if `key` is the
+// name of none.
+std::string instead_of_tool(const std::string& key);
 // Gives the fields of `object` their names in the schema, where those are not
 // there too.
 void rename_fields(nlohmann::json& object, FactsPlace place,

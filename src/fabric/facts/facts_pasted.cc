@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "fabric/facts/facts_expand.h"
+#include "fabric/facts/facts_names.h"
 #include "fabric/facts/facts_words.h"
 
 namespace muster {
@@ -58,7 +59,7 @@ const std::array<Kind, 3>& kinds() {
        {"netdevs",
         pasted_netdevs,
         netdevs_of,
-        {"ip_a*", "ip_addr*", "ip_br_a*", "ip_link*", "ip_r", "ip_route*",
+        {"ip_a*", "ip_addr*", "ip_address*", "ip_link*", "ip_r", "ip_route*",
          "ifconfig*"}},
        {"gpus",
         pasted_gpus,
@@ -67,12 +68,21 @@ const std::array<Kind, 3>& kinds() {
   return list;
 }
 
-bool is_called(const Kind& kind, std::string key) {
-  key = to_lower(key);
-  std::replace_if(
-      key.begin(), key.end(), [](char c) { return c == ' ' || c == '-'; }, '_');
-  const size_t twice = key.find("__");  // "ip -br a"
-  if (twice != key.npos) key.erase(twice, 1);
+// "ip -4 -br a" -> "ip_a"
+std::string without_options_of_ip(const std::string& key) {
+  if (!key.starts_with("ip_")) return key;
+  std::vector<std::string> out;
+  for (const auto word : split(key, '_')) {
+    const bool option = word == "br" || word == "brief" || word == "o" ||
+                        word == "d" || word == "s" || word == "c" ||
+                        word == "4" || word == "6";
+    if (!option) out.emplace_back(word);
+  }
+  return join(out, "_");
+}
+
+bool is_called(const Kind& kind, const std::string& written) {
+  const std::string key = without_options_of_ip(plain_field_name(written));
   return std::any_of(kind.tools.begin(), kind.tools.end(), [&](auto tool) {
     if (!tool.ends_with('*')) return key == tool;
     tool.remove_suffix(1);
@@ -167,7 +177,9 @@ void settle_pasted_lists(Json& pod) {
     if (!pod.contains(kind.list)) continue;
     const auto text = text_of_lines(pod[kind.list]);
     Json read = text ? kind.whole(*text) : Json::array();
-    if (!read.empty()) pod[kind.list] = std::move(read);
+    if (read.empty()) continue;
+    pod[kind.list] = std::move(read);
+    take_driver(*text, pod);
   }
 }
 
@@ -181,6 +193,7 @@ Status take_outputs(Json& pod, FactsBudget& budget) {
       Json read = text ? kind.of_tool(*text) : Json::array();
       if (read.empty()) continue;  // said to be an unknown field
       pod.erase(key);
+      take_driver(*text, pod);
       Status status = join(pod, kind, std::move(read), budget);
       if (!status) return status;
     }

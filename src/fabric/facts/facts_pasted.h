@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What tools print, pasted whole: ibv_devinfo, ibstat, ibstatus, show_gids,
-// `rdma link`, `ip addr`, ifconfig, `nvidia-smi topo -m` and `nvidia-smi -L`,
+// `rdma link`, `ip addr`, ifconfig, nvidia-smi, also with `-L` and `topo -m`,
 // as one text or as a list of its lines, in the place of a list or in a field
 // that is called after the tool. Pure.
 #pragma once
@@ -20,6 +20,9 @@ namespace muster {
 nlohmann::json pasted_hcas(std::string_view text);
 nlohmann::json pasted_netdevs(std::string_view text);
 nlohmann::json pasted_gpus(std::string_view text);
+// What the head of nvidia-smi's table says of driver and CUDA, where the pod
+// does not.
+void take_driver(std::string_view text, nlohmann::json& pod);
 
 // One text, or a list of lines; nothing where it is neither.
 std::optional<std::string> text_of_lines(const nlohmann::json& json);

@@ -14,6 +14,7 @@
 #include "fabric/facts/facts_forms.h"
 #include "fabric/facts/facts_json.h"
 #include "fabric/facts/facts_lines.h"
+#include "fabric/facts/facts_names.h"
 #include "fabric/facts/facts_notes.h"
 #include "fabric/facts/facts_text.h"
 #include "fabric/facts/nccl_version.h"
@@ -188,6 +189,8 @@ class FactsIn {
 
  private:
   [[nodiscard]] std::string hint(const std::string& key) const {
+    const std::string instead = instead_of_tool(key);
+    if (!instead.empty()) return "; write " + instead;
     const std::string meant = nearest(key, asked_).value_or("");
     return meant.empty() ? "" : "; did you mean " + meant + "?";
   }

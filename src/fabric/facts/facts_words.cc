@@ -311,7 +311,8 @@ Result<Json> netdev_of_words(std::string_view text) {
     words.push_back(words[0].substr(colon + 1, zone - colon - 1));
     words[0] = words[0].substr(0, colon);
   }
-  netdev["name"] = without_end(words[0], ":,");
+  const std::string_view name = without_end(words[0], ":,");
+  netdev["name"] = name.substr(0, name.find('@'));  // "eth0@if12" of ip
   for (size_t i = 1; i < words.size(); ++i) {
     words[i] = without_end(words[i], ",;");
     const std::string word = to_lower(words[i]);

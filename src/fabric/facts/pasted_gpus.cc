@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // pasted_gpus(): the matrix of `nvidia-smi topo -m`, the list of `nvidia-smi
-// -L`.
+// -L`, the table of `nvidia-smi`.
 #include "fabric/facts/facts_pasted.h"
 
 #include <nlohmann/json.hpp>
@@ -91,11 +91,47 @@ Json gpus_of_list(std::string_view text) {
   return out;
 }
 
+// "|   0  NVIDIA H100 80GB HBM3   On  |   00000000:1B:00.0 Off |  0 |"
+Json gpus_of_table(std::string_view text) {
+  Json out = Json::array();
+  for (const auto line : split(text, '\n')) {
+    const auto cells = split(trim(line), '|');
+    if (cells.size() < 4 || !cells[0].empty()) continue;
+    auto name = split_words(cells[1]);
+    const auto place = split_words(cells[2]);
+    if (name.size() < 3 || !parse_integer(name[0]) || place.empty()) continue;
+    const std::string pci = to_lower(place[0]);  // NVML's has 8 digits first
+    if (pci.size() != 16 || pci[8] != ':' || pci[11] != ':') continue;
+    name.erase(name.begin());
+    if (name.back() == "On" || name.back() == "Off") name.pop_back();
+    std::string words;
+    for (const auto word : name) {
+      words += (words.empty() ? "" : " ") + std::string(word);
+    }
+    if (words.ends_with("...")) words.resize(words.size() - 3);  // too long
+    out.push_back(Json{{"name", words}, {"pci", pci.substr(4)}});
+  }
+  return out;
+}
+
 }  // namespace
 
 Json pasted_gpus(std::string_view text) {
   Json out = gpus_of_topology(text);
-  return out.empty() ? gpus_of_list(text) : out;
+  if (out.empty()) out = gpus_of_list(text);
+  return out.empty() ? gpus_of_table(text) : out;
+}
+
+void take_driver(std::string_view text, Json& pod) {
+  const std::pair<const char*, const char*> known[] = {
+      {"Driver Version:", "gpu_driver"}, {"CUDA Version:", "cuda_version"}};
+  for (const auto& [label, field] : known) {
+    const std::string cell = between(text, label, "|");
+    const auto rest = split_words(cell);
+    const bool told = !rest.empty() && !rest[0].empty() && rest[0][0] >= '0' &&
+                      rest[0][0] <= '9';
+    if (told && !pod.contains(field)) pod[field] = rest[0];
+  }
 }
 
 }  // namespace muster

@@ -152,6 +152,8 @@ void take_link(std::string_view line, Json& hcas) {
     if (words[i] == "state") port["state"] = words[i + 1];
     if (words[i] == "physical_state") port["phys_state"] = words[i + 1];
     if (words[i] == "netdev") port["netdev"] = words[i + 1];
+    // The kernel tells it of InfiniBand only (nldev.c, fill_port_info).
+    if (words[i] == "subnet_prefix") port["link_layer"] = "InfiniBand";
   }
 }
 

@@ -148,8 +148,16 @@ TEST_CASE("adapters from show_gids, ibdev2netdev and rdma link") {
                "link mlx5_0/1 state ACTIVE physical_state LINK_UP netdev eth2\n"
                "1/1: mlx5_1/1: state DOWN physical_state DISABLED");
   REQUIRE(links.hcas->size() == 2);
+  CHECK(links.hcas->at(0).ports.at(0).link_layer.empty());
   CHECK(links.hcas->at(0).ports.at(0).netdev == "eth2");
   CHECK(links.hcas->at(1).ports.at(0).state == "DOWN");
+
+  const PodFabric subnet = pod_with(
+      "rdma link show",
+      "link mlx5_0/1 subnet_prefix fe80:0000:0000:0000 lid 13 sm_lid 1 lmc 0 "
+      "state ACTIVE physical_state LINK_UP");
+  CHECK(subnet.hcas->at(0).ports.at(0).link_layer == "InfiniBand");
+  CHECK(subnet.hcas->at(0).ports.at(0).state == "ACTIVE");
 
   const PodFabric up = pod_with("ibdev2netdev",
                                 "mlx5_0 port 1 ==> eth2 (Up)\n"
@@ -241,6 +249,71 @@ TEST_CASE("GPUs from nvidia-smi") {
                                   "GPU 1: NVIDIA H100 80GB HBM3 (UUID: G-2)\n");
   REQUIRE(list.gpus->size() == 2);
   CHECK(list.gpus->at(1).name == "NVIDIA H100 80GB HBM3");
+}
+
+constexpr const char* kTable = R"(
++---------------------------------------------------------------------------+
+| NVIDIA-SMI 550.54.15      Driver Version: 550.54.15      CUDA Version: 12.4 |
+|--------------------------------+------------------------+------------------+
+| GPU  Name        Persistence-M | Bus-Id          Disp.A | Volatile Unc. ECC |
+|   0  NVIDIA H100 80GB HBM3  On |   00000000:1B:00.0 Off |                 0 |
+| N/A   32C    P0    72W / 700W  |     4MiB /  81559MiB   |    0%     Default |
+|   1  NVIDIA A100-SXM...  Off   |   00000000:5D:00.0 Off |                 0 |
+|    0   N/A  N/A      4242      C   python                          4000MiB |
++---------------------------------------------------------------------------+)";
+
+TEST_CASE("GPUs and driver from the table of nvidia-smi") {
+  for (const char* field : {"nvidia-smi", "gpus"}) {
+    const PodFabric pod = pod_with(field, kTable);
+    REQUIRE(pod.gpus->size() == 2);
+    CHECK(pod.gpus->at(0).name == "NVIDIA H100 80GB HBM3");
+    CHECK(pod.gpus->at(0).pci == "0000:1b:00.0");
+    CHECK(pod.gpus->at(1).name == "NVIDIA A100-SXM");
+    CHECK(pod.gpu_driver == "550.54.15");
+    CHECK(pod.cuda_version == "12.4");
+  }
+  const PodFabric own =
+      pod_with("nvidia-smi", kTable, R"(, "gpu_driver": "570.1")");
+  CHECK(own.gpu_driver == "570.1");
+}
+
+TEST_CASE("several lines are several GPUs, or none") {
+  const PodFabric pod = pod_with("gpus", "NVIDIA H100\nNVIDIA H100\n");
+  REQUIRE(pod.gpus->size() == 2);
+  CHECK(pod.gpus->at(1).name == "NVIDIA H100");
+  const auto facts = read_facts(
+      R"({"gpus": "GPU[0]\t: Card Series: MI300X\nGPU[1]\t: x"})", "f");
+  REQUIRE(!facts);
+  CHECK(facts.error().text().find("8x NVIDIA H100") != std::string::npos);
+}
+
+TEST_CASE("fields called after a command line") {
+  const char* brief = "lo UNKNOWN 127.0.0.1/8\neth0@if12 UP 10.244.1.7/24\n";
+  for (const char* field : {"ip -br addr", "ip -br a", "ip -4 -br address"}) {
+    const PodFabric pod = pod_with(field, brief);
+    INFO(field);
+    REQUIRE(pod.netdevs->size() == 2);
+    CHECK(pod.netdevs->at(1).name == "eth0");
+  }
+  const auto notes = [](const std::string& text) {
+    const auto facts = read_facts(text, "f");
+    if (!facts) FAIL(facts.error().text());
+    return facts->notes.empty() ? "" : facts->notes[0];
+  };
+  for (const char* limit : {"\"64\"", "64"}) {
+    const auto pod =
+        read_facts(std::string(R"({"ulimit -l": )") + limit + "}", "f");
+    REQUIRE(pod);
+    CHECK(pod->pods.at(0).memlock_bytes == 64 * 1024);
+  }
+  CHECK(notes(R"({"ulimit -l": "64"})").find("memlock_bytes") !=
+        std::string::npos);
+  CHECK(
+      notes(R"({"env | grep NCCL": "NCCL_DEBUG=INFO"})").find("environment") !=
+      std::string::npos);
+  CHECK(notes(R"({"lspci -nn": "x"})").find("write pci_hcas") !=
+        std::string::npos);
+  CHECK(notes(R"({"ompi_info": "x"})").find("write mpi") != std::string::npos);
 }
 
 TEST_CASE("slices of GPUs from nvidia-smi") {
