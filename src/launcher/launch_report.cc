@@ -142,13 +142,12 @@ void Launch::say_goodbye(bool success) {
 // at. Ranks are not mixed: one that is behind would take the job back.
 std::string Launch::progress() const {
   constexpr int kLookedAt = 8;
-  constexpr size_t kLines = 12;
   if (!run_) return {};
   std::map<int, std::string> said;
   for (const RankRecord& record : run_->ranks().records()) {
     if (record.rank < 0 || record.rank >= kLookedAt) continue;
     RankEvidence rank;
-    rank.lines = output_->last_lines(record.key, kLines);
+    rank.lines = output_->last_lines(record.key);
     std::string progress = last_progress({rank});
     if (!progress.empty()) said[record.rank] = std::move(progress);
   }

@@ -22,7 +22,6 @@ constexpr Milliseconds kTick{500};
 constexpr Milliseconds kAnswerDeadline{10'000};
 constexpr Milliseconds kProvoked{3'000};
 constexpr size_t kMaxSentences = 16;  // of NCCL's issues
-constexpr size_t kLastLines = 12;
 
 std::string answer_json(const std::vector<PlacedStack>& stacks,
                         const std::vector<std::string>& nccl,
@@ -123,7 +122,7 @@ void HangWatch::look_for_exceptions() {
        output_.quiet_after_traceback(options_.after_exception)) {
     for (const RankRecord& record : ranks_.records()) {
       if (record.key == key && record.state == RankState::kRunning &&
-          final_exception(output_.last_lines(key, kLastLines))) {
+          final_exception(output_.last_lines(key))) {
         request.ranks.push_back(record.rank);
       }
     }
@@ -281,8 +280,7 @@ std::vector<StuckRank> HangWatch::stuck_ranks() const {
       }
       const LeavingPlace place = leaving_place(one.stack.frames);
       if (place.known && !place.leaving) continue;
-      if (const auto said =
-              final_exception(output_.last_lines(record.key, kLastLines))) {
+      if (const auto said = final_exception(output_.last_lines(record.key))) {
         out.push_back({record.rank, record.host, *said, place.call});
       }
     }

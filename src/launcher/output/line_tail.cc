@@ -22,9 +22,9 @@ void LineTail::keep(std::string_view line, int64_t time_ns) {
   kept.text.assign(line.substr(0, kLineLength));
 }
 
-void LineTail::append_to(std::vector<LineEvidence>& out, size_t count) const {
+void LineTail::append_to(std::vector<LineEvidence>& out) const {
   const size_t size = lines_.size();
-  for (size_t i = size > count ? size - count : 0; i < size; ++i) {
+  for (size_t i = 0; i < size; ++i) {
     out.push_back(lines_[(newest_ + 1 + i) % size]);
   }
 }

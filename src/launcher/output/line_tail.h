@@ -19,8 +19,8 @@ class LineTail {
       : limit_(lines), is_stderr_(is_stderr) {}
 
   void keep(std::string_view line, int64_t time_ns);
-  // At most `count` of them, oldest first, behind those in `out`.
-  void append_to(std::vector<LineEvidence>& out, size_t count) const;
+  // Puts them behind those in `out`, oldest first.
+  void append_to(std::vector<LineEvidence>& out) const;
 
  private:
   size_t limit_;

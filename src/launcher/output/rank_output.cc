@@ -415,13 +415,12 @@ void RankOutput::write_failed(int fd, int error) {
       name, strerror(error));
 }
 
-std::vector<LineEvidence> RankOutput::last_lines(ProcessKey key,
-                                                 size_t count) const {
+std::vector<LineEvidence> RankOutput::last_lines(ProcessKey key) const {
   const auto found = processes_.find(key);
   if (found == processes_.end()) return {};
   std::vector<LineEvidence> out;
   for (const Stream* stream : {&found->second->out, &found->second->err}) {
-    stream->tail->append_to(out, count);
+    stream->tail->append_to(out);
   }
   std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) {
     return a.time_ns < b.time_ns;

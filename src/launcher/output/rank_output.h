@@ -96,9 +96,9 @@ class RankOutput {
   void forget(ProcessKey key);
   // Nothing more comes from there: what was held is told, and what is lost.
   void node_lost(uint16_t node);
-  // The last `count` lines of each stream of a process, in order of time.
-  [[nodiscard]] std::vector<LineEvidence> last_lines(ProcessKey key,
-                                                     size_t count) const;
+  // The last lines of both streams of a process, in order of time: 12 of each,
+  // 64 of what is no rank.
+  [[nodiscard]] std::vector<LineEvidence> last_lines(ProcessKey key) const;
   // Ranks that wrote a traceback and then, for `quiet`, nothing at all: each
   // once.
   std::vector<ProcessKey> quiet_after_traceback(Milliseconds quiet);

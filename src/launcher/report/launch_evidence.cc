@@ -9,8 +9,6 @@ namespace muster {
 namespace {
 
 constexpr size_t kMemorySamples = 8;
-constexpr size_t kLines = 12;
-constexpr size_t kToolLines = 64;
 
 RankOutcome outcome_of(RankState state) {
   switch (state) {
@@ -51,7 +49,7 @@ RankEvidence describe(const RankRecord& record, const RankOutput& output,
     rank.refusal = record.refusal.error;
     rank.refusal_exit_code = record.refusal.exit_code;
   }
-  rank.lines = output.last_lines(record.key, kLines);
+  rank.lines = output.last_lines(record.key);
   return rank;
 }
 
@@ -139,7 +137,7 @@ void add_run(const JobRun& run, const RankOutput& output, JobEvidence& job) {
     job.tool_status = *run.tool_status();
   }
   if (run.tool()) {
-    job.tool_lines = output.last_lines(*run.tool(), kToolLines);
+    job.tool_lines = output.last_lines(*run.tool());
   }
 }
 

@@ -141,8 +141,8 @@ TEST_CASE("of very many ranks that ended well the last ones' words are kept") {
     bed.output.frame(last, line);
     bed.exit(last, 0);
   }
-  CHECK(bed.output.last_lines(first, 1).empty());
-  CHECK(bed.output.last_lines(last, 1).size() == 1);
+  CHECK(bed.output.last_lines(first).empty());
+  CHECK(bed.output.last_lines(last).size() == 1);
   CHECK(bed.output.lines() == kRanks);
   const size_t kept = expected < 0 ? 4096 : kRanks;
   CHECK(bed.run->ranks().records().size() == kept);

@@ -97,10 +97,10 @@ TEST_CASE("a warning of mpirun's start that means nothing is not shown") {
 
 TEST_CASE("a line in pieces is one line, never merged with another's") {
   Bed bed(with(LogFormat::kText));
-  bed.out(kRank0, "hel", wire::kPartial);
+  bed.out(kRank0, "hel");
   bed.out(kRank1, "other\n");
   bed.err(kRank0, "error\n");
-  bed.out(kRank0, "lo\nnext", wire::kPartial);
+  bed.out(kRank0, "lo\nnext");
   bed.out(kRank0, "", wire::kEnd);
   const std::string text = bed.text();
   CHECK(text == "[1|w-1] other\n[0|w-0] error\n[0|w-0] hello\n[0|w-0] next\n");
@@ -133,7 +133,7 @@ TEST_CASE("all credit comes back, by stream, shown or not") {
   options.ranks = {0};
   Bed bed(options);
   bed.out(kRank0, "12345\n");
-  bed.out(kRank0, "part", wire::kPartial);
+  bed.out(kRank0, "part");
   bed.err(kRank0, "123\n");
   bed.out(kRank1, "hidden\n");
   const std::string text = bed.text();
@@ -196,7 +196,7 @@ TEST_CASE("a listener hears each line with its word, however it comes") {
     heard.push_back(std::to_string(rank) + host + " " + std::string(line));
   });
   bed.out(kRank0, "one\nw:1:1 [0] NCCL INFO two\nthree\n");
-  bed.out(kRank1, "w:1:1 [0] NCCL IN", wire::kPartial);
+  bed.out(kRank1, "w:1:1 [0] NCCL IN");
   bed.out(kRank0, "nothing\n");
   bed.out(kRank1, "FO four\nfive\n");
   bed.err(kRank0, "NCCL INFO six\n");
@@ -284,8 +284,8 @@ TEST_CASE("only the asked ranks and levels are shown; tails keep all") {
   bed.out(kRank1, "WARNING: less fine\n");
   const std::string text = bed.text();
   CHECK(text == "[1|w-1] WARNING: less fine\n");
-  CHECK(bed.ranks.last_lines(kRank0, 5).size() == 1);
-  CHECK(bed.ranks.last_lines(kRank1, 5).size() == 2);
+  CHECK(bed.ranks.last_lines(kRank0).size() == 1);
+  CHECK(bed.ranks.last_lines(kRank1).size() == 2);
 }
 
 TEST_CASE("tails: the newest of both streams, by time, bounded") {
@@ -300,15 +300,14 @@ TEST_CASE("tails: the newest of both streams, by time, bounded") {
   bed.ranks.frame(kRank0,
                   output(wire::kStdout, std::string(9'000, 'x') + "\n", 999));
   bed.text();
-  const auto tail = bed.ranks.last_lines(kRank0, 3);
-  REQUIRE(tail.size() == 6);
-  CHECK(tail[0].text == "e37");
-  CHECK(tail[1].text == "38");
+  const auto tail = bed.ranks.last_lines(kRank0);
+  REQUIRE(tail.size() == 24);
+  CHECK(tail[0].text == "e28");
+  CHECK(tail[1].text == "29");
   CHECK(tail[0].stderr_stream);
   CHECK_FALSE(tail[1].stderr_stream);
   CHECK(tail.back().text.size() == 400);
-  CHECK(bed.ranks.last_lines(kRank0, 1'000).size() == 24);
-  CHECK(bed.ranks.last_lines({7, 7}, 3).empty());
+  CHECK(bed.ranks.last_lines({7, 7}).empty());
 }
 
 TEST_CASE("secrets are hidden on stdout, in files and in tails") {
@@ -319,7 +318,7 @@ TEST_CASE("secrets are hidden on stdout, in files and in tails") {
   MaskOptions mask;
   mask.environment = {{"API_TOKEN", "swordfish99"}};
   bed.ranks.set_masker(std::move(*Masker::create(mask)));
-  bed.out(kRank0, "token swordf", wire::kPartial);
+  bed.out(kRank0, "token swordf");
   bed.out(kRank0, "ish99 used\n");
   const std::string text = bed.text();
   CHECK(text.find("swordfish") == std::string::npos);
@@ -328,8 +327,8 @@ TEST_CASE("secrets are hidden on stdout, in files and in tails") {
   REQUIRE(file);
   CHECK(file->find("swordfish") == std::string::npos);
   CHECK(file->ends_with(" used\n"));
-  REQUIRE(bed.ranks.last_lines(kRank0, 1).size() == 1);
-  CHECK(bed.ranks.last_lines(kRank0, 1)[0].text.find("swordfish") ==
+  REQUIRE(bed.ranks.last_lines(kRank0).size() == 1);
+  CHECK(bed.ranks.last_lines(kRank0)[0].text.find("swordfish") ==
         std::string::npos);
 }
 
@@ -361,7 +360,7 @@ TEST_CASE("rotated files have every line once, whole and in order") {
     const std::string line = "line " + std::to_string(i) + "\n";
     expected += line;
     // Every third one comes in two frames: no file may end within it.
-    bed.out(kRank0, line.substr(0, 3), i % 3 == 0 ? wire::kPartial : 0);
+    bed.out(kRank0, line.substr(0, 3));
     if (i % 3 == 0) bed.out(kRank0, line.substr(3));
     if (i % 3 != 0) bed.out(kRank0, line.substr(3));
   }
@@ -424,8 +423,8 @@ TEST_CASE("a log directory that went away costs a warning, not the lines") {
 TEST_CASE("a progress bar shows its newest state, not each of them") {
   Bed bed(with(LogFormat::kJson));
   for (int i = 0; i <= 100; ++i) {
-    bed.ranks.frame(kRank0, output(wire::kStdout | wire::kPartial,
-                                   std::to_string(i) + "%\r", 1'000 + i));
+    bed.ranks.frame(
+        kRank0, output(wire::kStdout, std::to_string(i) + "%\r", 1'000 + i));
   }
   bed.out(kRank0, "done\n");
   const std::string text = bed.text();
@@ -441,10 +440,10 @@ TEST_CASE("on a terminal a bar is one line below the others") {
   options.status_line = true;
   options.progress_interval = 0ms;
   Bed bed(options);
-  bed.err(kRank0, " 10%|#\r", wire::kPartial);
-  bed.err(kRank0, " 20%|##\r", wire::kPartial);
+  bed.err(kRank0, " 10%|#\r");
+  bed.err(kRank0, " 20%|##\r");
   bed.out(kRank1, "a line\n");
-  bed.err(kRank0, " 30%|###\r", wire::kPartial);
+  bed.err(kRank0, " 30%|###\r");
   bed.err(kRank0, "", wire::kEnd);
   // The state that a bar ends with stays as a line of its own.
   CHECK(bed.text() ==
@@ -561,7 +560,7 @@ TEST_CASE("half a traceback is not kept for long, and its credit returns") {
 
 TEST_CASE("of a lost worker what was held is told, and that there is a gap") {
   Bed bed(with(LogFormat::kText));
-  bed.out(kRank0, "one\ntwo, to", wire::kPartial);
+  bed.out(kRank0, "one\ntwo, to");
   bed.out(kRank1, "fine\n", wire::kEnd);
   bed.err(kRank1, "", wire::kEnd);
   bed.ranks.node_lost(kRank0.node);
@@ -575,7 +574,7 @@ TEST_CASE("a line of megabytes is whole in its file and in parts in JSON") {
   OutputOptions options = with(LogFormat::kJson);
   Bed bed(options);
   const std::string piece(32'000, 'x');
-  for (int i = 0; i < 40; ++i) bed.out(kRank0, piece, wire::kPartial);
+  for (int i = 0; i < 40; ++i) bed.out(kRank0, piece);
   bed.out(kRank0, "\nnext\n");
   const std::string text = bed.text();
   CHECK(bed.ranks.lines() == 2);
