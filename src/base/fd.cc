@@ -133,9 +133,6 @@ Status send_with_fds(int socket, std::string_view bytes,
     n = ::sendmsg(socket, &message, MSG_NOSIGNAL);
   } while (n < 0 && errno == EINTR);
   if (n < 0) return fail_errno("write_failed", "sendmsg");
-  if (static_cast<size_t>(n) < bytes.size()) {
-    return write_all(socket, bytes.substr(static_cast<size_t>(n)));
-  }
   return {};
 }
 

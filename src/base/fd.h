@@ -49,10 +49,10 @@ Result<std::string> read_file(const std::string& path, size_t limit = 1 << 20);
 // Writes to PATH.tmp, not through a link there, and renames: no half a file.
 Status write_file_atomically(const std::string& path, std::string_view text,
                              int mode = 0644);
-// Blocking write of everything; retries EINTR. For small control writes only.
+// Blocks until all is written: on the thread of a loop for regular files only.
 Status write_all(int fd, std::string_view bytes);
 
-// Sends one datagram/message with descriptors over an AF_UNIX socket.
+// Sends one message with descriptors over an AF_UNIX socket (SOCK_SEQPACKET).
 Status send_with_fds(int socket, std::string_view bytes,
                      std::span<const int> fds);
 struct Received {

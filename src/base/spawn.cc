@@ -13,11 +13,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdint>
 #include <cstring>
 #include <memory>
+#include <optional>
 
 #include "base/close_from.h"
+#include "base/cpu_mask.h"
 #include "base/fd.h"
 #include "base/no_descriptors.h"
 #include "base/text.h"
@@ -40,6 +41,7 @@ struct ChildPlan {
   char* const* argv;
   char* const* envp;
   const SpawnOptions* options;
+  CpuMask cpus;
   std::vector<std::pair<int, int>> fds;  // sources moved above all targets
   pid_t parent;
   int report;
@@ -66,6 +68,20 @@ void raise_soft_limits() {
   }
 }
 
+// What is named by no descriptor of the plan.
+void fill_stdio(const ChildPlan& plan) {
+  for (int target = 0; target < 3; ++target) {
+    const bool given =
+        std::any_of(plan.fds.begin(), plan.fds.end(),
+                    [target](const auto& f) { return f.second == target; });
+    if (given) continue;
+    const int null = ::open("/dev/null", target == 0 ? O_RDONLY : O_WRONLY);
+    if (null < 0 || null == target) continue;
+    ::dup2(null, target);
+    ::close(null);
+  }
+}
+
 // Runs between fork and exec: async-signal-safe calls only.
 [[noreturn]] void run_child(const ChildPlan& plan) {
   const SpawnOptions& options = *plan.options;
@@ -83,12 +99,7 @@ void raise_soft_limits() {
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   if (options.raise_soft_limits) raise_soft_limits();
-  if (!options.cpus.empty()) {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    for (const int cpu : options.cpus) CPU_SET(cpu, &set);
-    ::sched_setaffinity(0, sizeof set, &set);
-  }
+  if (!plan.cpus.empty()) bind_to(plan.cpus);
   int highest = 2;
   for (const auto& [source, target] : plan.fds) {
     if (::dup2(source, target) < 0) {
@@ -96,20 +107,7 @@ void raise_soft_limits() {
     }
     highest = std::max(highest, target);
   }
-  if (!options.inherit_stdio) {
-    for (int target = 0; target < 3; ++target) {
-      const bool given =
-          std::any_of(plan.fds.begin(), plan.fds.end(),
-                      [target](const auto& f) { return f.second == target; });
-      if (given) continue;
-      const int null = ::open("/dev/null", target == 0 ? O_RDONLY : O_WRONLY);
-      if (null < 0) continue;
-      if (null != target) {
-        ::dup2(null, target);
-        ::close(null);
-      }
-    }
-  }
+  if (!options.inherit_stdio) fill_stdio(plan);
   // Everything of ours is close-on-exec already; this catches what libraries
   // opened without it, and what we were started with.
   close_on_exec_from(highest + 1);
@@ -198,9 +196,7 @@ Error spawn_error(const StageReport& report, const SpawnOptions& options) {
                exec_hint(report.error)};
 }
 
-}  // namespace
-
-Result<pid_t> spawn(const SpawnOptions& options) {
+Result<std::string> path_of(const SpawnOptions& options) {
   const std::string* search = find_env(options.env, "PATH");
   auto path = find_program(options.argv.empty() ? "" : options.argv[0],
                            search ? *search : "/usr/local/bin:/usr/bin:/bin",
@@ -211,6 +207,66 @@ Result<pid_t> spawn(const SpawnOptions& options) {
     // "./prog" is missing because its directory is: say that.
     return fail(spawn_error({Stage::kDirectory, errno}, options));
   }
+  return path;
+}
+
+// What the child is given, and its end of the report, above all numbers that
+// it gives them: so that no dup2 overwrites a later source. Owned by `moved`.
+Status move_descriptors(const SpawnOptions& options, int report,
+                        ChildPlan& plan, std::vector<UniqueFd>& moved) {
+  int first_free = 3;
+  for (const auto& [source, target] : options.fds) {
+    first_free = std::max(first_free, target + 1);
+  }
+  const auto move = [&](int fd) {
+    moved.emplace_back(::fcntl(fd, F_DUPFD_CLOEXEC, first_free));
+    return moved.back().get();
+  };
+  for (const auto& [source, target] : options.fds) {
+    plan.fds.emplace_back(move(source), target);
+    if (!moved.back())
+      return fail_descriptor(std::string("to start ") + plan.path);
+  }
+  plan.report = move(report);
+  if (!moved.back())
+    return fail_descriptor(std::string("to start ") + plan.path);
+  return {};
+}
+
+// Signals stay blocked across the fork so that no handler of ours runs in the
+// child.
+Result<pid_t> start_without_signals(const ChildPlan& plan) {
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  ::sigprocmask(SIG_SETMASK, &all, &before);
+  const pid_t pid = start_child(plan);
+  const int error = errno;
+  ::sigprocmask(SIG_SETMASK, &before, nullptr);
+  if (pid >= 0) return pid;
+  return fail(Error{
+      "resources",
+      "cannot fork to start " + plan.options->argv[0],
+      strerror(error),
+      {},
+      error == EAGAIN ? "the pod's process limit (pids) is reached" : ""});
+}
+
+// nullopt: it has become the program.
+std::optional<StageReport> read_report(int fd) {
+  StageReport failed{};
+  ssize_t n;
+  do {
+    n = ::read(fd, &failed, sizeof failed);
+  } while (n < 0 && errno == EINTR);
+  if (n != static_cast<ssize_t>(sizeof failed)) return std::nullopt;
+  return failed;
+}
+
+}  // namespace
+
+Result<pid_t> spawn(const SpawnOptions& options) {
+  const auto path = path_of(options);
   if (!path) return tl::unexpected(path.error());
   std::vector<std::string> argv = options.argv;
   std::vector<std::string> env;
@@ -220,62 +276,30 @@ Result<pid_t> spawn(const SpawnOptions& options) {
   }
   std::vector<char*> argv_pointers = pointers(argv);
   std::vector<char*> env_pointers = pointers(env);
-
   auto report = make_pipe();
   if (!report) return tl::unexpected(report.error());
-  int first_free = 3;
-  for (const auto& [source, target] : options.fds) {
-    first_free = std::max(first_free, target + 1);
-  }
   ChildPlan plan{path->c_str(),
                  argv_pointers.data(),
                  env_pointers.data(),
                  &options,
+                 cpu_mask(options.cpus),
                  {},
                  ::getpid(),
                  -1};
-  std::vector<UniqueFd> moved;  // so that no dup2 overwrites a later source
-  for (const auto& [source, target] : options.fds) {
-    moved.emplace_back(::fcntl(source, F_DUPFD_CLOEXEC, first_free));
-    if (!moved.back()) return fail_descriptor("to start " + *path);
-    plan.fds.emplace_back(moved.back().get(), target);
+  std::vector<UniqueFd> moved;
+  if (auto done = move_descriptors(options, report->write.get(), plan, moved);
+      !done) {
+    return tl::unexpected(done.error());
   }
-  UniqueFd report_end(
-      ::fcntl(report->write.get(), F_DUPFD_CLOEXEC, first_free));
-  if (!report_end) return fail_descriptor("to start " + *path);
   report->write.reset();
-  plan.report = report_end.get();
-
-  // Signals stay blocked across the fork so that no handler of ours runs in
-  // the child.
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  ::sigprocmask(SIG_SETMASK, &all, &before);
-  const pid_t pid = start_child(plan);
-  const int fork_error = errno;
-  ::sigprocmask(SIG_SETMASK, &before, nullptr);
-  if (pid < 0) {
-    return fail(Error{"resources",
-                      "cannot fork to start " + options.argv[0],
-                      strerror(fork_error),
-                      {},
-                      fork_error == EAGAIN
-                          ? "the pod's process limit (pids) is reached"
-                          : ""});
+  const auto pid = start_without_signals(plan);
+  if (!pid) return pid;
+  moved.clear();  // with them our copy of the report's end
+  const auto failed = read_report(report->read.get());
+  if (!failed) return pid;
+  while (::waitpid(*pid, nullptr, 0) < 0 && errno == EINTR) {
   }
-  report_end.reset();
-  StageReport failed{};
-  ssize_t n;
-  do {
-    n = ::read(report->read.get(), &failed, sizeof failed);
-  } while (n < 0 && errno == EINTR);
-  if (n == static_cast<ssize_t>(sizeof failed)) {
-    while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
-    }
-    return fail(spawn_error(failed, options));
-  }
-  return pid;
+  return fail(spawn_error(*failed, options));
 }
 
 namespace {

@@ -2,19 +2,18 @@
 #include "worker/rank/rank_child.h"
 
 #include <fcntl.h>
-#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <map>
 
+#include "base/cpu_mask.h"
 #include "base/fd.h"
 #include "job/cpu_list.h"
 #include "worker/rank/rank_protocol.h"
@@ -54,19 +53,12 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
   return out;
 }
 
-void bind_to(const std::vector<int>& cpus) {
+void bind_rank(const std::vector<int>& cpus) {
   if (cpus.empty()) return;
-  const int count = *std::max_element(cpus.begin(), cpus.end()) + 1;
-  cpu_set_t* set = CPU_ALLOC(static_cast<size_t>(count));
-  const size_t size = CPU_ALLOC_SIZE(static_cast<size_t>(count));
-  CPU_ZERO_S(size, set);
-  for (const int cpu : cpus) CPU_SET_S(static_cast<size_t>(cpu), size, set);
-  if (::sched_setaffinity(0, size, set) != 0) {
-    std::fprintf(stderr,
-                 "muster-agent: this rank is not bound to CPUs %s: %s\n",
-                 cpu_list_text(cpus).c_str(), strerror(errno));
-  }
-  CPU_FREE(set);
+  const int error = bind_to(cpu_mask(cpus));
+  if (error == 0) return;
+  std::fprintf(stderr, "muster-agent: this rank is not bound to CPUs %s: %s\n",
+               cpu_list_text(cpus).c_str(), strerror(error));
 }
 
 bool is_elf(const char* path) {
@@ -86,7 +78,7 @@ bool is_elf(const char* path) {
   if (::dup2(out, 1) < 0 || ::dup2(err, 2) < 0) {
     error = errno;
   } else {
-    bind_to(command.cpus);
+    bind_rank(command.cpus);
     error = exec_rank(command);
   }
   [[maybe_unused]] const ssize_t n = ::write(report, &error, sizeof error);
