@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/report/report.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -15,6 +14,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "job/exit_codes.h"
+#include "job/termination_message.h"
 #include "launcher/report/bundle.h"
 #include "launcher/report/report_checklist.h"
 #include "launcher/report/report_html.h"
@@ -167,15 +167,10 @@ void announce(const LaunchReport& report, const LaunchOptions& options) {
   if (report.verdict.failed()) {
     log::error("{}", trim(verdict_text(report.verdict)));
   }
-  // Only where a kubelet has put the file: elsewhere it would be litter.
-  if (::access(options.termination_log.c_str(), W_OK) == 0) {
-    const std::string message = report.verdict.failed()
-                                    ? termination_message(report.verdict)
-                                    : summary_line(report) + "\n";
-    UniqueFd fd(::open(options.termination_log.c_str(),
-                       O_WRONLY | O_TRUNC | O_CLOEXEC));
-    if (fd) static_cast<void>(write_all(fd.get(), message));
-  }
+  write_termination_message(options.termination_log,
+                            report.verdict.failed()
+                                ? termination_message(report.verdict)
+                                : summary_line(report) + "\n");
 }
 
 StoredReports store_reports(const LaunchReport& report,

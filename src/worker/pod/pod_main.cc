@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "job/exit_codes.h"
 #include "job/own_variables.h"
+#include "job/termination_message.h"
 #include "sshd-lite/sshd_args.h"
 #include "worker/pod/pod_options.h"
 #include "worker/pod/pod_worker.h"

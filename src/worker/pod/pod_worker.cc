@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "job/exit_codes.h"
+#include "job/termination_message.h"
 #include "sshd-lite/crypto_profile.h"
 #include "sshd-lite/sandbox.h"
 #include "worker/agent_exit_code.h"
@@ -23,7 +24,6 @@ namespace muster {
 
 namespace {
 
-constexpr size_t kMaxTerminationMessage = 4096;  // the kubelet's limit
 // After KILL everything is gone in an instant, or never (uninterruptible I/O).
 constexpr Milliseconds kKillTimeout{3000};
 constexpr Milliseconds kGoodbyeTimeout{1000};
@@ -49,14 +49,6 @@ size_t door_capacity() {
 }
 
 }  // namespace
-
-void write_termination_message(const std::string& path,
-                               const std::string& text) {
-  const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC));
-  if (!fd) return;
-  (void)write_all(fd.get(),
-                  std::string_view(text).substr(0, kMaxTerminationMessage));
-}
 
 PodWorker::PodWorker(Loop& loop, PodOptions options)
     : loop_(loop),

@@ -62,9 +62,4 @@ class PodWorker {
   int exit_code_ = 0;
 };
 
-// Writes at most 4096 bytes for kubectl describe; errors are ignored, since
-// outside of Kubernetes the file is not there.
-void write_termination_message(const std::string& path,
-                               const std::string& text);
-
 }  // namespace muster
