@@ -223,7 +223,7 @@ void PodWorker::on_idle() {
 }
 
 void PodWorker::on_stop_signal(int signal) {
-  if (stop_signal_ != 0) return;
+  if (leaving_ || stop_signal_ != 0) return;
   stop_signal_ = signal;
   orphan_timer_.cancel();
   server_->stop_accepting();

@@ -107,15 +107,16 @@ class TestWorker {
   std::string log_;
 };
 
-// Starts the agent once; -1 if it could not, else its exit status.
-int run_agent(const TestWorker& worker, const SshKey& key,
-              const std::function<void()>& on_open = {}) {
+// -1 if it could not be started, else its exit status.
+int run_program(const TestWorker& worker, const SshKey& key,
+                const std::string& command,
+                const std::function<void()>& on_open = {}) {
   Loop loop;
   int result = -1;
   SshClientOptions options;
   options.identity = &key;
   options.expected_host_key = &key;
-  options.command = "/elsewhere/muster-agent agent";
+  options.command = command;
   SshClientEvents events;
   events.on_open = on_open;
   events.on_failed = [&](const Error&) { loop.stop(); };
@@ -128,6 +129,11 @@ int run_agent(const TestWorker& worker, const SshKey& key,
   deadline.start(kLong, [&] { loop.stop(); });
   loop.run();
   return result;
+}
+
+int run_agent(const TestWorker& worker, const SshKey& key,
+              const std::function<void()>& on_open = {}) {
+  return run_program(worker, key, "/elsewhere/muster-agent agent", on_open);
 }
 
 struct Fixture {
@@ -195,6 +201,28 @@ TEST_CASE_METHOD(Fixture, "a worker whose launcher is gone leaves with 201") {
   CHECK(run_agent(worker, key) == 3);
   CHECK(worker.exit_code(kLong) == 201);
   CHECK(worker.termination_log().find("launcher") != std::string::npos);
+}
+
+TEST_CASE_METHOD(Fixture, "a signal does not prolong a goodbye") {
+  TestWorker worker(keys.path(), "exit 3", [](PodOptions& o) {
+    o.allow_any_command = true;
+    o.orphan_grace = Milliseconds(200);
+    o.stop_grace = Milliseconds(20'000);
+  });
+  const pid_t guest = ::fork();
+  if (guest == 0) {
+    run_program(worker, key, "trap '' TERM; " + say_up() + "; sleep 60");
+    ::_exit(0);
+  }
+  wait_for_up();
+  CHECK(run_agent(worker, key) == 3);
+  for (int i = 0; i < 1000 && worker.termination_log().empty(); ++i) {
+    ::usleep(10000);
+  }
+  worker.signal(SIGTERM);
+  CHECK(worker.exit_code(Milliseconds(10'000)) == 201);
+  ::kill(guest, SIGKILL);
+  ::waitpid(guest, nullptr, 0);
 }
 
 TEST_CASE_METHOD(Fixture, "a returning launcher stops the orphan clock") {
