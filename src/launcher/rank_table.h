@@ -6,11 +6,9 @@
 #include <cstdint>
 #include <list>
 #include <map>
-#include <optional>
 #include <string>
 
-#include "base/loop.h"
-#include "launcher/output/rank_output.h"
+#include "launcher/process_key.h"
 #include "wire/messages.h"
 
 namespace muster {

@@ -5,6 +5,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
 #include <set>
 #include <utility>
 #include <vector>

@@ -18,10 +18,14 @@
 #include "base/loop.h"
 #include "diagnosis/evidence.h"
 #include "launcher/output/log_files.h"
+#include "launcher/output/output_credit.h"
 #include "launcher/output/output_writer.h"
+#include "launcher/output/process_output.h"
 #include "launcher/output/record_format.h"
 #include "launcher/output/terminal_lines.h"
+#include "launcher/process_key.h"
 #include "logs/level.h"
+#include "logs/line_grouper.h"
 #include "logs/masker.h"
 #include "logs/progress_bar.h"
 #include "wire/frame.h"
@@ -51,19 +55,9 @@ struct OutputOptions {
   uint32_t extra_credit = 192 << 10;
 };
 
-// Which process a stream belongs to: agent and process id on it.
-struct ProcessKey {
-  uint16_t node = 0;
-  uint32_t id = 0;
-  auto operator<=>(const ProcessKey&) const = default;
-};
-
 class RankOutput {
  public:
-  using GiveCredit =
-      std::function<void(ProcessKey, uint8_t stream, uint32_t bytes)>;
-
-  RankOutput(Loop& loop, OutputOptions options, GiveCredit give_credit);
+  RankOutput(Loop& loop, OutputOptions options, OutputCredit::Give give_credit);
   ~RankOutput();
 
   // Hides secrets in everything that follows; without: nothing is hidden.
@@ -127,32 +121,37 @@ class RankOutput {
   [[nodiscard]] int cut_processes() const { return cut_processes_; }
 
  private:
-  struct Stream;
-  struct Process;
-
-  void take_line(Process& process, Stream& stream,
+  ProcessOutput* find(ProcessKey key);
+  void take_line(ProcessOutput& process, ProcessStream& stream,
                  const ProgressBar::Piece& piece);
-  void finish(ProcessKey key, Process& process);
+  void begin_line(const ProcessOutput& process, ProcessStream& stream,
+                  std::string_view line);
+  std::string_view masked_line(ProcessStream& stream, std::string_view line);
+  void keep_line(ProcessOutput& process, ProcessStream& stream,
+                 std::string_view line, bool more);
+  [[nodiscard]] LineGrouper::Step group_step(ProcessStream& stream,
+                                             std::string_view line) const;
+  [[nodiscard]] LogLevel level_of(std::string_view line,
+                                  LineGrouper::Step step) const;
+  [[nodiscard]] bool is_shown(int rank, LogLevel level) const;
+  void finish(ProcessKey key, ProcessOutput& process);
   void watch_reader();
   void let_groups_go();
-  void hand_over(ProcessKey key, Process& process, Stream& stream,
-                 uint32_t credit);
-  Stream* stream_of(ProcessKey key, uint8_t flag);
-  void widen(ProcessKey key, Stream& stream);
-  void narrow(Stream& stream);
-  void owe_credit(ProcessKey key, uint8_t flag, uint32_t bytes);
-  void return_credit();
+  void hand_over(ProcessKey key, ProcessOutput& process, ProcessStream& stream);
+  [[nodiscard]] bool drops(const OutputWriter& writer, std::string& text);
   void write_failed(int fd, int error);
 
   OutputOptions options_;
-  GiveCredit give_credit_;
+  // Text shows no level: then it is looked for only where lines are filtered.
+  bool level_counts_;
+  OutputCredit credit_;
   std::optional<Masker> masker_;
   OnLine on_line_;
   std::string_view word_;  // without which on_line_ need not be asked
   std::function<void()> on_reader_gone_;
   OutputWriter stdio_;
   OutputWriter files_;
-  std::map<ProcessKey, std::unique_ptr<Process>> processes_;
+  std::map<ProcessKey, std::unique_ptr<ProcessOutput>> processes_;
   LogFiles log_files_;
   uint64_t lines_ = 0;
   uint64_t dropped_lines_ = 0;
@@ -162,9 +161,7 @@ class RankOutput {
   std::string_view wordless_;  // … and if it lacks word_
   Timer reader_timer_;
   Timer group_timer_;
-  std::set<std::pair<ProcessKey, uint8_t>> grouping_;  // held back streams
-  std::set<std::pair<ProcessKey, uint8_t>> credited_;  // a step is owed to them
-  uint64_t extra_credit_ = 0;                          // that wide streams have
+  std::set<StreamKey> grouping_;  // held back
   TerminalLines terminal_;
   Clock::time_point last_output_ = Clock::now();
   uint64_t lost_at_source_ = 0;

@@ -8,10 +8,9 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <vector>
 
 #include "base/loop.h"
-#include "launcher/output/rank_output.h"
+#include "launcher/process_key.h"
 
 namespace muster {
 

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "launcher/output/rank_output.h"
+#include "launcher/process_key.h"
 #include "launcher/rank_table.h"
 #include "wire/frame.h"
 #include "wire/messages.h"
