@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <map>
 
-#include "base/text.h"
 #include "job/line_placement.h"
+#include "job/mpirun_rewrite.h"
 #include "job/native_line.h"
 #include "job/placement_notes.h"
 #include "job/rank_env.h"
@@ -17,8 +17,6 @@
 namespace muster {
 
 namespace {
-
-constexpr const char* kHostfileName = "/hostfile";
 
 void take_findings(Agreement& out, const std::vector<Finding>& more) {
   out.findings.insert(out.findings.end(), more.begin(), more.end());
@@ -138,14 +136,10 @@ std::vector<PlannedHost> planned_hosts(const AgreementInput& in,
 
 void merge_env(const AgreementInput& in, Agreement& out) {
   for (const NodeSpec& node : in.nodes) {
+    const Environment own(node.facts.environment.begin(),
+                          node.facts.environment.end());
     out.env.push_back(
-        merge_environment(node.facts.environment.empty()
-                              ? Environment{}
-                              : Environment(node.facts.environment.begin(),
-                                            node.facts.environment.end()),
-                          in.discovery->env, in.options->env));
-    Environment own(node.facts.environment.begin(),
-                    node.facts.environment.end());
+        merge_environment(own, in.discovery->env, in.options->env));
     out.unset.push_back(scrub_list(own));
   }
   if (!out.env.empty()) take_findings(out, out.env.back().findings);
@@ -291,8 +285,8 @@ bool names_interface(const AgreementInput& in) {
                      [](const LineOption& one) { return one.name == "iface"; });
 }
 
-Status plan_mpirun(const AgreementInput& in, const JobSpec& spec,
-                   Agreement& out) {
+// What the image's MPI is told by variables and options.
+Status settle_mpi(const AgreementInput& in, Agreement& out) {
   const MpiFacts& mpi = in.nodes[0].facts.mpi;
   if (in.discovery->mpirun.empty()) {
     return fail(Error{"exe_not_found",
@@ -304,7 +298,7 @@ Status plan_mpirun(const AgreementInput& in, const JobSpec& spec,
   MpiSettingsInput settings;
   settings.family = mpi.family;
   settings.agent = in.agent;
-  settings.hostfile = in.run_directory + kHostfileName;
+  settings.hostfile = out.hostfile_path;
   if (!names_interface(in)) settings.interface = in.interface;
   settings.hosts = static_cast<int>(in.discovery->hosts.size());
   settings.is_root = in.nodes[0].facts.uid == 0;
@@ -316,18 +310,20 @@ Status plan_mpirun(const AgreementInput& in, const JobSpec& spec,
           in.discovery->line->words.begin(), in.discovery->line->words.end(),
           [](const std::string& word) { return word.starts_with("-genv"); });
   out.mpi = mpi_settings(settings);
-  if (out.mpi.launcher == 0) {
-    return fail(Error{"usage",
-                      "cannot take over " + in.discovery->mpirun,
-                      mpi.family.empty()
-                          ? "it did not say which MPI it belongs to"
-                          : "its family " + mpi.family + " is unknown",
-                      {},
-                      "Use --bootstrap pmix, or an image with Open MPI, "
-                      "MPICH, MVAPICH2 or Intel MPI."});
-  }
-  out.hostfile_text = hostfile_text(in, out);
-  if (in.options->once) return {};
+  if (out.mpi.launcher != 0) return {};
+  return fail(Error{"usage",
+                    "cannot take over " + in.discovery->mpirun,
+                    mpi.family.empty()
+                        ? "it did not say which MPI it belongs to"
+                        : "its family " + mpi.family + " is unknown",
+                    {},
+                    "Use --bootstrap pmix, or an image with Open MPI, "
+                    "MPICH, MVAPICH2 or Intel MPI."});
+}
+
+// The user's line, or one for the program, as it is started.
+Status plan_line(const AgreementInput& in, const JobSpec& spec,
+                 Agreement& out) {
   // Read again as the one launcher that it turned out to be.
   auto line = in.discovery->line ? parse_mpirun_line(in.discovery->line->words,
                                                      out.mpi.launcher)
@@ -337,7 +333,7 @@ Status plan_mpirun(const AgreementInput& in, const JobSpec& spec,
   Replacement replacement;
   replacement.program = in.discovery->mpirun;
   replacement.launcher = out.mpi.launcher;
-  replacement.hostfile = settings.hostfile;
+  replacement.hostfile = out.hostfile_path;
   replacement.options = out.mpi.options;
   const auto add = [&replacement, &out](LineAdditions more) {
     replacement.options.insert(replacement.options.end(), more.options.begin(),
@@ -416,7 +412,13 @@ Result<Agreement> agree(const AgreementInput& input) {
         !input.options->np && input.nodes[0].facts.mpi.family != "openmpi") {
       out.expected_ranks = -1;
     }
-    if (auto planned = plan_mpirun(input, *spec, out); !planned) {
+    out.hostfile_path = input.run_directory + "/hostfile";
+    if (auto settled = settle_mpi(input, out); !settled) {
+      return fail(settled.error());
+    }
+    out.hostfile_text = hostfile_text(input, out);
+    if (input.options->once) return out;
+    if (auto planned = plan_line(input, *spec, out); !planned) {
       return fail(planned.error());
     }
   }

@@ -11,7 +11,6 @@
 
 #include "base/result.h"
 #include "job/env_merge.h"
-#include "job/mpirun_rewrite.h"
 #include "job/node_facts.h"
 #include "job/plan.h"
 #include "job/skew.h"
@@ -62,6 +61,7 @@ struct Agreement {
   std::vector<std::string> words;
   std::vector<std::string> dropped;
   MpiSettings mpi;
+  std::string hostfile_path;  // in the run directory
   std::string hostfile_text;
 };
 

@@ -55,6 +55,7 @@ class Launch {
   [[nodiscard]] bool proves() const;  // that pods reach each other
   void inspect();
   void agree_on_plan(const Survey::Answers& answers);
+  [[nodiscard]] Result<AgreementInput> agreement_input() const;
   void prove();
   void prove_reach(const Survey::Answers& ports);
   void spawn();

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "base/fd.h"
-#include "base/json_text.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "launcher/launch.h"
@@ -28,6 +27,16 @@ void show_skew(const SkewReport& skew) {
   }
 }
 
+void show_findings(const std::vector<Finding>& findings) {
+  for (const Finding& finding : findings) {
+    log::write(
+        finding.severity == Severity::kInfo ? log::Level::kInfo
+                                            : log::Level::kWarn,
+        finding.text +
+            (finding.remedy.empty() ? "" : ". What to do: " + finding.remedy));
+  }
+}
+
 }  // namespace
 
 void Launch::inspect() {
@@ -44,11 +53,7 @@ void Launch::inspect() {
   }
 }
 
-void Launch::agree_on_plan(const Survey::Answers& answers) {
-  clock_.enter("agree");
-  Inspected inspected = read_facts(*fleet_, answers);
-  findings_ = std::move(inspected.findings);
-  facts_ = std::move(inspected.facts);
+Result<AgreementInput> Launch::agreement_input() const {
   AgreementInput input;
   input.options = &options_;
   input.discovery = &discovery_;
@@ -67,12 +72,9 @@ void Launch::agree_on_plan(const Survey::Answers& answers) {
     }
   }
   if (!options_.site_file.empty()) {
-    const auto site = read_file(options_.site_file, 1 << 16);
-    if (!site) {
-      fail(site.error());
-      return;
-    }
-    input.site_text = *site;
+    auto site = read_file(options_.site_file, 1 << 16);
+    if (!site) return tl::unexpected(site.error());
+    input.site_text = std::move(*site);
     input.site_path = options_.site_file;
   }
   if (!discovery_.line && needs_mpirun_for_sessions(facts_[0].mpi)) {
@@ -80,8 +82,21 @@ void Launch::agree_on_plan(const Survey::Answers& answers) {
         options_.command[0], discovery_.env, options_.cwd,
         {"MPI_Session_init", "mpi_session_init_", "mpi_session_init_f08_"});
   }
-  show_skew(compare_software(input));
-  auto agreement = agree(input);
+  return input;
+}
+
+void Launch::agree_on_plan(const Survey::Answers& answers) {
+  clock_.enter("agree");
+  Inspected inspected = read_facts(*fleet_, answers);
+  findings_ = std::move(inspected.findings);
+  facts_ = std::move(inspected.facts);
+  const auto input = agreement_input();
+  if (!input) {
+    fail(input.error());
+    return;
+  }
+  show_skew(compare_software(*input));
+  auto agreement = agree(*input);
   if (!agreement) {
     fail(agreement.error());
     return;
@@ -92,13 +107,7 @@ void Launch::agree_on_plan(const Survey::Answers& answers) {
   if (!agreement_.fabric.summary.empty()) {
     log::info("{}", agreement_.fabric.summary);
   }
-  for (const Finding& finding : findings_) {
-    log::write(
-        finding.severity == Severity::kInfo ? log::Level::kInfo
-                                            : log::Level::kWarn,
-        finding.text +
-            (finding.remedy.empty() ? "" : ". What to do: " + finding.remedy));
-  }
+  show_findings(findings_);
   if (options_.explain_env) print_environment(agreement_, *fleet_);
   if (options_.dry_run) {
     print_plan(agreement_, discovery_, facts_, options_.json);

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "job/rank_env.h"
+#include "launcher/start/script_session.h"
 
 namespace muster {
 

@@ -9,7 +9,6 @@
 #include "launcher/agreement.h"
 #include "launcher/start/mpirun_backend.h"
 #include "launcher/start/native_backend.h"
-#include "launcher/start/script_session.h"
 
 namespace muster {
 

@@ -16,6 +16,7 @@
 #include "launcher/start/modex_map.h"
 #include "launcher/start/mpirun_backend.h"
 #include "launcher/start/native_backend.h"
+#include "launcher/start/script_session.h"
 
 namespace muster {
 
@@ -116,12 +117,12 @@ Status Launch::write_mpirun_files() {
       return fail_errno("no_writable_dir", "cannot make a directory", place);
     }
   }
-  const std::string hostfile = directory_.path() + "/hostfile";
-  if (auto written = write_file_atomically(hostfile, agreement_.hostfile_text);
+  if (auto written = write_file_atomically(agreement_.hostfile_path,
+                                           agreement_.hostfile_text);
       !written || !options_.once) {
     return written;
   }
-  const ScriptSession session{hostfile, agreement_.mpi.launcher,
+  const ScriptSession session{agreement_.hostfile_path, agreement_.mpi.launcher,
                               agreement_.mpi.options, agreement_.mpi.wrapper};
   return write_file_atomically(directory_.path() + "/" + kScriptSessionFile,
                                to_json(session));

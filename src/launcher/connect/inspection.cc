@@ -17,7 +17,7 @@ void Survey::start(Milliseconds deadline,
   for (size_t i = 0; i < fleet_.size(); ++i) {
     const auto node = static_cast<uint16_t>(i);
     if (!fleet_.alive(node)) continue;
-    asked_[node] = true;
+    asked_.insert(node);
     ask(node);
   }
   timer_.start(deadline, [this] {

@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -38,7 +39,7 @@ class Survey {
   Fleet& fleet_;
   Timer timer_;
   Answers answers_;
-  std::map<uint16_t, bool> asked_;
+  std::set<uint16_t> asked_;
   std::function<void(Answers)> done_;
 };
 
