@@ -75,6 +75,20 @@ bool OwnVerdict::begin(std::string_view line) {
   return true;
 }
 
+// "the same on 2 more", or the title of a class and who it was.
+std::string OwnVerdict::code_of(std::string_view also) const {
+  if (also.starts_with("the same on ")) return verdict_->code;
+  const Rule* found = nullptr;
+  for (const Rule& rule : rules_.rules()) {
+    if (!also.starts_with(rule.title)) continue;
+    const std::string_view rest = also.substr(rule.title.size());
+    if (rest.empty() || rest.starts_with(": ") || rest.starts_with(" and ")) {
+      found = &rule;
+    }
+  }
+  return found == nullptr ? "unknown" : found->code;
+}
+
 bool OwnVerdict::go_on(std::string_view part) {
   const size_t colon = part.find(": ");
   if (colon == std::string_view::npos) return false;
@@ -85,7 +99,7 @@ bool OwnVerdict::go_on(std::string_view part) {
   } else if (kind == "seen") {
     verdict_->evidence.push_back(text);
   } else if (kind == "also") {
-    verdict_->also.push_back({"", text});
+    verdict_->also.push_back({code_of(text), text});
   } else if (kind.starts_with("fix ")) {
     verdict_->remedies.push_back(text);
   } else {

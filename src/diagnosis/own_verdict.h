@@ -29,6 +29,7 @@ class OwnVerdict {
  private:
   bool begin(std::string_view code_line);
   bool go_on(std::string_view part);
+  [[nodiscard]] std::string code_of(std::string_view also) const;
 
   const RuleBook& rules_;
   std::string before_;  // the line before: a verdict's first, where one begins

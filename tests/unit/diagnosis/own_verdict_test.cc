@@ -75,6 +75,18 @@ TEST_CASE("it is read from a record, too") {
   check_same(read(record.text() + "\n"), oom());
 }
 
+TEST_CASE("what else was seen has its codes") {
+  const auto title = [](std::string_view code) {
+    return RuleBook::built_in().find(code)->title;
+  };
+  Verdict verdict = oom();
+  verdict.also = {{"host_oom_kill", "the same on 2 more"},
+                  {"gpu_oom", title("gpu_oom") + ": rank 3 on w-1 and 4 more"},
+                  {"segfault", title("segfault")},
+                  {"unknown", "rank 3 on w-1 had written before: it is late"}};
+  check_same(read(launcher_log(verdict)), verdict);
+}
+
 TEST_CASE("the attempt that came last counts") {
   Verdict second = oom();
   second.code = "gpu_oom";
