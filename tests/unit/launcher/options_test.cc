@@ -7,6 +7,7 @@
 
 #include <limits>
 
+#include "base/spawn.h"
 #include "captured_stdio.h"
 #include "catch.h"
 
@@ -52,6 +53,14 @@ std::string bad(Words words) {
 bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
+
+// What is tested is not the environment of whoever tests.
+const bool kForgotten = [] {
+  for (const auto& [name, value] : current_environment()) {
+    if (name.starts_with("MUSTER_")) ::unsetenv(name.c_str());
+  }
+  return true;
+}();
 
 struct Variable {
   Variable(const char* n, const char* value) : name(n) {
