@@ -46,7 +46,7 @@ struct RankEvidence {
   int64_t exit_ns = 0;
   // Ended on the launcher's own order (drain, time limit): no cause to find.
   bool stopped_by_us = false;
-  bool oom_killed = false;    // the cgroup's oom_kill counter rose with it
+  bool oom_killed = false;    // killed, and the cgroup's oom_kill counter rose
   bool loaded_mpi = false;    // libmpi was mapped into it
   std::string lonely_mpi;     // loaded, of another kind than its mpirun
   bool mpi_attached = false;  // it reached MPI_Init (PMIx/PMI connected)

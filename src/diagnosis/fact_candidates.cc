@@ -228,7 +228,7 @@ class FactReader {
   void read_exit(const RankEvidence& rank, int code) {
     const std::string line =
         who(rank) + " " + describe_wait_status(rank.wait_status);
-    if (rank.oom_killed) {  // a child of it: a data loader, a shell's command
+    if (rank.oom_killed) {  // the command of a shell
       add_for(rank, "host_oom_kill", Confidence::kLikely,
               line + "; the kernel's oom_kill counter rose with it");
       return;

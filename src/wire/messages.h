@@ -118,7 +118,7 @@ struct Exited {
   // The MPI it had loaded, where that could not join the mpirun that started
   // it: such a rank is a world of its own.
   std::string lonely_mpi;
-  bool oom_killed = false;     // the cgroup's oom_kill counter rose with it
+  bool oom_killed = false;     // killed, and the cgroup's oom_kill counter rose
   uint64_t bytes_lost = 0;     // output that could not be read
   bool mpi_attached = false;   // it connected to our PMIx or PMI server
   bool mpi_finalized = false;  // … and took its leave from it

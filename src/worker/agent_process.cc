@@ -2,6 +2,7 @@
 #include "worker/agent_process.h"
 
 #include <signal.h>
+#include <sys/wait.h>
 
 #include <algorithm>
 #include <utility>
@@ -18,6 +19,16 @@ constexpr Milliseconds kLinger{2000};
 // Programs that end before this are asked nothing.
 constexpr Milliseconds kFirstMpiSample{150};
 constexpr Milliseconds kNextMpiSample{1000};
+
+// By a signal, or, as a shell tells it, its command by SIGKILL. A rank that
+// ends otherwise may only have missed another one that the kernel killed.
+bool was_killed(int wait_status) {
+  constexpr int kShells = 128;
+  return WIFSIGNALED(wait_status) ||
+         (WIFEXITED(wait_status) &&
+          WEXITSTATUS(wait_status) == kShells + SIGKILL);
+}
+
 }  // namespace
 
 AgentProcess::AgentProcess(Loop& loop, SendFrame send, AgentProcessInfo info,
@@ -105,7 +116,7 @@ void AgentProcess::exited(wire::Exited exit, int64_t oom_kills_now) {
   if (exited_) return;
   exit.loaded_mpi = loaded_mpi_;
   exit.lonely_mpi = lonely_mpi_;
-  exit.oom_killed = WIFSIGNALED(exit.wait_status) &&
+  exit.oom_killed = was_killed(exit.wait_status) &&
                     info_.oom_kills_before >= 0 &&
                     oom_kills_now > info_.oom_kills_before;
   exited_ = exit;

@@ -84,6 +84,16 @@ TEST_CASE("the users' sentence on the memory limit, with their numbers") {
   CHECK(verdict.exit_code == 137);
 }
 
+TEST_CASE("a shell whose command was killed for its memory") {
+  Evidence evidence = job({exited(0, 0, 900), exited(7, 137 << 8, 500)});
+  evidence.ranks[1].oom_killed = true;
+  const Verdict verdict = diagnose(evidence);
+  CHECK(verdict.code == "host_oom_kill");
+  CHECK(verdict.confidence == Confidence::kLikely);
+  CHECK(verdict.first_rank == 7);
+  CHECK(verdict.exit_code == 137);
+}
+
 TEST_CASE("the users' sentence on a bare kill") {
   const Verdict verdict = of_log(
       "mpirun noticed that process rank 3 with PID 0 on node worker-3 exited "

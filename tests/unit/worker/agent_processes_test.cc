@@ -5,11 +5,13 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "agent_harness.h"
 #include "base/process_table.h"
 #include "catch.h"
+#include "worker/agent_process.h"
 
 using namespace muster;
 using muster::test::AgentHarness;
@@ -373,4 +375,44 @@ TEST_CASE("a grandchild that holds the pipes delays the exit by 2 s at most") {
   CHECK(took.count() < 40);
   CHECK(WEXITSTATUS(agent.processes[1].exited->wait_status) == 6);
   CHECK(agent.processes[1].ended_before_exit);
+}
+
+TEST_CASE("a kill for memory is told of a rank, and of a shell's command") {
+  struct Case {
+    int wait_status;
+    int64_t before;
+    int64_t after;
+    bool told;
+  };
+  const auto one = GENERATE(
+      Case{SIGKILL, 1, 2, true}, Case{137 << 8, 1, 2, true},
+      Case{SIGKILL, 1, 1, false}, Case{137 << 8, 1, 1, false},
+      Case{SIGKILL, -1, 2, false},
+      // Another rank of the pod may have been killed, and this one missed it.
+      Case{1 << 8, 1, 2, false}, Case{0, 1, 2, false});
+  Loop loop;
+  std::optional<wire::Exited> told;
+  const SendFrame send = [&](FrameType type, uint8_t, uint32_t,
+                             std::string_view payload) {
+    if (type == FrameType::kExited) {
+      told = *wire::from_json<wire::Exited>(payload);
+    }
+  };
+  AgentProcessInfo info;
+  info.pid = ::getpid();
+  info.oom_kills_before = one.before;
+  auto out = make_pipe();
+  auto err = make_pipe();
+  AgentProcess process(loop, send, info,
+                       {UniqueFd(), std::move(out->read), std::move(err->read)},
+                       wire::kFirstCredit, [&] { loop.stop(); });
+  out->write.reset();
+  err->write.reset();
+  wire::Exited exit;
+  exit.wait_status = one.wait_status;
+  process.exited(exit, one.after);
+  loop.run();
+  REQUIRE(told);
+  INFO(one.wait_status << " " << one.before << " " << one.after);
+  CHECK(told->oom_killed == one.told);
 }
