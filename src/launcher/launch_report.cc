@@ -92,7 +92,6 @@ void Launch::report() {
   report.phases = clock_.phases();
   report.evidence = evidence();
   report.verdict = judge(report.evidence, options_);
-  report.exit_code = report.verdict.exit_code;
   fill_workers(report);
   report.fabric = agreement_.fabric.summary;
   report.settings = agreement_.fabric.reasons;
@@ -113,7 +112,7 @@ void Launch::report() {
     }
   }
   announce(report, options_);
-  exit_code_ = report.exit_code;
+  exit_code_ = report.verdict.exit_code;
   const bool failed = report.verdict.failed();
   writer_ = std::make_unique<ReportWriter>(loop_, std::move(report), options_);
   const bool somebody = fleet_ && fleet_->ready_count() > 0;

@@ -75,7 +75,7 @@ std::string to_json(const LaunchReport& report) {
   out["report"] = 1;
   out["muster"] = MUSTER_VERSION;
   out["launch_id"] = report.launch_id;
-  out["exit_code"] = report.exit_code;
+  out["exit_code"] = report.verdict.exit_code;
   out["class"] = report.verdict.exit_class;
   out["bootstrap"] = report.bootstrap;
   out["started"] = timestamp(report.started_ns);
@@ -134,7 +134,8 @@ std::string summary_line(const LaunchReport& report) {
   const size_t workers = report.workers.size();
   return std::to_string(ranks) + (ranks == 1 ? " rank on " : " ranks on ") +
          std::to_string(workers) + (workers == 1 ? " worker" : " workers") +
-         (report.exit_code == 0 ? " ended well after " : " ended after ") +
+         (report.verdict.exit_code == 0 ? " ended well after "
+                                        : " ended after ") +
          human_duration_ms(report.took.count()) +
          (phases.empty() ? "" : " (" + phases + ")");
 }

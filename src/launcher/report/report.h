@@ -49,7 +49,6 @@ struct LaunchReport {
   std::string plan;                   // plan_json(); for --bundle only
   Evidence evidence;
   Verdict verdict;
-  int exit_code = 0;
 };
 
 std::string to_json(const LaunchReport& report);

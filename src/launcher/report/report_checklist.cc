@@ -99,7 +99,7 @@ ChecklistItem data_item(const LaunchReport& report) {
       return {"data", "failed", report.verdict.headline};
     }
   }
-  return report.exit_code == 0
+  return report.verdict.exit_code == 0
              ? ChecklistItem{"data", "ok", "no rank complained"}
              : ChecklistItem{"data", "not checked", ""};
 }

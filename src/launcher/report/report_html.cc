@@ -41,10 +41,10 @@ std::string list(const char* tag, const std::vector<std::string>& items) {
 
 std::string verdict_section(const LaunchReport& report) {
   const Verdict& verdict = report.verdict;
-  const bool good = report.exit_code == 0;
+  const bool good = report.verdict.exit_code == 0;
   std::string out = "<header><span class=\"badge" +
                     std::string(good ? " ok" : "") + "\">exit code " +
-                    std::to_string(report.exit_code) + "</span> " +
+                    std::to_string(report.verdict.exit_code) + "</span> " +
                     "<span class=\"soft\">" + html_text(verdict.exit_class);
   if (verdict.failed()) {
     out += ", " + std::string(to_text(verdict.confidence)) +
@@ -234,11 +234,11 @@ std::string report_html(const LaunchReport& report) {
       timestamp(report.started_ns) + " to " + timestamp(report.ended_ns) +
       ", bootstrap " + html_text(report.bootstrap) + ", launch " +
       html_text(report.launch_id) + ", muster " MUSTER_VERSION "</p></footer>";
-  return html_page("muster: exit code " + std::to_string(report.exit_code),
-                   verdict_section(report) + log_section(report) +
-                       time_section(report) + ranks_section(report) +
-                       workers_section(report) + settings_section(report) +
-                       findings_section(report) + footer);
+  return html_page(
+      "muster: exit code " + std::to_string(report.verdict.exit_code),
+      verdict_section(report) + log_section(report) + time_section(report) +
+          ranks_section(report) + workers_section(report) +
+          settings_section(report) + findings_section(report) + footer);
 }
 
 }  // namespace muster

@@ -62,7 +62,7 @@ TEST_CASE("nothing from outside the page is needed, nothing in it runs") {
   bad.evidence.ranks[0].lines = {
       {1, true, "\x1b[31m<script src=\"http://x/\">alert('1')</script> & co"}};
   bad.evidence.ranks[0].host = "\"><img src=x>";
-  bad.exit_code = 137;
+  bad.verdict.exit_code = 137;
   bad.verdict.code = "signal";
   bad.verdict.first_rank = 0;
   bad.verdict.headline = "<b>rank 0</b>";

