@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sshd-lite/audit.h"
 
-#include <poll.h>
-#include <unistd.h>
-
 #include <algorithm>
 
 #include "base/json_text.h"
+#include "base/write_now.h"
 
 namespace muster {
 
@@ -32,11 +30,7 @@ AuditRecord& AuditRecord::number(std::string_view key, int64_t value) {
   return *this;
 }
 
-// A line of at most PIPE_BUF bytes goes into a pipe whole or not at all
-// (pipe(7)), so one look at the descriptor is enough to never block.
 bool AuditLog::put(const AuditRecord& record) {
-  pollfd ready{options_.fd, POLLOUT, 0};
-  if (::poll(&ready, 1, 0) != 1 || (ready.revents & POLLOUT) == 0) return false;
   std::string line = "{\"timestamp\":\"";
   append_timestamp(line, realtime_ns());
   line += "\",\"audit\":\"";
@@ -49,7 +43,7 @@ bool AuditLog::put(const AuditRecord& record) {
     common.number("left_out", static_cast<int64_t>(left_out_));
   }
   line += common.fields + record.fields + "}\n";
-  if (::write(options_.fd, line.data(), line.size()) < 0) return false;
+  if (!write_now(options_.fd, line)) return false;
   ++sequence_;
   left_out_ = 0;
   return true;

@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "base/write_now.h"
 #include "job/exit_codes.h"
 #include "job/termination_message.h"
 #include "sshd-lite/crypto_profile.h"
@@ -71,6 +72,10 @@ PodWorker::PodWorker(Loop& loop, PodOptions options)
 
 Status PodWorker::start() {
   ::signal(SIGPIPE, SIG_IGN);
+  // A line less in the log is better than a pod that waits for its reader.
+  log::redirect([](const std::string& line) {
+    static_cast<void>(write_now(STDERR_FILENO, line));
+  });
   if (::getpid() != 1) {
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
     log::debug("not pid 1 (shared process namespace?): reaping as subreaper");

@@ -3,11 +3,12 @@
 // SOCK_SEQPACKET socket in the launch's run directory. One packet is one
 // message: a tag byte and a body.
 //
-//   wrapper -> agent  kAttach       Attached (JSON) + read ends of stdout,
-//   stderr agent -> wrapper  kEnvironment  NAME=VALUE, each ended by NUL
-//   wrapper -> agent  kStarted      Attached (JSON) with the program's pid
-//   wrapper -> agent  kExited       Exited (JSON); then the agent closes, and
-//   the wrapper leaves
+// From the wrapper:
+//   kAttach       Attached (JSON), with the read ends of stdout and stderr
+//   kStarted      Attached (JSON) with the program's pid
+//   kExited       Exited (JSON); then the agent closes, and the wrapper leaves
+// From the agent:
+//   kEnvironment  NAME=VALUE, each ended by NUL
 // Pure.
 #pragma once
 

@@ -32,7 +32,7 @@ constexpr Milliseconds kLong{60'000};  // for what never comes
 class TestWorker {
  public:
   TestWorker(const std::string& directory, const std::string& script,
-             const std::function<void(PodOptions&)>& change) {
+             const std::function<void(PodOptions&)>& change, int log_to = -1) {
     const std::string agent = directory + "/muster-agent";
     REQUIRE(write_file_atomically(agent, "#!/bin/sh\n" + script + "\n", 0755));
     log_ = directory + "/termination-log";
@@ -46,7 +46,7 @@ class TestWorker {
     change(options);
     port_ = options.port;
     pid_ = ::fork();
-    if (pid_ == 0) run(options);
+    if (pid_ == 0) run(options, log_to);
     wait_for_listener();
   }
   ~TestWorker() {
@@ -76,11 +76,12 @@ class TestWorker {
   }
 
  private:
-  [[noreturn]] static void run(const PodOptions& options) {
+  [[noreturn]] static void run(const PodOptions& options, int log_to) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    log::Options quiet;
-    quiet.level = log::Level::kError;
-    log::configure(quiet);
+    log::Options level;
+    level.level = log_to < 0 ? log::Level::kError : log::Level::kInfo;
+    log::configure(level);
+    if (log_to >= 0) ::dup2(log_to, STDERR_FILENO);
     Loop loop;
     PodWorker worker(loop, options);
     if (!worker.start()) ::_exit(99);
@@ -201,6 +202,19 @@ TEST_CASE_METHOD(Fixture, "a worker whose launcher is gone leaves with 201") {
   CHECK(run_agent(worker, key) == 3);
   CHECK(worker.exit_code(kLong) == 201);
   CHECK(worker.termination_log().find("launcher") != std::string::npos);
+}
+
+TEST_CASE_METHOD(Fixture, "a worker goes on whose log nobody reads") {
+  auto log = make_pipe();
+  set_nonblocking(log->write.get());
+  while (::write(log->write.get(), "full\n", 5) > 0) {
+  }
+  set_nonblocking(log->write.get(), false);
+  TestWorker worker(
+      keys.path(), "exit 80",
+      [](PodOptions& o) { o.release_on_success = true; }, log->write.get());
+  CHECK(run_agent(worker, key) == 80);
+  CHECK(worker.exit_code(Milliseconds(20'000)) == 0);
 }
 
 TEST_CASE_METHOD(Fixture, "a signal does not prolong a goodbye") {
