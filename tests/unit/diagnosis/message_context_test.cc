@@ -23,6 +23,32 @@ constexpr std::string_view kQueuePair =
 
 }  // namespace
 
+TEST_CASE("what a log service sums up at the end is no progress") {
+  const std::string full =
+      "OSError: [Errno 122] Disk quota exceeded: 'checkpoint-260'\n";
+  CHECK(of_log(full + "wandb: Run summary:\n"
+                      "wandb:         train/epoch 0.52\n"
+                      "wandb:          train/loss 1.4358\n")
+            .code == "fs_unwritable");
+  // A program's own line is.
+  CHECK(of_log(full + "epoch 2 loss 1.4358\n").code == "no_failure");
+}
+
+TEST_CASE("a launcher that was interrupted says so in its last line") {
+  CHECK(
+      of_log("[2026-01-15 08:42:10,745] [INFO] [launch.py:319:sigkill_handler]"
+             " Killing subprocess 71\n"
+             "[2026-01-15 08:42:11,420] [INFO] [launch.py:328:sigkill_handler]"
+             " Main process received SIGINT, exiting\n")
+          .code == "interrupted");
+}
+
+TEST_CASE("a device that is not there, in PyTorch's own check") {
+  CHECK(of_log("RuntimeError: device >= 0 && device < num_gpus INTERNAL ASSERT "
+               "FAILED at \"CUDAContext.cpp\":49, please report a bug\n")
+            .code == "cuda_device_ordinal");
+}
+
 TEST_CASE("a message after which the job will continue is no reason") {
   const std::string queue_pair(kQueuePair);
   CHECK(of_log(queue_pair).code == "rdma_setup_failed");
