@@ -47,14 +47,6 @@ bool everything_ended_well(const Evidence& evidence) {
                      });
 }
 
-std::optional<ExitClass> exit_class_named(std::string_view name) {
-  for (int code = 0; code < 256; ++code) {
-    const auto known = exit_class_by_code(code);
-    if (known && exit_class_name(*known) == name) return known;
-  }
-  return std::nullopt;
-}
-
 class Judge {
  public:
   Judge(const Evidence& evidence, const RuleBook& rules)
@@ -234,7 +226,7 @@ class Judge {
     const RankEvidence* rank = find_rank(evidence_, winner_->rank);
     if (was_ended_by_others(rank)) rank = first_failed_rank();
     const bool on_purpose = winner_->rule->role == CauseRole::kControl;
-    const auto rule_class = exit_class_named(winner_->rule->exit_class);
+    const auto rule_class = exit_class_by_name(winner_->rule->exit_class);
     verdict_.exit_class = "rank_failed";
     if (!verdict_.failed()) {
       set_class(ExitClass::kSuccess);

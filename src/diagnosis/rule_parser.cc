@@ -68,14 +68,6 @@ bool is_code(std::string_view text) {
          });
 }
 
-std::optional<ExitClass> exit_class_named(std::string_view name) {
-  for (int code = 0; code < 256; ++code) {
-    const auto known = exit_class_by_code(code);
-    if (known && exit_class_name(*known) == name) return known;
-  }
-  return std::nullopt;
-}
-
 class RulesReader {
  public:
   RulesReader(RuleSet& set, const std::string& file) : set_(set), file_(file) {}
@@ -185,7 +177,7 @@ class RulesReader {
     if (key_ == "message") return apply_number(rule.message_lines);
     if (key_ == "shows") return apply_shows(rule);
     if (key_ == "exit") {
-      if (!exit_class_named(value_)) {
+      if (!exit_class_by_name(value_)) {
         return wrong("'" + value_ + "' is no exit class");
       }
       rule.exit_class = value_;

@@ -66,6 +66,13 @@ std::optional<ExitClass> exit_class_by_code(int code) {
   return std::nullopt;
 }
 
+std::optional<ExitClass> exit_class_by_name(std::string_view name) {
+  for (const Row& row : kRows) {
+    if (row.name == name) return row.exit_class;
+  }
+  return std::nullopt;
+}
+
 bool is_retryable(ExitClass exit_class) {
   const int code = static_cast<int>(exit_class);
   return code >= 200 && code <= 209;

@@ -34,6 +34,7 @@ std::string_view exit_class_name(ExitClass exit_class);
 // One line for a person, without the number.
 std::string_view exit_class_meaning(ExitClass exit_class);
 std::optional<ExitClass> exit_class_by_code(int code);
+std::optional<ExitClass> exit_class_by_name(std::string_view name);
 // 200-209: the same job may well succeed when it is started again.
 bool is_retryable(ExitClass exit_class);
 

@@ -247,18 +247,6 @@ std::string_view role_name(Role role) {
   return "";
 }
 
-std::string_view operator_name(OperatorKind kind) {
-  switch (kind) {
-    case OperatorKind::kNone:
-      return "none";
-    case OperatorKind::kMpiOperator:
-      return "mpi-operator";
-    case OperatorKind::kTrainer:
-      return "trainer";
-  }
-  return "";
-}
-
 int find_self(const std::vector<HostEntry>& hosts, std::string_view hostname,
               const std::vector<std::string>& own_addresses) {
   const std::string own = to_lower(first_label(hostname));

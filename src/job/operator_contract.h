@@ -36,7 +36,6 @@ struct PodView {
 enum class Role { kLauncher, kWorker, kManual };
 enum class OperatorKind { kNone, kMpiOperator, kTrainer };
 std::string_view role_name(Role role);
-std::string_view operator_name(OperatorKind kind);
 
 // What the command line says; it wins over all that is seen.
 struct ContractFlags {
