@@ -89,7 +89,7 @@ bool ProgressBar::whole_line(std::string_view& bytes, bool plain,
   if (!plain && line.find('\r') != std::string_view::npos) return false;
   if (ends_above(line)) return false;
   tell_waiting(sink);
-  sink({line, false, false, false});
+  sink({line, false, false});
   bytes.remove_prefix(end + 1);
   return true;
 }
@@ -102,7 +102,7 @@ void ProgressBar::finish(const Sink& sink) {
   }
   after_return_ = false;
   tell_waiting(sink);
-  if (!held_.empty() || within_) sink({held_, false, true, false});
+  if (!held_.empty() || within_) sink({held_, false, false});
   within_ = false;
   held_.clear();
 }
@@ -116,14 +116,14 @@ void ProgressBar::cut_line(char next, const Sink& sink) {
   for (int i = 0; i < 3 && inside(next); ++i) next = held_[--end];
   if (inside(next)) end = held_.size();  // no UTF-8 anyway
   tell_waiting(sink);
-  sink({std::string_view(held_).substr(0, end), false, true, true});
+  sink({std::string_view(held_).substr(0, end), false, true});
   held_.erase(0, end);
   within_ = true;
 }
 
 void ProgressBar::end_line(const Sink& sink) {
   tell_waiting(sink);
-  sink({held_, false, false, false});
+  sink({held_, false, false});
   held_.clear();
   within_ = false;
 }
@@ -159,7 +159,7 @@ void ProgressBar::end_state(int64_t now_ns, const Sink& sink) {
 
 void ProgressBar::tell_waiting(const Sink& sink) {
   if (waiting_.empty()) return;
-  sink({waiting_, true, false, false});
+  sink({waiting_, true, false});
   waiting_.clear();
 }
 

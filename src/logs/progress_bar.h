@@ -20,7 +20,6 @@ class ProgressBar {
   struct Piece {
     std::string_view text;  // valid during the call
     bool progress = false;  // a state of a bar, not a line
-    bool partial = false;   // no line end came: cut at kMaxLine, or at the end
     bool more = false;      // the rest of the same line follows
   };
   using Sink = std::function<void(const Piece&)>;

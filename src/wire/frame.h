@@ -70,8 +70,7 @@ enum OutputFlags : uint8_t {
   kStdout = 1,
   kStderr = 2,
   kStreamMask = 3,
-  kPartial = 4,  // last byte is not the end of a line; more may follow
-  kEnd = 8,      // stream has ended; payload may be empty
+  kEnd = 8,  // stream has ended; payload may be empty
 };
 
 struct Frame {

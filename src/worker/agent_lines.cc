@@ -15,7 +15,7 @@ std::span<char> LineSplitter::room() {
   return {buffer_.get() + end_, kMaxPiece - end_};
 }
 
-std::optional<LineSplitter::Piece> LineSplitter::add(size_t count) {
+std::optional<std::string_view> LineSplitter::add(size_t count) {
   const std::string_view fresh(buffer_.get() + end_, count);
   const size_t newline = fresh.rfind('\n');
   const bool whole = newline != std::string_view::npos;
@@ -24,7 +24,7 @@ std::optional<LineSplitter::Piece> LineSplitter::add(size_t count) {
   if (!whole && end_ < kMaxPiece) return std::nullopt;
   const std::string_view piece(buffer_.get() + begin_, end - begin_);
   begin_ = end;
-  return Piece{piece, !whole};
+  return piece;
 }
 
 std::string LineSplitter::take_rest() {

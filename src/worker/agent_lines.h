@@ -2,7 +2,7 @@
 // LineSplitter: cuts a byte stream into pieces that end at a line end, so that
 // lines of different ranks can be interleaved without tearing one. Bytes are
 // read straight into its room and leave from there; behind a piece only the
-// start of the next line stays. A line longer than kMaxPiece is cut and marked.
+// start of the next line stays. A line longer than kMaxPiece is cut.
 // Pure.
 #pragma once
 
@@ -19,15 +19,12 @@ class LineSplitter {
  public:
   // With its 8-byte time a piece fills a 32 KiB frame.
   static constexpr size_t kMaxPiece = 32 * 1024 - 8;
-  struct Piece {
-    std::string_view bytes;  // valid until the next call
-    bool partial = false;    // the last byte is not the end of a line
-  };
 
   // Where the next bytes belong; never empty.
   [[nodiscard]] std::span<char> room();
-  // The first `count` bytes of room() are there now, `count` > 0.
-  std::optional<Piece> add(size_t count);
+  // The first `count` bytes of room() are there now, `count` > 0. Returns what
+  // may go: whole lines, or a line that was cut. Valid until the next call.
+  std::optional<std::string_view> add(size_t count);
   [[nodiscard]] bool empty() const { return begin_ == end_; }
   // Gives up the incomplete line.
   std::string take_rest();

@@ -97,9 +97,7 @@ void OutputStream::read_some() {
     if (free_bytes_ > 0) free_bytes_ -= n;
     const auto count = static_cast<size_t>(n);
     taken += count;
-    if (const auto piece = lines_.add(count)) {
-      emit(piece->bytes, piece->partial ? wire::kPartial : 0);
-    }
+    if (const auto piece = lines_.add(count)) emit(*piece);
     if (count < room.size()) break;
   }
   if (lines_.empty()) {
@@ -126,16 +124,14 @@ void OutputStream::emit(std::string_view bytes, uint8_t flags) {
 void OutputStream::emit_partial() {
   // Without credit the tail waits for the credit that add_credit() brings.
   if ((credit_ <= 0 && free_bytes_ <= 0) || lines_.empty()) return;
-  emit(lines_.take_rest(), wire::kPartial);
+  emit(lines_.take_rest());
   read_or_wait();
 }
 
 void OutputStream::end() {
   idle_.cancel();
   gather_.cancel();
-  const std::string rest = lines_.take_rest();
-  emit(rest,
-       static_cast<uint8_t>(wire::kEnd | (rest.empty() ? 0 : wire::kPartial)));
+  emit(lines_.take_rest(), wire::kEnd);
   watch_.reset();
   pipe_.reset();
   ended_();

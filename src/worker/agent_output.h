@@ -47,7 +47,7 @@ class OutputStream {
   }
   void read_some();
   void read_or_wait();
-  void emit(std::string_view bytes, uint8_t flags);
+  void emit(std::string_view bytes, uint8_t flags = 0);
   void emit_partial();
   void end();
 

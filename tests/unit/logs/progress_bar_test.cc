@@ -13,14 +13,13 @@ namespace {
 struct Told {
   std::string text;
   bool progress;
-  bool partial;
   bool operator==(const Told&) const = default;
 };
 
 struct Collector {
   std::vector<Told> told;
   ProgressBar::Sink sink = [this](const ProgressBar::Piece& piece) {
-    told.push_back({std::string(piece.text), piece.progress, piece.partial});
+    told.push_back({std::string(piece.text), piece.progress});
   };
 };
 
@@ -34,9 +33,9 @@ TEST_CASE("a bar tells one state per interval and its last one") {
   }
   bar.feed("\ndone\n", 101, out.sink);
   CHECK(out.told.size() <= 4);
-  CHECK(out.told.front() == Told{"0%", true, false});
-  CHECK(out.told[out.told.size() - 2] == Told{"100%", false, false});
-  CHECK(out.told.back() == Told{"done", false, false});
+  CHECK(out.told.front() == Told{"0%", true});
+  CHECK(out.told[out.told.size() - 2] == Told{"100%", false});
+  CHECK(out.told.back() == Told{"done", false});
 }
 
 TEST_CASE("a clock that is set back does not silence a bar") {
@@ -45,9 +44,9 @@ TEST_CASE("a clock that is set back does not silence a bar") {
   for (const int64_t now : {999'999, 1'000'000, 500, 601}) {
     bar.feed("\r" + std::to_string(now) + " B", now, out.sink);
   }
-  CHECK(out.told == std::vector<Told>{{"999999 B", true, false},
-                                      {"1000000 B", true, false},
-                                      {"500 B", true, false}});
+  CHECK(out.told == std::vector<Told>{{"999999 B", true},
+                                      {"1000000 B", true},
+                                      {"500 B", true}});
 }
 
 TEST_CASE("CRLF is a line end, also when it comes in two pieces") {
@@ -56,9 +55,8 @@ TEST_CASE("CRLF is a line end, also when it comes in two pieces") {
   bar.feed("a\r\nb\r", 0, out.sink);
   bar.feed("\nc", 1, out.sink);
   bar.finish(out.sink);
-  CHECK(out.told == std::vector<Told>{{"a", false, false},
-                                      {"b", false, false},
-                                      {"c", false, true}});
+  CHECK(out.told ==
+        std::vector<Told>{{"a", false}, {"b", false}, {"c", false}});
 }
 
 TEST_CASE("lines without bars come out as they went in, in any pieces") {
@@ -89,7 +87,6 @@ TEST_CASE("a line without an end is cut, not kept") {
   bar.finish(out.sink);
   size_t total = 0;
   for (const Told& one : out.told) {
-    CHECK(one.partial);
     total += one.text.size();
   }
   CHECK(total == huge.size());
@@ -127,10 +124,10 @@ TEST_CASE("nested bars are states, not a line for each drawing") {
     for (size_t at = 0; at < drawn.size(); at += length) {
       bar.feed(std::string_view(drawn).substr(at, length), 0, out.sink);
     }
-    CHECK(out.told == std::vector<Told>{{"epoch:  0%", false, false},
-                                        {"step: 0%", true, false},
-                                        {"step: 100%", true, false},
-                                        {"epoch 0 done", false, false}});
+    CHECK(out.told == std::vector<Told>{{"epoch:  0%", false},
+                                        {"step: 0%", true},
+                                        {"step: 100%", true},
+                                        {"epoch 0 done", false}});
   }
 }
 
@@ -139,17 +136,16 @@ TEST_CASE("backspaces and erased lines around a state are not told") {
   Collector out;
   bar.feed("\b\b\b\b\r1/2 [=>.]\b\b\b\b\r2/2 [==>]\n", 0, out.sink);
   bar.feed("\x1b[2K\r  \x1b[1A\x1b[2K50 %\r\x1b[K\r\n", 1, out.sink);
-  CHECK(out.told == std::vector<Told>{{"1/2 [=>.]", true, false},
-                                      {"2/2 [==>]", false, false},
-                                      {"50 %", true, false},
-                                      {"\x1b[K", false, false}});
+  CHECK(out.told == std::vector<Told>{{"1/2 [=>.]", true},
+                                      {"2/2 [==>]", false},
+                                      {"50 %", true},
+                                      {"\x1b[K", false}});
 }
 
 TEST_CASE("a line that ends in a capital A is a line") {
   ProgressBar bar(0);
   Collector out;
   bar.feed("DNA\n[A\n\x1b[31mA\n", 0, out.sink);
-  CHECK(out.told == std::vector<Told>{{"DNA", false, false},
-                                      {"[A", false, false},
-                                      {"\x1b[31mA", false, false}});
+  CHECK(out.told ==
+        std::vector<Told>{{"DNA", false}, {"[A", false}, {"\x1b[31mA", false}});
 }

@@ -13,7 +13,7 @@ using muster::LineSplitter;
 
 namespace {
 
-using Pieces = std::vector<std::pair<std::string, bool>>;
+using Pieces = std::vector<std::string>;
 
 // As reads of any size bring them, as long as they fit.
 void add(LineSplitter& lines, std::string_view bytes, Pieces& pieces) {
@@ -21,7 +21,7 @@ void add(LineSplitter& lines, std::string_view bytes, Pieces& pieces) {
   REQUIRE(bytes.size() <= room.size());
   std::memcpy(room.data(), bytes.data(), bytes.size());
   if (const auto piece = lines.add(bytes.size())) {
-    pieces.emplace_back(piece->bytes, piece->partial);
+    pieces.emplace_back(*piece);
   }
 }
 
@@ -36,19 +36,18 @@ TEST_CASE("LineSplitter holds an incomplete line") {
   CHECK(pieces.empty());
   CHECK_FALSE(lines.empty());
   add(lines, "b\nc\nd", pieces);
-  CHECK(pieces == Pieces{{"ab\nc\n", false}});
+  CHECK(pieces == Pieces{"ab\nc\n"});
   CHECK(lines.take_rest() == "d");
   CHECK(lines.empty());
 }
 
-TEST_CASE("LineSplitter cuts a line that is too long and says so") {
+TEST_CASE("LineSplitter cuts a line that is too long") {
   LineSplitter lines;
   Pieces pieces;
   add(lines, "x", pieces);
   add(lines, std::string(lines.room().size(), 'y'), pieces);
   REQUIRE(pieces.size() == 1);
-  CHECK(pieces[0].second);
-  CHECK(pieces[0].first.size() == LineSplitter::kMaxPiece);
+  CHECK(pieces[0].size() == LineSplitter::kMaxPiece);
   CHECK(lines.room().size() == LineSplitter::kMaxPiece);
 }
 
@@ -68,8 +67,7 @@ TEST_CASE("LineSplitter loses nothing, whatever the cuts") {
     at += n;
   }
   std::string joined;
-  for (const auto& [piece, partial] : pieces) {
-    CHECK_FALSE(partial);
+  for (const std::string& piece : pieces) {
     CHECK(piece.back() == '\n');
     joined += piece;
   }
