@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The plan for people: pods with equal settings are told together.
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "base/text.h"

@@ -5,14 +5,11 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
-#include <map>
 
 #include "base/text.h"
 #include "fabric/collect/collect_parts.h"
 #include "fabric/collect/sys_files.h"
-#include "fabric/policy/sockets.h"
 
 namespace muster {
 

@@ -6,7 +6,6 @@
 #include <dlfcn.h>
 
 #include "base/text.h"
-#include "fabric/collect/collect.h"
 #include "fabric/collect/collect_parts.h"
 #include "fabric/collect/forked_probe.h"
 #include "fabric/collect/sys_files.h"

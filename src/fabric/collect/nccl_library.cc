@@ -3,8 +3,6 @@
 
 #include <dlfcn.h>
 
-#include "base/text.h"
-
 namespace muster {
 
 namespace {

@@ -5,10 +5,8 @@
 // VALUE".
 #include <algorithm>
 #include <array>
-#include <cctype>
 
 #include "base/text.h"
-#include "fabric/collect/collect.h"
 #include "fabric/collect/collect_parts.h"
 #include "fabric/collect/forked_probe.h"
 #include "fabric/collect/nvml.h"

@@ -9,7 +9,6 @@
 #include <cstring>
 
 #include "base/text.h"
-#include "fabric/collect/collect.h"
 #include "fabric/collect/collect_parts.h"
 #include "fabric/collect/forked_probe.h"
 #include "fabric/collect/verbs_library.h"

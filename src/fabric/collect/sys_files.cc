@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <charconv>
 #include <climits>
-#include <cstdlib>
 #include <memory>
 
 #include "base/fd.h"

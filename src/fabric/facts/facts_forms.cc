@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"

@@ -2,7 +2,6 @@
 #include "fabric/facts/facts_lines.h"
 
 #include <algorithm>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>

@@ -289,20 +289,12 @@ class FactsIn {
   std::vector<std::string> asked_;
 };
 
-tl::unexpected<Error> invalid(const std::string& where, std::string why) {
-  return fail({.code = "facts_invalid",
-               .what = "cannot read the facts",
-               .why = std::move(why),
-               .where = where,
-               .hint = "the format is in docs/facts-schema.md"});
-}
-
 // A mistake in a text that stands for an object, with the line of that text.
 tl::unexpected<Error> misread(std::string_view text, const std::string& where,
                               const Error& error) {
   const size_t line = line_of_quoted(text, error.why);
-  return invalid(line == 0 ? where : where + ":" + std::to_string(line),
-                 error.text());
+  return invalid_facts(line == 0 ? where : where + ":" + std::to_string(line),
+                       error.text());
 }
 
 // Pods by other words, by a number, or by name alone.
@@ -342,8 +334,9 @@ Status share_beside(Json& json, Json& pods, FactsBudget& budget,
 }  // namespace
 
 Result<FactsFile> read_facts(std::string_view given, const std::string& where) {
-  if (given.size() > kMaxText) return invalid(where, "more than 16 MiB");
-  if (trim(given).empty()) return invalid(where, "there is nothing in it");
+  if (given.size() > kMaxText) return invalid_facts(where, "more than 16 MiB");
+  if (trim(given).empty())
+    return invalid_facts(where, "there is nothing in it");
   FactsText read;
   auto parsed = parse_facts_text(given, where, read);
   if (!parsed) return fail(parsed.error());
@@ -369,7 +362,7 @@ Result<FactsFile> read_facts(std::string_view given, const std::string& where) {
     pods.push_back(std::move(one));
   }
   if (!pods.is_array() || pods.empty()) {
-    return invalid(where, "no pods in it");
+    return invalid_facts(where, "no pods in it");
   }
   if (Status status = expand_facts(pods, budget); !status) {
     return misread(text, where, status.error());
@@ -383,8 +376,9 @@ Result<FactsFile> read_facts(std::string_view given, const std::string& where) {
     if (!report.mistake.empty()) {
       const std::string field =
           report.mistake.substr(0, report.mistake.find(' '));
-      return invalid(where + ":" + std::to_string(line_of_field(text, field)),
-                     report.mistake);
+      return invalid_facts(
+          where + ":" + std::to_string(line_of_field(text, field)),
+          report.mistake);
     }
     PodFabric& pod = out.pods.back();
     if (pod.name.empty()) pod.name = "pod-" + std::to_string(i);

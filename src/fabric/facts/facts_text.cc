@@ -2,11 +2,8 @@
 #include "fabric/facts/facts_text.h"
 
 #include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
 #include <set>
-
-#include "base/text.h"
 
 namespace muster {
 
@@ -17,14 +14,6 @@ using Json = nlohmann::json;
 constexpr int kMaxDepth = 32;
 // Above that nobody wrote the file by hand.
 constexpr size_t kWrittenByHand = 1 << 20;
-
-tl::unexpected<Error> invalid(const std::string& where, std::string why) {
-  return fail({.code = "facts_invalid",
-               .what = "cannot read the facts",
-               .why = std::move(why),
-               .where = where,
-               .hint = "the format is in docs/facts-schema.md"});
-}
 
 // Whether brackets nest further than any facts do: the JSON library copies
 // and frees nested values by recursion.
@@ -198,6 +187,14 @@ class Twice : public nlohmann::json_sax<Json> {
 
 }  // namespace
 
+tl::unexpected<Error> invalid_facts(const std::string& where, std::string why) {
+  return fail({.code = "facts_invalid",
+               .what = "cannot read the facts",
+               .why = std::move(why),
+               .where = where,
+               .hint = "the format is in docs/facts-schema.md"});
+}
+
 std::string strict_json(std::string_view text) {
   std::string out;
   for (size_t at = 0; at < text.size();) {
@@ -226,12 +223,13 @@ std::string strict_json(std::string_view text) {
 
 Result<Json> parse_facts_text(std::string_view text, const std::string& where,
                               FactsText& out) {
-  if (too_deep(text)) return invalid(where, "nested more than 32 deep");
+  if (too_deep(text)) return invalid_facts(where, "nested more than 32 deep");
   out.text = text;
   Json json = Json::parse(out.text, nullptr, false);
   if (json.is_discarded()) {
     const std::string strict = strict_json(text);
-    if (too_deep(strict)) return invalid(where, "nested more than 32 deep");
+    if (too_deep(strict))
+      return invalid_facts(where, "nested more than 32 deep");
     json = Json::parse(strict, nullptr, false);
     if (!json.is_discarded()) out.text = strict;
   }
@@ -252,15 +250,17 @@ Result<Json> parse_facts_text(std::string_view text, const std::string& where,
     const auto [line, column] = place_of(text, at);
     const std::string place = where + ":" + std::to_string(line);
     if (error.byte > text.size()) {
-      return invalid(place,
-                     "it ends here, and a bracket, a brace or a quotation mark "
-                     "is still open");
+      return invalid_facts(
+          place,
+          "it ends here, and a bracket, a brace or a quotation mark "
+          "is still open");
     }
     const std::string why =
         line_end
             ? "the line ends within a text, whose quotation mark is missing"
             : trouble_at(text, at);
-    return invalid(place, why + " (character " + std::to_string(column) + ")");
+    return invalid_facts(place,
+                         why + " (character " + std::to_string(column) + ")");
   }
 }
 

@@ -22,6 +22,9 @@ struct FactsText {
 // Without comments, commas behind the last entry and lines' ends in texts.
 std::string strict_json(std::string_view text);
 
+// Error code "facts_invalid"; `where` names the file.
+tl::unexpected<Error> invalid_facts(const std::string& where, std::string why);
+
 // At most 32 levels. `where` names the file in errors, code "facts_invalid".
 Result<nlohmann::json> parse_facts_text(std::string_view text,
                                         const std::string& where,

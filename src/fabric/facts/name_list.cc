@@ -2,7 +2,6 @@
 #include "fabric/facts/name_list.h"
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "base/text.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rates as tools and people write them: "400 Gb/sec (4X NDR)", "NDR200", "50
 // GB/s". Pure.
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdlib>

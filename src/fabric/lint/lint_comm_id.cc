@@ -7,7 +7,6 @@
 // (NVIDIA/nccl#2047). Pure.
 #include <algorithm>
 
-#include "base/text.h"
 #include "fabric/facts/name_list.h"
 #include "fabric/lint/lint.h"
 #include "fabric/policy/gids.h"

@@ -3,7 +3,6 @@
 // often to the same value. Gloo compares whole names, separated by commas, and
 // ends the program where there is none such (pytorch ProcessGroupGloo, gloo
 // transport/tcp/device.cc; aws-samples/aws-do-eks#51). Pure.
-#include <algorithm>
 
 #include "base/text.h"
 #include "fabric/lint/lint.h"

@@ -4,7 +4,6 @@
 // range that means no address of the pod, networks and plugins that are not
 // there. Pure.
 #include <algorithm>
-#include <array>
 
 #include "base/text.h"
 #include "fabric/lint/lint.h"

@@ -8,7 +8,6 @@
 #include "base/text.h"
 #include "fabric/facts/effective.h"
 #include "fabric/facts/gpu_names.h"
-#include "fabric/policy/gids.h"
 #include "fabric/policy/job_state.h"
 #include "fabric/policy/plugins.h"
 

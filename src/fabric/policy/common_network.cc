@@ -20,12 +20,6 @@ struct Place {
 
 using Places = std::map<std::string, Place>;  // by network
 
-bool is_rail(const FabricPodState& pod, const std::string& netdev) {
-  return std::any_of(pod.ports.begin(), pod.ports.end(), [&](auto& view) {
-    return port_netdev(*pod.facts, *view.port) == netdev;
-  });
-}
-
 Places places_of(const FabricNetdev& netdev) {
   Places out;
   if (netdev_class(netdev) != NetdevClass::kUsable) return out;

@@ -4,9 +4,7 @@
 // ncclIbGetGidIndex of NCCL 2.21 and later step by step. Pure.
 #pragma once
 
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "fabric/facts/facts.h"

@@ -4,7 +4,6 @@
 // finished, so only the fabric's own state tells. Nothing that a variable of a
 // job repairs, so this only reports. Source: NVML, nvmlDeviceGetGpuFabricInfo;
 // NCCL src/mnnvl.cc. Pure.
-#include <algorithm>
 #include <set>
 
 #include "base/text.h"

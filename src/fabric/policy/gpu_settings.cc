@@ -163,28 +163,16 @@ bool widened_by_user(const FabricPodState& pod) {
   return false;
 }
 
-void check_gdr(FabricJob& job, FabricPodState& pod) {
+// What lets an adapter into a GPU's memory is not there, or not seen.
+void check_gdr_path(FabricJob& job, FabricPodState& pod) {
   const PodFabric& facts = *pod.facts;
-  if (!job.uses_verbs() || job.profile == Profile::kRl || no_gpus(facts)) {
-    return;
-  }
-  if (no(facts.gdr_verified)) {
-    report(job, &pod,
-           {Severity::kWarning, "gdr_fails",
-            "a GPUDirect RDMA write did not arrive: " + facts.gdr_trouble,
-            "tried from the pod to itself",
-            "load nvidia_peermem on the node, or use the open GPU driver with "
-            "DMA-BUF; check ACS and IOMMU"});
-    return;
-  }
+  if (has_amd_gpus(facts)) return check_amd_gdr(job, pod);
   const bool no_dmabuf =
       no(facts.dmabuf) || (pod.version && *pod.version < kDmaBuf) ||
       (!facts.dmabuf && facts.gpus &&
        std::all_of(facts.gpus->begin(), facts.gpus->end(),
                    [](auto& gpu) { return no(gpu.dmabuf); }));
-  if (has_amd_gpus(facts)) {
-    check_amd_gdr(job, pod);
-  } else if (no(facts.peermem) && no_dmabuf) {
+  if (no(facts.peermem) && no_dmabuf) {
     report(job, &pod,
            {Severity::kWarning, "gdr_missing",
             "GPUDirect RDMA does not work: neither nvidia_peermem nor DMA-BUF "
@@ -202,6 +190,11 @@ void check_gdr(FabricJob& job, FabricPodState& pod) {
                 "GPUDirect RDMA",
             "NVIDIA/nccl#1676", "use NCCL 2.23 or later"});
   }
+}
+
+// Where no adapter is near a GPU, NCCL does not even try.
+void check_flat_topology(FabricJob& job, FabricPodState& pod) {
+  const PodFabric& facts = *pod.facts;
   if (!flat_topology(facts, pod.ports) || effective(facts, "NCCL_TOPO_FILE") ||
       widened_by_user(pod)) {
     return;
@@ -218,16 +211,34 @@ void check_gdr(FabricJob& job, FabricPodState& pod) {
              "NCCL src/graph/paths.cc; Azure/aks-rdma-infiniband#36",
              "no GPUDirect RDMA",
              {"unset: data would go through host memory"}});
-  } else {
-    report(job, &pod,
-           {Severity::kWarning, "topology_flat",
-            "no adapter is near a GPU as far as /sys shows (a virtual "
-            "machine?): NCCL will not use GPUDirect RDMA",
-            "",
-            "mount the vendor's topology file and set NCCL_TOPO_FILE; or "
-            "NCCL_NET_GDR_LEVEL=SYS after muster fabric bench has shown "
-            "that GPUDirect writes work"});
+    return;
   }
+  report(job, &pod,
+         {Severity::kWarning, "topology_flat",
+          "no adapter is near a GPU as far as /sys shows (a virtual "
+          "machine?): NCCL will not use GPUDirect RDMA",
+          "",
+          "mount the vendor's topology file and set NCCL_TOPO_FILE; or "
+          "NCCL_NET_GDR_LEVEL=SYS after muster fabric bench has shown "
+          "that GPUDirect writes work"});
+}
+
+void check_gdr(FabricJob& job, FabricPodState& pod) {
+  const PodFabric& facts = *pod.facts;
+  if (!job.uses_verbs() || job.profile == Profile::kRl || no_gpus(facts)) {
+    return;
+  }
+  if (no(facts.gdr_verified)) {
+    report(job, &pod,
+           {Severity::kWarning, "gdr_fails",
+            "a GPUDirect RDMA write did not arrive: " + facts.gdr_trouble,
+            "tried from the pod to itself",
+            "load nvidia_peermem on the node, or use the open GPU driver with "
+            "DMA-BUF; check ACS and IOMMU"});
+    return;
+  }
+  check_gdr_path(job, pod);
+  check_flat_topology(job, pod);
 }
 
 void check_limits(FabricJob& job, FabricPodState& pod) {

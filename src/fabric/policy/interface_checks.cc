@@ -3,11 +3,9 @@
 // peers' address on lo, where NCCL finds 127.0.0.1 first (NVIDIA/nccl#1053),
 // and two interfaces in one subnet, of which the kernel's routes choose one
 // (NVIDIA/nccl#1580); one address in several pods. Only reports. Pure.
-#include <algorithm>
 #include <map>
 
 #include "base/text.h"
-#include "fabric/facts/effective.h"
 #include "fabric/policy/gids.h"
 #include "fabric/policy/job_state.h"
 
@@ -27,12 +25,6 @@ void check_loopback(FabricJob& job, const FabricPodState& pod) {
           "NVIDIA/nccl#1053",
           "give the address to an interface of its own, for example one of "
           "type dummy, and name that in NCCL_SOCKET_IFNAME"});
-}
-
-bool is_rail(const FabricPodState& pod, const std::string& netdev) {
-  return std::any_of(pod.ports.begin(), pod.ports.end(), [&](auto& view) {
-    return port_netdev(*pod.facts, *view.port) == netdev;
-  });
 }
 
 // "10.0.0.0/24" -> the interfaces in it; rails of RDMA are apart by design.

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "base/text.h"
 #include "fabric/facts/effective.h"
 #include "fabric/facts/pci_distance.h"
 #include "fabric/policy/nccl_variables.h"
@@ -106,6 +105,12 @@ void propose(FabricJob& job, FabricPodState& pod, FabricSetting setting) {
   setting.reason = "set by the user";
   setting.evidence = users->origin;
   kept.push_back(std::move(setting));
+}
+
+bool is_rail(const FabricPodState& pod, const std::string& netdev) {
+  return std::any_of(pod.ports.begin(), pod.ports.end(), [&](auto& view) {
+    return port_netdev(*pod.facts, *view.port) == netdev;
+  });
 }
 
 }  // namespace muster

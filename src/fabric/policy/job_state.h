@@ -94,6 +94,9 @@ void report(FabricJob& job, const FabricPodState* pod, Finding finding);
 // a difference is reported. The first proposal of a name wins.
 void propose(FabricJob& job, FabricPodState& pod, FabricSetting setting);
 
+// Does one of its adapters' ports have this interface?
+bool is_rail(const FabricPodState& pod, const std::string& netdev);
+
 // NCCL's own choice of interface or the user's, all of them or the first, is in
 // networks where every pod has an address of its own: common_network.cc.
 bool interfaces_meet(const FabricJob& job, bool all, bool users = false);

@@ -16,10 +16,6 @@ namespace muster {
 
 namespace {
 
-std::string gbps(double rate) {
-  return std::to_string(static_cast<int64_t>(rate)) + " Gb/s";
-}
-
 // A collective runs at the rate of its slowest rail.
 void check_rates(FabricJob& job) {
   std::map<std::string, double> fastest;  // of the ports with one name
@@ -45,8 +41,8 @@ void check_rates(FabricJob& job) {
       const std::string name = other_machine ? "every adapter" : view->name();
       report(job, &pod,
              {Severity::kWarning, "rate_differs",
-              name + " runs at " + gbps(view->port->rate_gbps) +
-                  ", in other pods at " + gbps(fastest[view->name()]) +
+              name + " runs at " + gbps_text(view->port->rate_gbps) +
+                  ", in other pods at " + gbps_text(fastest[view->name()]) +
                   ": every rank waits for the slowest rail",
               "the ports' rates",
               other_machine ? "run the job on nodes of one kind"

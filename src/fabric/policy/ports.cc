@@ -312,6 +312,10 @@ std::vector<PortView> view_ports(const PodFabric& pod,
   return out;
 }
 
+std::string gbps_text(double rate) {
+  return std::to_string(static_cast<int64_t>(rate)) + " Gb/s";
+}
+
 double total_rate(const std::vector<PortView>& ports, LinkKind kind) {
   double sum = 0;
   for (const PortView& view : ports) {

@@ -53,6 +53,8 @@ void choose_ports(const PodFabric& pod, LinkKind kind,
 
 // Sum of the usable (or chosen) ports' rates in Gb/s; unknown rates count 0.
 double total_rate(const std::vector<PortView>& ports, LinkKind kind);
+// "400 Gb/s".
+std::string gbps_text(double rate);
 // Every GPU whose distances are known has a near port of this kind.
 bool near_every_gpu(const PodFabric& pod, const std::vector<PortView>& ports,
                     LinkKind kind);

@@ -3,7 +3,6 @@
 // a pod annotation; never guessed from the program. Pure.
 #pragma once
 
-#include <string>
 #include <string_view>
 
 #include "base/result.h"

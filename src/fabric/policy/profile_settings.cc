@@ -43,10 +43,6 @@ double interface_gbps(const FabricPodState& pod) {
   return static_cast<double>(netdev->speed_mbps) / 1000;
 }
 
-std::string gbps(double rate) {
-  return std::to_string(static_cast<int64_t>(rate)) + " Gb/s";
-}
-
 std::string price(const FabricJob& job) {
   const FabricPodState& pod = job.pods.front();
   double rdma = 0;
@@ -61,9 +57,9 @@ std::string price(const FabricJob& job) {
   std::string text = "all NCCL traffic between pods goes over TCP";
   const double tcp = interface_gbps(pod);
   if (rdma > 0 && tcp > 0) {
-    text += ", at most " + gbps(tcp) + " instead of " + gbps(rdma);
+    text += ", at most " + gbps_text(tcp) + " instead of " + gbps_text(rdma);
   } else if (rdma > 0) {
-    text += " while " + gbps(rdma) + " of " +
+    text += " while " + gbps_text(rdma) + " of " +
             std::string(transport_name(job.transport)) + " stay idle";
   }
   return text +

@@ -4,7 +4,6 @@
 // virbr*). Source: NCCL src/misc/socket.cc. Pure.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 

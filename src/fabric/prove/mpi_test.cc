@@ -7,7 +7,6 @@
 #include <array>
 #include <chrono>
 #include <cstdlib>
-#include <functional>
 #include <vector>
 
 #include "base/fd.h"

@@ -10,7 +10,6 @@
 
 #include "base/fd.h"
 #include "base/text.h"
-#include "fabric/collect/collect.h"
 #include "fabric/collect/collect_parts.h"
 #include "fabric/collect/forked_probe.h"
 #include "fabric/prove/nccl_meeting.h"

@@ -7,7 +7,6 @@
 // by their own deadline.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 

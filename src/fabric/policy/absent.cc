@@ -116,76 +116,60 @@ Cause cause_of_no_hca(const FabricPodState& state) {
   return {"rdma_not_given", "/dev/infiniband is not in the pod", kResourceYaml};
 }
 
-Cause cause_of_ports(const FabricPodState& state) {
-  const auto failed_with = [](std::string_view word, std::string_view text) {
-    return [word, text](const PortView& view) {
-      return view.hca->error.find(word) != std::string::npos ||
-             view.hca->error.find(text) != std::string::npos;
-    };
+template <class Test>
+bool any_port(const FabricPodState& state, Test test) {
+  return std::any_of(state.ports.begin(), state.ports.end(), test);
+}
+
+auto with_role(std::string_view role) {
+  return [role](const PortView& view) { return view.role == role; };
+}
+
+// By errno or by its text.
+auto failed_with(std::string_view word, std::string_view text) {
+  return [word, text](const PortView& view) {
+    return view.hca->error.find(word) != std::string::npos ||
+           view.hca->error.find(text) != std::string::npos;
   };
-  const auto with_role = [](std::string_view role) {
-    return [role](const PortView& view) { return view.role == role; };
-  };
-  const auto of_kind = [](LinkKind kind) {
-    return [kind](const PortView& view) { return view.kind == kind; };
-  };
-  const std::string seen = roles_of(state);
-  if (every_port(state, with_role("down"))) {
-    return {"rdma_port_down", "no adapter port is active (" + seen + ")",
-            "check cable, switch and subnet manager of the node"};
+}
+
+bool needs_ofi(const PortView& view) {
+  return view.kind == LinkKind::kEfa || view.kind == LinkKind::kSlingshot;
+}
+
+// The adapters are there, and NCCL reaches them by aws-ofi-nccl only.
+Cause cause_of_ofi(const FabricPodState& state) {
+  const auto own = find_ofi_plugin(*state.facts);
+  if (kept_out(*state.facts, PluginKind::kOfi) &&
+      (own || !state.facts->plugins)) {
+    const auto asked = effective(*state.facts, "NCCL_NET_PLUGIN");
+    return {"plugin_not_loaded",
+            "NCCL_NET_PLUGIN=" + asked->value + " (" + asked->origin +
+                ") keeps NCCL from loading aws-ofi-nccl, without which it "
+                "cannot use these adapters",
+            own && !own->by_default
+                ? "NCCL_NET_PLUGIN=" + plugin_suffix(*own->plugin)
+                : "remove NCCL_NET_PLUGIN, or name aws-ofi-nccl in it"};
   }
-  if (every_port(state, with_role("not given"))) {
-    return {"rdma_not_given",
-            "the adapters are on the node, but not in the "
-            "pod (" +
-                seen + ")",
-            how_to_ask(efas_seen(state))};
+  const auto old = find_plugin(*state.facts, PluginKind::kOfi);
+  if (old && state.version && is_too_old(*old, *state.version)) {
+    return {"plugin_too_old",
+            "NCCL " + state.version->text() + " does not load aws-ofi-nccl " +
+                old->plugin->version + ": its interface is too old",
+            "put a newer aws-ofi-nccl into the image: without it NCCL falls "
+            "back to TCP silently"};
   }
-  if (std::any_of(state.ports.begin(), state.ports.end(),
-                  failed_with("ENOMEM", "allocate memory"))) {
-    return {"rdma_memlock", "memory cannot be locked (" + seen + ")",
-            "raise the memlock limit of the container runtime, or add "
-            "capability IPC_LOCK"};
-  }
-  if (std::any_of(state.ports.begin(), state.ports.end(),
-                  failed_with("EACCES", "ermission denied")) ||
-      std::any_of(state.ports.begin(), state.ports.end(),
-                  failed_with("EPERM", "not permitted"))) {
-    return {"rdma_not_given", "the devices cannot be opened (" + seen + ")",
-            how_to_ask(efas_seen(state))};
-  }
-  if (std::any_of(state.ports.begin(), state.ports.end(),
-                  of_kind(LinkKind::kEfa)) ||
-      std::any_of(state.ports.begin(), state.ports.end(),
-                  of_kind(LinkKind::kSlingshot))) {
-    const auto own = find_ofi_plugin(*state.facts);
-    if (kept_out(*state.facts, PluginKind::kOfi) &&
-        (own || !state.facts->plugins)) {
-      const auto asked = effective(*state.facts, "NCCL_NET_PLUGIN");
-      return {"plugin_not_loaded",
-              "NCCL_NET_PLUGIN=" + asked->value + " (" + asked->origin +
-                  ") keeps NCCL from loading aws-ofi-nccl, without which it "
-                  "cannot use these adapters",
-              own && !own->by_default
-                  ? "NCCL_NET_PLUGIN=" + plugin_suffix(*own->plugin)
-                  : "remove NCCL_NET_PLUGIN, or name aws-ofi-nccl in it"};
-    }
-    const auto old = find_plugin(*state.facts, PluginKind::kOfi);
-    if (old && state.version && is_too_old(*old, *state.version)) {
-      return {"plugin_too_old",
-              "NCCL " + state.version->text() + " does not load aws-ofi-nccl " +
-                  old->plugin->version + ": its interface is too old",
-              "put a newer aws-ofi-nccl into the image: without it NCCL falls "
-              "back to TCP silently"};
-    }
-    return {"plugin_missing",
-            "NCCL cannot use these adapters without the aws-ofi-nccl plugin, "
-            "which is not in the image",
-            "put aws-ofi-nccl and libfabric into the image: without them NCCL "
-            "falls back to TCP silently"};
-  }
+  return {"plugin_missing",
+          "NCCL cannot use these adapters without the aws-ofi-nccl plugin, "
+          "which is not in the image",
+          "put aws-ofi-nccl and libfabric into the image: without them NCCL "
+          "falls back to TCP silently"};
+}
+
+Cause cause_of_unusable(const FabricPodState& state, const std::string& seen) {
+  const std::string text = "no adapter is usable (" + seen + ")";
   if (every_port(state, with_role("foreign"))) {
-    return {"rdma_unusable", "no adapter is usable (" + seen + ")",
+    return {"rdma_unusable", text,
             "give the pod an interface of the adapter, with an address: a "
             "macvlan, SR-IOV or host-device network in the annotation "
             "k8s.v1.cni.cncf.io/networks"};
@@ -195,17 +179,41 @@ Cause cause_of_ports(const FabricPodState& state) {
             "place the job on machines with InfiniBand (Azure: ND, HB and HC)"};
   }
   if (every_port(state, with_role("not for NCCL"))) {
-    return {"rdma_unusable", "no adapter is usable (" + seen + ")",
+    return {"rdma_unusable", text,
             "load Intel's irdma in RoCE mode (roce_ena=1); adapters that speak "
             "iWARP only are for TCP"};
   }
   const bool step_known =
-      std::any_of(state.ports.begin(), state.ports.end(),
-                  [](auto& view) { return !view.hca->fails_at.empty(); });
-  return {"rdma_unusable", "no adapter is usable (" + seen + ")",
+      any_port(state, [](auto& view) { return !view.hca->fails_at.empty(); });
+  return {"rdma_unusable", text,
           step_known ? "check driver and firmware of the adapter on the node: "
                        "the step fails without NCCL or MPI too"
                      : "muster fabric show in the pod names the failing step"};
+}
+
+Cause cause_of_ports(const FabricPodState& state) {
+  const std::string seen = roles_of(state);
+  if (every_port(state, with_role("down"))) {
+    return {"rdma_port_down", "no adapter port is active (" + seen + ")",
+            "check cable, switch and subnet manager of the node"};
+  }
+  if (every_port(state, with_role("not given"))) {
+    return {"rdma_not_given",
+            "the adapters are on the node, but not in the pod (" + seen + ")",
+            how_to_ask(efas_seen(state))};
+  }
+  if (any_port(state, failed_with("ENOMEM", "allocate memory"))) {
+    return {"rdma_memlock", "memory cannot be locked (" + seen + ")",
+            "raise the memlock limit of the container runtime, or add "
+            "capability IPC_LOCK"};
+  }
+  if (any_port(state, failed_with("EACCES", "ermission denied")) ||
+      any_port(state, failed_with("EPERM", "not permitted"))) {
+    return {"rdma_not_given", "the devices cannot be opened (" + seen + ")",
+            how_to_ask(efas_seen(state))};
+  }
+  if (any_port(state, needs_ofi)) return cause_of_ofi(state);
+  return cause_of_unusable(state, seen);
 }
 
 std::string rate_text(const FabricPodState& pod) {
@@ -213,8 +221,7 @@ std::string rate_text(const FabricPodState& pod) {
                               LinkKind::kEfa, LinkKind::kSlingshot}) {
     const double rate = total_rate(pod.ports, kind);
     if (rate > 0) {
-      return std::to_string(static_cast<int>(rate)) + " Gb/s of " +
-             std::string(link_kind_name(kind));
+      return gbps_text(rate) + " of " + std::string(link_kind_name(kind));
     }
   }
   return "";
