@@ -63,7 +63,7 @@ def parts(root, layer):
         raise ManifestError(f'image layer "mpioperator" or "none", not {layer!r}')
     users = _users(root)
     files = {"/etc/passwd": {"data": users["passwd"]}, "/etc/group": {"data": users["group"]}}
-    homes = {"/root": [0, 0, "700", {}], "/home": [0, 0, "755", {}], "/home/mpiuser": [1000, 1000, "755", {}]}
+    homes = {"/root": [0, 0, "750", {}], "/home": [0, 0, "755", {}], "/home/mpiuser": [1000, 1000, "755", {}]}
     removed = []
     if layer == "mpioperator":
         files["/etc/ssh/ssh_config"] = {"data": _SSH_CONFIG}

@@ -5,6 +5,7 @@ import subprocess
 
 from .. import Cluster
 from . import Skip, example, same, true
+from ..security import OPENSHIFT_UID
 
 HERE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 
@@ -62,7 +63,7 @@ def check_openssh_fails_as_restricted_root_path():
     """OpenShift restricted with the default command: stock sshd cannot work, as users report."""
     _need("/usr/sbin/sshd")
     with Cluster("st-i4") as c:
-        job = c.apply(example("default-worker-command.yaml"), launcher_command=["/bin/true"])
+        job = c.apply(example("default-worker-command.yaml"), launcher_command=["/bin/true"], uid=OPENSHIFT_UID)
         e = job.workers[0].wait()
         true(e.code, "sshd should fail")
         return job.workers[0].stderr().strip().splitlines()[-1]

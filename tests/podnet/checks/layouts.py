@@ -2,6 +2,7 @@
 """Each example, as its pods see it, against what the operators are known to lay out."""
 from .. import Cluster, ManifestError, load_manifest, mpijob, podspec, trainjob
 from . import example, idle_job, same, true
+from ..security import OPENSHIFT_UID
 
 BASE = {"PATH", "HOME", "HOSTNAME", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT", "KUBERNETES_PORT"}
 QUIET = {"NVIDIA_VISIBLE_DEVICES": "", "NVIDIA_DRIVER_CAPABILITIES": ""}
@@ -79,7 +80,7 @@ def check_default_worker_command():
              ["hello-worker-0.hello.team.svc", "hello-worker-1.hello.team.svc"])
         same(job.launcher.exec(["getent", "hosts", "hello-worker-1.hello.team.svc"]).returncode, 0)
     with Cluster("st-l2b") as c:
-        job = idle_job(c, "default-worker-command.yaml", cluster_domain="cluster.local")
+        job = idle_job(c, "default-worker-command.yaml", uid=OPENSHIFT_UID, cluster_domain="cluster.local")
         _keys(job.workers[0], "/root/.ssh", "640", "640", "1000680000")
         true("hello-worker-0.hello.default.svc.cluster.local slots=1\n" in job.launcher.exec(["cat", "/etc/mpi/hostfile"]).stdout, "domain")
 
