@@ -23,6 +23,9 @@ int completion_main(const std::vector<std::string>& args) {
   if (args.size() == 1 && args[0] == "zsh") {
     return print(zsh_completion(all_pages()));
   }
+  if (args.size() == 2 && args[0] == "man" && args[1] == "muster") {
+    return print(man_overview(all_pages(), MUSTER_VERSION));
+  }
   if (args.size() == 2 && args[0] == "man") {
     if (const Command* command = find_command(args[1])) {
       return print(man_page(page_of(*command), MUSTER_VERSION));

@@ -38,6 +38,9 @@ std::vector<OptionHelp> parse_options(std::string_view help_text);
 std::string help_text(const HelpPage& page);
 // man(7), section 1. `version` goes into the footer.
 std::string man_page(const HelpPage& page, const std::string& version);
+// muster.1: which page has which command.
+std::string man_overview(const std::vector<HelpPage>& pages,
+                         const std::string& version);
 
 // `pages` are all commands, each named "muster NAME".
 std::string bash_completion(const std::vector<HelpPage>& pages);

@@ -52,12 +52,16 @@ void append_options(std::string& out, const HelpPage& page) {
   }
 }
 
+std::string title(const std::string& name, const std::string& version) {
+  return ".TH " + roff(upper(name)) + " 1 \"\" \"muster " + version +
+         "\" \"muster\"\n";
+}
+
 }  // namespace
 
 std::string man_page(const HelpPage& page, const std::string& version) {
   const std::string name = page_name(page.name);
-  std::string out = ".TH " + roff(upper(name)) + " 1 \"\" \"muster " + version +
-                    "\" \"muster\"\n";
+  std::string out = title(name, version);
   out += ".SH NAME\n" + roff(name) + " \\- " + roff(page.summary) + "\n";
   out += ".SH SYNOPSIS\n.nf\n" + roff(page.usage) + "\n.fi\n";
   append_options(out, page);
@@ -68,6 +72,20 @@ std::string man_page(const HelpPage& page, const std::string& version) {
   out += ".SH EXIT STATUS\n";
   for (const auto& [code, meaning] : page.exit_codes) {
     out += ".TP\n\\fB" + roff(code) + "\\fR\n" + roff(meaning) + ".\n";
+  }
+  return out;
+}
+
+std::string man_overview(const std::vector<HelpPage>& pages,
+                         const std::string& version) {
+  std::string out = title("muster", version);
+  out +=
+      ".SH NAME\nmuster \\- start MPI jobs in pods, and say why they fail\n"
+      ".SH SYNOPSIS\n.nf\nmuster COMMAND [options]\n.fi\n"
+      ".SH COMMANDS\n";
+  for (const HelpPage& page : pages) {
+    out += ".TP\n\\fB" + roff(page_name(page.name)) + "\\fR(1)\n" +
+           roff(page.summary) + "\n";
   }
   return out;
 }

@@ -95,3 +95,13 @@ TEST_CASE("man pages have no requests by accident") {
   CHECK(text.find("\\&'tis \\efine") != std::string::npos);
   CHECK(text.find(".SH EXIT STATUS") != std::string::npos);
 }
+
+TEST_CASE("the manual's first page names the page of each command") {
+  HelpPage one;
+  one.name = "muster explain-log";
+  one.summary = "Say why.";
+  const std::string text = man_overview({one}, "1");
+  CHECK(text.starts_with(".TH MUSTER 1"));
+  CHECK(text.find("\\fBmuster\\-explain\\-log\\fR(1)\nSay why.\n") !=
+        std::string::npos);
+}
