@@ -9,8 +9,9 @@ Latency: one rank in each of 2 pods prints a line with its time every 5 ms; the
 reader of the launcher's stdout stamps it when it has it. Slow-down: as many
 ranks as cores compute and print a line after each piece of work (some 9 ms);
 their wall time is compared with the same program without a launcher, which
-takes turns with it. Both need an otherwise idle machine. Needs what
-bench/logs.py needs.
+takes turns with it. Slow-down apart: one rank and its worker have a core of
+their own, the launcher the other, as on two nodes of which one computes with
+all it has. All need an otherwise idle machine. Needs what bench/logs.py needs.
 """
 import argparse
 import json
@@ -72,6 +73,27 @@ def slow_down(job, words, source, steps, ranks, rounds):
     return alone, launched
 
 
+def slow_down_apart(job, words, source, steps, rounds):
+    """The same for one rank on core 1, with the launcher on core 0."""
+    worker = job.workers[0]
+    for pid in worker.pids():
+        os.sched_setaffinity(pid, {1})
+    alone, launched = [], []
+    for _ in range(rounds):
+        done = worker.exec(["taskset", "-c", "1", source, "compute",
+                            str(steps)], timeout=300)
+        alone.append(slowest(done.stdout, 1))
+        done = job.launcher.exec(["taskset", "-c", "0", *words, source,
+                                  "compute", str(steps)], timeout=300)
+        launched.append(slowest(done.stdout, 1))
+    return alone, launched
+
+
+def percent_more(alone, launched):
+    return round((statistics.median(launched) / statistics.median(alone) - 1)
+                 * 100, 2)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--lines", type=int, default=1000)
@@ -81,7 +103,7 @@ def main():
     options = parser.parse_args()
     ranks = 2
     result = {"machine": platform.platform(), "cpus": os.cpu_count(),
-              "latency_us": {}, "slow_down": {}}
+              "latency_us": {}, "slow_down": {}, "slow_down_apart": {}}
     with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
         os.chmod(folder, 0o777)
         source = logs.compiled(folder)
@@ -98,12 +120,20 @@ def main():
                       flush=True)
                 alone, launched = slow_down(job, words, source, options.steps,
                                             ranks, options.rounds)
-                more = (statistics.median(launched) /
-                        statistics.median(alone) - 1) * 100
+                more = percent_more(alone, launched)
                 result["slow_down"][name] = {
-                    "alone_s": alone, "launched_s": launched,
-                    "percent": round(more, 2)}
-                print(f"{name} slow-down: {more:.2f} %", flush=True)
+                    "alone_s": alone, "launched_s": launched, "percent": more}
+                print(f"{name} slow-down: {more} %", flush=True)
+        with logs.jobs(1, wanted, folder) as running:
+            for name, (job, words) in running.items():
+                if "no mask" in name:
+                    continue
+                alone, launched = slow_down_apart(
+                    job, words, source, options.steps, options.rounds)
+                more = percent_more(alone, launched)
+                result["slow_down_apart"][name] = {
+                    "alone_s": alone, "launched_s": launched, "percent": more}
+                print(f"{name} slow-down apart: {more} %", flush=True)
     if options.save:
         place = os.path.join(logs.HERE, "results",
                              time.strftime("log-costs-%Y%m%d-%H%M.json"))
