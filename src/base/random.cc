@@ -3,7 +3,9 @@
 
 #include <sys/random.h>
 
+#include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 
 namespace muster {
 
@@ -11,6 +13,11 @@ std::uint64_t random_bits() {
   std::uint64_t value = 0;
   // So few bytes come whole; only a signal ends the call without them.
   while (::getrandom(&value, sizeof value, 0) != sizeof value) {
+    if (errno == EINTR) continue;
+    std::perror(
+        "muster: the kernel gives no random numbers; allow getrandom(2) in the "
+        "pod's seccomp profile");
+    std::abort();
   }
   return value;
 }
