@@ -41,6 +41,9 @@ std::vector<int> stop_signals() {
 std::vector<int> heeded_signals() {
   std::vector<int> out = stop_signals();
   out.insert(out.end(), {SIGUSR1, SIGUSR2});
+  // A terminal's job control would stop the launcher, and its workers would
+  // give it up. (Where TTOU is blocked a job of the background may write.)
+  out.insert(out.end(), {SIGTSTP, SIGTTOU});
   return out;
 }
 
@@ -216,6 +219,13 @@ void Launch::on_signal(const signalfd_siginfo& info) {
   const int signal = static_cast<int>(info.ssi_signo);
   if (signal == SIGUSR1 || signal == SIGUSR2) {
     if (run_) run_->signal_ranks(signal);
+    return;
+  }
+  if (signal == SIGTTOU) return;
+  if (signal == SIGTSTP) {
+    log::warn(
+        "Ctrl-Z does not stop a launcher: its workers would take it for dead. "
+        "Ctrl-C ends the job");
     return;
   }
   if (holding_) {

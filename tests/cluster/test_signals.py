@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Signals to a launcher at a shell, on emulated nodes."""
 import os
+import pty
+import select
+import shlex
 import signal
 import subprocess
 import sys
@@ -85,6 +88,46 @@ def test_mpirun_leaves_ranks_their_grace():
                       for line in out.splitlines()),
                   f"rank {rank} was killed as it saved", out, err)
         check(time.monotonic() - began < 4 + 7, "the whole grace went by", err)
+
+
+def at_a_terminal(*words):
+    """A shell with job control at a terminal of its own, the launcher in its
+    foreground; the shell's pid and the terminal."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.environ.update(ENVIRONMENT)
+        line = shlex.join([MUSTER, "launch", "--local", "1x2", "--log-format",
+                           "text", *words])
+        os.execv("/bin/bash", ["bash", "-m", "-c", f'{line}; echo "code $?"'])
+    return pid, terminal
+
+
+def read_until(terminal, text):
+    seen = b""
+    while text.encode() not in seen:
+        if not select.select([terminal], [], [], 60)[0]:
+            raise AssertionError(f"no {text!r} in {seen!r}")
+        try:
+            seen += os.read(terminal, 4096)
+        except OSError:  # the other end is closed
+            break
+    return seen.decode(errors="replace")
+
+
+def test_ctrl_z_does_not_stop_a_launcher():
+    """One that stood still would lose its workers."""
+    wait = "echo ready; sleep 3; echo over"
+    for words in (["--bootstrap", "pmix", "-n", "2", "--", "sh", "-c", wait],
+                  ["--", "mpirun", "-np", "2", "sh", "-c", wait]):
+        pid, terminal = at_a_terminal(*words)
+        seen = read_until(terminal, "ready")
+        os.write(terminal, b"\x1a")
+        seen += read_until(terminal, "code ")
+        contains(seen, "Ctrl-Z does not stop", "terminal")
+        check(seen.count("over") >= 1, "the job was stopped", seen)
+        contains(seen + read_until(terminal, "\n"), "code 0", "terminal")
+        os.close(terminal)
+        os.waitpid(pid, 0)
 
 
 if __name__ == "__main__":
