@@ -11,7 +11,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "base/text.h"
+#include "base/fd.h"
 
 namespace muster {
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "diagnosis/candidate.h"
 #include "diagnosis/who.h"
 
 namespace muster {

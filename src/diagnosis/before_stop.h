@@ -7,7 +7,6 @@
 
 #include <vector>
 
-#include "diagnosis/candidate.h"
 #include "diagnosis/verdict.h"
 
 namespace muster {

@@ -7,7 +7,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -36,6 +35,10 @@ struct Candidate {
   std::string line;     // what was written, or a sentence about the fact
   Captures values;      // for the sentences of the rule
 };
+
+inline bool is_cause(const Candidate& candidate) {
+  return candidate.rule->role == CauseRole::kCause;
+}
 
 // How a rank's memory, and what else its node tells, fill sentences: limit,
 // peak, memory_suggest, memory_state, last_memory, near_limit, shm_*, disk_*.

@@ -14,6 +14,7 @@
 #include "diagnosis/strain.h"
 #include "diagnosis/text_template.h"
 #include "diagnosis/who.h"
+#include "job/exit_codes.h"
 
 namespace muster {
 
@@ -343,20 +344,20 @@ class Judge {
       add_evidence("its last line: " +
                    std::string(trim(rank->lines.back().text)));
     }
-    for (const char* const name : {"memory_state", "shm_state", "disk_state"}) {
-      const bool about_memory = verdict_.code == "host_oom_kill" ||
-                                verdict_.code == "sigkill_unexplained" ||
-                                verdict_.code == "daemon_lost";
-      const bool about_shm = verdict_.code == "shm_full";
-      const bool wanted = std::string_view(name) == "memory_state"
-                              ? about_memory
-                          : std::string_view(name) == "shm_state" ? about_shm
-                                                                  : true;
-      if (wanted && verdict_.failed()) add_evidence(values_[name]);
-    }
+    if (verdict_.failed()) write_state_of_node();
     for (const StrainKind kind : winner_->rule->shows) {
       add_evidence(strain_text(evidence_.nodes, kind));
     }
+  }
+
+  void write_state_of_node() {
+    const std::string& code = verdict_.code;
+    if (code == "host_oom_kill" || code == "sigkill_unexplained" ||
+        code == "daemon_lost") {
+      add_evidence(values_["memory_state"]);
+    }
+    if (code == "shm_full") add_evidence(values_["shm_state"]);
+    add_evidence(values_["disk_state"]);
   }
 
   void write_collectives() {

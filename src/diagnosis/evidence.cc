@@ -4,7 +4,6 @@
 #include "diagnosis/evidence.h"
 
 #include <array>
-#include <utility>
 
 #include "base/is.h"
 #include "job/json_fields.h"

@@ -12,10 +12,6 @@ namespace muster {
 
 namespace {
 
-bool is_cause(const Candidate& candidate) {
-  return candidate.rule->role == CauseRole::kCause;
-}
-
 // Text of a rank that was already being stopped tells about the stop.
 void drop_after_stop(int64_t stop_ns, std::vector<Candidate>& candidates) {
   if (stop_ns <= 0) return;

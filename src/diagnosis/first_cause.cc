@@ -34,10 +34,6 @@ int same_line_order(const Candidate& candidate) {
   }
 }
 
-bool is_cause(const Candidate& candidate) {
-  return candidate.rule->role == CauseRole::kCause;
-}
-
 // A maybe counts less than the class' own words, a proof more than both.
 int weight(const Candidate& candidate) {
   return candidate.rule->priority - (candidate.maybe ? 30 : 0) +

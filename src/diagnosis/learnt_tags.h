@@ -7,7 +7,6 @@
 
 #include <set>
 #include <string>
-#include <string_view>
 
 namespace muster {
 

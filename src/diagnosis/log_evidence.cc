@@ -2,7 +2,6 @@
 #include "diagnosis/log_evidence.h"
 
 #include <algorithm>
-#include <cctype>
 #include <utility>
 
 #include "base/text.h"

@@ -3,7 +3,6 @@
 
 #include <optional>
 
-#include "base/text.h"
 #include "logs/mark_scan.h"
 
 namespace muster {

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "diagnosis/evidence.h"
-#include "job/exit_codes.h"
 
 namespace muster {
 

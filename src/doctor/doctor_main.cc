@@ -7,7 +7,6 @@
 
 #include "base/random.h"
 #include "base/read_command_line.h"
-#include "base/text.h"
 #include "doctor/ask_workers.h"
 #include "doctor/doctor_text.h"
 #include "doctor/path_marks.h"

@@ -5,8 +5,6 @@
 #include <cmath>
 #include <map>
 
-#include "base/text.h"
-
 namespace muster {
 
 namespace {

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "base/result.h"
-#include "base/spawn.h"
 #include "job/env_request.h"
 #include "job/finding.h"
 #include "job/hostfile.h"

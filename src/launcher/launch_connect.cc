@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Phase "connect": all agents of the job, or who is missing and why.
-#include "base/json_text.h"
 #include "base/log.h"
-#include "base/text.h"
 #include "launcher/launch.h"
 
 namespace muster {

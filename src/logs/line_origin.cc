@@ -6,7 +6,6 @@
 #include <ctime>
 #include <optional>
 
-#include "base/text.h"
 #include "job/json_fields.h"
 #include "logs/mark_scan.h"
 

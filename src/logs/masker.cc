@@ -4,7 +4,6 @@
 #include <re2/re2.h>
 
 #include <algorithm>
-#include <array>
 
 #include "base/text.h"
 #include "logs/secret_glance.h"

@@ -11,9 +11,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
-#include "base/fd.h"
 #include "base/loop.h"
 
 namespace muster {

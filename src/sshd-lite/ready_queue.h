@@ -11,7 +11,6 @@
 #include <string>
 #include <vector>
 
-#include "base/fd.h"
 #include "base/loop.h"
 #include "sshd-lite/door.h"
 

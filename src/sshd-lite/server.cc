@@ -12,7 +12,6 @@
 #include <cerrno>
 #include <cstring>
 #include <map>
-#include <vector>
 
 #include "base/close_from.h"
 #include "base/log.h"

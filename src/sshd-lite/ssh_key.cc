@@ -5,7 +5,6 @@
 
 #include <optional>
 
-#include "base/text.h"
 #include "job/base64.h"
 #include "sshd-lite/door_proof.h"
 #include "sshd-lite/ec_pem.h"

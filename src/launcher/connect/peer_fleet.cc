@@ -3,7 +3,6 @@
 
 #include "base/random.h"
 #include "base/self_path.h"
-#include "base/text.h"
 
 namespace muster {
 

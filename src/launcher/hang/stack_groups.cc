@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <map>
 
-#include "base/text.h"
 #include "logs/line_folder.h"
 
 namespace muster {

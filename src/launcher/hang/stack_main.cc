@@ -10,7 +10,6 @@
 #include "base/fd.h"
 #include "base/loop.h"
 #include "base/random.h"
-#include "base/text.h"
 #include "launcher/hang/hang_watch.h"
 #include "launcher/output/log_choice.h"
 #include "launcher/report/status_main.h"

@@ -4,7 +4,6 @@
 
 #include <map>
 #include <set>
-#include <string>
 #include <vector>
 
 #include "diagnosis/evidence.h"

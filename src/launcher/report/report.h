@@ -5,11 +5,9 @@
 // is docs/report-schema.md.
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 
-#include "base/result.h"
 #include "diagnosis/evidence.h"
 #include "diagnosis/verdict.h"
 #include "launcher/options.h"

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <map>
-#include <vector>
 
+#include "base/html_page.h"
 #include "base/text.h"
 #include "job/exit_codes.h"
 

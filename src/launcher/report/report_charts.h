@@ -5,7 +5,6 @@
 #include <string>
 #include <string_view>
 
-#include "base/html_page.h"
 #include "launcher/report/report.h"
 
 namespace muster {

@@ -5,6 +5,7 @@
 #include <map>
 #include <vector>
 
+#include "base/html_page.h"
 #include "base/json_text.h"
 #include "base/text.h"
 #include "job/exit_codes.h"

@@ -4,7 +4,6 @@
 // Pure.
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include "job/mpirun_line.h"

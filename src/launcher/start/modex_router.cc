@@ -5,7 +5,6 @@
 
 #include "base/log.h"
 #include "base/text.h"
-#include "job/exit_codes.h"
 #include "wire/rank_event.h"
 
 namespace muster {

@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "base/loop.h"
-#include "base/runtime_dir.h"
 #include "launcher/connect/fleet.h"
 #include "launcher/start/backend.h"
 #include "wire/relay_server.h"

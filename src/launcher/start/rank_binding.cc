@@ -5,7 +5,6 @@
 #include <map>
 #include <set>
 
-#include "base/text.h"
 #include "fabric/facts/facts_json.h"
 #include "fabric/facts/pci_distance.h"
 #include "job/cpu_list.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/report/report_html.h"
 
+#include "base/html_page.h"
 #include "catch.h"
 #include "job/findings_table.h"
 #include "launcher/report/report_charts.h"

@@ -11,7 +11,6 @@
 
 #include "../base/temporary_directory.h"
 #include "catch.h"
-#include "fabric/collect/sys_files.h"
 #include "fabric/facts/facts_json.h"
 #include "fabric/policy/policy.h"
 

@@ -4,7 +4,6 @@
 
 #include "catch.h"
 #include "fabric/prove/job_check_page.h"
-#include "fabric/prove/judge_parts.h"
 #include "fabric/prove/tournament.h"
 
 using namespace muster;

@@ -6,7 +6,6 @@
 
 #include <signal.h>
 
-#include "base/json_text.h"
 #include "base/log.h"
 #include "captured_stdio.h"
 #include "catch.h"

@@ -6,7 +6,6 @@
 #include <filesystem>
 
 #include "../base/temporary_directory.h"
-#include "base/text.h"
 #include "catch.h"
 
 namespace muster {

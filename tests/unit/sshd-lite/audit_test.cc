@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/text.h"
 #include "catch.h"
 

@@ -8,7 +8,6 @@
 
 #include "base/fd.h"
 #include "catch.h"
-#include "sshd-lite/ssh_key.h"
 
 using namespace muster;
 

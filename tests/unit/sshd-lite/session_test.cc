@@ -16,7 +16,6 @@
 #include <random>
 #include <thread>
 
-#include "base/process_table.h"
 #include "catch.h"
 #include "sshd-lite/client.h"
 #include "sshd-lite/keys.h"

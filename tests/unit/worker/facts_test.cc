@@ -18,7 +18,6 @@
 #include "worker/facts/facts_gpu.h"
 #include "worker/facts/facts_huge_pages.h"
 #include "worker/facts/facts_mpi.h"
-#include "worker/facts/facts_network.h"
 #include "worker/facts/facts_probe.h"
 
 using namespace muster;
