@@ -183,10 +183,22 @@ bool earlier(const Candidate& a, const Candidate& b) {
   return key(a) < key(b);
 }
 
+// Who waited in vain to the end of a time limit: a peer that is stopped by hand
+// breaks connections, it does not make the time pass.
+bool gave_up_waiting(const Candidate& candidate) {
+  const std::string& code = candidate.rule->code;
+  return !candidate.maybe &&
+         (code == "rendezvous_timeout" || code == "nccl_timeout");
+}
+
 bool better(const Candidate& a, const Candidate& b) {
   const int step_a = step_of(a);
   const int step_b = step_of(b);
   if (step_a != step_b) {
+    if ((a.rule->code == "interrupted" && gave_up_waiting(b)) ||
+        (b.rule->code == "interrupted" && gave_up_waiting(a))) {
+      return earlier(a, b);
+    }
     // What went wrong before the job was told to end is still the cause.
     if (std::min(step_a, step_b) == 0 && std::max(step_a, step_b) == 1) {
       return earlier(a, b);

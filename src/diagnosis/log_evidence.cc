@@ -90,12 +90,21 @@ size_t other_tag(std::string_view text) {
 
 // What somebody wrote behind a progress bar that had no newline:
 // "29%|## | 9/32 [3:28, 1.3s/it]Terminated". Empty: nothing.
+// A bar that does not know its end: "3 examples [00:02, 1.3 examples/s]".
 std::string_view behind_bar(std::string_view text) {
   const size_t bar = text.find("%|");
-  const size_t open = text.find(" [", bar);
+  const size_t open = bar == std::string_view::npos
+                          ? text.rfind(" [", text.find("/s]"))
+                          : text.find(" [", bar);
   const size_t close = text.find(']', open);
-  if (bar == std::string_view::npos || open == std::string_view::npos ||
-      close == std::string_view::npos) {
+  if (open == std::string_view::npos || close == std::string_view::npos) {
+    return {};
+  }
+  constexpr std::string_view kElapsed = "0123456789:";
+  const std::string_view inside = text.substr(open + 2, close - open - 2);
+  if (bar == std::string_view::npos &&
+      (!inside.ends_with("/s") || inside.find(", ") == std::string_view::npos ||
+       inside.find_first_not_of(kElapsed) != inside.find(", "))) {
     return {};
   }
   const std::string_view rest = trim(text.substr(close + 1));

@@ -440,3 +440,28 @@ TEST_CASE("a broken GPU is the GPU of the one rank that could not use it") {
   CHECK(one.host == "dgx-12");
   CHECK(of_log(xid + "[rank2" + error + "[rank3" + error).first_rank == -1);
 }
+
+TEST_CASE("a time limit that had passed is why somebody stopped the job") {
+  const std::string waited =
+      "torch.distributed.DistStoreError: Timed out after 601 seconds waiting "
+      "for clients. 3/4 clients joined.\n";
+  const std::string stopped =
+      "Traceback (most recent call last):\n"
+      "  File \"train.py\", line 3, in <module>\n"
+      "KeyboardInterrupt\n";
+  CHECK(of_log(waited + stopped).code == "rendezvous_timeout");
+  CHECK(of_log(stopped + waited).code == "interrupted");
+}
+
+TEST_CASE("what stands behind a bar that does not know its end is read") {
+  const std::string end =
+      "slurmstepd-node-3: error: *** JOB 4711 ON node-3 CANCELLED AT "
+      "2026-01-01T00:00:00 ***\n";
+  for (const std::string_view bar :
+       {"Map: 0 examples [00:00, ? examples/s]", "",
+        "Map:  29%|##   | 9/32 [3:28, 1.3s/it]"}) {
+    const Verdict verdict = of_log(std::string(bar) + end);
+    CHECK(verdict.code == "terminated_external");
+    CHECK(verdict.host == "node-3");
+  }
+}
