@@ -42,7 +42,6 @@ class OnePacket {
 }  // namespace
 
 void SshClient::Impl::start() {
-  tune_tcp(fd_.get());
   set_nonblocking(fd_.get());
   if (!setup()) {
     std::weak_ptr<Impl> weak = weak_from_this();

@@ -72,6 +72,24 @@ tl::unexpected<Error> listen_error(int error, const std::string& address,
   return fail(Error{"listen", "cannot listen", strerror(error), where, {}});
 }
 
+// BBR sends no faster than its estimate of the path, the best of the last ten
+// round trips. Messages that come seldom, to a pod whose CPUs are busy, teach
+// it a few Mbit/s, and 32 KB of a fence then wait for 20 to 80 ms. Reno may
+// always be chosen, CUBIC where the node allows it (tcp(7)). A connection that
+// began with BBR stays paced whatever it is told later, with a timer for each
+// packet that waits (sk_pacing_status in net/ipv4/tcp_bbr.c): hence before.
+void do_without_pacing(int socket) {
+  char name[16] = {};
+  socklen_t size = sizeof name;
+  if (::getsockopt(socket, IPPROTO_TCP, TCP_CONGESTION, name, &size) != 0 ||
+      strncmp(name, "bbr", 3) != 0) {
+    return;
+  }
+  if (::setsockopt(socket, IPPROTO_TCP, TCP_CONGESTION, "cubic", 5) != 0) {
+    ::setsockopt(socket, IPPROTO_TCP, TCP_CONGESTION, "reno", 4);
+  }
+}
+
 Result<UniqueFd> try_listen(const Endpoint& endpoint,
                             const std::string& address, int port) {
   UniqueFd fd(
@@ -83,6 +101,7 @@ Result<UniqueFd> try_listen(const Endpoint& endpoint,
   if (endpoint.family == AF_INET6 && address.empty()) {
     ::setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
   }
+  tune_tcp(fd.get());
   const auto* raw = reinterpret_cast<const sockaddr*>(&endpoint.storage);
   if (::bind(fd.get(), raw, endpoint.size) != 0 ||
       ::listen(fd.get(), kBacklog) != 0) {
@@ -102,6 +121,21 @@ uint16_t port_of(const sockaddr_storage& storage) {
 }
 
 }  // namespace
+
+void tune_tcp(int socket) {
+  const int on = 1;
+  ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  ::setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+  const int idle = 10;
+  const int interval = 5;
+  const int count = 3;
+  ::setsockopt(socket, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
+  ::setsockopt(socket, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof interval);
+  ::setsockopt(socket, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof count);
+  ::setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &kUserTimeoutMs,
+               sizeof kUserTimeoutMs);
+  do_without_pacing(socket);
+}
 
 Result<UniqueFd> listen_on(const std::string& address, int port) {
   if (!address.empty()) {
@@ -152,41 +186,6 @@ std::string peer_name(int socket) {
   }
   ::inet_ntop(AF_INET6, &v6->sin6_addr, text, sizeof text);
   return "[" + std::string(text) + "]" + port;
-}
-
-namespace {
-
-// BBR sends no faster than its estimate of the path, the best of the last ten
-// round trips. Messages that come seldom, to a pod whose CPUs are busy, teach
-// it a few Mbit/s, and 32 KB of a fence then wait for 20 to 80 ms. Reno may
-// always be chosen, CUBIC where the node allows it (tcp(7)).
-void do_without_pacing(int socket) {
-  char name[16] = {};
-  socklen_t size = sizeof name;
-  if (::getsockopt(socket, IPPROTO_TCP, TCP_CONGESTION, name, &size) != 0 ||
-      strncmp(name, "bbr", 3) != 0) {
-    return;
-  }
-  if (::setsockopt(socket, IPPROTO_TCP, TCP_CONGESTION, "cubic", 5) != 0) {
-    ::setsockopt(socket, IPPROTO_TCP, TCP_CONGESTION, "reno", 4);
-  }
-}
-
-}  // namespace
-
-void tune_tcp(int socket) {
-  const int on = 1;
-  ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  ::setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
-  const int idle = 10;
-  const int interval = 5;
-  const int count = 3;
-  ::setsockopt(socket, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
-  ::setsockopt(socket, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof interval);
-  ::setsockopt(socket, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof count);
-  ::setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &kUserTimeoutMs,
-               sizeof kUserTimeoutMs);
-  do_without_pacing(socket);
 }
 
 void hold_packets(int socket, bool on) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes the server's listening socket and tunes accepted ones: backlog 4096
-// (libssh's own is 10), close-on-exec, no Nagle, dead peers noticed in 20 s.
+// Makes the server's listening socket and tunes sockets: backlog 4096 (libssh's
+// own is 10), close-on-exec, no Nagle, dead peers noticed in 20 s.
 // Refuses to guess: a port in use or a privileged one is one clear sentence.
 #pragma once
 
@@ -11,7 +11,8 @@
 namespace muster {
 
 // `address` "" means every interface: one dual-stack socket, or IPv4 alone
-// where the pod has no IPv6. Port 0 lets the kernel choose. Non-blocking.
+// where the pod has no IPv6. Port 0 lets the kernel choose. Non-blocking, and
+// tuned, which the connections that it accepts inherit.
 // Error codes: "port_in_use", "port_privileged", "listen".
 Result<UniqueFd> listen_on(const std::string& address, int port);
 
@@ -22,7 +23,7 @@ std::string peer_name(int socket);
 
 // TCP_NODELAY (three delayed ACKs per handshake otherwise: 138 ms instead of
 // 7), SO_KEEPALIVE, TCP_USER_TIMEOUT of 20 s, and no congestion control that
-// paces (BBR).
+// paces (BBR). Before it listens or connects.
 void tune_tcp(int socket);
 
 // While it holds, small writes wait to leave as one packet; letting go sends

@@ -124,7 +124,6 @@ void Server::accept_all() {
     UniqueFd socket(::accept4(socket_.get(), nullptr, nullptr,
                               SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (socket) {
-      tune_tcp(socket.get());
       std::string peer = peer_name(socket.get());
       door_.admit(std::move(socket), std::move(peer));
       continue;

@@ -10,6 +10,8 @@
 #include <cstring>
 #include <memory>
 
+#include "sshd-lite/listener.h"
+
 namespace muster {
 
 namespace {
@@ -20,6 +22,7 @@ int connect_one(const addrinfo& address, Clock::time_point deadline,
   UniqueFd fd(::socket(address.ai_family,
                        SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd) return errno;
+  tune_tcp(fd.get());
   int error = 0;
   if (::connect(fd.get(), address.ai_addr, address.ai_addrlen) != 0) {
     if (errno != EINPROGRESS) return errno;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/connect/tcp_connector.h"
 
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -11,14 +9,12 @@
 
 #include "base/no_descriptors.h"
 #include "base/text.h"
+#include "sshd-lite/listener.h"
 
 namespace muster {
 
 namespace {
 constexpr Milliseconds kHeadStart{250};
-// A peer that vanished without a word is noticed by the kernel at the latest
-// after this; heartbeats notice earlier.
-constexpr int kUserTimeoutMs = 20'000;
 }  // namespace
 
 struct TcpConnector::Attempt {
@@ -62,12 +58,8 @@ void TcpConnector::start_next() {
     fail_attempt(attempt.get(), errno);
     return;
   }
-  const int on = 1;
   const int fd = attempt->fd.get();
-  ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  ::setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
-  ::setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &kUserTimeoutMs,
-               sizeof kUserTimeoutMs);
+  tune_tcp(fd);
   if (::connect(fd, attempt->address.raw(), attempt->address.length) != 0 &&
       errno != EINPROGRESS) {
     fail_attempt(attempt.get(), errno);
