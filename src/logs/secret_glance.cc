@@ -54,6 +54,14 @@ class Heads {
 };
 constexpr Heads kHeads;
 
+// The blank before a value may be that of an Authorization scheme: hardly a
+// word ends in one of their few last letters.
+bool may_end_scheme(char letter) {
+  return std::any_of(
+      kAuthorizationSchemes.begin(), kAuthorizationSchemes.end(),
+      [letter](auto word) { return word[word.size() - 2] == letter; });
+}
+
 // A token, or the value behind an Authorization scheme, begins here.
 bool begins_secret(std::string_view line, size_t at) {
   uint32_t four = 0;
@@ -67,7 +75,9 @@ bool begins_secret(std::string_view line, size_t at) {
       return true;
     }
   }
-  if (at == 0 || line[at - 1] != ' ') return false;
+  if (at < 2 || line[at - 1] != ' ' || !may_end_scheme(line[at - 2])) {
+    return false;
+  }
   const std::string_view before = line.substr(0, at);
   return std::any_of(kAuthorizationSchemes.begin(), kAuthorizationSchemes.end(),
                      [before](auto word) { return before.ends_with(word); });
