@@ -5,27 +5,44 @@ namespace muster {
 
 namespace {
 
-constexpr size_t kLineLength = 400;
+std::string_view cut(std::string_view line) {
+  constexpr size_t kLineLength = 400;
+  return line.substr(0, kLineLength);
+}
 
 }  // namespace
 
-void LineTail::keep(std::string_view line, int64_t time_ns) {
-  if (lines_.size() < limit_) {
-    newest_ = lines_.size();
-    lines_.emplace_back();
-  } else {
-    newest_ = (newest_ + 1) % limit_;
+void LineTail::borrow(std::string_view line, int64_t time_ns) {
+  if (ring_.size() < limit_) {
+    newest_ = ring_.size();
+    ring_.emplace_back();
+    ring_[newest_].kept.stderr_stream = is_stderr_;
+  } else if (++newest_ == limit_) {
+    newest_ = 0;
   }
-  LineEvidence& kept = lines_[newest_];
-  kept.time_ns = time_ns;
-  kept.stderr_stream = is_stderr_;
-  kept.text.assign(line.substr(0, kLineLength));
+  Slot& slot = ring_[newest_];
+  slot.kept.time_ns = time_ns;
+  slot.borrowed = line;
+  slot.is_borrowed = true;
+}
+
+void LineTail::copy_borrowed() {
+  for (Slot& slot : ring_) {
+    if (slot.is_borrowed) copy(slot);
+  }
+}
+
+void LineTail::copy(Slot& slot) {
+  slot.kept.text.assign(cut(slot.borrowed));
+  slot.is_borrowed = false;
 }
 
 void LineTail::append_to(std::vector<LineEvidence>& out) const {
-  const size_t size = lines_.size();
+  const size_t size = ring_.size();
   for (size_t i = 0; i < size; ++i) {
-    out.push_back(lines_[(newest_ + 1 + i) % size]);
+    const Slot& slot = ring_[(newest_ + 1 + i) % size];
+    out.push_back(slot.kept);
+    if (slot.is_borrowed) out.back().text = cut(slot.borrowed);
   }
 }
 

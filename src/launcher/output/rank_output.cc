@@ -88,6 +88,7 @@ void RankOutput::frame(ProcessKey key, const wire::Frame& frame) {
   const auto sink = [&](const ProgressBar::Piece& piece) {
     take_line(process, stream, piece);
   };
+  frame_ = output->bytes;
   clean_ = masker_ && !masker_->needs_look(output->bytes, stream.mask)
                ? output->bytes
                : std::string_view{};
@@ -95,6 +96,8 @@ void RankOutput::frame(ProcessKey key, const wire::Frame& frame) {
                   ? output->bytes
                   : std::string_view{};
   stream.splitter.feed(output->bytes, output->time_ns, sink);
+  stream.tail.copy_borrowed();
+  frame_ = {};
   clean_ = {};
   wordless_ = {};
   if ((frame.flags & wire::kEnd) != 0) {
@@ -187,7 +190,11 @@ void RankOutput::keep_line(ProcessOutput& process, ProcessStream& stream,
     stream.raw.append(line);
     if (!more) stream.raw += '\n';
   }
-  stream.tail.keep(line, stream.time_ns);
+  if (lies_in(line, frame_)) {
+    stream.tail.borrow(line, stream.time_ns);
+  } else {
+    stream.tail.keep(line, stream.time_ns);
+  }
   if (line.starts_with(kTraceback)) process.raised = process.rank >= 0;
 }
 
