@@ -8,8 +8,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <string_view>
+#include <utility>
 
+#include "sshd-lite/listener.h"
 #include "sshd-lite/signal_names.h"
 
 namespace muster {
@@ -30,8 +31,9 @@ ChannelPump::ChannelPump(ssh_session_struct* session,
     : session_(session),
       channel_(channel),
       stdin_(std::move(pipes.stdin_write)),
-      outputs_{Output{std::move(pipes.stdout_read), false, {}, kMaxAfterEnd},
-               Output{std::move(pipes.stderr_read), true, {}, kMaxAfterEnd}} {
+      outputs_{
+          Output{std::move(pipes.stdout_read), false, true, {}, kMaxAfterEnd},
+          Output{std::move(pipes.stderr_read), true, true, {}, kMaxAfterEnd}} {
   for (const int fd :
        {stdin_.get(), outputs_[0].pipe.get(), outputs_[1].pipe.get()}) {
     set_nonblocking(fd);
@@ -56,6 +58,19 @@ void ChannelPump::add_to_poll(std::vector<pollfd>& out) const {
   }
 }
 
+void ChannelPump::take_polled(const std::vector<pollfd>& fds) {
+  for (Output& output : outputs_) {
+    output.readable |=
+        std::any_of(fds.begin(), fds.end(), [&output](const pollfd& one) {
+          return one.fd == output.pipe.get() && one.revents != 0;
+        });
+  }
+}
+
+void ChannelPump::let_go() {
+  if (std::exchange(held_, false)) hold_packets(ssh_get_fd(session_), false);
+}
+
 bool ChannelPump::pump() {
   if (finished_) return false;
   bool moved = pump_stdin();
@@ -72,13 +87,15 @@ bool ChannelPump::pump() {
 // loses bytes once it holds 128 MiB. So whatever it holds is taken at once, and
 // nothing more until the program has had all of it: two windows at most.
 bool ChannelPump::take_stdin() {
-  const int held = ssh_channel_poll(channel_, 0);
+  const int held =
+      std::exchange(stdin_arrived_, false) ? ssh_channel_poll(channel_, 0) : 0;
   if (held > 0) {
     stdin_pending_.resize(static_cast<size_t>(held));
     const int n = ssh_channel_read_nonblocking(channel_, stdin_pending_.data(),
                                                static_cast<uint32_t>(held), 0);
     stdin_pending_.resize(n > 0 ? static_cast<size_t>(n) : 0);
     stdin_done_ = 0;
+    stdin_arrived_ |= n > 0 && n < held;
     return n > 0;
   }
   stdin_eof_ = held == SSH_EOF || ssh_channel_is_eof(channel_) != 0;
@@ -107,24 +124,38 @@ bool ChannelPump::pump_stdin() {
   return moved;
 }
 
+// Empty: there is nothing, for now or for good.
+std::string_view ChannelPump::read_output(Output& output,
+                                          std::span<char> buffer) {
+  const size_t room =
+      std::min<size_t>({buffer.size(), ssh_channel_window_size(channel_),
+                        wait_status_ ? output.left_after_end : buffer.size()});
+  const ssize_t n =
+      room > 0 ? ::read(output.pipe.get(), buffer.data(), room) : 0;
+  if (n <= 0) {
+    const bool later = n < 0 && (errno == EAGAIN || errno == EINTR);
+    if (!later || (errno == EAGAIN && wait_status_)) output.pipe.reset();
+    output.readable = n < 0 && errno == EINTR;
+    return {};
+  }
+  const auto count = static_cast<size_t>(n);
+  if (wait_status_) output.left_after_end -= count;
+  // Less than there was room for was all; of a program that has ended, its
+  // pipe has to say so.
+  output.readable = count == room || wait_status_;
+  if (count == buffer.size() && !std::exchange(held_, true)) {
+    hold_packets(ssh_get_fd(session_), true);  // more comes at once
+  }
+  return {buffer.data(), count};
+}
+
 bool ChannelPump::pump_output(Output& output) {
   bool moved = false;
   char buffer[kChunk];
   std::string_view next = output.pending;
-  if (output.pipe && next.empty() && may_send()) {
-    const size_t room = std::min<size_t>(
-        {sizeof buffer, ssh_channel_window_size(channel_),
-         wait_status_ ? output.left_after_end : sizeof buffer});
-    const ssize_t n = room > 0 ? ::read(output.pipe.get(), buffer, room) : 0;
-    if (n > 0) {
-      next = std::string_view(buffer, static_cast<size_t>(n));
-      if (wait_status_) output.left_after_end -= next.size();
-      moved = true;
-    } else if (n == 0 || (errno != EAGAIN && errno != EINTR) ||
-               (errno == EAGAIN && wait_status_)) {
-      output.pipe.reset();
-      moved = true;
-    }
+  if (output.pipe && output.readable && next.empty() && may_send()) {
+    next = read_output(output, buffer);
+    moved = !next.empty() || !output.pipe;
   }
   if (next.empty()) return moved;
   const auto size = static_cast<uint32_t>(
@@ -142,7 +173,10 @@ bool ChannelPump::pump_output(Output& output) {
   return moved || sent > 0;
 }
 
-void ChannelPump::ended(int wait_status) { wait_status_ = wait_status; }
+void ChannelPump::ended(int wait_status) {
+  wait_status_ = wait_status;
+  for (Output& output : outputs_) output.readable = true;
+}
 
 void ChannelPump::finish() {
   finished_ = true;

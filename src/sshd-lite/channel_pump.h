@@ -12,7 +12,9 @@
 
 #include <array>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/fd.h"
@@ -35,8 +37,14 @@ class ChannelPump {
 
   // Descriptors of the pipes to wait for, given the present state.
   void add_to_poll(std::vector<pollfd>& out) const;
+  // What the wait found: nothing else is tried, since most lines come alone.
+  void take_polled(const std::vector<pollfd>& fds);
+  // libssh has taken bytes for the program's stdin from the socket.
+  void stdin_arrived() { stdin_arrived_ = true; }
   // Moves what can be moved now; false: nothing moved, wait for readiness.
   bool pump();
+  // Before a wait: what pump() held back so that it leaves as one packet, goes.
+  void let_go();
   // The program has ended: what its pipes hold now is all that it wrote.
   void ended(int wait_status);
   // Status, EOF and close have been queued: flush the session and leave.
@@ -46,11 +54,13 @@ class ChannelPump {
   struct Output {
     UniqueFd pipe;
     bool is_stderr = false;
+    bool readable = true;  // it may hold something
     std::string pending;
     size_t left_after_end;  // what may still be read once the program ended
   };
 
   bool take_stdin();
+  std::string_view read_output(Output& output, std::span<char> buffer);
   bool pump_stdin();
   bool pump_output(Output& output);
   [[nodiscard]] bool may_send() const;
@@ -60,10 +70,12 @@ class ChannelPump {
   ssh_channel_struct* channel_;
   UniqueFd stdin_;
   std::string stdin_pending_;
-  size_t stdin_done_ = 0;  // of stdin_pending_, given to the program
+  size_t stdin_done_ = 0;      // of stdin_pending_, given to the program
+  bool stdin_arrived_ = true;  // libssh may hold some
   bool stdin_eof_ = false;
   std::array<Output, 2> outputs_;
   std::optional<int> wait_status_;
+  bool held_ = true;  // packets: the answer to the command is on its way
   bool finished_ = false;
 };
 

@@ -166,6 +166,11 @@ void Connection::set_callbacks() {
   channel_callbacks_.channel_env_request_function =
       [](ssh_session, ssh_channel, const char* name, const char* value,
          void* data) { return self(data).on_env(name, value); };
+  channel_callbacks_.channel_data_function = [](ssh_session, ssh_channel, void*,
+                                                uint32_t, int, void* data) {
+    if (self(data).pump_) self(data).pump_->stdin_arrived();
+    return 0;  // nothing is consumed here
+  };
   channel_callbacks_.channel_signal_function =
       [](ssh_session, ssh_channel, const char* name, void* data) {
         self(data).on_signal(name);
@@ -288,10 +293,19 @@ bool Connection::step(Clock::time_point deadline) {
     fds[0].events |= POLLOUT;
   }
   if (pump_ && !pump_->finished()) pump_->add_to_poll(fds);
-  // What one wake-up made us say leaves as one packet: each wakes the peer.
-  hold_packets(socket_, false);
+  // What one wake-up made us say leaves as one packet: each wakes the peer. A
+  // line of the program does, but is mostly all that there is to say.
+  if (pump_) {
+    pump_->let_go();
+  } else {
+    hold_packets(socket_, false);
+  }
   const int n = ::poll(fds.data(), fds.size(), left);
-  hold_packets(socket_, true);
+  if (pump_) {
+    pump_->take_polled(fds);
+  } else {
+    hold_packets(socket_, true);
+  }
   if (n < 0 && errno != EINTR) return false;
   if (n == 0) return false;
   if (fds[1].revents != 0) read_link();
