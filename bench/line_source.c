@@ -3,8 +3,10 @@
  *   line_source write LINES   LINES lines of 100 bytes (with the newline),
  *                             through stdio as glibc buffers a pipe: 4 KiB
  *   line_source pace LINES US  one line with its time every US microseconds
- *   line_source compute STEPS  STEPS pieces of work, a line after each; last
- *                             its wall and CPU time: "took NS NS"
+ *   line_source compute PIECES EVERY  PIECES pieces of work (under 1 ms each),
+ *                             after a second of warming up. By turns 100 of
+ * them with lines, one in the middle of EVERY (0: none), and 100 without. Last
+ * the wall and CPU time of those with and of those without: "took NS NS NS NS"
  *   line_source check < LOG   how many lines of LOG end in such a line, whole,
  *                             and how many look like one and are damaged
  */
@@ -15,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { kLength = 99 };
+enum { kLength = 99, kTurn = 100 };
 static const char kMark[] = "train step=";
 
 /* Cheap, so that the launchers are measured and not this. */
@@ -69,22 +71,39 @@ static int pace(long count, long microseconds) {
   return 0;
 }
 
-static int compute(long steps) {
+static unsigned long long work(unsigned long long value) {
+  for (int k = 0; k < 400000; ++k) {
+    value ^= value << 13;
+    value ^= value >> 7;
+    value ^= value << 17;
+  }
+  return value;
+}
+
+static int compute(long pieces, long every) {
   char line[kLength + 1];
   unsigned long long value = 88172645463325252ULL;
-  const long long began = clock_ns(CLOCK_MONOTONIC);
-  for (long i = 0; i < steps; ++i) {
-    for (int k = 0; k < 4000000; ++k) {
-      value ^= value << 13;
-      value ^= value >> 7;
-      value ^= value << 17;
+  const long long started = clock_ns(CLOCK_MONOTONIC);
+  while (clock_ns(CLOCK_MONOTONIC) < started + 1000000000LL)
+    value = work(value);
+  long long wall[2] = {0, 0}, cpu[2] = {0, 0};
+  long with_lines = 0;
+  for (long turn = 0; turn < pieces / kTurn; ++turn) {
+    const int quiet = (int)(turn % 2);
+    wall[quiet] -= clock_ns(CLOCK_MONOTONIC);
+    cpu[quiet] -= clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    for (int i = 0; i < kTurn; ++i) {
+      value = work(value);
+      if (quiet || every == 0 || with_lines++ % every != every / 2) continue;
+      fill(line, with_lines);
+      puts(line);
+      fflush(stdout);
     }
-    fill(line, i);
-    puts(line);
-    fflush(stdout);
+    cpu[quiet] += clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    wall[quiet] += clock_ns(CLOCK_MONOTONIC);
   }
-  printf("took %lld %lld %llu\n", clock_ns(CLOCK_MONOTONIC) - began,
-         clock_ns(CLOCK_PROCESS_CPUTIME_ID), value & 1);
+  printf("took %lld %lld %lld %lld %llu\n", wall[0], cpu[0], wall[1], cpu[1],
+         value & 1);
   return 0;
 }
 
@@ -113,7 +132,9 @@ static int check_lines(void) {
 
 int main(int argc, char** argv) {
   if (argc == 3 && !strcmp(argv[1], "write")) return write_lines(atol(argv[2]));
-  if (argc == 3 && !strcmp(argv[1], "compute")) return compute(atol(argv[2]));
+  if (argc == 4 && !strcmp(argv[1], "compute")) {
+    return compute(atol(argv[2]), atol(argv[3]));
+  }
   if (argc == 4 && !strcmp(argv[1], "pace")) {
     return pace(atol(argv[2]), atol(argv[3]));
   }
