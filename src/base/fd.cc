@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <memory>
 
 #include "base/no_descriptors.h"
 
@@ -138,8 +139,10 @@ Status send_with_fds(int socket, std::string_view bytes,
 
 Result<Received> receive_with_fds(int socket, size_t limit) {
   Received out;
-  out.bytes.resize(limit);
-  iovec part{out.bytes.data(), limit};
+  // Not filled with zeros: most packets are a hundredth of what may come, and
+  // each page that is touched stays with the connection.
+  const auto room = std::make_unique_for_overwrite<char[]>(limit);
+  iovec part{room.get(), limit};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kMaxFds)] = {};
   msghdr message{};
   message.msg_iov = &part;
@@ -154,7 +157,7 @@ Result<Received> receive_with_fds(int socket, size_t limit) {
     const bool again = errno == EAGAIN || errno == EWOULDBLOCK;
     return fail_errno(again ? "again" : "read_failed", "recvmsg");
   }
-  out.bytes.resize(static_cast<size_t>(n));
+  out.bytes.assign(room.get(), static_cast<size_t>(n));
   out.eof = n == 0;
   for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr;
        header = CMSG_NXTHDR(&message, header)) {

@@ -33,7 +33,8 @@ ChannelPump::ChannelPump(ssh_session_struct* session,
       stdin_(std::move(pipes.stdin_write)),
       outputs_{
           Output{std::move(pipes.stdout_read), false, true, {}, kMaxAfterEnd},
-          Output{std::move(pipes.stderr_read), true, true, {}, kMaxAfterEnd}} {
+          Output{std::move(pipes.stderr_read), true, true, {}, kMaxAfterEnd}},
+      room_(std::make_unique_for_overwrite<char[]>(kChunk)) {
   for (const int fd :
        {stdin_.get(), outputs_[0].pipe.get(), outputs_[1].pipe.get()}) {
     set_nonblocking(fd);
@@ -151,10 +152,9 @@ std::string_view ChannelPump::read_output(Output& output,
 
 bool ChannelPump::pump_output(Output& output) {
   bool moved = false;
-  char buffer[kChunk];
   std::string_view next = output.pending;
   if (output.pipe && output.readable && next.empty() && may_send()) {
-    next = read_output(output, buffer);
+    next = read_output(output, {room_.get(), kChunk});
     moved = !next.empty() || !output.pipe;
   }
   if (next.empty()) return moved;

@@ -11,6 +11,7 @@
 #include <poll.h>
 
 #include <array>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -74,6 +75,8 @@ class ChannelPump {
   bool stdin_arrived_ = true;  // libssh may hold some
   bool stdin_eof_ = false;
   std::array<Output, 2> outputs_;
+  // On the heap: what lies on the stack is touched page by page, used or not.
+  std::unique_ptr<char[]> room_;
   std::optional<int> wait_status_;
   bool held_ = true;  // packets: the answer to the command is on its way
   bool finished_ = false;

@@ -10,6 +10,7 @@
 #include <libssh/callbacks.h>
 #include <libssh/libssh.h>
 #include <libssh/server.h>
+#include <malloc.h>
 #include <poll.h>
 
 #include <algorithm>
@@ -37,6 +38,8 @@ constexpr Milliseconds kCommandTimeout{30000};  // authenticated, then nothing
 constexpr Milliseconds kStartTimeout{20000};    // pid 1's answer to a command
 constexpr Milliseconds kFlushTimeout{5000};
 constexpr auto kNoDeadline = Clock::time_point::max();
+// A session at work is not held up by tidying.
+constexpr int kQuietMilliseconds = 200;
 constexpr int kMaxEnvironment = 16;
 
 class Connection {
@@ -90,6 +93,7 @@ class Connection {
   bool asked_ = false;
   std::optional<std::string> refusal_;
   std::unique_ptr<ChannelPump> pump_;
+  bool tidied_ = false;
 };
 
 template <class T>
@@ -300,13 +304,22 @@ bool Connection::step(Clock::time_point deadline) {
   } else {
     hold_packets(socket_, false);
   }
-  const int n = ::poll(fds.data(), fds.size(), left);
+  const bool tidy = pump_ && !tidied_ && left < 0;
+  const int n =
+      ::poll(fds.data(), fds.size(), tidy ? kQuietMilliseconds : left);
   if (pump_) {
     pump_->take_polled(fds);
   } else {
     hold_packets(socket_, true);
   }
   if (n < 0 && errno != EINTR) return false;
+  if (n == 0 && tidy) {
+    // What the login has used, and what is free of pid 1's own memory: most
+    // sessions only wait from now on.
+    tidied_ = true;
+    ::malloc_trim(0);
+    return true;
+  }
   if (n == 0) return false;
   if (fds[1].revents != 0) read_link();
   if (!link_) return false;

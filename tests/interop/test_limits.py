@@ -262,6 +262,29 @@ def sessions(tally, args, keys):
                     f"no process left", (memory, left))
 
 
+def idle(tally, args, keys):
+    """What a session keeps for itself once it only waits. A login needs more than that."""
+    limit = 310
+    with bed.Worker(args.muster, keys, "--allow-any-command") as worker:
+        env = dict(os.environ, MUSTER_KEY_DIR=str(keys))
+        env.pop("MUSTER_LAUNCHER_SOCKET", None)
+        held = subprocess.Popen([args.muster, "ssh", "-p", str(worker.port), "127.0.0.1", "cat"], env=env,
+                                stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        held.stdin.write(b"1")
+        held.stdin.flush()
+        held.stdout.read(1)
+
+        def process():
+            return [pid for pid in worker.children()
+                    if pathlib.Path(f"/proc/{pid}/comm").read_text() == "muster-ssh\n"][0]
+
+        small = bed.until(lambda: 0 < worker.private_kib(process()) < limit, 10)
+        kept = worker.private_kib(process())
+        out = held.communicate(b"2", timeout=bed.HANG_GUARD)[0]
+        tally.check(small and out == b"2" and held.returncode == 0, f"an idle session has {kept} KiB, and goes on",
+                    (kept, out))
+
+
 def main():
     args = bed.arguments(__doc__, only={}, minutes={"type": float, "default": 30})
     tally = bed.Tally()
@@ -273,6 +296,7 @@ def main():
                  "slow": lambda: slow_senders(tally, args, keys),
                  "three": lambda: three_keys(tally, args, simple, scratch),
                  "wrong": lambda: wrong_keys(tally, args, simple, scratch),
+                 "idle": lambda: idle(tally, args, keys),
                  "swaps": lambda: swaps(tally, args, scratch),
                  "sessions": lambda: sessions(tally, args, simple)}
         for name, part in parts.items():
