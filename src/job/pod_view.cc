@@ -72,12 +72,17 @@ bool locks_keys(const std::string& directory) {
   return errno == EACCES && directory.find("ssh") != directory.npos;
 }
 
-void find_key_dirs(const PodViewOptions& options, PodView& view) {
-  std::vector<std::string> candidates;
+std::vector<std::string> usual_key_dirs(const PodViewOptions& options) {
+  std::vector<std::string> list;
   for (const std::string& home : homes(options)) {
-    add_unique(candidates, home + "/.ssh");
+    add_unique(list, home + "/.ssh");
   }
-  add_unique(candidates, "/tmp/ssh");
+  add_unique(list, "/tmp/ssh");
+  return list;
+}
+
+void find_key_dirs(const PodViewOptions& options, PodView& view) {
+  std::vector<std::string> candidates = usual_key_dirs(options);
   const auto mounts =
       read_file(options.root + "/proc/self/mountinfo", kMaxConfig);
   if (mounts) {
@@ -173,6 +178,17 @@ PodViewOptions own_pod_options() {
   options.uid = static_cast<int>(getuid());
   options.is_pid1 = getpid() == 1;
   return options;
+}
+
+std::optional<std::string> best_key_dir(const PodViewOptions& options) {
+  for (std::string& directory : usual_key_dirs(options)) {
+    if (holds_keys(options.root + directory)) return std::move(directory);
+  }
+  PodView view;
+  find_key_dirs(options, view);
+  if (!view.key_dirs.empty()) return view.key_dirs[0];
+  if (!view.locked_key_dirs.empty()) return view.locked_key_dirs[0];
+  return std::nullopt;
 }
 
 PodView read_pod_view(const PodViewOptions& options) {

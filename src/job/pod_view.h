@@ -4,6 +4,7 @@
 // not there or cannot be read is left out.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,5 +32,9 @@ PodViewOptions own_pod_options();
 // OMPI_MCA_orte_default_hostfile, PRTE_MCA_prte_default_hostfile,
 // I_MPI_HYDRA_HOST_FILE, HYDRA_HOST_FILE, /etc/mpi/hostfile.
 PodView read_pod_view(const PodViewOptions& options);
+
+// The first of key_dirs, else of locked_key_dirs: an unusable key deserves its
+// own sentence later. Reads nothing of the rest; `env` and `uid` are enough.
+std::optional<std::string> best_key_dir(const PodViewOptions& options);
 
 }  // namespace muster

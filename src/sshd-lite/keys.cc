@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 
 #include "base/fd.h"
 #include "base/known_files.h"
@@ -194,14 +195,11 @@ const JobKeys& KeyStore::current() {
 }
 
 std::optional<std::string> find_key_dir() {
-  const PodViewOptions pod = own_pod_options();
-  if (const std::string* given = find_env(pod.env, "MUSTER_KEY_DIR")) {
-    return *given;
-  }
-  const PodView view = read_pod_view(pod);
-  if (!view.key_dirs.empty()) return view.key_dirs[0];
-  // A key that is there but unusable deserves its own sentence, later.
-  if (!view.locked_key_dirs.empty()) return view.locked_key_dirs[0];
+  if (const char* given = std::getenv("MUSTER_KEY_DIR")) return given;
+  PodViewOptions pod;
+  pod.env = current_environment();
+  pod.uid = static_cast<int>(::getuid());
+  if (auto found = best_key_dir(pod)) return found;
   const std::string* home = find_env(pod.env, "HOME");
   if (home != nullptr && exists(key_files_in(*home + "/.ssh").private_key)) {
     return *home + "/.ssh";

@@ -62,12 +62,14 @@ TEST_CASE("keys: homes first, then any mount") {
   CHECK(read_pod_view(options).key_dirs ==
         std::vector<std::string>{"/users/u/.ssh", "/home/mpiuser/.ssh",
                                  "/any where/keys"});
+  CHECK(best_key_dir(options) == "/users/u/.ssh");
   root.write_keys("/h/.ssh");
   options.env = {{"HOME", "/h"}};
   options.uid = 4711;  // without a passwd entry
   CHECK(read_pod_view(options).key_dirs ==
         std::vector<std::string>{"/h/.ssh", "/home/mpiuser/.ssh",
                                  "/any where/keys"});
+  CHECK(best_key_dir(options) == "/h/.ssh");
 }
 
 TEST_CASE("a mounted key that this user cannot read is told apart") {
