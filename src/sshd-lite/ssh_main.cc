@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "job/ssh_port.h"
 #include "sshd-lite/client.h"
+#include "sshd-lite/crypto_start.h"
 #include "sshd-lite/keys.h"
 #include "sshd-lite/ssh_dial.h"
 #include "sshd-lite/ssh_options.h"
@@ -163,6 +164,7 @@ class Terminal {
 };
 
 int connect_alone(const SshArguments& arguments) {
+  start_crypto_for_one_login();
   const auto keys = keys_for(arguments);
   if (!keys) return complain(keys.error());
   ssh_init();

@@ -17,6 +17,7 @@
 #include "job/exit_codes.h"
 #include "job/termination_message.h"
 #include "sshd-lite/crypto_profile.h"
+#include "sshd-lite/crypto_start.h"
 #include "sshd-lite/sandbox.h"
 #include "worker/agent_exit_code.h"
 #include "worker/facts/facts_collect.h"
@@ -81,6 +82,7 @@ Status PodWorker::start() {
     log::debug("not pid 1 (shared process namespace?): reaping as subreaper");
   }
   ssh_init();  // before the first fork, so that children need not
+  start_crypto_for_many_logins();
   const auto libssh = check_libssh();
   if (!libssh) return tl::unexpected(libssh.error());
   options_.fips = options_.fips || platform_is_fips();
