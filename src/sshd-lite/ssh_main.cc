@@ -3,7 +3,6 @@
 
 #include <libssh/libssh.h>
 #include <signal.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -14,6 +13,7 @@
 #include "base/log.h"
 #include "base/self_path.h"
 #include "base/text.h"
+#include "job/launcher_socket.h"
 #include "job/ssh_port.h"
 #include "sshd-lite/client.h"
 #include "sshd-lite/crypto_start.h"
@@ -36,12 +36,7 @@ int complain(const Error& error) {
 
 // Only returns if there is no launcher above.
 void become_relay(const std::vector<std::string>& args) {
-  const char* socket = std::getenv("MUSTER_LAUNCHER_SOCKET");
-  struct stat info {};
-  if (socket == nullptr || ::stat(socket, &info) != 0 ||
-      !S_ISSOCK(info.st_mode)) {
-    return;
-  }
+  if (!has_launcher_socket()) return;
   const auto agent = agent_path();
   if (!agent) return;
   std::vector<std::string> words{*agent, "ssh"};

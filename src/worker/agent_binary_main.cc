@@ -15,6 +15,7 @@
 #include "base/inherited_state.h"
 #include "base/self_path.h"
 #include "job/last_words.h"
+#include "job/launcher_socket.h"
 #include "worker/agent_main.h"
 #include "worker/facts/gpu_watch.h"
 #include "worker/hang/agent_flight.h"
@@ -31,19 +32,21 @@ constexpr const char* kUsage =
     "ssh [OPTIONS] HOST COMMAND... | doctor [OPTIONS] | version\n";
 
 // Some launchers take only a path for their remote shell, no arguments: then
-// the name we are called by is the subcommand.
+// the name we are called by is the subcommand. As `ssh` it stands on PATH.
 std::string command_in_name(const char* argv0) {
   const std::string path = argv0;
   const std::string name = path.substr(path.rfind('/') + 1);
   if (name == "muster-ssh") return "ssh";
   if (name == "muster-rank") return "rank";
+  if (name == "ssh") return "ssh-by-name";
   return "";
 }
 
-// The doctor of this pod, for one in the launcher: it is part of muster.
-int become_doctor(const std::vector<std::string>& args) {
+// What is part of muster: the doctor of this pod, for one in the launcher, and
+// an ssh that connects by itself.
+int become_muster(std::vector<std::string> words,
+                  const std::vector<std::string>& args) {
   const std::string muster = muster::muster_path();
-  std::vector<std::string> words = {muster, "doctor"};
   words.insert(words.end(), args.begin(), args.end());
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
@@ -67,9 +70,13 @@ int main(int argc, char** argv) {
   }
   if (command == "rank") return muster::rank_main(args);
   if (command == "ssh") return muster::relay_main(args);
+  if (command == "ssh-by-name") {
+    return muster::has_launcher_socket() ? muster::relay_main(args)
+                                         : become_muster({"ssh"}, args);
+  }
   if (command == "agent" && args.empty()) return muster::agent_main();
   if (command == "post-status") return muster::post_status_main();
-  if (command == "doctor") return become_doctor(args);
+  if (command == "doctor") return become_muster({"muster", "doctor"}, args);
   if (command == "stacks" && args.empty()) return muster::stacks_main();
   if (command == "gpu-watch" && args.size() < 2) {
     return muster::gpu_watch_main(args.empty() ? "" : args[0]);

@@ -55,6 +55,20 @@ def test_pdsh_is_refused_by_default():
         contains(done.stdout + done.stderr, "--allow-any-command")
 
 
+def test_ssh_in_a_job_goes_through_the_launcher():
+    """To workers that start nothing for an SSH session."""
+    with cluster("ssh-in-job") as c:
+        job = ready(c)
+        for ssh in ("ssh", "muster ssh"):
+            line = f"{ssh} -x pi-worker-1.pi 'hostname; exit 5'"
+            refused = sh(job.launcher, line, code=255)
+            contains(refused, "--allow-any-command")
+            run = Launch(job, ["muster", "launch", "--once", "--", "sh", "-c",
+                               line]).wait(60)
+            contains(run.out, "pi-worker-1")
+            equal(run.code, 5, "exit code", run.err)
+
+
 def test_names_lead_to_muster_and_on_to_the_mpi():
     with cluster("names") as c:
         job = ready(c)

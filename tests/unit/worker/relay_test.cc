@@ -63,12 +63,13 @@ struct Bed {
   }
 
   // `hint`: the socket's path in the environment, else the parent chain.
-  void start(std::vector<std::string> args, bool hint = true) {
+  void start(std::vector<std::string> args, bool hint = true,
+             std::vector<std::string> command = {test::agent_binary(), "ssh"}) {
     auto in_pipe = make_pipe();
     auto out_pipe = make_pipe();
     auto err_pipe = make_pipe();
     SpawnOptions options;
-    options.argv = {test::agent_binary(), "ssh"};
+    options.argv = std::move(command);
     options.argv.insert(options.argv.end(), args.begin(), args.end());
     options.env = current_environment();
     if (hint) {
@@ -136,6 +137,17 @@ TEST_CASE("a relayed command: request, both streams, exit code") {
   CHECK(Bed::drain(bed.err) == "to err\n");
   CHECK(bed.written == 14);
   CHECK_FALSE(bed.hung_up);
+}
+
+TEST_CASE("under the name ssh it goes through the launcher, too") {
+  Bed bed;
+  const std::string ssh = bed.dir.path() + "/ssh";
+  std::filesystem::create_symlink(test::agent_binary(), ssh);
+  bed.start({"-q", "h", "true"}, true, {ssh});
+  REQUIRE(bed.run_until([&] { return bed.request.has_value(); }));
+  CHECK(bed.request->command == "true");
+  bed.server->exited(bed.id, 0);
+  CHECK(bed.wait_exit() == 0);
 }
 
 TEST_CASE("a launcher above is found without a hint") {

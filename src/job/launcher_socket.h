@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether a launcher is above this process that runs commands on workers for
+// it: its socket is in the environment of what it starts.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <cstdlib>
+
+namespace muster {
+
+inline bool has_launcher_socket() {
+  const char* path = std::getenv("MUSTER_LAUNCHER_SOCKET");
+  struct stat info {};
+  return path != nullptr && ::stat(path, &info) == 0 && S_ISSOCK(info.st_mode);
+}
+
+}  // namespace muster
