@@ -2,8 +2,13 @@
 // What would need glibc 2.36, so that programs built with it run on glibc 2.34
 // as well. The C++ runtime in our programs asks for arc4random, and so does the
 // libevent that libpmix brings: for it muster-agent exports both, and
-// scripts/weaken-need lets it load. Part of each program, not of the library
-// `base`: the linker would look there too early. Any thread.
+// scripts/weaken-need lets it load. The compiler's runtime asks glibc 2.35 for
+// the program or library that an exception passes through. Part of each
+// program, not of the library `base`: the linker would look there too early.
+// Any thread.
+#include <dlfcn.h>
+#include <link.h>
+
 #include <cstdint>
 #include <cstring>
 
@@ -26,5 +31,34 @@ __attribute__((used, visibility("default"))) void arc4random_buf(
     size -= count;
   }
 }
+
+#ifdef DLFO_STRUCT_HAS_EH_DBASE  // since glibc 2.35
+// dlfcn.h declares it; what an unwinder reads of the answer is eh_frame.
+__attribute__((used, visibility("hidden"))) int _dl_find_object(
+    void* address, dl_find_object* result) noexcept {
+  *result = {};
+  result->dlfo_map_start = address;
+  ::dl_iterate_phdr(
+      [](dl_phdr_info* info, size_t, void* data) {
+        auto* out = static_cast<dl_find_object*>(data);
+        const auto at = reinterpret_cast<ElfW(Addr)>(out->dlfo_map_start);
+        bool here = false;
+        void* frames = nullptr;
+        for (int i = 0; i < info->dlpi_phnum; ++i) {
+          const ElfW(Phdr)& part = info->dlpi_phdr[i];
+          const ElfW(Addr) begin = info->dlpi_addr + part.p_vaddr;
+          if (part.p_type == PT_LOAD) {
+            here = here || at - begin < part.p_memsz;
+          } else if (part.p_type == PT_GNU_EH_FRAME) {
+            frames = reinterpret_cast<void*>(begin);
+          }
+        }
+        if (here) out->dlfo_eh_frame = frames;
+        return here ? 1 : 0;
+      },
+      result);
+  return result->dlfo_eh_frame != nullptr ? 0 : -1;
+}
+#endif
 
 }  // extern "C"
