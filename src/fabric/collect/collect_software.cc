@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "base/spawn.h"
 #include "base/text.h"
@@ -121,6 +122,25 @@ void collect_conf(const std::string& root, PodFabric& pod) {
   }
 }
 
+// Whoever has the capability IPC_LOCK locks what it likes, unless it has it in
+// a user namespace of its own only.
+bool may_lock_all(const std::string& root) {
+  constexpr unsigned kIpcLock = 14;  // linux/capability.h
+  const std::string status = read_sys(root + "/proc/self/status").text;
+  bool has = false;
+  for (const auto line : split(status, '\n')) {
+    const auto words = split_words(line);
+    if (words.size() != 2 || words[0] != "CapEff:") continue;
+    const std::string mask(words[1]);
+    has = (std::strtoull(mask.c_str(), nullptr, 16) >> kIpcLock & 1U) != 0;
+  }
+  if (!has) return false;
+  const std::string map = read_sys(root + "/proc/self/uid_map").text;
+  const auto ids = split_words(map);
+  return ids.size() == 3 && ids[0] == "0" && ids[1] == "0" &&
+         ids[2] == "4294967295";
+}
+
 // Of the running system; of a recorded one from its files.
 void ask_limits(PodFabric& pod) {
   rlimit memlock{};
@@ -136,7 +156,11 @@ void ask_limits(PodFabric& pod) {
 }
 
 void collect_limits(const std::string& root, PodFabric& pod) {
-  if (root.empty()) return ask_limits(pod);
+  if (root.empty()) {
+    ask_limits(pod);
+    if (may_lock_all(root)) pod.memlock_bytes = -1;
+    return;
+  }
   const std::string limits = read_sys(root + "/proc/self/limits").text;
   for (const auto line : split(limits, '\n')) {
     const auto words = split_words(line);
@@ -144,6 +168,7 @@ void collect_limits(const std::string& root, PodFabric& pod) {
     const auto hard = parse_integer(words[4]);
     pod.memlock_bytes = words[4] == "unlimited" ? -1 : hard.value_or(-2);
   }
+  if (may_lock_all(root)) pod.memlock_bytes = -1;
 }
 
 void collect_machine(const std::string& root, PodFabric& pod) {

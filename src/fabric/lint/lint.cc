@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "fabric/policy/nccl_variables.h"
+#include "fabric/policy/plugins.h"
 
 namespace muster {
 
@@ -44,6 +45,19 @@ void lint_prefixes(FabricJob& job, FabricPodState& pod) {
   }
 }
 
+// Before 2.27 NCCL takes an empty value for none at all.
+void lint_empty_plugin(FabricJob& job, FabricPodState& pod) {
+  const auto users = pod.facts->environment.find("NCCL_NET_PLUGIN");
+  if (users == pod.facts->environment.end() || !users->second.empty()) return;
+  const auto loaded = loaded_plugin(*pod.facts);
+  if (!loaded) return;
+  lint_warn(job, pod, "lint_plugin_empty",
+            "NCCL_NET_PLUGIN is empty, which NCCL before 2.27 takes for not "
+            "set: it loads " +
+                loaded->plugin->name,
+            "NCCL_NET_PLUGIN=none");
+}
+
 }  // namespace
 
 void lint_users_values(FabricJob& job) {
@@ -52,6 +66,7 @@ void lint_users_values(FabricJob& job) {
     lint_gloo(job, pod);
     if (pod.mpi_only()) continue;  // nobody reads NCCL's
     lint_prefixes(job, pod);
+    lint_empty_plugin(job, pod);
     lint_amd(job, pod);
     lint_conf(job, pod);
     std::vector<std::string> read;  // by NCCL

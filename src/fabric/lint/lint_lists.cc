@@ -90,6 +90,73 @@ std::string meant_by(const std::string& wrong, const NameList& list,
   return nearest(wrong, names).value_or("");
 }
 
+// Adapters whose interfaces the list names instead.
+std::vector<std::string> adapters_behind(const FabricPodState& pod,
+                                         const NameList& list) {
+  std::vector<std::string> out;
+  for (const PortView& view : pod.ports) {
+    const std::string netdev = port_netdev(*pod.facts, *view.port);
+    if (!netdev.empty() && admits(list, netdev)) out.push_back(view.name());
+  }
+  return out;
+}
+
+// Their names; of many the prefix that takes them all: "rdma" of rdma0 to
+// rdma7.
+std::string short_list(const std::vector<std::string>& names) {
+  const auto stem = [](const std::string& name) {
+    return name.substr(0, name.find_last_not_of("0123456789") + 1);
+  };
+  const std::string first = stem(names.front());
+  const bool all = std::all_of(names.begin(), names.end(),
+                               [&](auto& name) { return stem(name) == first; });
+  constexpr size_t kFew = 4;
+  return all && !first.empty() && names.size() > kFew ? first
+                                                      : join(names, ",");
+}
+
+// One finding for all pods whose adapters a list does not name, however they
+// are called in each.
+void report_no_adapter(FabricJob& job, FabricPodState& pod,
+                       const std::string& value, const NameList& list) {
+  constexpr size_t kMostKinds = 4;
+  std::set<std::string> kinds;
+  std::string other;  // what the pods have that the list leaves out
+  bool elsewhere = false;
+  for (const FabricPodState& any : job.pods) {
+    const auto users = effective(*any.facts, "NCCL_IB_HCA");
+    const auto names = known_names(any, true);
+    if (!users || users->value != value || names.empty()) continue;
+    const bool named = std::any_of(names.begin(), names.end(), [&](auto& one) {
+      return admits_some_port(any, list, one);
+    });
+    elsewhere = elsewhere || named;
+    if (named) continue;
+    if (other.empty()) other = short_list(names);
+    kinds.insert(join(names, ", "));
+  }
+  std::vector<std::string> shown(kinds.begin(), kinds.end());
+  const size_t more = shown.size();
+  if (more > kMostKinds) shown.resize(kMostKinds);
+  const auto behind = adapters_behind(pod, list);
+  report(
+      job, &pod,
+      {Severity::kWarning, "lint_matches_nothing",
+       "NCCL_IB_HCA=" + value + " matches none of " +
+           join(shown, more > 1 ? "; " : "") +
+           (more > kMostKinds
+                ? " and " + std::to_string(more - kMostKinds) + " more"
+                : "") +
+           (behind.empty() ? ""
+                           : ": it names interfaces, and NCCL wants the "
+                             "adapters behind them"),
+       "",
+       !behind.empty() ? "NCCL_IB_HCA==" + join(behind, ",")
+       : elsewhere && !list.exact && !list.exclude
+           ? "NCCL_IB_HCA=" + value + "," + other + " in all pods, or remove it"
+           : "correct the names, or remove it"});
+}
+
 void lint_matches(FabricJob& job, FabricPodState& pod, const std::string& name,
                   const std::string& value, const NameList& list,
                   const std::vector<std::string>& names) {
@@ -109,6 +176,7 @@ void lint_matches(FabricJob& job, FabricPodState& pod, const std::string& name,
                 : "take the quotation marks out: they belong to the name"});
     return;
   }
+  if (!any && adapters) return report_no_adapter(job, pod, value, list);
   if (!any) {
     lint_warn(job, pod, "lint_matches_nothing",
               name + "=" + value + " matches none of " + join(names, ", "),
@@ -140,7 +208,37 @@ void lint_matches(FabricJob& job, FabricPodState& pod, const std::string& name,
   }
 }
 
+// Ports with link-local addresses beside ports with others. In one layer-2
+// network they may do; where each cable is a network of its own, NCCL asks for
+// a peer by an address that is at the end of another cable.
+// Those that a prefix takes are told with it (rails.cc).
+void lint_unaddressed(FabricJob& job, FabricPodState& pod,
+                      const NameList& list) {
+  std::vector<std::string> without;
+  std::vector<std::string> right;
+  for (const PortView& view : pod.ports) {
+    const bool named =
+        std::any_of(list.entries.begin(), list.entries.end(),
+                    [&](auto& entry) { return entry.name == view.hca->name; });
+    if (named && view.role == kUnaddressed) without.push_back(view.name());
+    if (view.chosen) right.push_back(view.name());
+  }
+  if (without.empty()) return;
+  const bool ends = linked_by_cables(job);
+  report(job, &pod,
+         {ends ? Severity::kError : Severity::kWarning, "lint_unusable_port",
+          "NCCL_IB_HCA names " + join(without, ", ") + ", " +
+              (without.size() == 1 ? "which has" : "which have") +
+              " link-local addresses only" +
+              (ends ? ": over cables without a switch they reach no peer"
+                    : ": they reach peers inside one layer-2 network"),
+          "GID tables",
+          "NCCL_IB_HCA==" + join(right, ",") +
+              ", or give their interfaces IP addresses"});
+}
+
 void lint_ports(FabricJob& job, FabricPodState& pod, const NameList& list) {
+  lint_unaddressed(job, pod, list);
   for (const PortView& view : pod.ports) {
     if (view.usable || !admits(list, view.hca->name, view.port->number)) {
       continue;

@@ -280,6 +280,61 @@ void lint_providers(FabricJob& job, const FabricPodState& pod) {
   }
 }
 
+// "g5" of g5.8xlarge.
+std::string family_of(const PodFabric& pod) {
+  const std::string shape =
+      to_lower(pod.shape.empty() ? pod.product : pod.shape);
+  return shape.substr(0, shape.find('.'));
+}
+
+// Machines with EFA whose adapters have no RDMA read: those of Nitro 3, but
+// for p4d and its kin (EC2 guide, EFA, supported instance types).
+bool efa_without_read(const PodFabric& pod) {
+  static const std::set<std::string> kFamilies = {
+      "g5",  "g4dn", "p3dn", "c5n", "i3en", "inf1",
+      "m5n", "m5dn", "m5zn", "r5n", "r5dn"};
+  return kFamilies.contains(family_of(pod));
+}
+
+// libfabric calls abort() where the value asks for what the adapter has not
+// (prov/efa/src/rdm/efa_rdm_util.c).
+void lint_efa_read(FabricJob& job, const FabricPodState& pod) {
+  const std::string name = "FI_EFA_USE_DEVICE_RDMA";
+  const std::string value = to_lower(value_of(pod, name));
+  const bool on =
+      value == "1" || value == "true" || value == "yes" || value == "on";
+  if (!on || job.transport != FabricTransport::kEfa ||
+      !efa_without_read(*pod.facts)) {
+    return;
+  }
+  report(job, &pod,
+         {Severity::kError, "lint_efa_rdma",
+          name + "=" + value + ": EFA of " + family_of(*pod.facts) +
+              " has no RDMA read, and libfabric ends each process that asks "
+              "for it",
+          "", "remove it: libfabric asks the adapter"});
+}
+
+// Intel MPI on InfiniBand: its own mlx is UCX; verbs is slower and fails
+// (Microsoft's guide of HB and HC machines).
+void lint_intel_verbs(FabricJob& job, const FabricPodState& pod) {
+  if (pod.facts->mpi.family != "intel" || !pod.facts->libfabric.providers ||
+      job.transport != FabricTransport::kInfiniBand ||
+      !yes(has_named_provider(*pod.facts, "mlx"))) {
+    return;
+  }
+  for (const char* name : {"I_MPI_OFI_PROVIDER", "FI_PROVIDER"}) {
+    const std::string value = value_of(pod, name);
+    if (value.empty()) continue;
+    if (!value.starts_with("verbs")) return;
+    return lint_warn(job, pod, "lint_fi_provider",
+                     name + ("=" + value) +
+                         " keeps Intel MPI from mlx, which is the provider for "
+                         "InfiniBand: verbs is slower, and unstable",
+                     name + std::string("=mlx, or remove it"));
+  }
+}
+
 // The plugin's provider, and libfabric's for MPI.
 void lint_libfabric(FabricJob& job, const FabricPodState& pod) {
   const std::string value = value_of(pod, "FI_PROVIDER");
@@ -295,6 +350,7 @@ void lint_libfabric(FabricJob& job, const FabricPodState& pod) {
                   ": the plugin finds no network and NCCL uses TCP",
               "remove it: the provider is found without it");
   }
+  lint_efa_read(job, pod);
   if (value_of(pod, "FI_EFA_USE_DEVICE_RDMA") == "0") {
     lint_warn(job, pod, "lint_efa_rdma",
               "FI_EFA_USE_DEVICE_RDMA=0 switches RDMA of EFA off: data of GPUs "
@@ -337,6 +393,7 @@ void lint_mpi(FabricJob& job, FabricPodState& pod) {
   lint_gid_index(job, pod, "UCX_IB_GID_INDEX", index, true);
   lint_providers(job, pod);
   lint_libfabric(job, pod);
+  lint_intel_verbs(job, pod);
   lint_intel_mpi(job, pod);
 }
 

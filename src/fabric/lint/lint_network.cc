@@ -30,6 +30,15 @@ void lint_on_infiniband(FabricJob& job, FabricPodState& pod,
   }
 }
 
+// Every pod has RDMA, or rules it out itself.
+bool ruled_out_by_users(const FabricJob& job) {
+  const auto by_user = [](auto& pod) { return pod.tcp_by_user; };
+  return std::any_of(job.pods.begin(), job.pods.end(), by_user) &&
+         std::all_of(job.pods.begin(), job.pods.end(), [&](auto& pod) {
+           return by_user(pod) || !pod.offers.empty();
+         });
+}
+
 // EFA and Slingshot are reached through libfabric; TCP has no adapters.
 void lint_without_verbs(FabricJob& job, FabricPodState& pod,
                         const std::string& name) {
@@ -45,7 +54,8 @@ void lint_without_verbs(FabricJob& job, FabricPodState& pod,
                 "remove it");
       return;
     case FabricTransport::kTcp:
-      if (pod.tcp_by_user) return;  // may be what ruled RDMA out
+      // This may be what did it.
+      if (pod.tcp_by_user || ruled_out_by_users(job)) return;
       report(job, &pod,
              {Severity::kInfo, "lint_no_effect",
               name + " has no effect: the job uses TCP", "", "remove it"});
@@ -232,7 +242,10 @@ void lint_net_name(FabricJob& job, FabricPodState& pod, const std::string& name,
          {Severity::kError, "lint_net_name",
           name + "=" + users.value + ": " + why +
               ", and NCCL stops where no network has that name",
-          "NCCL guide, NCCL_NET", "correct the name, or remove it"});
+          "NCCL guide, NCCL_NET",
+          wanted == "gib" ? "mount /usr/local/gib as the vendor's nccl-gib "
+                            "pages show, or remove it"
+                          : "correct the name, or remove it"});
 }
 
 // How the value is read changed: since 2.21 a file's name too, since 2.27 a
@@ -265,7 +278,12 @@ void lint_plugin_name(FabricJob& job, FabricPodState& pod,
                       const std::string& name, const EffectiveValue& users) {
   if (name != "NCCL_NET_PLUGIN") return;
   lint_plugin_form(job, pod, users.value);
-  if (!pod.facts->plugins) return;
+  const bool said =
+      !pod.absent.empty() &&
+      std::any_of(pod.ports.begin(), pod.ports.end(), [](auto& v) {
+        return v.kind == LinkKind::kEfa || v.kind == LinkKind::kSlingshot;
+      });
+  if (!pod.facts->plugins || said) return;
   if (to_lower(trim(users.value)) == "none" || loaded_plugin(*pod.facts)) {
     return;
   }

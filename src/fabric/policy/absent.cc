@@ -142,7 +142,7 @@ Cause cause_of_ofi(const FabricPodState& state) {
   const auto own = find_ofi_plugin(*state.facts);
   if (kept_out(*state.facts, PluginKind::kOfi) &&
       (own || !state.facts->plugins)) {
-    const auto asked = effective(*state.facts, "NCCL_NET_PLUGIN");
+    const auto asked = asked_plugin(*state.facts);
     return {"plugin_not_loaded",
             "NCCL_NET_PLUGIN=" + asked->value + " (" + asked->origin +
                 ") keeps NCCL from loading aws-ofi-nccl, without which it "

@@ -65,14 +65,20 @@ bool chose_other_network(const FabricPodState& pod) {
 
 }  // namespace
 
-void set_direct_links(FabricJob& job) {
-  if (job.transport != FabricTransport::kRoce || job.pods.size() < 3) return;
+bool linked_by_cables(const FabricJob& job) {
+  if (job.transport != FabricTransport::kRoce || job.pods.size() < 3) {
+    return false;
+  }
   std::vector<Subnets> pods;
   for (const FabricPodState& pod : job.pods) {
     pods.push_back(subnets_of(pod));
-    if (pods.back().empty()) return;
+    if (pods.back().empty()) return false;
   }
-  if (!linked_in_pairs(pods)) return;
+  return linked_in_pairs(pods);
+}
+
+void set_direct_links(FabricJob& job) {
+  if (!linked_by_cables(job)) return;
   for (FabricPodState& pod : job.pods) {
     if (chose_other_network(pod)) continue;
     if (pod.assumed_version() < kSubnetAware) {

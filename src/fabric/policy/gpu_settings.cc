@@ -17,6 +17,9 @@ namespace {
 
 constexpr int64_t kSmallShm = 256LL << 20;
 constexpr int64_t kSmallMemlock = 64LL << 20;
+// The kernel's own limit since 5.16; 64 KiB before. MPI goes on without RDMA
+// there, NCCL ends at its first buffers (NVIDIA/nccl-tests#206).
+constexpr int64_t kDefaultMemlock = 8LL << 20;
 
 template <class Test>
 const FabricPodState* first_pod(const FabricJob& job, Test test) {
@@ -254,14 +257,18 @@ void check_limits(FabricJob& job, FabricPodState& pod) {
   }
   const bool rdma = job.uses_verbs() || job.transport == FabricTransport::kEfa;
   if (rdma && facts.memlock_bytes >= 0 && facts.memlock_bytes < kSmallMemlock) {
+    const bool ends = facts.memlock_bytes <= kDefaultMemlock &&
+                      job.pods.size() > 1 && !pod.mpi_only() &&
+                      job.profile != Profile::kRl;
     report(
         job, &pod,
-        {Severity::kWarning, "memlock_small",
+        {ends ? Severity::kError : Severity::kWarning, "memlock_small",
          "at most " + human_bytes(static_cast<uint64_t>(facts.memlock_bytes)) +
              " of memory can be locked: RDMA registration will fail",
          "RLIMIT_MEMLOCK",
-         "set the container runtime's memlock limit to "
-         "unlimited, or add capability IPC_LOCK"});
+         "set the container runtime's memlock limit to unlimited "
+         "(LimitMEMLOCK=infinity on the nodes); capability IPC_LOCK helps root "
+         "only"});
   }
 }
 

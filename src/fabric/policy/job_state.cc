@@ -94,7 +94,8 @@ void propose(FabricJob& job, FabricPodState& pod, FabricSetting setting) {
   }
   if (users->value != setting.value && !same_meaning(pod, setting, *users)) {
     report(job, &pod,
-           {Severity::kWarning, "user_value_kept",
+           {setting.tuning ? Severity::kInfo : Severity::kWarning,
+            "user_value_kept",
             setting.name + "=" + users->value + " (" + users->origin +
                 ") is kept; muster would set " + setting.value + ", because " +
                 setting.reason,

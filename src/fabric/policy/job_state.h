@@ -40,6 +40,7 @@ struct FabricPodState {
   std::set<FabricTransport> offers;  // RDMA-like ways that work in this pod
   bool unknown = false;              // nobody looked for adapters
   bool tcp_by_user = false;          // the user's own variables rule RDMA out
+  std::string ruled_out_by;          // which of them
   std::string absent;                // why there is no RDMA; empty: there is
   bool on_loopback = false;          // the peers' address is on lo
   std::string list_reason;  // why NCCL_IB_HCA is needed; empty: it is not
@@ -100,6 +101,9 @@ bool is_rail(const FabricPodState& pod, const std::string& netdev);
 // NCCL's own choice of interface or the user's, all of them or the first, is in
 // networks where every pod has an address of its own: common_network.cc.
 bool interfaces_meet(const FabricJob& job, bool all, bool users = false);
+
+// Cables between every two pods, each a subnet of its own: direct_links.cc.
+bool linked_by_cables(const FabricJob& job);
 
 // Steps, in order. See the .cc of each.
 void find_common_network(FabricJob& job);  // common_network.cc

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <set>
 
 #include "base/text.h"
 #include "fabric/facts/effective.h"
@@ -146,6 +147,46 @@ void set_tcp(FabricJob& job, FabricPodState& pod) {
   }
 }
 
+// The user's UCX_TLS leaves it TCP and no adapter.
+bool ucx_on_tcp(const FabricPodState& pod) {
+  const auto users = effective(*pod.facts, "UCX_TLS");
+  if (!users || users->value.starts_with('^')) return false;
+  constexpr std::array<std::string_view, 7> kNetworks = {
+      "all", "rc", "ud", "dc", "ib", "srd", "gga"};
+  bool tcp = false;
+  for (const auto part : split(users->value, ',')) {
+    const auto word = trim(part);
+    tcp = tcp || word == "tcp";
+    for (const std::string_view network : kNetworks) {
+      if (word == network || word.starts_with(std::string(network) + "_")) {
+        return false;
+      }
+    }
+  }
+  return tcp;
+}
+
+// What somebody wrote of UCX shows that it is there.
+bool has_ucx(const FabricPodState& pod) {
+  const FabricLibrary& ucx = pod.facts->ucx;
+  return !ucx.version.empty() || ucx.cuda_aware || ucx_on_tcp(pod) ||
+         is_family(pod, "mpich") || is_family(pod, "mvapich");
+}
+
+bool has_bridge(const FabricPodState& pod) {
+  return pod.facts->netdevs && !interface_of(pod).empty() &&
+         std::any_of(pod.facts->netdevs->begin(), pod.facts->netdevs->end(),
+                     [](auto& dev) {
+                       return netdev_class(dev) == NetdevClass::kBridge;
+                     });
+}
+
+void set_ucx_interface(FabricJob& job, FabricPodState& pod) {
+  set(job, pod, "UCX", "UCX_NET_DEVICES", interface_of(pod),
+      "UCX offers the addresses of all interfaces to its peers",
+      "openucx/ucx#9383; UCX FAQ, UCX_NET_DEVICES");
+}
+
 // UCX and libfabric try the addresses of all interfaces too, where the image
 // has them.
 void set_interface(FabricJob& job, FabricPodState& pod, bool ucx_too) {
@@ -162,21 +203,40 @@ void set_interface(FabricJob& job, FabricPodState& pod, bool ucx_too) {
         "Open MPI" + reason, "Open MPI documentation, btl_tcp_if_include");
   }
   const bool mpich = is_family(pod, "mpich") || is_family(pod, "mvapich");
-  if (ucx_too && (mpich || !pod.facts->ucx.version.empty())) {
-    set(job, pod, "UCX", "UCX_NET_DEVICES", name, "UCX" + reason,
-        "openucx/ucx#9383; UCX FAQ, UCX_NET_DEVICES");
-  }
+  if (ucx_too && has_ucx(pod)) set_ucx_interface(job, pod);
   if (mpich || is_family(pod, "intel")) {
     set(job, pod, "libfabric", "FI_TCP_IFACE", name, "libfabric" + reason,
         "fi_tcp(7)");
   }
 }
 
+// A line is the same for all pods. Where their interfaces have other names,
+// Open MPI takes networks; "" where one is not known.
+std::string line_interface(const FabricJob& job, bool networks) {
+  std::set<std::string> names;
+  std::set<std::string> places;
+  for (const FabricPodState& pod : job.pods) {
+    names.insert(interface_of(pod));
+    const FabricNetdev* dev = find_netdev(*pod.facts, interface_of(pod));
+    std::string place;
+    for (const std::string& address :
+         dev == nullptr ? std::vector<std::string>{} : dev->addresses) {
+      if (place.empty()) place = network_of(address);
+    }
+    places.insert(place);
+  }
+  if (names.size() == 1) return *names.begin();
+  if (!networks || places.contains("")) return "";
+  return join({places.begin(), places.end()}, ",");
+}
+
 // What to write on an mpirun line that muster does not start.
 void add_mpirun_args(FabricJob& job) {
   const FabricPodState& pod = job.pods.front();
   auto& args = job.mpirun_args;
-  const std::string& name = interface_of(pod);
+  const bool open_mpi =
+      is_family(pod, "openmpi") || pod.facts->mpi.family.empty();
+  const std::string name = line_interface(job, open_mpi);
   if (is_family(pod, "intel")) {
     args = {"-genv", "I_MPI_OFI_PROVIDER", "tcp"};
     if (!name.empty()) args.insert(args.end(), {"-genv", "FI_TCP_IFACE", name});
@@ -211,13 +271,15 @@ void set_rdma(FabricJob& job, FabricPodState& pod) {
     devices.push_back(view.hca->name + ":" + std::to_string(view.port->number));
     mellanox = mellanox && is_mellanox(*view.hca);
   }
-  if (!pod.list_reason.empty() && !devices.empty() &&
-      !is_family(pod, "intel")) {
+  if (ucx_on_tcp(pod)) {
+    if (has_bridge(pod)) set_ucx_interface(job, pod);
+  } else if (!pod.list_reason.empty() && !devices.empty() &&
+             !is_family(pod, "intel")) {
     constexpr std::string_view kNccl = "NCCL alone";
     const bool alone = pod.mpi_only() && pod.list_reason.starts_with(kNccl);
     set(job, pod, "UCX", "UCX_NET_DEVICES", join(devices, ","),
         alone ? "UCX alone" + pod.list_reason.substr(kNccl.size())
-              : "the same adapters as NCCL: " + pod.list_reason,
+              : "the same adapters as NCCL",
         "UCX FAQ, UCX_NET_DEVICES");
   }
   const bool own_provider =

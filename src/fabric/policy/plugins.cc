@@ -2,7 +2,6 @@
 #include "fabric/policy/plugins.h"
 
 #include "base/text.h"
-#include "fabric/facts/effective.h"
 
 namespace muster {
 
@@ -31,6 +30,8 @@ constexpr KindWord kWords[] = {
 // The file that the pod's library loads by itself. RCCL's was librccl-net.so
 // until that of ROCm 7.2 took NCCL's name over (ROCm/rocm-systems#4001).
 constexpr NcclVersion kNamesOfNccl{2, 27, 0};
+// Where NCCL splits the value at commas, and finds no name in an empty one.
+constexpr NcclVersion kEmptyIsNone{2, 27, 0};
 
 bool is_default_file(const PodFabric& pod, const std::string& name) {
   const auto version = parse_nccl_version(pod.nccl_version);
@@ -74,9 +75,20 @@ std::string plugin_suffix(const FabricPlugin& plugin) {
   return rest.substr(0, rest.find(".so"));
 }
 
+std::optional<EffectiveValue> asked_plugin(const PodFabric& pod) {
+  constexpr const char* kName = "NCCL_NET_PLUGIN";
+  const auto found = pod.environment.find(kName);
+  if (found == pod.environment.end() || !found->second.empty()) {
+    return effective(pod, kName);
+  }
+  const auto version = parse_nccl_version(pod.nccl_version);
+  if (version && *version < kEmptyIsNone) return std::nullopt;
+  return EffectiveValue{"none", "environment, empty"};
+}
+
 std::optional<PluginView> loaded_plugin(const PodFabric& pod) {
   if (!pod.plugins) return std::nullopt;
-  const auto asked = effective(pod, "NCCL_NET_PLUGIN");
+  const auto asked = asked_plugin(pod);
   if (!asked) {
     for (const FabricPlugin& plugin : *pod.plugins) {
       if (is_default_file(pod, plugin.name)) return view(pod, plugin);
@@ -117,7 +129,7 @@ std::optional<PluginView> find_ofi_plugin(const PodFabric& pod) {
 }
 
 bool kept_out(const PodFabric& pod, PluginKind kind) {
-  const auto asked = effective(pod, "NCCL_NET_PLUGIN");
+  const auto asked = asked_plugin(pod);
   if (!asked) return false;
   for (const auto part : split(asked->value, ',')) {
     const std::string word(trim(part));

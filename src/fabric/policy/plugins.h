@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "fabric/facts/effective.h"
 #include "fabric/facts/facts.h"
 #include "fabric/facts/nccl_version.h"
 
@@ -28,15 +29,17 @@ struct PluginView {
 };
 
 PluginKind plugin_kind(const FabricPlugin& plugin);
+// What NCCL_NET_PLUGIN says, of the user, the image or nccl.conf. Empty, it is
+// "none" since NCCL 2.27, and before as if it were not set.
+std::optional<EffectiveValue> asked_plugin(const PodFabric& pod);
 // What NCCL would load: NCCL_NET_PLUGIN's choice, else libnccl-net.so.
 std::optional<PluginView> loaded_plugin(const PodFabric& pod);
 // Any plugin of `kind` in the image, loaded or not.
 std::optional<PluginView> find_plugin(const PodFabric& pod, PluginKind kind);
 // aws-ofi-nccl, where the machine's adapters need it.
 std::optional<PluginView> find_ofi_plugin(const PodFabric& pod);
-// NCCL_NET_PLUGIN (of the user, the image or nccl.conf) names plugins, and none
-// of them that is in the image is of `kind`, nor one of which nothing is known:
-// a plugin of `kind` stays unloaded.
+// NCCL_NET_PLUGIN names plugins, and none of them that is in the image is of
+// `kind`, nor one of which nothing is known: a plugin of `kind` stays unloaded.
 bool kept_out(const PodFabric& pod, PluginKind kind);
 // NCCL of this version does not know the interface of the plugin, and goes on
 // without it: it dropped v4 with 2.19 and v5 with 2.26.

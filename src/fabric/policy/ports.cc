@@ -109,19 +109,38 @@ void judge(const PodFabric& pod, const std::optional<NcclVersion>& version,
   }
 }
 
-// Machines with EFA have no InfiniBand network: such ports are those of the
-// NVLink switches (aws/sagemaker-hyperpod-cli#282).
-void leave_out_bridges(std::vector<PortView>& ports) {
-  if (std::none_of(ports.begin(), ports.end(),
-                   [](auto& view) { return view.kind == LinkKind::kEfa; })) {
-    return;
-  }
+bool is_hgx_blackwell(const PodFabric& pod) {
+  return pod.gpus &&
+         std::any_of(pod.gpus->begin(), pod.gpus->end(), [](auto& gpu) {
+           const auto has = [&](std::string_view word) {
+             return gpu.name.find(word) != std::string::npos;
+           };
+           return (has("B200") && !has("GB200")) ||
+                  (has("B300") && !has("GB300"));
+         });
+}
+
+// The NVLink switches of HGX B200 and B300 are reached by a few ports that say
+// InfiniBand (siderolabs/extensions#893). Beside EFA there is no InfiniBand
+// network at all (aws/sagemaker-hyperpod-cli#282); beside RoCE, of which there
+// is a port for every GPU, it is that of the switches.
+void leave_out_bridges(const PodFabric& pod, std::vector<PortView>& ports) {
+  constexpr long kMostBridges = 4;
+  const auto count = [&](LinkKind kind) {
+    return std::count_if(ports.begin(), ports.end(),
+                         [&](auto& view) { return view.kind == kind; });
+  };
+  const long own = count(LinkKind::kInfiniBand);
+  const bool efa = count(LinkKind::kEfa) > 0;
+  const bool roce = is_hgx_blackwell(pod) && own <= kMostBridges &&
+                    own * 2 <= count(LinkKind::kRoce);
+  if (!efa && !roce) return;
   for (PortView& view : ports) {
     if (view.kind != LinkKind::kInfiniBand) continue;
     view.usable = false;
     view.role = "NVLink switch";
-    view.reason =
-        "beside EFA an InfiniBand port belongs to the NVLink switches";
+    view.reason = std::string("beside ") + (efa ? "EFA" : "a RoCE network") +
+                  " an InfiniBand port belongs to the NVLink switches";
   }
 }
 
@@ -303,11 +322,14 @@ std::vector<PortView> view_ports(const PodFabric& pod,
     }
   }
   const std::vector<PortView> told = out;
+  // Oracle's cluster networks are RoCE, all of them.
+  const bool oracle = platform_of(pod) == Platform::kOci;
   for (PortView& view : out) {
     if (view.kind == LinkKind::kUnknown) view.kind = kind_of_likes(told, view);
+    if (view.kind == LinkKind::kUnknown && oracle) view.kind = LinkKind::kRoce;
     judge(pod, version, view);
   }
-  leave_out_bridges(out);
+  leave_out_bridges(pod, out);
   leave_out_accelerated(pod, out);
   return out;
 }

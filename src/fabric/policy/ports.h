@@ -14,6 +14,9 @@
 
 namespace muster {
 
+// The role of a port that the user named and that has no routable address.
+inline constexpr std::string_view kUnaddressed = "unaddressed";
+
 enum class LinkKind { kUnknown, kInfiniBand, kRoce, kEfa, kSlingshot };
 
 std::string_view link_kind_name(LinkKind kind);

@@ -164,6 +164,32 @@ void report_extra(FabricJob& job, const FabricPodState& pod,
        "names match by their beginning", "NCCL_IB_HCA==" + join(right, ",")});
 }
 
+// A port whose table holds link-local addresses only, named beside others that
+// have an address: nothing is planned with it. lint_ports() says why, or
+// report_extra() where a prefix takes it.
+void leave_unaddressed(FabricPodState& pod) {
+  const auto lacks = [&](const PortView& view) {
+    const auto none = [&](GidAddress kind) {
+      return usable_gids(*pod.facts, *view.port, kind).empty();
+    };
+    return view.kind == LinkKind::kRoce && view.port->gids &&
+           !view.port->gids->empty() && none(GidAddress::kIpv4) &&
+           none(GidAddress::kIpv6) && !none(GidAddress::kLinkLocal);
+  };
+  if (std::none_of(pod.ports.begin(), pod.ports.end(), [&](auto& view) {
+        return view.chosen && view.port->gids && !view.port->gids->empty() &&
+               !lacks(view);
+      })) {
+    return;
+  }
+  for (PortView& view : pod.ports) {
+    if (!view.chosen || !lacks(view)) continue;
+    view.chosen = false;
+    view.role = kUnaddressed;
+    view.reason = "it has link-local addresses only";
+  }
+}
+
 void apply_users_lists(FabricJob& job) {
   for (FabricPodState& pod : job.pods) {
     const auto users = effective(*pod.facts, "NCCL_IB_HCA");
@@ -188,6 +214,7 @@ void apply_users_lists(FabricJob& job) {
       }
       view.chosen = view.usable && listed;
     }
+    leave_unaddressed(pod);
   }
 }
 
@@ -326,19 +353,38 @@ void compare_counts(FabricJob& job) {
           "ask for the same number in all pods (vpc.amazonaws.com/efa)"});
 }
 
+// "mlx5_2 to mlx5_15 (foreign), eth0 (front end)": neighbours of one role.
+std::string runs_of(const std::vector<const PortView*>& ports) {
+  std::vector<std::string> parts;
+  for (size_t i = 0; i < ports.size();) {
+    size_t end = i + 1;
+    while (end < ports.size() && ports[end]->role == ports[i]->role &&
+           ports[end] == ports[end - 1] + 1) {
+      ++end;
+    }
+    if (end - i < 3) end = i + 1;
+    parts.push_back(ports[i]->name() +
+                    (end - i > 1 ? " to " + ports[end - 1]->name() : "") +
+                    " (" + ports[i]->role + ")");
+    i = end;
+  }
+  return join(parts, ", ");
+}
+
 void decide_list(FabricPodState& pod) {
   size_t seen = 0;
-  std::vector<std::string> extra;
+  std::vector<const PortView*> extra;
   const auto users = effective(*pod.facts, "NCCL_IB_HCA");
   const NameList list = parse_name_list(users ? users->value : "");
   for (const PortView& view : pod.ports) {
     if (!view.nccl_sees) continue;
     if (!admits(list, view.hca->name, view.port->number)) continue;
     ++seen;
-    if (!view.chosen) extra.push_back(view.name() + " (" + view.role + ")");
+    if (view.role == kUnaddressed) continue;  // lint_ports() says so
+    if (!view.chosen) extra.push_back(&view);
   }
   if (!extra.empty() && pod.list_reason.empty()) {
-    pod.list_reason = "NCCL alone would also take " + join(extra, ", ");
+    pod.list_reason = "NCCL alone would also take " + runs_of(extra);
   }
   if (seen > kNcclMaxDevices && pod.list_reason.empty()) {
     pod.list_reason = "NCCL stops at 32 of " + std::to_string(seen) + " ports";

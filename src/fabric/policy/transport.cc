@@ -98,17 +98,19 @@ bool list_matches_nothing(const FabricPodState& state) {
   return any;
 }
 
-bool rules_rdma_out(const FabricPodState& state) {
+// The user's variable that does; "" if none does.
+std::string rules_rdma_out(const FabricPodState& state) {
   const PodFabric& pod = *state.facts;
   const auto net = effective(pod, "NCCL_NET");
-  if (net) return to_lower(net->value) == "socket";
+  if (net) return to_lower(net->value) == "socket" ? "NCCL_NET" : "";
   const auto plugin = loaded_plugin(pod);
   // IBext that is switched off leaves NCCL's own code, which comes next.
   const bool passed_over = plugin && (plugin->kind == PluginKind::kFastSocket ||
                                       (plugin->kind == PluginKind::kIbExt &&
                                        switched_on(pod, "NCCL_IBEXT_DISABLE")));
-  if (plugin && !passed_over) return false;
-  return switched_on(pod, "NCCL_IB_DISABLE") || list_matches_nothing(state);
+  if (plugin && !passed_over) return "";
+  if (switched_on(pod, "NCCL_IB_DISABLE")) return "NCCL_IB_DISABLE";
+  return list_matches_nothing(state) ? "NCCL_IB_HCA" : "";
 }
 
 // Networks compare by their rates only where all ports have one.
@@ -206,7 +208,8 @@ void choose_transport(FabricJob& job) {
     const bool unseen = !pod.facts->hcas && !no(pod.facts->uverbs) &&
                         !pod.facts->pci_hcas && pod.offers.empty();
     pod.unknown = unseen || only_unknown_ports(pod);
-    pod.tcp_by_user = rules_rdma_out(pod);
+    pod.ruled_out_by = rules_rdma_out(pod);
+    pod.tcp_by_user = !pod.ruled_out_by.empty();
     any_unknown = any_unknown || pod.unknown;
     any_none =
         any_none || pod.tcp_by_user || (pod.offers.empty() && !pod.unknown);

@@ -2,10 +2,12 @@
 // The variables that follow from the job's transport: NCCL_NET, the adapter
 // list, and the plugin where the wrong one would be loaded. Pure.
 #include <algorithm>
+#include <set>
 
 #include "base/text.h"
 #include "fabric/facts/effective.h"
 #include "fabric/policy/job_state.h"
+#include "fabric/policy/libfabric.h"
 #include "fabric/policy/plugins.h"
 
 namespace muster {
@@ -36,7 +38,9 @@ void set_tcp(FabricJob& job, FabricPodState& pod) {
             "NCCL_NET=" + users->value + " (" + users->origin +
                 ") demands a network that the pod does not have: NCCL would "
                 "stop with an error",
-            pod.absent, "remove NCCL_NET, or give the pod its adapters"});
+            pod.absent,
+            "NCCL_NET=Socket, or remove it; or give the pod its adapters"});
+    return;
   }
   const bool all_by_user =
       std::all_of(job.pods.begin(), job.pods.end(),
@@ -156,14 +160,20 @@ void choose_plugin(FabricJob& job, FabricPodState& pod) {
                      (loaded->kind == PluginKind::kSpectrumX &&
                       job.transport != FabricTransport::kRoce);
   if (!wrong) return;
-  FabricSetting setting{"NCCL",
-                        "NCCL_NET_PLUGIN",
-                        "none",
-                        "the plugin in the image (" + loaded->plugin->name +
-                            ") is for another network and would come first",
-                        loaded->plugin->network,
-                        FabricConfidence::kLikely,
-                        "NCCL guide, NCCL_NET_PLUGIN"};
+  const bool ofi = loaded->kind == PluginKind::kOfi;
+  FabricSetting setting{
+      "NCCL",
+      "NCCL_NET_PLUGIN",
+      "none",
+      "the plugin in the image (" + loaded->plugin->name + ") is for " +
+          (ofi ? "EFA and Slingshot" : "another network") +
+          " and would come first" +
+          (ofi && pod.facts->libfabric.providers
+               ? "; libfabric's providers here: " + provider_names(*pod.facts)
+               : ""),
+      loaded->plugin->network,
+      FabricConfidence::kLikely,
+      "NCCL guide, NCCL_NET_PLUGIN"};
   setting.alone = "the plugin, before its own InfiniBand code";
   propose(job, pod, setting);
 }
@@ -185,24 +195,30 @@ void set_transport(FabricJob& job) {
   if (job.transport != FabricTransport::kTcp || !offers_rdma_anywhere(job)) {
     return;
   }
-  const bool by_user = std::any_of(job.pods.begin(), job.pods.end(),
-                                   [](auto& pod) { return pod.tcp_by_user; });
+  std::set<std::string> variables;
+  for (const FabricPodState& pod : job.pods) {
+    if (pod.tcp_by_user) variables.insert(pod.ruled_out_by);
+  }
+  const bool by_user = !variables.empty();
+  const std::string why = join({variables.begin(), variables.end()}, ", ") +
+                          (variables.size() == 1 ? " of the user rules it out"
+                                                 : " of the user rule it out");
   if (job.profile == Profile::kRdma && by_user) {
     report(job, nullptr,
            {Severity::kError, "tcp_for_all",
-            "profile rdma asks for RDMA, which is there, and variables of the "
-            "user rule it out",
-            "NCCL_NET, NCCL_IB_DISABLE or NCCL_IB_HCA",
-            "remove the variables, or the profile"});
+            "profile rdma asks for RDMA, which is there, and " + why, "",
+            "correct or remove that, or the profile"});
   }
   if (job.profile == Profile::kAuto) {
     report(job, nullptr,
            {Severity::kWarning, "tcp_for_all",
-            by_user ? "RDMA is there, but variables of the user rule it out: "
-                      "the whole job uses TCP"
+            by_user ? "RDMA is there, but " + why + ": the whole job uses TCP"
                     : "some pods have RDMA and some do not: the whole job uses "
                       "TCP",
-            "", "profile rdma refuses to start instead"});
+            "",
+            by_user ? "correct or remove that; profile rdma refuses to start "
+                      "instead"
+                    : "profile rdma refuses to start instead"});
   }
 }
 

@@ -90,6 +90,8 @@ FabricSetting policy(const char* library, const char* name, std::string value,
                         FabricConfidence::kLikely,
                         source};
   setting.alone = "its default";
+  // Timeouts, queue pairs and classes: who sets others knows the network.
+  setting.tuning = std::string_view(name).starts_with("NCCL_IB_");
   return setting;
 }
 
@@ -124,7 +126,9 @@ void set_topology_file(FabricJob& job, FabricPodState& pod) {
 void set_gib(FabricJob& job, FabricPodState& pod) {
   const auto gib = find_plugin(*pod.facts, PluginKind::kGib);
   if (!gib) {
-    if (pod.facts->plugins) {
+    const auto users = effective(*pod.facts, "NCCL_NET");
+    const bool said = users && to_lower(trim(users->value)) == "gib";
+    if (pod.facts->plugins && !said) {  // by lint_net_name()
       report(job, &pod,
              {Severity::kWarning, "plugin_missing",
               "the gIB plugin of Google Cloud is not in the image: the "

@@ -133,6 +133,25 @@ TEST_CASE("nothing there is unknown, not none") {
   CHECK(pod.memlock_bytes == -2);
 }
 
+TEST_CASE("IPC_LOCK lifts the limit on locked memory") {
+  const auto limit = [](const char* effective, const char* ids) {
+    const TemporaryDirectory root;
+    root.write("/proc/self/limits",
+               "Max locked memory         8388608    8388608    bytes\n");
+    root.write("/proc/self/status",
+               std::string("Name:\tx\nCapPrm:\tffffffffffffffff\nCapEff:\t") +
+                   effective + "\n");
+    root.write("/proc/self/uid_map", ids);
+    return collect_fabric(root.path()).memlock_bytes;
+  };
+  const char* whole = "         0          0 4294967295\n";
+  CHECK(limit("0000000000000000", whole) == 8 << 20);
+  CHECK(limit("00000000a80425fb", whole) == 8 << 20);  // what containers get
+  CHECK(limit("00000000a80465fb", whole) == -1);
+  CHECK(limit("00000000a80465fb", "0 100000 65536\n") == 8 << 20);
+  CHECK(limit("", whole) == 8 << 20);
+}
+
 TEST_CASE("a hostile system neither hangs nor lies") {
   const TemporaryDirectory root;
   add_roce_adapter(root);

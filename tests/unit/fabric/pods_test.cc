@@ -258,3 +258,57 @@ TEST_CASE("a list that names both an interface and one that begins like it") {
   CHECK(with("^lo,docker0,eth3"));
   CHECK(!with("^lo,docker0,eth3.10,eth3"));
 }
+
+TEST_CASE("one finding says of all pods which adapters a list misses") {
+  const auto told = [](const char* list, const char* second) {
+    std::vector<std::string> out;
+    for (const Finding& finding :
+         plan(std::string(R"([{"name": "a", "hcas": ["mlx5_2 IB"],
+             "environment": {"NCCL_IB_HCA": ")") +
+              list + R"("}}, {"name": "b", "hcas": [")" + second +
+              R"( IB"], "environment": {"NCCL_IB_HCA": ")" + list + "\"}}]")
+             .findings) {
+      if (finding.code == "lint_matches_nothing") {
+        out.push_back(finding.text + ": " + finding.remedy);
+      }
+    }
+    return out;
+  };
+  CHECK(told("mlx5_0", "mlx5_5") ==
+        std::vector<std::string>{
+            "all pods: NCCL_IB_HCA=mlx5_0 matches none of mlx5_2; mlx5_5: "
+            "correct the names, or remove it"});
+  CHECK(told("mlx5_2", "rdma1") ==
+        std::vector<std::string>{
+            "b: NCCL_IB_HCA=mlx5_2 matches none of rdma1: "
+            "NCCL_IB_HCA=mlx5_2,rdma1 in all pods, or remove it"});
+}
+
+TEST_CASE("a port without a routable address beside others that have one") {
+  // Two pods at one switch: it may do. The list of others stays.
+  const auto with = [](const char* list) {
+    return plan(std::string(R"([{"name": "w[0-1]", "nccl_version": "2.28.9",
+      "environment": {"NCCL_IB_HCA": ")") +
+                list + R"("}, "hcas": [
+      {"name": "mlx5_0", "link_layer": "Ethernet", "state": "ACTIVE",
+       "netdev": "net0", "gids": ["v1 fe80::[1-2]", "v2 fe80::[1-2]",
+                                  "v1 10.1.0.[1-2]", "v2 10.1.0.[1-2]"]},
+      {"name": "mlx5_1", "link_layer": "Ethernet", "state": "ACTIVE",
+       "netdev": "net1", "gids": ["v1 fe80::[3-4]", "v2 fe80::[3-4]"]}],
+      "netdevs": ["net0 10.1.0.[1-2]/24", "net1 fe80::[3-4]/64",
+                  "eth0 10.0.0.[1-2]/24 default"]}])");
+  };
+  const FabricPlan both = with("=mlx5_0,mlx5_1");
+  CHECK(both.verdict == FabricVerdict::kWarn);
+  CHECK(found(both, "lint_unusable_port"));
+  CHECK(!found(both, "user_value_kept"));
+  CHECK(value(both, 0, "NCCL_IB_GID_INDEX").empty());
+  // A prefix, or what an exclusion leaves: said in another way, once.
+  for (const char* list : {"mlx5", "^mlx5_9"}) {
+    INFO(list);
+    CHECK(found(with(list), "lint_prefix"));
+    CHECK(!found(with(list), "lint_unusable_port"));
+    CHECK(!found(with(list), "user_value_kept"));
+    CHECK(value(with(list), 0, "NCCL_IB_GID_INDEX").empty());
+  }
+}

@@ -171,3 +171,54 @@ TEST_CASE("GIDs as the kernel types them, and without a type") {
   CHECK(old.transport == "RoCE");
   CHECK(found(old, "gid_v1_only"));
 }
+
+TEST_CASE(
+    "another timeout than the vendor's is a remark, the site's a warning") {
+  const auto all = pods(R"([{"name": "w[0-1]", "shape": "BM.GPU.H100.8",
+      "nccl_version": "2.27.7", "hcas": [{"name": "mlx5_0", "driver": "mlx5",
+      "state": "ACTIVE", "link_layer": "Ethernet"}],
+      "environment": {"NCCL_IB_TIMEOUT": "20", "NCCL_IB_TC": "41"}}])");
+  CHECK(plan_fabric(all, {}).verdict == FabricVerdict::kLeave);
+  CHECK(found(plan_fabric(all, {}), "user_value_kept"));
+  FabricRequest request;
+  request.site = parse_site_file("NCCL_IB_TIMEOUT=22\n", "site").value();
+  CHECK(plan_fabric(all, request).verdict == FabricVerdict::kWarn);
+}
+
+TEST_CASE("too little memory to lock ends NCCL's job, not MPI's") {
+  const auto verdict = [](const char* limit, const char* more,
+                          Profile profile = Profile::kAuto) {
+    FabricRequest request;
+    request.profile = profile;
+    return plan_fabric(pods((std::string(R"([{"name": "w[0-1]", "hcas":
+        ["mlx5_0 IB ACTIVE"], "memlock_bytes": ")") +
+                             limit + "\"" + more + "}]")
+                                .c_str()),
+                       request)
+        .verdict;
+  };
+  CHECK(verdict("8 MiB", "") == FabricVerdict::kRefuse);
+  CHECK(verdict("16 MiB", "") == FabricVerdict::kWarn);
+  CHECK(verdict("unlimited", "") == FabricVerdict::kLeave);
+  CHECK(verdict("8 MiB", R"(, "gpus": [])") == FabricVerdict::kWarn);
+  CHECK(verdict("8 MiB", "", Profile::kRl) == FabricVerdict::kTcp);
+}
+
+TEST_CASE("InfiniBand of NVLink switches beside a RoCE port for every GPU") {
+  const auto transport = [](const char* gpu, const char* ports) {
+    return plan_fabric(pods((std::string(R"([{"name": "w[0-1]", "gpus": ")") +
+                             gpu + R"(", "hcas": [)" + ports + "]}]")
+                                .c_str()),
+                       {})
+        .transport;
+  };
+  // Of sixteen RoCE ports only two are in the pod.
+  const char* few = R"("mlx5_[0-1] Ethernet",
+      {"name": "mlx5_[2-15]", "link_layer": "Ethernet", "gids": []},
+      "mlx5_[16-19] InfiniBand")";
+  CHECK(transport("8x NVIDIA B300", few) == "RoCE");
+  CHECK(transport("8x NVIDIA H100", few) == "InfiniBand");
+  CHECK(transport("4x NVIDIA GB300", few) == "InfiniBand");
+  CHECK(transport("8x NVIDIA B200", R"("mlx5_[0-7] InfiniBand",
+      "mlx5_[8-9] Ethernet")") == "InfiniBand");
+}

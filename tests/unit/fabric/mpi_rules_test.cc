@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// MPI's own libraries: UCX over TCP, lines for mpirun, providers that a user
+// chose, and the plugins of NCCL that an empty value means.
+#include "base/text.h"
+#include "plan_of.h"
+
+using namespace muster;
+
+namespace {
+
+// Two pods, of which the second's texts differ where the first has brackets.
+std::string two(const std::string& fields) {
+  return R"([{"name": "w[0-1]", )" + fields + "}]";
+}
+
+Severity severity(const FabricPlan& plan, const std::string& code) {
+  for (const Finding& finding : plan.findings) {
+    if (finding.code == code) return finding.severity;
+  }
+  FAIL(code << " is not among the findings");
+  return Severity::kInfo;
+}
+
+}  // namespace
+
+TEST_CASE("UCX on TCP keeps off bridges, whatever NCCL uses") {
+  const auto devices = [](const char* tls, const char* more) {
+    return value(
+        plan(two(R"("nccl_version": "2.27.7", "hcas": ["mlx5_[0-1] IB ACTIVE",
+             "mlx5_2 Ethernet ACTIVE"], "environment": {"UCX_TLS": ")" +
+                 std::string(tls) + R"("}, "netdevs":
+             ["eth0 10.0.0.[4-5]/24 default")" +
+                 more + "]")),
+        0, "UCX_NET_DEVICES");
+  };
+  const char* docker = R"(, {"name": "docker0", "addresses": "172.17.0.1/16"})";
+  CHECK(devices("tcp", docker) == "eth0");
+  CHECK(devices("sm,tcp,cuda_copy", docker) == "eth0");
+  CHECK(devices("tcp", "").empty());  // no adapters, which it may not use
+  CHECK(devices("rc,tcp", docker) == "mlx5_0:1,mlx5_1:1");
+  CHECK(devices("ud_x,tcp", docker) == "mlx5_0:1,mlx5_1:1");
+  CHECK(devices("all", docker) == "mlx5_0:1,mlx5_1:1");
+}
+
+TEST_CASE("what is written of UCX shows that it is there") {
+  const auto devices = [](const char* more) {
+    return value(plan(two(std::string(R"("hcas": [], "netdevs":
+        ["ens1 10.0.0.[4-5]/24 default", "ens2 10.9.[0-1].4/24"])") +
+                          more)),
+                 1, "UCX_NET_DEVICES");
+  };
+  CHECK(devices("").empty());
+  CHECK(devices(R"(, "ucx": {"version": "1.15.0"})") == "ens1");
+  CHECK(devices(R"(, "ucx": {"cuda_aware": false})") == "ens1");
+  CHECK(devices(R"(, "environment": {"UCX_TLS": "tcp"})") == "ens1");
+}
+
+TEST_CASE("a line for all pods names networks where interfaces differ") {
+  const auto line = [](const std::string& first, const std::string& second,
+                       const char* mpi) {
+    const auto pod = [&](const char* name, const std::string& netdev) {
+      return std::string(R"({"name": ")") + name +
+             R"(", "hcas": [], "gpus": [], "mpi": ")" + mpi +
+             R"(", "netdevs": [")" + netdev + " default\"]}";
+    };
+    return join(
+        plan("[" + pod("a", first) + "," + pod("b", second) + "]").mpirun_args,
+        " ");
+  };
+  const char* ompi = "Open MPI 5.0.5";
+  CHECK(line("eth0 10.0.0.1/24", "eth0 10.0.0.2/24", ompi).ends_with(" eth0"));
+  CHECK(line("eth0 10.0.0.1/24", "ens3 10.0.0.2/24", ompi)
+            .ends_with(" 10.0.0.0/24"));
+  CHECK(line("eth0 10.0.1.1/24", "ens3 10.0.2.2/24", ompi)
+            .ends_with(" 10.0.1.0/24,10.0.2.0/24"));
+  CHECK(line("eth0 10.0.0.1", "ens3 10.0.0.2", ompi).find("if_include") ==
+        std::string::npos);
+  CHECK(line("eth0 10.0.0.1/24", "ens3 10.0.0.2/24", "MPICH 4.2")
+            .find("-iface") == std::string::npos);
+}
+
+TEST_CASE("EFA without RDMA read ends who asks for it") {
+  const auto told = [](const char* shape, const char* value) {
+    return plan(two(std::string(R"("shape": ")") + shape +
+                    R"(", "nccl_version": "2.27.7", "plugins":
+        [{"name": "libnccl-net.so", "network": "AWS Libfabric"}], "hcas":
+        ["rdmap0s6 efa ACTIVE"], "environment":
+        {"FI_EFA_USE_DEVICE_RDMA": ")" +
+                    value + "\"}"));
+  };
+  for (const char* on : {"1", "true", "Yes", "on"}) {
+    INFO(on);
+    CHECK(severity(told("g5.48xlarge", on), "lint_efa_rdma") ==
+          Severity::kError);
+  }
+  CHECK(!found(told("p4d.24xlarge", "1"), "lint_efa_rdma"));
+  CHECK(!found(told("g6.48xlarge", "1"), "lint_efa_rdma"));
+  CHECK(severity(told("g5.48xlarge", "0"), "lint_efa_rdma") ==
+        Severity::kWarning);
+}
+
+TEST_CASE("Intel MPI has mlx for InfiniBand") {
+  const auto told = [](const char* providers, const char* environment) {
+    return found(
+        plan(two(std::string(R"("gpus": [], "mpi": "Intel MPI 2021.9",
+        "hcas": ["mlx5_0 InfiniBand ACTIVE 100"], "libfabric":
+        {"providers": [)") +
+                 providers + R"(]}, "environment": ")" + environment + "\"")),
+        "lint_fi_provider");
+  };
+  const char* both = R"("mlx", "verbs;ofi_rxm", "tcp")";
+  CHECK(told(both, "FI_PROVIDER=verbs"));
+  CHECK(told(both, "I_MPI_OFI_PROVIDER=verbs FI_PROVIDER=mlx"));
+  CHECK(!told(both, "I_MPI_OFI_PROVIDER=mlx FI_PROVIDER=verbs"));
+  CHECK(!told(both, "FI_PROVIDER=tcp"));
+  CHECK(!told(R"("verbs;ofi_rxm", "tcp")", "FI_PROVIDER=verbs"));
+}
+
+TEST_CASE("an empty NCCL_NET_PLUGIN is none since 2.27") {
+  const auto roce = [](const char* version, const char* plugin) {
+    return plan(
+        two(std::string(R"("nccl_version": ")") + version +
+            R"(", "plugins": [{"name": "libnccl-net.so", "network": ")" +
+            plugin + R"("}], "hcas": [{"name": "mlx5_0",
+        "link_layer": "Ethernet", "state": "ACTIVE"}],
+        "environment": {"NCCL_NET_PLUGIN": ""})"));
+  };
+  const FabricPlan none = roce("2.27.7", "AWS Libfabric");
+  CHECK(value(none, 0, "NCCL_NET_PLUGIN").empty());
+  CHECK(none.verdict == FabricVerdict::kLeave);
+  CHECK(value(roce("2.26.2", "AWS Libfabric"), 0, "NCCL_NET_PLUGIN") == "none");
+  CHECK(found(roce("2.26.2", "IBext_v9"), "lint_plugin_empty"));
+  CHECK(!found(roce("2.27.7", "IBext_v9"), "lint_plugin_empty"));
+  const auto efa = [](const char* version) {
+    return plan(two(std::string(R"("nccl_version": ")") + version +
+                    R"(", "plugins": [{"name": "libnccl-net.so", "network":
+        "AWS Libfabric"}], "hcas": ["rdmap0s6 efa ACTIVE"],
+        "environment": {"NCCL_NET_PLUGIN": ""})"));
+  };
+  CHECK(efa("2.26.2").transport == "EFA");
+  CHECK(found(efa("2.29.2"), "plugin_not_loaded"));
+}
