@@ -8,11 +8,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "base/spawn.h"
 #include "base/text.h"
 #include "fabric/collect/collect_parts.h"
+#include "fabric/collect/locked_memory.h"
 #include "fabric/collect/sys_files.h"
 #include "fabric/facts/effective.h"
 #include "fabric/policy/nccl_variables.h"
@@ -120,25 +120,6 @@ void collect_conf(const std::string& root, PodFabric& pod) {
   if (home != nullptr) {
     pod.nccl_user_conf = read_conf(root + home + "/." + file_name);
   }
-}
-
-// Whoever has the capability IPC_LOCK locks what it likes, unless it has it in
-// a user namespace of its own only.
-bool may_lock_all(const std::string& root) {
-  constexpr unsigned kIpcLock = 14;  // linux/capability.h
-  const std::string status = read_sys(root + "/proc/self/status").text;
-  bool has = false;
-  for (const auto line : split(status, '\n')) {
-    const auto words = split_words(line);
-    if (words.size() != 2 || words[0] != "CapEff:") continue;
-    const std::string mask(words[1]);
-    has = (std::strtoull(mask.c_str(), nullptr, 16) >> kIpcLock & 1U) != 0;
-  }
-  if (!has) return false;
-  const std::string map = read_sys(root + "/proc/self/uid_map").text;
-  const auto ids = split_words(map);
-  return ids.size() == 3 && ids[0] == "0" && ids[1] == "0" &&
-         ids[2] == "4294967295";
 }
 
 // Of the running system; of a recorded one from its files.

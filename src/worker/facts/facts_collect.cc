@@ -14,6 +14,7 @@
 #include "base/runtime_dir.h"
 #include "base/spawn.h"
 #include "base/text.h"
+#include "fabric/collect/locked_memory.h"
 #include "worker/facts/facts_cgroup.h"
 #include "worker/facts/facts_cpu.h"
 #include "worker/facts/facts_gpu.h"
@@ -30,12 +31,13 @@ int64_t limit_value(rlim_t value) {
   return value == RLIM_INFINITY ? -1 : static_cast<int64_t>(value);
 }
 
-void add_limits(NodeFacts& facts) {
+void add_limits(NodeFacts& facts, const std::string& root) {
   rlimit limit{};
   if (::getrlimit(RLIMIT_MEMLOCK, &limit) == 0) {
     facts.memlock_soft = limit_value(limit.rlim_cur);
     facts.memlock_hard = limit_value(limit.rlim_max);
   }
+  if (may_lock_all(root)) facts.memlock_soft = facts.memlock_hard = -1;
   if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) {
     facts.nofile_hard = limit_value(limit.rlim_max);
   }
@@ -103,7 +105,7 @@ NodeFacts collect_quick_facts(const std::string& root,
   const HugePages huge = read_huge_pages(root, place);
   facts.huge_pages = huge.total;
   facts.huge_pages_limit = huge.limit;
-  add_limits(facts);
+  add_limits(facts, root);
   add_shared_memory(facts, root);
   add_environment(facts);
   facts.writable = writable_directories();

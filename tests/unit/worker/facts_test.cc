@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Facts, from directories made up like /proc, /sys and /dev.
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -52,6 +53,24 @@ TEST_CASE("cgroup v2 in a namespace") {
   const auto sample = HealthSampler(tree.path()).sample();
   CHECK(sample.memory_bytes == 1000);
   CHECK(sample.oom_kills == 2);
+}
+
+TEST_CASE("IPC_LOCK lifts the limit on locked memory") {
+  // The limit itself is that of the test.
+  const auto hard = [](const char* effective) {
+    TemporaryDirectory tree;
+    tree.write("/proc/self/status",
+               std::string("CapEff:\t") + effective + "\n");
+    tree.write("/proc/self/uid_map", "0 0 4294967295\n");
+    return collect_quick_facts(tree.path(), {}).memlock_hard;
+  };
+  rlimit limit{};
+  REQUIRE(::getrlimit(RLIMIT_MEMLOCK, &limit) == 0);
+  const auto own = limit.rlim_max == RLIM_INFINITY
+                       ? -1
+                       : static_cast<int64_t>(limit.rlim_max);
+  CHECK(hard("00000000a80425fb") == own);
+  CHECK(hard("00000000a80465fb") == -1);
 }
 
 TEST_CASE("huge pages, and how many of them a pod may use") {
