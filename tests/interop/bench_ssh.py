@@ -3,7 +3,7 @@
 job key, the same commands, one machine.
 
     bench_ssh.py [--muster PATH] [--logins PATH] [--count N] [--megabytes N]
-                 [--json FILE]
+                 [--keys KIND,...] [--json FILE]
 
 Every row has a server process of its own. Connect, authenticate, run `true`,
 end: the rows take turns, N rounds, so that what else the machine does hits all
@@ -178,8 +178,9 @@ class Servers:
                 "-p", str(server.port), f"{user}@127.0.0.1"]
         return lambda command: [*head, command]
 
-    def ours(self, server):
-        return lambda command: [self.muster, "ssh", "-p", str(server.port), "127.0.0.1", command]
+    def ours(self, server, program=None):
+        head = program or [self.muster, "ssh"]
+        return lambda command: [*head, "-p", str(server.port), "127.0.0.1", command]
 
     def worker(self):
         self.running.append(bed.Worker(self.muster, self.keys, "--allow-any-command"))
@@ -222,11 +223,15 @@ class Servers:
 
         worker = self.worker()
         row("muster, muster ssh", worker, self.ours(worker))
-        worker = self.worker()
-        job = Job(self.muster, worker, self.env, self.log)
-        self.running.append(job)
-        out.append(Row("muster ssh, in a job", [worker, job], self.ours(worker),
-                       dict(self.env, MUSTER_LAUNCHER_SOCKET=job.socket)))
+        by_name = pathlib.Path(self.muster).resolve().parents[1] / "dropin/bin/ssh"
+        for name, program in (("muster ssh, in a job", [self.muster, "ssh"]), ("ssh, in a job", [str(by_name)])):
+            if not os.path.exists(program[0]):
+                continue
+            worker = self.worker()
+            job = Job(self.muster, worker, self.env, self.log)
+            self.running.append(job)
+            out.append(Row(name, [worker, job], self.ours(worker, program),
+                           dict(self.env, MUSTER_LAUNCHER_SOCKET=job.socket)))
         worker = self.worker()
         row("muster, OpenSSH's client", worker, self.openssh(worker, "x"))
         server = self.sshd()
@@ -288,7 +293,7 @@ def show(kind, rows):
 
 def main():
     args = bed.arguments(__doc__, count={"type": int, "default": 50}, megabytes={"type": int, "default": 512},
-                         json={}, logins={})
+                         keys={"default": "ecdsa-p521,ed25519"}, json={}, logins={})
     if os.geteuid() != 0:
         raise SystemExit("bench_ssh.py: the other servers need root")
     result = {"date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
@@ -296,7 +301,7 @@ def main():
               "cpu": next((line.split(":")[1].strip() for line in read_or("/proc/cpuinfo").splitlines()
                            if line.startswith("model name")), ""),
               "load": os.getloadavg(), "keys": {}}
-    for kind in ("ecdsa-p521", "ed25519"):
+    for kind in args.keys.split(","):
         with bed.Scratch() as scratch:
             scratch.chmod(0o755)
             servers = Servers(args.muster, scratch, kind)
