@@ -68,6 +68,9 @@ class Connection {
   void read_link();
   bool tell(const LinkRequest& request);
   [[nodiscard]] bool alive() const { return ssh_is_connected(session_) != 0; }
+  [[nodiscard]] bool writes_wait() const {
+    return (ssh_get_poll_flags(session_) & SSH_WRITE_PENDING) != 0;
+  }
 
   int on_key(const char* user, ssh_key key, char state);
   ssh_channel on_open();
@@ -281,7 +284,10 @@ void Connection::flush() {
 // passed or the session is over.
 bool Connection::step(Clock::time_point deadline) {
   if (pump_) {
+    // After each packet libssh wants to hear that the socket takes more, which
+    // it mostly does: asked at once, that is not a wait of its own.
     while (alive() && pump_->pump()) {
+      if (writes_wait()) ssh_event_dopoll(event_, 0);
     }
     if (pump_->finished() && !alive()) return false;
   }
@@ -293,9 +299,7 @@ bool Connection::step(Clock::time_point deadline) {
     if (left <= 0) return false;
   }
   std::vector<pollfd> fds{{socket_, POLLIN, 0}, {link_.get(), POLLIN, 0}};
-  if ((ssh_get_poll_flags(session_) & SSH_WRITE_PENDING) != 0) {
-    fds[0].events |= POLLOUT;
-  }
+  if (writes_wait()) fds[0].events |= POLLOUT;
   if (pump_ && !pump_->finished()) pump_->add_to_poll(fds);
   // What one wake-up made us say leaves as one packet: each wakes the peer. A
   // line of the program does, but is mostly all that there is to say.
