@@ -3,7 +3,7 @@
 """Lines of ranks per second through launchers, and what they damage.
 
     bench/logs.py [--pods 8] [--lines 10000000] [--rounds 1] [--ways json]
-                  [--save]
+                  [--congestion cubic] [--save]
 
 One rank in each of 8 pods (podnet, on this machine) prints lines of 100 bytes
 through 4 KiB of stdio as fast as it can. muster over its own SSH (tagged text
@@ -12,6 +12,7 @@ Hydra `-prepend-rank` over OpenSSH and, where Slurm is installed, `srun -l`, in
 turn within one run, to /dev/null and to a file in memory. Wall seconds include the launch, which is told beside; CPU is
 that of all pods, the ranks' own included. Every line of the file is checked. A
 run that fails is made again, three times at most, and counted.
+--congestion: the TCP of all pods, where the machine's own is another.
 --save writes bench/results/logs-DATE.json. Needs root,
 and build/prefix or MUSTER_PREFIX with a release build.
 """
@@ -80,6 +81,13 @@ def start_job(cluster, pods, kind, folder):
     return job
 
 
+def choose_congestion(job, name):
+    """For connections that begin from now on."""
+    for pod in job.pods:
+        subprocess.run(["nsenter", "-t", str(pod.pid), "-n", "sysctl", "-qw",
+                        f"net.ipv4.tcp_congestion_control={name}"], check=True)
+
+
 @contextlib.contextmanager
 def jobs(pods, wanted, folder):
     """name -> the job it runs in, for the ways that are wanted."""
@@ -128,6 +136,9 @@ def measure(options, folder):
     log = os.path.join(folder, "log")
     found = {}
     with jobs(options.pods, options.ways.split(","), folder) as running:
+        for job, _ in running.values():
+            if options.congestion:
+                choose_congestion(job, options.congestion)
         for number in range(options.rounds):
             for name, (job, words) in running.items():
                 entry = found.setdefault(
@@ -165,12 +176,19 @@ def show(found):
               f"{entry.get('lost', -1):7d} {entry['failed']:6d}", flush=True)
 
 
+def own_congestion():
+    place = "/proc/sys/net/ipv4/tcp_congestion_control"
+    with open(place, encoding="utf-8") as file:
+        return file.read().strip()
+
+
 def save(options, found):
     place = os.path.join(HERE, "results", time.strftime("logs-%Y%m%d-%H%M.json"))
     os.makedirs(os.path.dirname(place), exist_ok=True)
     with open(place, "w", encoding="utf-8") as file:
         json.dump({"machine": platform.platform(), "cpus": os.cpu_count(),
                    "load_at_end": round(os.getloadavg()[0], 2),
+                   "congestion": options.congestion or own_congestion(),
                    "pods": options.pods, "lines": options.lines,
                    "rounds": options.rounds, "results": found}, file, indent=1)
         file.write("\n")
@@ -183,6 +201,7 @@ def main():
     parser.add_argument("--lines", type=int, default=10_000_000)
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--ways", default="", help="parts of their names")
+    parser.add_argument("--congestion", default="")
     parser.add_argument("--null-only", action="store_true")
     parser.add_argument("--save", action="store_true")
     options = parser.parse_args()
