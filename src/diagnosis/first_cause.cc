@@ -313,6 +313,7 @@ std::optional<Candidate> first_cause(const Evidence& evidence,
   others = std::move(reduced);
   if (evidence.job.bare_log) {
     name_owner(candidates, one_writer, winner);
+    if (winner.rank < 0 && one_writer) winner.rank = evidence.job.local_failure;
     if (winner.host.empty()) winner.host = host_behind(evidence, winner);
   }
   return winner;

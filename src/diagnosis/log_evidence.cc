@@ -245,6 +245,7 @@ void LogEvidence::add_parsed(ParsedLine parsed) {
   if (only_relays(parsed.host)) parsed.host.clear();
   add_marks(parsed, tags_);
   nccl_.learn(parsed.message);
+  local_failure_.add(parsed.message, parsed.host);
   if (only_relays(parsed.host)) {
     parsed.host.clear();
     take_inner_tag(parsed);
@@ -367,6 +368,7 @@ Evidence LogEvidence::take() {
   evidence.job.bare_log = true;
   evidence.job.backend = "log";
   evidence.job.lone_worlds = lone_worlds_.count();
+  evidence.job.local_failure = local_failure_.rank();
   int highest = -1;
   for (auto& [rank, lines] : take_lines()) {
     if (rank < 0) {
@@ -399,6 +401,7 @@ Evidence LogEvidence::take() {
   tags_ = {};
   addresses_ = {};
   described_ = {};
+  local_failure_ = {};
   broadcasts_ = {};
   asked_ = {};
   numbers_ = {};

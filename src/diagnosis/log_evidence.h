@@ -23,6 +23,7 @@
 #include "diagnosis/learnt_tags.h"
 #include "diagnosis/line_numbers.h"
 #include "diagnosis/log_clock.h"
+#include "diagnosis/local_failure.h"
 #include "diagnosis/lone_worlds.h"
 #include "diagnosis/nccl_ranks.h"
 #include "diagnosis/own_verdict.h"
@@ -80,6 +81,7 @@ class LogEvidence {
   TorchFailures failures_;
   NcclRanks nccl_;
   LoneWorlds lone_worlds_;
+  LocalFailure local_failure_;
   LearntTags tags_;
   KnownAddresses addresses_;
   DescribedPod described_;

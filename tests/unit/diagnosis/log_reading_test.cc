@@ -465,3 +465,20 @@ TEST_CASE("what stands behind a bar that does not know its end is read") {
     CHECK(verdict.host == "node-3");
   }
 }
+
+TEST_CASE("on one node a local rank is the rank") {
+  const std::string failed =
+      "ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: "
+      "-9) local_rank: 1 (pid: 20277) of binary: /usr/bin/python3\n";
+  CHECK(of_log(failed).first_rank == 1);
+  CHECK(of_log("group_world_size=1\nnnodes=1\n" + failed).first_rank == 1);
+  CHECK(of_log("[launch.py:324:sigkill_handler] ['/usr/bin/python3', '-u', "
+               "'x.py', '--local_rank=2'] exits with return code = -9\n")
+            .first_rank == 2);
+  for (const char* const second :
+       {"torchrun --nnodes=2 --nproc_per_node 8 x.py\n", "NNODES: 16\n",
+        "  group_rank=1\n", "--machine_rank 3\n", "num_machines: 4\n"}) {
+    INFO(second);
+    CHECK(of_log(second + failed).first_rank == -1);
+  }
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// LocalFailure: which process of its node torchrun, or DeepSpeed's launcher,
+// saw fail first: "failed (exitcode: -9) local_rank: 1 (pid: 20277)". Where one
+// node takes part that is its rank. Refuses to say it where anything in the log
+// tells of a second node. Not thread-safe.
+#pragma once
+
+#include <string_view>
+
+namespace muster {
+
+class LocalFailure {
+ public:
+  // `host`: whose line a tool's tag says this is; launchers that start several
+  // nodes tag them.
+  void add(std::string_view line, std::string_view host);
+  // -1: not told, or not known to be one.
+  [[nodiscard]] int rank() const { return several_ ? -1 : first_; }
+
+ private:
+  int first_ = -1;
+  bool several_ = false;
+};
+
+}  // namespace muster
