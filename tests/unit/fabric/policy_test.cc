@@ -185,23 +185,21 @@ TEST_CASE(
   CHECK(plan_fabric(all, request).verdict == FabricVerdict::kWarn);
 }
 
-TEST_CASE("too little memory to lock ends NCCL's job, not MPI's") {
-  const auto verdict = [](const char* limit, const char* more,
-                          Profile profile = Profile::kAuto) {
+TEST_CASE("too little memory to lock is warned of where RDMA is used") {
+  const auto verdict = [](const char* limit, Profile profile = Profile::kAuto) {
     FabricRequest request;
     request.profile = profile;
     return plan_fabric(pods((std::string(R"([{"name": "w[0-1]", "hcas":
         ["mlx5_0 IB ACTIVE"], "memlock_bytes": ")") +
-                             limit + "\"" + more + "}]")
+                             limit + "\"}]")
                                 .c_str()),
                        request)
         .verdict;
   };
-  CHECK(verdict("8 MiB", "") == FabricVerdict::kRefuse);
-  CHECK(verdict("16 MiB", "") == FabricVerdict::kWarn);
-  CHECK(verdict("unlimited", "") == FabricVerdict::kLeave);
-  CHECK(verdict("8 MiB", R"(, "gpus": [])") == FabricVerdict::kWarn);
-  CHECK(verdict("8 MiB", "", Profile::kRl) == FabricVerdict::kTcp);
+  CHECK(verdict("8 MiB") == FabricVerdict::kWarn);
+  CHECK(verdict("16 MiB") == FabricVerdict::kWarn);
+  CHECK(verdict("unlimited") == FabricVerdict::kLeave);
+  CHECK(verdict("8 MiB", Profile::kRl) == FabricVerdict::kTcp);
 }
 
 TEST_CASE("InfiniBand of NVLink switches beside a RoCE port for every GPU") {
