@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/pmix/agent_pmix_host.h"
 
+#include <malloc.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,6 +21,8 @@
 namespace muster {
 
 namespace {
+
+constexpr int kKeptFree = 1 << 20;
 
 // Libraries newer than our headers copy a longer struct than we know.
 union Module {
@@ -226,6 +229,11 @@ Result<std::unique_ptr<AgentPmixHost>> AgentPmixHost::open(
 
 Status AgentPmixHost::start() {
   Impl& impl = *impl_;
+  // libpmix' thread would get a heap of its own, which glibc lets grow by no
+  // more than what is asked for: a system call for every few values stored.
+  // Nor shall it shrink and grow again with each fence.
+  ::mallopt(M_ARENA_MAX, 1);
+  ::mallopt(M_TRIM_THRESHOLD, kKeptFree);
   auto library = open_pmix_library();
   if (!library) return tl::unexpected(library.error());
   impl.bridge = std::make_shared<PmixBridge>(
