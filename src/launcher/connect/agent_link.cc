@@ -59,6 +59,9 @@ void AgentLink::start() {
     }
     log::debug("{}: agent: {}", hello_.host, trim(data));
   };
+  events.on_drained = [this] {
+    if (ready_ && events_.on_drained) events_.on_drained();
+  };
   events.on_closed = [this](Error error) {
     if (!ready_ && !trim(stderr_tail_).empty()) {
       error.why = printable(stderr_tail_);

@@ -24,6 +24,7 @@ struct AgentLinkEvents {
   std::function<void(wire::Frame)> on_frame;
   // Final. Before on_ready: this attempt failed; after: the agent is lost.
   std::function<void(Error)> on_closed;
+  std::function<void()> on_drained;  // as TransportEvents has it
 };
 
 class AgentLink {

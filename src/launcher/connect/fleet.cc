@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "base/log.h"
 #include "base/text.h"
@@ -40,6 +41,9 @@ Fleet::Fleet(Loop& loop, wire::Hello hello, std::vector<FleetNode> nodes,
     dialer_events.on_frame = [this, node](wire::Frame frame) {
       this->frame(node, std::move(frame));
     };
+    dialer_events.on_drained = [this, node] {
+      if (drained_) drained_(node);
+    };
     dialer_events.on_lost = [this, node](Error error) {
       events_.on_lost(node, std::move(error));
     };
@@ -73,6 +77,11 @@ void Fleet::send(uint16_t node, wire::FrameType type, uint32_t id,
   if (AgentLink* link = dialers_[node]->link()) {
     link->send(type, id, payload, flags);
   }
+}
+
+size_t Fleet::queued(uint16_t node) const {
+  const AgentLink* link = std::as_const(*dialers_[node]).link();
+  return link == nullptr ? 0 : link->queued();
 }
 
 void Fleet::send_all(wire::FrameType type, std::string_view payload) {

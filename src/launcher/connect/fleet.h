@@ -55,6 +55,12 @@ class Fleet {
   void stop_connecting();
   void send(uint16_t node, wire::FrameType type, uint32_t id = 0,
             std::string_view payload = {}, uint8_t flags = 0);
+  // Bytes for a node that have not left; 0 if it is lost.
+  [[nodiscard]] size_t queued(uint16_t node) const;
+  // Who wants to know that a node's queue is below kQueueMark again; one.
+  void watch_drained(std::function<void(uint16_t node)> drained) {
+    drained_ = std::move(drained);
+  }
   void send_all(wire::FrameType type, std::string_view payload = {});
 
   [[nodiscard]] size_t size() const { return dialers_.size(); }
@@ -75,6 +81,7 @@ class Fleet {
   void failed(bool permanent);
 
   FleetEvents events_;
+  std::function<void(uint16_t node)> drained_;
   std::vector<std::unique_ptr<WorkerDialer>> dialers_;
   std::vector<bool> looked_up_;
   std::vector<std::string> hostnames_;  // as each agent gave it

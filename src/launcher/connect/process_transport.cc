@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <utility>
 
 namespace muster {
 
@@ -98,9 +99,16 @@ void ProcessTransport::write_some() {
       out_.clear();
       break;
     }
+    above_ = above_ || out_.size() >= kQueueMark;
     out_.erase(0, static_cast<size_t>(n));
   }
   stdin_watch_->stop_writing();
+  // What it makes us send is written in the loop's next turn.
+  if (std::exchange(above_, false) && events_.on_drained) {
+    loop_.post([this, alive = alive_] {
+      if (*alive) events_.on_drained();
+    });
+  }
 }
 
 void ProcessTransport::close(Error error) {

@@ -45,6 +45,7 @@ class ProcessTransport : public Transport {
   std::unique_ptr<FdWatch> stdout_watch_;
   std::unique_ptr<FdWatch> stderr_watch_;
   std::string out_;
+  bool above_ = false;  // out_ was, of kQueueMark
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

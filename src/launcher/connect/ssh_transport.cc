@@ -59,6 +59,10 @@ void SshTransport::open_ssh(UniqueFd fd) {
   SshClientEvents events;
   events.on_open = [this] { events_.on_open(); };
   events.on_stdout = [this](std::string_view data) { events_.on_data(data); };
+  static_assert(kSshQueueMark == kQueueMark);
+  events.on_drained = [this] {
+    if (events_.on_drained) events_.on_drained();
+  };
   events.on_stderr = [this](std::string_view data) { events_.on_stderr(data); };
   events.on_failed = [this](Error error) { close(std::move(error)); };
   events.on_exit = [this](int status) {

@@ -5,6 +5,7 @@
 // any time, also inside its own events, is safe and ends the stream.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -13,12 +14,17 @@
 
 namespace muster {
 
+// Who sends much waits while so many bytes are queued.
+constexpr size_t kQueueMark = 256 << 10;
+
 struct TransportEvents {
   // How far an attempt got: "resolve", "tcp", "ssh", "agent". For laggards.
   std::function<void(std::string_view step)> on_step;
   std::function<void()> on_open;  // bytes written now reach the agent
   std::function<void(std::string_view)> on_data;
   std::function<void(std::string_view)> on_stderr;  // the agent's own words
+  // queued() was at kQueueMark or above and is below it again.
+  std::function<void()> on_drained;
   // Final: the stream did not open, or has ended. Nothing follows.
   std::function<void(Error)> on_closed;
 };

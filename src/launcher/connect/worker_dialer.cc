@@ -125,6 +125,9 @@ void WorkerDialer::attempt() {
   events.on_frame = [this](wire::Frame frame) {
     events_.on_frame(std::move(frame));
   };
+  events.on_drained = [this] {
+    if (events_.on_drained) events_.on_drained();
+  };
   events.on_closed = [this](Error error) { closed(std::move(error)); };
   link_ = std::make_unique<AgentLink>(loop_, make_transport_(), hello_,
                                       std::move(events), questions_);

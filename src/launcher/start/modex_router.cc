@@ -30,13 +30,25 @@ ModexRouter::ModexRouter(Loop& loop, Fleet& fleet, World world,
       deadline_(deadline),
       events_(std::move(events)),
       fences_(world_),
+      delivery_(
+          [this](int node, wire::FrameType type, uint32_t id,
+                 std::string_view payload) { send(node, type, id, payload); },
+          [this](int node) {
+            return fleet_.queued(fleet_nodes_[static_cast<size_t>(node)]);
+          }),
       stages_(static_cast<size_t>(world_.size()), Stage::kStarted),
       tick_(loop) {
   for (size_t i = 0; i < fleet_nodes_.size(); ++i) {
     node_of_fleet_[fleet_nodes_[i]] = static_cast<int>(i);
   }
+  fleet_.watch_drained([this](uint16_t fleet_node) {
+    const auto found = node_of_fleet_.find(fleet_node);
+    if (found != node_of_fleet_.end()) delivery_.go_on(found->second);
+  });
   tick_.start(kTick, [this] { tick(); });
 }
+
+ModexRouter::~ModexRouter() { fleet_.watch_drained(nullptr); }
 
 void ModexRouter::send(int node, wire::FrameType type, uint32_t id,
                        std::string_view payload) {
@@ -132,18 +144,7 @@ void ModexRouter::contribute(int node, uint32_t id) {
   auto outcome = fences_.add(std::move(contribution), Clock::now());
   if (!outcome) return protocol_error(node, outcome.error());
   if (!*outcome) return check_gone();
-  const std::string head =
-      wire::to_json(wire::ModexReply{{}, (*outcome)->data.size()});
-  for (const auto& [to, reply_id] : (*outcome)->waiting) {
-    send(to, wire::FrameType::kModexReply, reply_id, head);
-  }
-  // Piece by piece over all nodes, so that nobody waits for the whole of
-  // another one's copy.
-  for_each_piece((*outcome)->data, [&](std::string_view piece) {
-    for (const auto& [to, reply_id] : (*outcome)->waiting) {
-      send(to, wire::FrameType::kModexData, reply_id, piece);
-    }
-  });
+  delivery_.add(std::move(**outcome));
 }
 
 void ModexRouter::get(int node, const wire::Frame& frame) {

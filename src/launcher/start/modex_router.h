@@ -18,6 +18,7 @@
 
 #include "base/loop.h"
 #include "launcher/connect/fleet.h"
+#include "launcher/start/fence_delivery.h"
 #include "pmi/fence_board.h"
 #include "pmi/name_board.h"
 #include "pmi/pieces.h"
@@ -38,6 +39,9 @@ class ModexRouter {
   ModexRouter(Loop& loop, Fleet& fleet, World world,
               std::vector<uint16_t> fleet_nodes, Milliseconds deadline,
               ModexEvents events);
+  ~ModexRouter();
+  ModexRouter(const ModexRouter&) = delete;
+  ModexRouter& operator=(const ModexRouter&) = delete;
 
   // True if the frame was one of ours.
   bool frame(uint16_t fleet_node, const wire::Frame& frame);
@@ -82,6 +86,7 @@ class ModexRouter {
   Milliseconds deadline_;
   ModexEvents events_;
   FenceBoard fences_;
+  FenceDelivery delivery_;
   NameBoard board_;
   std::vector<Stage> stages_;
   Clock::time_point first_connected_;
