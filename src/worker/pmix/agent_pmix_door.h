@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // PmixDoor: the address that ranks are given for their PMIx server. libpmix
 // takes 10 ms to load and start, which a program without MPI should not cost:
-// it starts when the first rank knocks, and from then on the door sends guests
-// in (agent_pmix_guests.h). On loopback; libpmix authenticates who comes.
-// Where libpmix does not take a guest so, bytes are passed on to its port.
-// Owns the guests until they are taken. Loop thread.
+// it starts when the first rank knocks, and from then on the door passes bytes
+// to its port. On loopback; libpmix authenticates who comes.
+// Owns the connections. Loop thread.
 #pragma once
 
 #include <functional>
@@ -26,23 +25,17 @@ class PmixDoor {
   using Start = std::function<int()>;
 
   static Result<std::unique_ptr<PmixDoor>> open(Loop& loop, Start start);
-  ~PmixDoor();
-  PmixDoor(const PmixDoor&) = delete;
-  PmixDoor& operator=(const PmixDoor&) = delete;
   [[nodiscard]] int port() const { return port_; }
 
  private:
-  PmixDoor(Loop& loop, Start start)
-      : loop_(loop), start_(std::move(start)), impatience_(loop) {}
-  void let_in(UniqueFd guest);
-  void relay_waiting();
+  PmixDoor(Loop& loop, Start start) : loop_(loop), start_(std::move(start)) {}
+  void pass_on(UniqueFd guest);
 
   Loop& loop_;
   Start start_;
   int port_ = 0;
   UniqueFd listener_;
   std::unique_ptr<AcceptWatch> watch_;
-  Timer impatience_;
   std::list<std::unique_ptr<SocketRelay>> relays_;
 };
 
