@@ -35,6 +35,12 @@ const char* SshClient::Impl::stage_name(Stage stage) {
 
 // False: it is over, or too early for libssh.
 bool SshClient::Impl::check_banner() {
+  if (ssh_get_serverbanner(session_) != nullptr) {
+    // It came after our last look, and libssh took it. What is there now is no
+    // version line.
+    hear_banner();
+    return true;
+  }
   const auto seen = peek_banner(fd_.get());
   if (!seen) {
     fail_with(seen.error());
@@ -49,12 +55,16 @@ bool SshClient::Impl::check_banner() {
     return false;
   }
   if (!seen->line) return true;
-  banner_seen_ = true;
-  banner_timer_.cancel();
-  stage_timer_.cancel();
+  hear_banner();
   if (!may_speak_) answer_door(*seen->line);
   may_speak_ = true;
   return true;
+}
+
+void SshClient::Impl::hear_banner() {
+  banner_seen_ = true;
+  banner_timer_.cancel();
+  stage_timer_.cancel();
 }
 
 // Before libssh has said its version line. The send buffer is empty; should the

@@ -61,6 +61,7 @@ class SshClient::Impl : public std::enable_shared_from_this<Impl> {
   void wake();
   void step();
   bool check_banner();
+  void hear_banner();
   void answer_door(std::string_view version_line);
   bool advance();  // one transition; false: wait
   bool connect_step();

@@ -465,6 +465,32 @@ TEST_CASE("half a version line is waited for, without a spin") {
   CHECK(session.error->code == "ssh_kex");
 }
 
+TEST_CASE("a version line that libssh took is no stranger's") {
+  // It may come between our look at what is there and libssh's reading, which
+  // a peek offset behind the line makes sure of here.
+  const std::string line = "SSH-2.0-x\r\n";
+  const auto key = SshKey::generate(KeyType::kEcdsaP256);
+  auto pair = make_socketpair(SOCK_STREAM);
+  REQUIRE(pair);
+  const int behind = static_cast<int>(line.size());
+  REQUIRE(::setsockopt(pair->write.get(), SOL_SOCKET, SO_PEEK_OFF, &behind,
+                       sizeof behind) == 0);
+  REQUIRE(::write(pair->read.get(), line.data(), line.size()) == behind);
+  Runner runner;
+  Session session;
+  auto options = options_for(*key, "true");
+  options.handshake_timeout = Milliseconds(600);
+  runner.start(session, std::move(pair->write), std::move(options));
+  Timer later(runner.loop);
+  later.start(Milliseconds(200), [&] {
+    const std::string packet("\0\0\1\x3c\7\x14 keys", 11);
+    CHECK(::write(pair->read.get(), packet.data(), packet.size()) == 11);
+  });
+  runner.run();
+  REQUIRE(session.error);
+  CHECK(session.error->code == "ssh_kex");
+}
+
 TEST_CASE("a client may be destroyed in each of its callbacks") {
   const auto key = SshKey::generate(KeyType::kEcdsaP256);
   const KeyDirectory keys(*key);
