@@ -289,7 +289,11 @@ bool Connection::step(Clock::time_point deadline) {
     while (alive() && pump_->pump()) {
       if (writes_wait()) ssh_event_dopoll(event_, 0);
     }
-    if (pump_->finished() && !alive()) return false;
+    // What follows is not waited for without a deadline: a client that stands
+    // still says nothing more.
+    if (pump_->finished() && (!alive() || deadline == kNoDeadline)) {
+      return alive();
+    }
   }
   int left = -1;  // as long as it takes
   if (deadline != kNoDeadline) {

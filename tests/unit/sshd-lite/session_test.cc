@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <fstream>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -463,6 +464,37 @@ TEST_CASE("half a version line is waited for, without a spin") {
   CHECK(cpu_ms() - before < 300);
   REQUIRE(session.error);
   CHECK(session.error->code == "ssh_kex");
+}
+
+TEST_CASE("a connection ends with its program though the client stands still") {
+  const auto key = SshKey::generate(KeyType::kEcdsaP256);
+  const KeyDirectory keys(*key);
+  const TestServer server(keys.path());
+  Runner runner;
+  Session session;
+  // Its end is heard before that of its output, which another one holds.
+  runner.start(session, server.port(),
+               options_for(*key, "sleep 1; sleep 2 & exit 0"));
+  Timer later(runner.loop);
+  std::function<void()> stop_at_start = [&] {
+    if (session.opened) return runner.loop.stop();
+    later.start(Milliseconds(1), stop_at_start);
+  };
+  stop_at_start();
+  runner.run();
+  const std::string children = "/proc/" + std::to_string(server.pid()) +
+                               "/task/" + std::to_string(server.pid()) +
+                               "/children";
+  const auto end = Clock::now() + std::chrono::seconds(60);
+  const auto has_children = [&children] {
+    std::ifstream file(children);
+    int one = 0;
+    return static_cast<bool>(file >> one);
+  };
+  while (has_children() && Clock::now() < end) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  CHECK_FALSE(has_children());
 }
 
 TEST_CASE("a version line that libssh took is no stranger's") {
