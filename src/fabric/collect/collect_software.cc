@@ -136,18 +136,21 @@ void ask_limits(PodFabric& pod) {
   }
 }
 
-void collect_limits(const std::string& root, PodFabric& pod) {
-  if (root.empty()) {
-    ask_limits(pod);
-    if (may_lock_all(root)) pod.memlock_bytes = -1;
-    return;
-  }
+void read_limits(const std::string& root, PodFabric& pod) {
   const std::string limits = read_sys(root + "/proc/self/limits").text;
   for (const auto line : split(limits, '\n')) {
     const auto words = split_words(line);
     if (words.size() < 5 || words[0] != "Max" || words[1] != "locked") continue;
     const auto hard = parse_integer(words[4]);
     pod.memlock_bytes = words[4] == "unlimited" ? -1 : hard.value_or(-2);
+  }
+}
+
+void collect_limits(const std::string& root, PodFabric& pod) {
+  if (root.empty()) {
+    ask_limits(pod);
+  } else {
+    read_limits(root, pod);
   }
   if (may_lock_all(root)) pod.memlock_bytes = -1;
 }

@@ -451,6 +451,10 @@ TEST_CASE("a time limit that had passed is why somebody stopped the job") {
       "KeyboardInterrupt\n";
   CHECK(of_log(waited + stopped).code == "rendezvous_timeout");
   CHECK(of_log(stopped + waited).code == "interrupted");
+  const std::string hung =
+      "[E ProcessGroupNCCL.cpp:616] [Rank 1] Watchdog caught collective "
+      "operation timeout: WorkNCCL(SeqNum=7, OpType=ALLREDUCE)\n";
+  CHECK(of_log(hung + stopped).code == "nccl_timeout");
 }
 
 TEST_CASE("what stands behind a bar that does not know its end is read") {
