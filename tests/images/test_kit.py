@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What an installation asks of an image: which glibc, by scripts/check-glibc,
-and how scripts/weaken-need lowers that. test_kit.py PREFIX; prints "N passed,
-N failed". Needs readelf.
+how scripts/weaken-need lowers that, and what scripts/bundle-libs brings along.
+test_kit.py PREFIX; prints "N passed, N failed". Needs readelf and nm.
 """
 import glob
 import os
@@ -14,6 +14,7 @@ import tempfile
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.realpath(__file__))))
 WEAKEN = os.path.join(ROOT, "scripts", "weaken-need")
+BUNDLE = os.path.join(ROOT, "scripts", "bundle-libs")
 CHECK = os.path.join(ROOT, "scripts", "check-glibc")
 OURS = ["arc4random", "arc4random_buf"]
 
@@ -90,6 +91,37 @@ def test_a_need_that_nobody_meets_stays(prefix):
 def test_what_is_no_library_is_refused(prefix):
     done = run(WEAKEN, __file__, "GLIBC_2.36")
     need(done.returncode == 2 and __file__ in done.stderr, done.stderr)
+    return None
+
+
+def test_no_kerberos_comes_along(prefix):
+    own = os.path.join(prefix, "lib", "muster")
+    if not glob.glob(own + "/libgssapi_krb5*"):
+        return "this platform's libssh has no Kerberos"
+    for name in ("krb5.", "krb5support.", "k5crypto.", "com_err.", "keyutils."):
+        need(not glob.glob(f"{own}/lib{name}*"), name)
+    program = os.path.join(prefix, "bin", "muster")
+    loaded = run("ldd", program).stdout
+    need("libgssapi_krb5.so.2 => " + os.path.join(prefix, "bin") in loaded, loaded)
+    need("libkrb5" not in loaded and "not found" not in loaded, loaded)
+    need(run(program, "ssh", "-V").returncode == 0, "muster ssh -V")
+    return None
+
+
+def test_kerberos_stays_where_libssh_wants_more_of_it(prefix):
+    with tempfile.TemporaryDirectory() as folder:
+        os.mkdir(folder + "/bin")
+        shutil.copy(prefix + "/bin/muster", folder + "/bin")
+        loaded = run("ldd", folder + "/bin/muster").stdout
+        if "libkrb5.so" not in loaded:
+            return "this platform's libssh has no Kerberos"
+        # Some library that has nothing of GSS-API.
+        other = glob.glob(prefix + "/lib/muster/libz.so*")[0]
+        done = run(BUNDLE, folder, other)
+        need(done.returncode == 0, done.stderr)
+        need("Kerberos stays with libssh, which asks for GSS_C" in done.stderr, done.stderr)
+        need(glob.glob(folder + "/lib/muster/libkrb5.so*"), "no libkrb5")
+        need("libkrb5" in run("ldd", folder + "/bin/muster").stdout, "not loaded")
     return None
 
 

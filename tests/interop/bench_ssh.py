@@ -7,8 +7,10 @@ job key, the same commands, one machine.
 
 Every row has a server process of its own. Connect, authenticate, run `true`,
 end: the rows take turns, N rounds, so that what else the machine does hits all
-alike; wall time, and CPU of the client and of the server with its children (in
-a job, where `muster ssh` goes through the launcher, that of worker and launcher).
+alike ("cold": each finds the caches full of the others), and then each row N
+times in a row, three times round ("warm"); wall time, and CPU of the client and
+of the server with its children (in a job, where `muster ssh` goes through the
+launcher, that of worker and launcher).
 Memory (PSS) a connection that idles in a command adds, 16 of them, the command
 itself left out. Bulk both ways, the best of three. --logins: bench/ssh_logins,
 logins as the launcher makes them, all from one process. Needs root.
@@ -27,6 +29,7 @@ import bed
 
 TICK = os.sysconf("SC_CLK_TCK")
 IDLE = 16
+WARM_ROUNDS = 3
 CURVE = ("-o", "KexAlgorithms=curve25519-sha256")
 
 
@@ -104,6 +107,7 @@ class Row:
         self.name, self.argv, self.env = name, argv, env
         self.pids = [server.process.pid for server in servers]
         self.times, self.client = [], []
+        self.warm_client, self.warm_server = [], 0.0
         self.figures = {}
 
     def once(self):
@@ -116,6 +120,17 @@ class Row:
         process.returncode = status
         if status:
             raise RuntimeError(f"{self.name}: exit status {status}")
+
+    def many(self, count):
+        """One after another, nobody between them."""
+        self.once()
+        time.sleep(0.3)
+        before, first = self.cpu(), len(self.client)
+        for _ in range(count):
+            self.once()
+        time.sleep(0.3)
+        self.warm_server += self.cpu() - before
+        self.warm_client += self.client[first:]
 
     def family(self):
         return [*self.pids, *(child for pid in self.pids for child in descendants(pid))]
@@ -257,12 +272,17 @@ def measure(rows, count, megabytes):
         for row in rows:
             row.once()
     time.sleep(0.5)
-    for row, start in zip(rows, before):
+    in_turns = [(list(row.times), list(row.client), row.cpu() - start) for row, start in zip(rows, before)]
+    for _ in range(WARM_ROUNDS):
+        for row in rows:
+            row.many(count)
+    for row, (times, client, server) in zip(rows, in_turns):
         row.figures.update(
-            best_ms=round(min(row.times) * 1000, 1), median_ms=round(statistics.median(row.times) * 1000, 1),
-            worst_ms=round(max(row.times) * 1000, 1), client_cpu_ms=round(statistics.median(row.client) * 1000, 1),
-            client_cpu_best_ms=round(min(row.client) * 1000, 1),
-            server_cpu_ms=round((row.cpu() - start) / count * 1000, 1))
+            best_ms=round(min(times) * 1000, 1), median_ms=round(statistics.median(times) * 1000, 1),
+            worst_ms=round(max(times) * 1000, 1), client_cpu_ms=round(statistics.median(client) * 1000, 1),
+            client_cpu_best_ms=round(min(client) * 1000, 1), server_cpu_ms=round(server / count * 1000, 1),
+            warm_client_cpu_ms=round(statistics.median(row.warm_client) * 1000, 1),
+            warm_server_cpu_ms=round(row.warm_server / count / WARM_ROUNDS * 1000, 1))
         row.idle_memory()
         row.bulk(megabytes)
 
@@ -284,11 +304,13 @@ def launcher_logins(program, servers, count):
 
 
 def show(kind, rows):
-    print(f"\n{kind:26} exec ms: best median  worst   CPU ms: client + server   idle KiB   MB/s: there  back")
+    print(f"\n{kind:26} exec ms: best median  worst   CPU ms: client + server   warm: client + server   idle KiB   "
+          "MB/s: there  back")
     for row in rows:
         f = row.figures
         print(f"{row.name:26} {f['best_ms']:13} {f['median_ms']:6} {f['worst_ms']:6} {f['client_cpu_ms']:16} + "
-              f"{f['server_cpu_ms']:<8} {f['idle_kib']:7} {f['there_mb_s']:13} {f['back_mb_s']:5}", flush=True)
+              f"{f['server_cpu_ms']:<8} {f['warm_client_cpu_ms']:12} + {f['warm_server_cpu_ms']:<8} "
+              f"{f['idle_kib']:8} {f['there_mb_s']:13} {f['back_mb_s']:5}", flush=True)
 
 
 def main():
