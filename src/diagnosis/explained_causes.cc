@@ -94,18 +94,27 @@ void drop_absent_pods(std::vector<Candidate>& candidates) {
   });
 }
 
-// "ssh: Could not resolve hostname cd /work; python …": no name was given.
-void drop_lookups_of_commands(std::vector<Candidate>& candidates) {
-  std::set<int64_t> commands;
+// A line that looks like `code`, and a pattern of another class whose `mark`
+// knows better.
+void drop_misread(const std::string& mark, std::string_view code,
+                  std::vector<Candidate>& candidates) {
+  std::set<int64_t> known;
   for (const Candidate& candidate : candidates) {
-    if (candidate.values.contains("no_name")) {
-      commands.insert(candidate.time_ns);
-    }
+    if (candidate.values.contains(mark)) known.insert(candidate.time_ns);
   }
-  std::erase_if(candidates, [&commands](const Candidate& candidate) {
-    return candidate.rule->code == "dns_unresolved" &&
-           commands.contains(candidate.time_ns);
+  std::erase_if(candidates, [&](const Candidate& candidate) {
+    return candidate.rule->code == code && known.contains(candidate.time_ns);
   });
+}
+
+// "This value will be ignored": a reason only where something failed.
+void drop_lone_warnings(std::vector<Candidate>& candidates) {
+  const auto warns = [](const Candidate& candidate) {
+    return candidate.values.contains("warned");
+  };
+  if (std::all_of(candidates.begin(), candidates.end(), warns)) {
+    candidates.clear();
+  }
 }
 
 // Kubernetes evicts the pods of a node that it lost: the loss is the cause.
@@ -153,13 +162,28 @@ void drop_interrupted_by_scheduler(std::vector<Candidate>& candidates) {
 }
 
 // In a log, an untagged "terminate called" after a tagged error is its tail.
+// Not of who only lost a peer: the untagged one may be that peer.
 void drop_untagged_tails(std::vector<Candidate>& reduced) {
   const std::vector<Candidate> all = reduced;
   std::erase_if(reduced, [&all](const Candidate& candidate) {
     return candidate.rank < 0 && !candidate.death &&
            candidate.rule->role == CauseRole::kGeneric &&
            std::any_of(all.begin(), all.end(), [&](const Candidate& other) {
-             return other.rank >= 0 && other.time_ns < candidate.time_ns;
+             return other.rank >= 0 && other.time_ns < candidate.time_ns &&
+                    other.rule->role != CauseRole::kConsequence;
+           });
+  });
+}
+
+// Of a traceback without its end, NCCL's words before it say more.
+void drop_open_tracebacks(std::vector<Candidate>& reduced) {
+  const std::vector<Candidate> all = reduced;
+  std::erase_if(reduced, [&all](const Candidate& candidate) {
+    return candidate.maybe && candidate.rule->code == "python_exception" &&
+           !candidate.values.contains("exception") &&
+           std::any_of(all.begin(), all.end(), [&](const Candidate& other) {
+             return other.rule->code == "nccl_error" &&
+                    other.time_ns < candidate.time_ns;
            });
   });
 }
@@ -250,7 +274,11 @@ void drop_explained(const Evidence& evidence,
   drop_mismatch_of_started(candidates);
   drop_script_errors(candidates);
   drop_absent_pods(candidates);
-  drop_lookups_of_commands(candidates);
+  // "ssh: Could not resolve hostname cd /work; python …": no name was given.
+  drop_misread("no_name", "dns_unresolved", candidates);
+  // "/bin/sh: /etc/hosts: Permission denied": what it was to write to.
+  drop_misread("redirected", "exe_not_runnable", candidates);
+  drop_lone_warnings(candidates);
   drop_evictions_of_lost_nodes(candidates);
   drop_interrupted_by_scheduler(candidates);
 }
@@ -259,6 +287,7 @@ void drop_explained_ranks(const Evidence& evidence,
                           std::vector<Candidate>& reduced) {
   if (!evidence.job.bare_log) return;
   drop_untagged_tails(reduced);
+  drop_open_tracebacks(reduced);
   drop_failed_calls_of_others(reduced);
   drop_who_names_peer(reduced);
   drop_refused_clients(reduced);

@@ -315,6 +315,11 @@ std::optional<Candidate> first_cause(const Evidence& evidence,
     name_owner(candidates, one_writer, winner);
     if (winner.rank < 0 && one_writer) winner.rank = evidence.job.local_failure;
     if (winner.host.empty()) winner.host = host_behind(evidence, winner);
+    if (std::string peer = missed_host(evidence, winner); !peer.empty()) {
+      winner.rank = -1;
+      winner.values["absent"] = "A process on " + peer;
+      winner.host = std::move(peer);
+    }
   }
   return winner;
 }

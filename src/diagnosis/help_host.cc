@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "diagnosis/help_host.h"
 
+#include <algorithm>
 #include <cctype>
 
 #include "base/text.h"
@@ -26,6 +27,19 @@ bool is_row(std::string_view line) {
 bool is_of_failed_start(std::string_view line) {
   return line.find("] PMIX ERROR: ") != std::string_view::npos ||
          line.find("] [[INVALID],INVALID] ") != std::string_view::npos;
+}
+
+// mpi-operator's script enters the pods to start MPI's daemons there; what then
+// fails does not say in which.
+std::string only_pod_entered(const std::vector<LineEvidence>& lines) {
+  std::string only;
+  for (const LineEvidence& line : lines) {
+    const std::string_view pod = pod_entered(line.text);
+    if (pod.empty()) continue;
+    if (!only.empty() && only != pod) return {};
+    only = pod;
+  }
+  return only;
 }
 
 }  // namespace
@@ -64,6 +78,43 @@ std::string_view host_in_help_line(std::string_view line) {
   return {};
 }
 
+std::string_view peer_in_help_line(std::string_view line) {
+  constexpr std::string_view kHead = "Peer host:";
+  line = trim(line);
+  if (!line.starts_with(kHead)) return {};
+  const std::string_view name = trim(line.substr(kHead.size()));
+  return name.find(' ') == std::string_view::npos ? name : std::string_view();
+}
+
+std::string_view pod_entered(std::string_view line) {
+  constexpr std::string_view kCommand = "kubectl exec ";
+  const size_t at = line.find(kCommand);
+  if (at == std::string_view::npos) return {};
+  std::string_view rest = line.substr(at + kCommand.size());
+  while (rest.starts_with('-')) {  // of its options only flags
+    rest.remove_prefix(std::min(rest.find(' '), rest.size()));
+    rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
+  }
+  return rest.substr(0, rest.find(' '));
+}
+
+std::string missed_host(const Evidence& evidence, const Candidate& winner) {
+  constexpr std::string_view kSentence = "has unexpectedly disconnected";
+  if (winner.line.find(kSentence) == std::string::npos) return {};
+  std::string missed;
+  const auto agree = [&missed](const std::vector<LineEvidence>& lines) {
+    return std::all_of(
+        lines.begin(), lines.end(), [&missed](const LineEvidence& line) {
+          const std::string_view peer = peer_in_help_line(line.text);
+          if (missed.empty()) missed = peer;
+          return peer.empty() || peer == missed;
+        });
+  };
+  bool one = agree(evidence.job.tool_lines);
+  for (const RankEvidence& rank : evidence.ranks) one &= agree(rank.lines);
+  return one ? missed : std::string();
+}
+
 std::string host_behind(const Evidence& evidence, const Candidate& winner) {
   const RankEvidence* const rank = find_rank(evidence, winner.rank);
   const auto& lines = rank != nullptr && !rank->lines.empty()
@@ -88,7 +139,8 @@ std::string host_behind(const Evidence& evidence, const Candidate& winner) {
       error_of = host_in_line(line.text);
     }
   }
-  return before.empty() ? error_of : before;
+  if (before.empty()) before = std::move(error_of);
+  return before.empty() ? only_pod_entered(lines) : before;
 }
 
 }  // namespace muster

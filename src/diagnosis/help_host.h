@@ -17,4 +17,12 @@ std::string_view host_in_help_line(std::string_view line);
 // of it, in the same table.
 std::string host_behind(const Evidence& evidence, const Candidate& winner);
 
+// "  Peer host:  node-2"; empty: it is no such line.
+std::string_view peer_in_help_line(std::string_view line);
+// "+ kubectl exec x-worker-0 -- /bin/sh -c …": the pod; empty: no such line.
+std::string_view pod_entered(std::string_view line);
+// Whom all miss who say that their peer "has unexpectedly disconnected"; empty:
+// nobody says so, or they miss several.
+std::string missed_host(const Evidence& evidence, const Candidate& winner);
+
 }  // namespace muster

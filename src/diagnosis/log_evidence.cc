@@ -304,10 +304,12 @@ void LogEvidence::keep(Writer& writer, Kept kept) {
       meaning = std::move(inner);
     }
   }
-  const bool known =
-      !meaning.matches.empty() || meaning.progress || meaning.success ||
-      !meaning.facts.empty() || is_python_frame(line.text) ||
-      !host_in_help_line(line.text).empty() || begins_list(line.text);
+  const bool known = !meaning.matches.empty() || meaning.progress ||
+                     meaning.success || !meaning.facts.empty() ||
+                     is_python_frame(line.text) ||
+                     !host_in_help_line(line.text).empty() ||
+                     !peer_in_help_line(line.text).empty() ||
+                     !pod_entered(line.text).empty() || begins_list(line.text);
   const bool goes_on = std::exchange(writer.goes_on, false);
   const bool told = known || goes_on;
   if (!told) {

@@ -10,6 +10,8 @@ namespace muster {
 namespace {
 // Each may say a little more than its place: where it runs, its result.
 constexpr int64_t kNear = 3;
+// Lines behind a command that prints the world's size.
+constexpr int64_t kAnswers = 64;
 }  // namespace
 
 bool is_lone_rank(std::string_view line) {
@@ -28,8 +30,22 @@ bool is_lone_rank(std::string_view line) {
   return RE2::PartialMatch({line.data(), line.size()}, pattern);
 }
 
+// "mpirun -np 4 python -c '… print(MPI.COMM_WORLD.size)'".
+bool LoneWorlds::asks_for_sizes(std::string_view line) {
+  if (line.find("ize") == line.npos) return false;
+  static const RE2 pattern(
+      R"re(\b(mpirun|mpiexec(\.hydra)?|orterun|prterun|srun|muster launch)\b.* )re"
+      R"re(--?(n|np|N) *=?([2-9]|[1-9]\d+) .*(Get_size\(|COMM_WORLD\.size|world_size\(|Comm_size\(|mpi_size\())re");
+  return RE2::PartialMatch({line.data(), line.size()}, pattern);
+}
+
 void LoneWorlds::add(std::string_view line, int64_t number) {
-  if (!is_lone_rank(line)) return;
+  if (asks_for_sizes(line)) {
+    asked_ = number;
+    return;
+  }
+  const bool answer = asked_ > 0 && number - asked_ <= kAnswers && line == "1";
+  if (!answer && !is_lone_rank(line)) return;
   now_ = now_ > 0 && number - last_ <= kNear ? now_ + 1 : 1;
   last_ = number;
   most_ = std::max(most_, now_);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks that take themselves for the only one: "Hello from rank 0 of 1". Where
-// several say so, another MPI started them, each is a world of its own, and the
-// job may well end with code 0. Owned by one reader of a log; any thread.
+// Ranks that take themselves for the only one: "Hello from rank 0 of 1", or a
+// bare "1" where the command above asked for the world's size. Where several
+// say so, another MPI started them, each is a world of its own, and the job may
+// well end with code 0. Owned by one reader of a log; any thread.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +21,9 @@ class LoneWorlds {
   [[nodiscard]] int count() const { return most_ > 1 ? most_ : 0; }
 
  private:
+  static bool asks_for_sizes(std::string_view line);
+
+  int64_t asked_ = 0;  // the line of a command whose answers are sizes
   int64_t last_ = 0;
   int now_ = 0;
   int most_ = 0;

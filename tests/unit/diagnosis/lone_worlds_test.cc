@@ -39,3 +39,23 @@ TEST_CASE("lone ranks count where they follow each other closely") {
   worlds.add("Hello, world, I am 0 of 1", 50);
   CHECK(worlds.count() == 3);
 }
+
+TEST_CASE("answers to a question for the world's size count") {
+  LoneWorlds worlds;
+  worlds.add("1", 1);
+  worlds.add("1", 2);
+  CHECK(worlds.count() == 0);
+  worlds.add(
+      "$ mpirun -np 2 python -c 'from mpi4py import MPI; "
+      "print(MPI.COMM_WORLD.Get_size())'",
+      3);
+  worlds.add("1", 4);
+  worlds.add("1", 5);
+  CHECK(worlds.count() == 2);
+
+  LoneWorlds single;
+  single.add("mpirun -n 1 python -c 'print(MPI.COMM_WORLD.size)'", 1);
+  single.add("1", 2);
+  single.add("1", 3);
+  CHECK(single.count() == 0);
+}
