@@ -114,7 +114,7 @@ TEST_CASE("what programs print about a failure leads to its class") {
   for (const char* const program :
        {"cuda", "epilogues", "fortran", "frameworks", "kernel", "kubernetes",
         "loader", "mpich", "nccl", "ofi", "openmpi", "python", "slurm", "ssh",
-        "storage", "torch", "ucx", "xid"}) {
+        "storage", "torch", "ucx", "wordings", "xid"}) {
     check_table(program);
   }
 }
