@@ -33,6 +33,30 @@ void adopt_stacks(std::vector<Candidate>& candidates) {
   }
 }
 
+// The only rank whose call failed, and what its transport wrote right before
+// that: "[node-7:4711:0] ib_mlx5_dv.c:161 UCX ERROR …".
+void adopt_words_before(std::vector<Candidate>& candidates) {
+  constexpr int64_t kRightBefore = 2 * kLogLineNs;
+  const Candidate* head = nullptr;
+  for (const Candidate& candidate : candidates) {
+    if (candidate.rule->code != "mpi_error" || candidate.rank < 0) continue;
+    if (head != nullptr && head->rank != candidate.rank) return;
+    if (head == nullptr) head = &candidate;
+  }
+  if (head == nullptr) return;
+  for (Candidate& candidate : candidates) {
+    const bool right_before = candidate.time_ns < head->time_ns &&
+                              head->time_ns - candidate.time_ns <= kRightBefore;
+    const bool same_host = head->host.empty() || candidate.host.empty() ||
+                           candidate.host == head->host;
+    if (right_before && same_host && candidate.rank < 0 &&
+        candidate.rule->code == "rdma_setup_failed") {
+      candidate.rank = head->rank;
+      candidate.node = head->node;
+    }
+  }
+}
+
 // "worker-6: Transport retry count exceeded", and a launcher's "rank 6 on node
 // worker-6 exited": where one rank of a host ended, that rank wrote it.
 void adopt_words_of_host(std::vector<Candidate>& candidates) {
@@ -102,6 +126,7 @@ void adopt_exceptions(std::vector<Candidate>& candidates) {
 void join_lines(std::vector<Candidate>& candidates) {
   join_told_ends(candidates);
   adopt_stacks(candidates);
+  adopt_words_before(candidates);
   adopt_words_of_host(candidates);
   adopt_exceptions(candidates);
 }
