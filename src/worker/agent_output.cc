@@ -15,9 +15,10 @@
 namespace muster {
 
 namespace {
-// What has no line end yet is with the launcher after this long: then a worker
+// What has no line end yet is with the launcher after this long, though more
+// may follow all the while: a progress bar is seen while it moves, and a worker
 // that is lost does not take it along.
-constexpr Milliseconds kIdleFlush{1000};
+constexpr Milliseconds kPartialFlush{1000};
 // Reads per turn of the loop: enough for throughput, few enough for fairness.
 constexpr int kReadsPerTurn = 4;
 constexpr int64_t kDefaultPipeSize = 64 * 1024;
@@ -43,7 +44,7 @@ OutputStream::OutputStream(Loop& loop, SendFrame send, uint32_t id,
       pipe_(std::move(pipe)),
       credit_(credit),
       ended_(std::move(ended)),
-      idle_(loop),
+      flush_(loop),
       gather_(loop) {
   set_nonblocking(pipe_.get());
   watch_.emplace(loop, pipe_.get());
@@ -53,9 +54,7 @@ OutputStream::OutputStream(Loop& loop, SendFrame send, uint32_t id,
 void OutputStream::add_credit(uint32_t bytes) {
   if (ended()) return;
   credit_ += bytes;
-  if (!lines_.empty() && !idle_.pending()) {
-    idle_.start(kIdleFlush, [this] { emit_partial(); });
-  }
+  flush_later();
   read_or_wait();
 }
 
@@ -100,11 +99,7 @@ void OutputStream::read_some() {
     if (const auto piece = lines_.add(count)) emit(*piece);
     if (count < room.size()) break;
   }
-  if (lines_.empty()) {
-    idle_.cancel();
-  } else {
-    idle_.start(kIdleFlush, [this] { emit_partial(); });
-  }
+  flush_later();
   if (taken >= kBusy && !enlarged_) {
     enlarged_ = true;
     ::fcntl(pipe_.get(), F_SETPIPE_SZ, kBusyPipeSize);
@@ -121,6 +116,14 @@ void OutputStream::emit(std::string_view bytes, uint8_t flags) {
         wire::output_payload(realtime_ns(), bytes));
 }
 
+void OutputStream::flush_later() {
+  if (lines_.empty()) {
+    flush_.cancel();
+  } else if (!flush_.pending()) {
+    flush_.start(kPartialFlush, [this] { emit_partial(); });
+  }
+}
+
 void OutputStream::emit_partial() {
   // Without credit the tail waits for the credit that add_credit() brings.
   if ((credit_ <= 0 && free_bytes_ <= 0) || lines_.empty()) return;
@@ -129,7 +132,7 @@ void OutputStream::emit_partial() {
 }
 
 void OutputStream::end() {
-  idle_.cancel();
+  flush_.cancel();
   gather_.cancel();
   emit(lines_.take_rest(), wire::kEnd);
   watch_.reset();

@@ -48,6 +48,7 @@ class OutputStream {
   void read_some();
   void read_or_wait();
   void emit(std::string_view bytes, uint8_t flags = 0);
+  void flush_later();
   void emit_partial();
   void end();
 
@@ -62,7 +63,7 @@ class OutputStream {
   bool enlarged_ = false;  // the pipe, or tried
   LineSplitter lines_;
   std::function<void()> ended_;
-  Timer idle_;
+  Timer flush_;
   Timer gather_;
   std::optional<FdWatch> watch_;
 };

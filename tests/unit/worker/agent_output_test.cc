@@ -54,3 +54,29 @@ TEST_CASE("a stream that lives from credit to credit is read at once") {
   loop.run();
   CHECK(pieces == kPieces);
 }
+
+TEST_CASE("a bar that moves all the time is told while it moves") {
+  Loop loop;
+  Timer guard(loop);
+  Timer tick(loop);
+  auto pipe = make_pipe();
+  REQUIRE(pipe);
+  std::string told;
+  auto send = [&](wire::FrameType type, uint8_t, uint32_t,
+                  std::string_view payload) {
+    const auto output = wire::parse_output(payload);
+    if (type != wire::FrameType::kOutput || !output) return;
+    told += output->bytes;
+    loop.stop();
+  };
+  OutputStream output(loop, send, 1, wire::kStderr, std::move(pipe->read),
+                      1 << 16, [] {});
+  const std::function<void()> move = [&] {
+    CHECK(::write(pipe->write.get(), "\r 12 %", 6) == 6);
+    tick.start(Milliseconds(50), move);
+  };
+  move();
+  guard.start(Milliseconds(10000), [&] { loop.stop(); });
+  loop.run();
+  CHECK(told.starts_with("\r 12 %\r 12 %"));
+}
