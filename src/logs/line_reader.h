@@ -23,6 +23,10 @@ class LineReader {
   // Without its newline; valid until the next call. Nothing at the end, or
   // after an error (see error()).
   std::optional<std::string_view> next();
+  // The next line is there in whole: next() will not wait for it.
+  [[nodiscard]] bool has_line() const {
+    return buffer_.find('\n', at_) != std::string::npos;
+  }
   [[nodiscard]] int error() const { return error_; }  // errno; 0: none
   [[nodiscard]] std::string error_text() const;
 

@@ -107,7 +107,8 @@ int print_log(int fd, const LogFilter& filter) {
     if (const auto line = joiner.add(parse_line(*text))) {
       append_line(out, filter, levels, *line);
     }
-    if (out.size() < kFlushAt) continue;
+    // Of a log that is still written ("kubectl logs -f") all that is there.
+    if (out.empty() || (out.size() < kFlushAt && reader.has_line())) continue;
     if (!write_all(STDOUT_FILENO, out)) return 1;
     out.clear();
   }
