@@ -270,7 +270,7 @@ JobStatus Launch::status() const {
   out.launch_id = launch_id_;
   out.phase = clock_.current();
   out.bootstrap = bootstrap_name(agreement_.bootstrap);
-  out.command = join(options_.command, " ");
+  out.command = output_->masked(join(options_.command, " "));
   out.started_ns = started_ns_;
   out.written_ns = realtime_ns();
   out.written_at_ms = steady_ms();

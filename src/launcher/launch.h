@@ -56,6 +56,9 @@ class Launch {
   void inspect();
   void agree_on_plan(const Survey::Answers& answers);
   [[nodiscard]] Result<AgreementInput> agreement_input() const;
+  bool learn_secrets();  // false: the launch has failed
+  void show(const std::string& text) const;
+  [[nodiscard]] std::vector<std::string> hosts() const;
   void prove();
   void prove_reach(const Survey::Answers& ports);
   void spawn();

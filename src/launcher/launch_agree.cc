@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Phases "inspect", "agree" and "prove": from connected agents to a plan whose
 // reachability was seen, or one error.
+#include <cstdio>
 #include <utility>
 
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "launcher/job_secrets.h"
 #include "launcher/launch.h"
+#include "launcher/output/log_choice.h"
 #include "launcher/plan_text.h"
 #include "launcher/start/bootstrap_choice.h"
 #include "launcher/start/program_words.h"
@@ -108,13 +111,41 @@ void Launch::agree_on_plan(const Survey::Answers& answers) {
     log::info("{}", agreement_.fabric.summary);
   }
   show_findings(findings_);
-  if (options_.explain_env) print_environment(agreement_, *fleet_);
+  if (!learn_secrets()) return;
+  if (options_.explain_env) show(environment_text(agreement_, hosts()));
   if (options_.dry_run) {
-    print_plan(agreement_, discovery_, facts_, options_.json);
+    show(options_.json ? plan_json(agreement_, discovery_, facts_)
+                       : plan_text(agreement_, discovery_, facts_));
     leave();
     return;
   }
   prove();
+}
+
+// What the pods' environments and the command line hold is known only now.
+bool Launch::learn_secrets() {
+  if (!options_.mask) return true;
+  auto masker = make_masker(options_, job_secrets(discovery_.env, agreement_));
+  if (!masker) {
+    fail(masker.error());
+    return false;
+  }
+  output_->set_masker(std::move(*masker));
+  return true;
+}
+
+void Launch::show(const std::string& text) const {
+  const std::string shown = output_->masked(text);
+  std::fwrite(shown.data(), 1, shown.size(), stdout);
+  std::fflush(stdout);
+}
+
+std::vector<std::string> Launch::hosts() const {
+  std::vector<std::string> out;
+  for (size_t i = 0; i < fleet_->size(); ++i) {
+    out.push_back(fleet_->dialer(static_cast<uint16_t>(i)).host());
+  }
+  return out;
 }
 
 bool Launch::proves() const {

@@ -96,7 +96,7 @@ void Launch::report() {
   report.fabric = agreement_.fabric.summary;
   report.settings = agreement_.fabric.reasons;
   if (!options_.bundle_directory.empty() && !agreement_.plan.nodes.empty()) {
-    report.plan = plan_json(agreement_, discovery_, facts_);
+    report.plan = output_->masked(plan_json(agreement_, discovery_, facts_));
   }
   if (output_) {
     report.lines = output_->lines();
@@ -187,6 +187,9 @@ Evidence Launch::evidence() const {
   job.backend = bootstrap_name(agreement_.bootstrap);
   if (options_.once) job.backend = "once";
   job.argv = options_.command;
+  if (output_) {
+    for (std::string& word : job.argv) word = output_->masked(word);
+  }
   job.world_size = agreement_.expected_ranks;
   job.workers = static_cast<int>(discovery_.hosts.size());
   job.stop_signal = stop_signal_;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/plan_text.h"
 
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "logs/masker.h"
 
 namespace muster {
 
@@ -12,18 +12,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-bool looks_secret(const std::string& name) {
-  const std::string lower = to_lower(name);
-  for (const char* part :
-       {"token", "secret", "password", "passwd", "credential", "api_key",
-        "apikey", "access_key", "private_key"}) {
-    if (lower.find(part) != std::string::npos) return true;
-  }
-  return false;
-}
-
 std::string shown(const EnvDecision& decision) {
-  return looks_secret(decision.name) ? "****" : shell_quote(decision.value);
+  return is_secret_name(decision.name) ? "****" : shell_quote(decision.value);
 }
 
 std::string rank_range(const PlannedNode& node) {
@@ -39,11 +29,6 @@ std::string rank_range(const PlannedNode& node) {
     out += std::to_string(rank);
   }
   return out;
-}
-
-void put(const std::string& text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);
 }
 
 }  // namespace
@@ -160,20 +145,6 @@ std::string environment_text(const Agreement& agreement,
     }
   }
   return out;
-}
-
-void print_plan(const Agreement& agreement, const Discovery& discovery,
-                const std::vector<NodeFacts>& facts, bool json) {
-  put(json ? plan_json(agreement, discovery, facts)
-           : plan_text(agreement, discovery, facts));
-}
-
-void print_environment(const Agreement& agreement, const Fleet& fleet) {
-  std::vector<std::string> hosts;
-  for (size_t i = 0; i < fleet.size(); ++i) {
-    hosts.push_back(fleet.dialer(static_cast<uint16_t>(i)).host());
-  }
-  put(environment_text(agreement, hosts));
 }
 
 }  // namespace muster

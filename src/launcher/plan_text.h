@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // What --dry-run and --explain-env print: every decision of a launch with its
-// reason, for people or as JSON.
+// reason, for people or as JSON. What else is secret in them (words of a line,
+// values by their shape) the caller hides.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "launcher/agreement.h"
-#include "launcher/connect/fleet.h"
 
 namespace muster {
 
@@ -19,9 +19,5 @@ std::string plan_json(const Agreement& agreement, const Discovery& discovery,
 // secret-looking names are masked.
 std::string environment_text(const Agreement& agreement,
                              const std::vector<std::string>& hosts);
-
-void print_plan(const Agreement& agreement, const Discovery& discovery,
-                const std::vector<NodeFacts>& facts, bool json);
-void print_environment(const Agreement& agreement, const Fleet& fleet);
 
 }  // namespace muster

@@ -106,9 +106,13 @@ bool is_secret_name(std::string_view given) {
 Result<Masker> Masker::create(const MaskOptions& options) {
   auto known = std::make_unique<Known>();
   for (const auto& [name, value] : options.environment) {
-    if (value.size() >= kShortestValue && is_secret_name(name) &&
-        !is_plain_value(value)) {
-      known->values.push_back(value);
+    if (!is_secret_name(name)) continue;
+    // A value of several lines is printed as such.
+    for (const std::string_view line : split(value, '\n')) {
+      if (line.size() >= kShortestValue && !is_plain_value(line) &&
+          !line.starts_with("-----")) {
+        known->values.emplace_back(line);
+      }
     }
   }
   std::sort(known->values.begin(), known->values.end(),

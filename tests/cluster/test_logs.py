@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Output, stdin, the termination log and report.json."""
 import json
+import select
+import subprocess
 import sys
 
-from harness import (Launch, apply, check, cluster, contains, equal, expect,
-                     launch, main, nothing_left)
+from harness import (PATIENCE, PREFIX, Launch, apply, check, cluster,
+                     contains, equal, expect, launch, main, nothing_left)
 
 BOTH = ("pmix", "mpirun")
 
@@ -130,6 +132,66 @@ def test_long_lines_and_ranks_that_die_in_a_line():
             contains(run.out, "torn by death", "stdout")
             equal(run.lines()[1][:2], ["whole", "torn by death"],
                   f"lines of rank 1 ({bootstrap})", run.out)
+
+
+def test_secrets_are_hidden_wherever_they_come_from():
+    secrets = ["of-the-pod-1234", "of-the-line-1234", "of-a-flag-1234"]
+    script = ("echo $HF_TOKEN $WANDB_API_KEY $2; echo $HF_TOKEN >&2; "
+              "sleep 0.2; exit $(($RANK * 3))")
+    with cluster("secrets") as c:
+        job = apply(c, workers=2, extra_env={"HF_TOKEN": secrets[0]})
+        for bootstrap in BOTH:
+            line = ["-x", f"WANDB_API_KEY={secrets[1]}", "sh", "-c", script,
+                    "sh", "--token", secrets[2]]
+            words = ["-n", "2", *line]
+            if bootstrap == "mpirun":
+                words = ["--", "mpirun", "-np", "2", *line]
+            words = ["--bootstrap", bootstrap, *words]
+            run = launch(job, "--dry-run", "--explain-env", *words)
+            equal(run.code, 0, "exit code", run.out, run.err)
+            seen = run.out + run.err
+            run = launch(job, "--log-format", "text", "--log-dir", "/tmp/d",
+                         "--report-json", "/tmp/r.json", "--report",
+                         "/tmp/r.html", "--bundle", "/tmp/b", *words)
+            equal(run.code, 3, "exit code", run.out, run.err)
+            contains(run.out, "[masked] [masked] [masked]", "stdout")
+            seen += run.out + run.err + job.launcher.termination_log()
+            seen += job.launcher.exec(
+                ["sh", "-c", "cat /tmp/r.*; grep -rh . /tmp/d /tmp/b"]).stdout
+            for secret in secrets:
+                check(secret not in seen, f"{secret} is shown ({bootstrap})",
+                      *[x for x in seen.splitlines() if secret in x])
+        nothing_left(job, files=False)
+
+
+def test_a_log_that_is_still_written_is_shown():
+    with subprocess.Popen([PREFIX + "/bin/muster", "logs", "-", "--grep", "b"],
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE) as p:
+        for word in ("a1", "b1", "a2", "b2"):
+            p.stdin.write(f"[0|w-0] {word}\n".encode())
+            p.stdin.flush()
+            if word[0] == "b":
+                ready = select.select([p.stdout], [], [], PATIENCE)[0]
+                check(ready, f"{word} is held back")
+                contains(p.stdout.readline().decode(), word)
+        p.stdin.close()
+        equal(p.wait(PATIENCE), 0, "exit code")
+
+
+def test_a_bar_is_told_while_it_moves():
+    script = ("i=0; while [ $i -lt 40 ]; do printf '\\r%d %%' $i >&2; "
+              "sleep 0.2; i=$((i+1)); done; echo >&2")
+    with cluster("bars") as c:
+        job = apply(c, workers=2)
+        for bootstrap in BOTH:
+            run = launch(job, "-n", "2", "--bootstrap", bootstrap,
+                         "--log-format", "json", "--", "sh", "-c", script)
+            equal(run.code, 0, "exit code", run.out, run.err)
+            states = [r for r in map(json.loads, run.out.splitlines())
+                      if r["rank"] == 0 and r.get("progress")]
+            seconds = {r["timestamp"][:19] for r in states}
+            check(len(seconds) > 1, "told only at its end", run.out)
+        nothing_left(job)
 
 
 def test_every_line_of_every_rank_arrives_once():

@@ -258,6 +258,8 @@ def policy(tally, args, keys):
         tally.check(ssh(worker, "echo $((40+2))").stdout == b"42\n", "with --allow-any-command the shell gets the line")
         record = worker.audit("start")[0]
         tally.check(record["kind"] == "any" and record["command"] == "echo $((40+2))", "and the record shows it")
+        ssh(worker, "true --password=hunter2hunter2")
+        tally.check(worker.audit("start")[1]["command"] == "true --password=[masked]", "but no secret in it", worker.audit("start"))
 
 
 def main():

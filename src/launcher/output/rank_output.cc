@@ -260,6 +260,7 @@ void RankOutput::node_lost(uint16_t node) {
 }
 
 void RankOutput::own_line(std::string line) {
+  line = masked(line);
   if (::isatty(STDERR_FILENO) == 1) line = terminal_.around(std::move(line));
   stdio_.write(STDERR_FILENO, std::move(line), {});
 }

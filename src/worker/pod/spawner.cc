@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/process_table.h"
 #include "base/random.h"
+#include "logs/masker.h"
 #include "sshd-lite/printable.h"
 
 namespace muster {
@@ -46,6 +47,14 @@ void apply(const EnvChange& change, Environment& env) {
     value += ':' + (old != nullptr ? *old : std::string());
   }
   set_env(env, change.name, std::move(value));
+}
+
+// A command may hold one that nothing tells from a word; that it is logged all
+// the same is the price of --allow-any-command.
+std::string without_secrets(const std::string& command,
+                            const Environment& env) {
+  const auto masker = Masker::create({env, {}});
+  return masker ? masker->masked(command) : std::string();
 }
 
 }  // namespace
@@ -87,9 +96,8 @@ Result<StartedProgram> Spawner::start(ConnectionId connection,
                      program.pid,
                      std::string(command_kind_name(allowed->kind)),
                      {}};
-  // Any command may hold a secret; that it is logged is the price of the flag.
   if (allowed->kind == CommandKind::kAny) {
-    out.shown = printable(request.command, 200);
+    out.shown = printable(without_secrets(request.command, env), 200);
   }
   programs_.push_back(std::move(program));
   return out;

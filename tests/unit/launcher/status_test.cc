@@ -59,6 +59,15 @@ TEST_CASE("what a pod has used, for Prometheus") {
 TEST_CASE("it survives status.json, also what is not known") {
   const auto read = job_status_from_json(to_json(sample()));
   REQUIRE(read);
+TEST_CASE("a command of several lines is shown on one") {
+  JobStatus status = sample();
+  status.command = "python -c \nimport os\nphase = 1";
+  CHECK(status_text(status).starts_with(
+      "job     python -c  import os phase = 1  (launch l1)\n"));
+  status.command = std::string(5000, 'x');
+  CHECK(status_text(status).size() < 1000);
+}
+
   REQUIRE(read->workers.size() == 2);
   CHECK(read->workers[0].used.cpu_us == 1'500'000);
   CHECK(read->workers[0].used.rdma_errors == 5);

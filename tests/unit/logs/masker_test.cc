@@ -281,13 +281,16 @@ TEST_CASE("private keys are hidden over their lines") {
 }
 
 TEST_CASE("values of the environment and user patterns") {
-  auto masker = Masker::create({{{"DB_PASSWORD", "correct horse"},
-                                 {"HF_TOKEN", "short"},
-                                 {"HOME", "/home/somebody"}},
-                                {"job-(\\d{4})", "XYZ+"}});
+  auto masker =
+      Masker::create({{{"DB_PASSWORD", "correct horse"},
+                       {"HF_TOKEN", "short"},
+                       {"SIGNING_KEY", "-----BEGIN X-----\nline of a key\n"},
+                       {"HOME", "/home/somebody"}},
+                      {"job-(\\d{4})", "XYZ+"}});
   REQUIRE(masker);
   CHECK(masker->masked("is correct horse ok") == "is [masked] ok");
   CHECK(masker->masked("short /home/somebody") == "short /home/somebody");
+  CHECK(masker->masked("a line of a key") == "a [masked]");
   CHECK(masker->masked("job-1234 and XYZZ") == "job-[masked] and [masked]");
   CHECK_FALSE(Masker::create({{}, {"("}}));
 }
