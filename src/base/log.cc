@@ -11,6 +11,7 @@
 #include <spdlog/spdlog.h>
 
 #include "base/json_text.h"
+#include "base/log_record.h"
 
 namespace muster::log {
 
@@ -49,6 +50,37 @@ const char* level_name(Level level) {
   return "info";
 }
 
+std::string json_record(Level level, std::string_view text,
+                        std::string_view field) {
+  const Options& options = state().options;
+  std::string line = "{\"timestamp\":\"";
+  append_timestamp(line, realtime_ns());
+  line += "\",\"level\":\"";
+  line += level_name(level);
+  line += "\",\"role\":";
+  append_json_string(line, options.role);
+  if (!options.host.empty()) {
+    line += ",\"host\":";
+    append_json_string(line, options.host);
+  }
+  line += ",\"message\":";
+  append_json_string(line, text);
+  if (!field.empty()) {
+    line += ',';
+    line += field;
+  }
+  line += '}';
+  return line;
+}
+
+void put(const std::string& line) {
+  if (state().sink) {
+    state().sink(line + "\n");
+  } else {
+    state().logger->log(spdlog::level::info, line);
+  }
+}
+
 }  // namespace
 
 void configure(const Options& options) { state().options = options; }
@@ -65,22 +97,9 @@ void write(Level level, fmt::string_view format, fmt::format_args values) {
 
 void write(Level level, std::string_view text) {
   if (!enabled(level)) return;
-  const Options& options = state().options;
   std::string line;
-  if (options.json) {
-    line = "{\"timestamp\":\"";
-    append_timestamp(line, realtime_ns());
-    line += "\",\"level\":\"";
-    line += level_name(level);
-    line += "\",\"role\":";
-    append_json_string(line, options.role);
-    if (!options.host.empty()) {
-      line += ",\"host\":";
-      append_json_string(line, options.host);
-    }
-    line += ",\"message\":";
-    append_json_string(line, text);
-    line += "}";
+  if (state().options.json) {
+    line = json_record(level, text, {});
   } else {
     line = "muster: ";
     if (level == Level::kWarn) line += "warning: ";
@@ -88,11 +107,13 @@ void write(Level level, std::string_view text) {
     if (level == Level::kDebug) line += "debug: ";
     line += text;
   }
-  if (state().sink) {
-    state().sink(line + "\n");
-  } else {
-    state().logger->log(spdlog::level::info, line);
-  }
+  put(line);
+}
+
+void write_record(Level level, std::string_view message,
+                  std::string_view field) {
+  if (!enabled(level) || !state().options.json) return;
+  put(json_record(level, message, field));
 }
 
 }  // namespace muster::log

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "diagnosis/verdict.h"
+#include "diagnosis/verdict_record.h"
 #include "job/json_fields.h"
 
 namespace muster {
@@ -11,9 +12,11 @@ namespace muster {
 namespace {
 
 constexpr size_t kMaxLineBytes = 400;
+constexpr size_t kShortText = 200;  // in JSON up to twice that
 
-std::string one_line(std::string_view text) {
-  std::string line(text.substr(0, kMaxLineBytes - 1));
+// On one line, and at most so long.
+std::string cut(std::string_view text, size_t most) {
+  std::string line(text.substr(0, most));
   if (line.size() < text.size()) {  // not inside a UTF-8 sequence
     while (!line.empty() &&
            (static_cast<unsigned char>(text[line.size()]) & 0xc0) == 0x80) {
@@ -23,7 +26,11 @@ std::string one_line(std::string_view text) {
   for (char& c : line) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
   }
-  return line + "\n";
+  return line;
+}
+
+std::string one_line(std::string_view text) {
+  return cut(text, kMaxLineBytes - 1) + "\n";
 }
 
 std::string remedy_line(const Verdict& verdict, size_t index) {
@@ -114,6 +121,28 @@ std::string verdict_json(const Verdict& verdict) {
   writer.field("verdict", 1);
   write_fields(writer, verdict);
   return writer.text();
+}
+
+std::string short_verdict_json(Verdict verdict, size_t max_bytes) {
+  std::string json = verdict_json(verdict);
+  while (json.size() > max_bytes) {
+    if (!verdict.also.empty()) {
+      verdict.also.pop_back();
+    } else if (verdict.evidence.size() > 1) {
+      verdict.evidence.pop_back();
+    } else if (verdict.remedies.size() > 1) {
+      verdict.remedies.pop_back();
+    } else {
+      verdict.headline = cut(verdict.headline, kShortText);
+      verdict.cause = cut(verdict.cause, kShortText);
+      for (auto* texts : {&verdict.evidence, &verdict.remedies}) {
+        for (std::string& text : *texts) text = cut(text, kShortText);
+      }
+      return verdict_json(verdict);
+    }
+    json = verdict_json(verdict);
+  }
+  return json;
 }
 
 }  // namespace muster

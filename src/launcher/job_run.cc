@@ -328,6 +328,7 @@ void JobRun::stop(StopCause cause, std::string reason, bool now) {
     return;  // being stopped already; only KILL adds anything
   }
   settle_.cancel();
+    if (options_.on_stopping) options_.on_stopping();
   start_deadline_.cancel();
   time_limit_.cancel();
   wire::StopRequest request;

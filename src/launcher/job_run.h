@@ -57,7 +57,8 @@ struct RunOptions {
   // At the time limit ranks get this signal first, and the grace to save and
   // end by themselves. 0: none.
   int checkpoint_signal = 0;
-  bool warn_at_limit = false;  // … and nothing else happens there
+  bool warn_at_limit = false;         // … and nothing else happens there
+  std::function<void()> on_stopping;  // once: the job begins to be stopped
   HangOptions hang;
 };
 

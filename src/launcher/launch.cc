@@ -60,6 +60,7 @@ Launch::Launch(Loop& loop, LaunchOptions options, Discovery discovery)
                [this](const signalfd_siginfo& info) { on_signal(info); }),
       mesh_(loop),
       leave_timer_(loop),
+      early_(loop),
       status_timer_(loop) {}
 
 Launch::~Launch() {

@@ -62,13 +62,14 @@ class Launch {
   void prove();
   void prove_reach(const Survey::Answers& ports);
   void spawn();
-  [[nodiscard]] RunOptions run_options() const;
+  [[nodiscard]] RunOptions run_options();
   void watch_nccl();
   void pump_stdin();
   void drained();
   void drain();
   void read_records();
   void report();
+  void tell_early();  // the provisional verdict, where the end takes long
   void say_goodbye(bool success);
   void leave();
 
@@ -141,6 +142,7 @@ class Launch {
   Timer leave_timer_;
   Timer status_timer_;
   std::unique_ptr<MetricsServer> metrics_;
+  Timer early_;
   std::unique_ptr<TrainerProgress> trainer_;  // null: nobody to tell
   std::unique_ptr<ReportWriter> writer_;      // once all is over
 };

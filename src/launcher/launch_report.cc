@@ -81,8 +81,17 @@ void Launch::read_records() {
   }
 }
 
+void Launch::tell_early() {
+  if (stop_signal_ != 0 && !preempted_) return;  // who did it knows
+  const Verdict verdict = judge(evidence(), options_);
+  if (!verdict.failed() || verdict.code == "unknown") return;
+  log::warn("so far: {} ({}, {}); the verdict follows when all have ended",
+            verdict.headline, verdict.code, to_text(verdict.confidence));
+}
+
 void Launch::report() {
   clock_.leave();
+  early_.cancel();
   LaunchReport report;
   report.launch_id = launch_id_;
   report.bootstrap = bootstrap_name(agreement_.bootstrap);

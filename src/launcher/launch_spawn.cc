@@ -22,6 +22,10 @@ namespace muster {
 
 namespace {
 
+// By then what the ranks that failed have said is here. A job whose ranks end
+// at once has its final verdict before.
+constexpr Milliseconds kEarlyVerdict{1'000};
+
 // What mpirun would do for its line, and a native start does instead of it.
 void adopt(const MpirunLine& line, LaunchOptions& options) {
   if (line.timeout_s) options.timeouts.run_ms = *line.timeout_s * 1000;
@@ -71,7 +75,7 @@ void Launch::spawn() {
       stdin_.get());
 }
 
-RunOptions Launch::run_options() const {
+RunOptions Launch::run_options() {
   RunOptions run;
   run.timeouts = options_.timeouts;
   run.expected_ranks = agreement_.expected_ranks;
@@ -81,6 +85,9 @@ RunOptions Launch::run_options() const {
   for (const uint16_t node : node_of_host_) run.rank_nodes.insert(node);
   run.checkpoint_signal = options_.checkpoint_signal;
   run.warn_at_limit = options_.warn_at_limit;
+  run.on_stopping = [this] {
+    early_.start(kEarlyVerdict, [this] { tell_early(); });
+  };
   run.hang = {Milliseconds{options_.hang_ms}, options_.hang_stop,
               options_.hang_signal, directory_.path()};
   return run;

@@ -5,11 +5,13 @@ pods: the exit code, and the verdict's code, rank, host and confidence. A
 
 What needs GPUs, RDMA or another kernel is judged from logs: tests/diagnosis.
 """
+import json
 import os
 import signal
 import subprocess
 import sys
 import tempfile
+from datetime import datetime
 
 from harness import (PROGRAMS, ROOT, Launch, apply, check, cluster, contains,
                      equal, launch, main)
@@ -282,3 +284,35 @@ def test_a_worker_that_goes_away():
 
 if __name__ == "__main__":
     sys.exit(main(sys.modules[__name__]))
+def test_a_provisional_verdict_and_one_for_programs():
+    script = ("[ $RANK = 1 ] && { echo 'RuntimeError: CUDA out of memory. "
+              "Tried to allocate 2.00 GiB' >&2; exit 1; }; trap '' TERM; "
+              "echo deaf; sleep 20")
+
+    def at(record):
+        return datetime.fromisoformat(record["timestamp"][:26] + "+00:00")
+
+    with cluster("early") as c:
+        job = apply(c, workers=2)
+        for bootstrap in ("pmix", "mpirun"):
+            run = launch(job, "-n", "2", "--bootstrap", bootstrap, "--grace",
+                         "6s", "--log-format", "json", "--", "sh", "-c",
+                         script)
+            equal(run.code, 1, "exit code", run.err)
+            records = [json.loads(line) for line in run.err.splitlines()]
+            seen = {r["message"].split(":")[0]: r for r in records}
+            if bootstrap == "pmix":  # mpirun kills the deaf one by itself
+                early = seen["so far"]
+                contains(early["message"], "(gpu_oom, likely)")
+                took = at(early) - at(seen["stopping the job"])
+                check(took.total_seconds() < 2, f"told after {took}", run.err)
+            verdict = seen["verdict"]["verdict"]
+            equal((verdict["code"], verdict["rank"]), ("gpu_oom", 1), "record")
+            check(verdict["host"].startswith("pi-worker-1"), "host", verdict)
+            check(all(len(x) <= 4096 for x in run.err.splitlines()
+                      if '"verdict":{' in x), "the record is too long")
+        run = launch(job, "-n", "2", "--log-format", "json", "--", "true")
+        verdict = json.loads(run.err.splitlines()[-1])["verdict"]
+        equal(verdict["code"], "no_failure", "record of a success", run.err)
+
+

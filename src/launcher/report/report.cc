@@ -11,8 +11,9 @@
 
 #include "base/fd.h"
 #include "base/json_text.h"
-#include "base/log.h"
+#include "base/log_record.h"
 #include "base/text.h"
+#include "diagnosis/verdict_record.h"
 #include "job/exit_codes.h"
 #include "job/termination_message.h"
 #include "launcher/report/bundle.h"
@@ -26,6 +27,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr size_t kSuccessLines = 5;
+// With what stands before it a record has at most 4 KiB, as those of ranks.
+constexpr size_t kVerdictRecord = 3584;
 
 std::string timestamp(int64_t ns) {
   std::string text;
@@ -160,18 +163,21 @@ void check_report_places(const LaunchOptions& options) {
 
 void announce(const LaunchReport& report, const LaunchOptions& options) {
   log::info("{}", summary_line(report));
-  if (!report.verdict.failed()) {
+  const Verdict& verdict = report.verdict;
+  if (verdict.failed()) {
+    log::error("{}", trim(verdict_text(verdict)));
+  } else {
     for (const std::string& line : success_lines(report, kSuccessLines - 1)) {
       log::info("{}", line);
     }
   }
-  if (report.verdict.failed()) {
-    log::error("{}", trim(verdict_text(report.verdict)));
-  }
+  log::write_record(
+      verdict.failed() ? log::Level::kError : log::Level::kInfo,
+      "verdict: " + verdict.code + " (" + to_text(verdict.confidence) + ")",
+      "\"verdict\":" + short_verdict_json(verdict, kVerdictRecord));
   write_termination_message(options.termination_log,
-                            report.verdict.failed()
-                                ? termination_message(report.verdict)
-                                : summary_line(report) + "\n");
+                            verdict.failed() ? termination_message(verdict)
+                                             : summary_line(report) + "\n");
 }
 
 StoredReports store_reports(const LaunchReport& report,

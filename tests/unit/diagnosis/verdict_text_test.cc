@@ -2,6 +2,7 @@
 #include "base/text.h"
 #include "catch.h"
 #include "diagnosis/verdict.h"
+#include "diagnosis/verdict_record.h"
 
 using namespace muster;
 
@@ -63,6 +64,19 @@ TEST_CASE("JSON has the documented fields, on one line") {
     INFO(field);
     CHECK(text.find(field) != std::string::npos);
   }
+}
+
+TEST_CASE("JSON for a record is short, whatever was seen") {
+  Verdict verdict = large();
+  CHECK(short_verdict_json(verdict, 1 << 16) == verdict_json(verdict));
+  verdict.headline = std::string(5000, '"');
+  verdict.cause = std::string(5000, '\n');
+  verdict.evidence = {std::string(5000, '\\'), std::string(5000, 'e')};
+  verdict.remedies = {std::string(5000, '"'), "two", "three"};
+  const std::string text = short_verdict_json(verdict, 3072);
+  CHECK(text.size() <= 3072);
+  CHECK(text.starts_with("{\"verdict\":1,\"code\":\"gpu_oom\""));
+  CHECK(text.ends_with("]}"));
 }
 
 TEST_CASE("a text cut inside a character stays UTF-8") {

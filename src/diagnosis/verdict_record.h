@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// A verdict for one record of a log, which may not be long. Pure.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "diagnosis/verdict.h"
+
+namespace muster {
+
+// verdict_json() in at most `max_bytes` (>= 3072): what was also seen goes
+// first, then evidence and remedies from their ends, then long texts are cut.
+std::string short_verdict_json(Verdict verdict, size_t max_bytes);
+
+}  // namespace muster
