@@ -170,6 +170,10 @@ void JobRun::rank_running(ProcessKey key, int pid) {
           expected) {
     all_ranks_at_ = Clock::now();
     start_deadline_.cancel();
+    // What their MPI does then only a native start sees.
+    if (options_.has_tool && options_.expected_ranks > 1) {
+      log::info("all {} ranks are running", options_.expected_ranks);
+    }
   }
 }
 
@@ -324,11 +328,11 @@ void JobRun::stop(StopCause cause, std::string reason, bool now) {
     stop_reason_ = std::move(reason);
     stop_ns_ = realtime_ns();
     log::info("stopping the job: {}", stop_reason_);
+    if (options_.on_stopping) options_.on_stopping();
   } else if (!now) {
     return;  // being stopped already; only KILL adds anything
   }
   settle_.cancel();
-    if (options_.on_stopping) options_.on_stopping();
   start_deadline_.cancel();
   time_limit_.cancel();
   wire::StopRequest request;

@@ -283,7 +283,8 @@ JobStatus Launch::status() const {
   out.lost_output_bytes = output_->dropped_bytes();
   out.stalled_ms = output_->stalled().count();
   if (fleet_)
-    out.workers = worker_status(*fleet_, node_of_host_, memory_, counters_);
+    out.workers =
+        worker_status(*fleet_, node_of_host_, memory_, counters_, greeted_);
   if (run_) {
     out.ranks = rank_status(run_->ranks());
     out.forgotten_ranks = static_cast<int64_t>(run_->ranks().forgotten());

@@ -87,6 +87,7 @@ class Launch {
   [[nodiscard]] std::string progress() const;
   [[nodiscard]] JobStatus status() const;
   void write_status();
+  [[nodiscard]] std::string facts_json() const;
   void fill_workers(LaunchReport& report) const;
 
   Loop& loop_;
@@ -124,6 +125,7 @@ class Launch {
   std::unique_ptr<NcclAlarm> nccl_;
   std::map<uint16_t, std::vector<MemorySample>> memory_;
   std::map<uint16_t, wire::PodCounters> counters_;  // of the last heartbeat
+  std::map<uint16_t, int> greeted_;  // how often an agent became ready
   std::map<uint16_t, StrainHistory> strain_;
   std::map<uint16_t, Error> lost_;
   std::map<uint16_t, int64_t> lost_ns_;
@@ -140,9 +142,9 @@ class Launch {
   int exit_code_ = 0;
   MeshWait mesh_;
   Timer leave_timer_;
+  Timer early_;
   Timer status_timer_;
   std::unique_ptr<MetricsServer> metrics_;
-  Timer early_;
   std::unique_ptr<TrainerProgress> trainer_;  // null: nobody to tell
   std::unique_ptr<ReportWriter> writer_;      // once all is over
 };

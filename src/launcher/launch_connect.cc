@@ -30,6 +30,7 @@ void Launch::connect() {
     early_facts_.erase(node);
     early_ports_.erase(node);
     told_to_leave_.erase(node);
+    ++greeted_[node];
   };
   events.on_ready = [this] {
     ready_at_ = Clock::now();

@@ -81,6 +81,16 @@ void Launch::read_records() {
   }
 }
 
+// A line for each pod, without its environment, which may hold anything.
+std::string Launch::facts_json() const {
+  std::string out;
+  for (NodeFacts facts : facts_) {
+    facts.environment.clear();
+    out += (out.empty() ? "[" : ",\n") + to_json(facts);
+  }
+  return out.empty() ? out : out + "]\n";
+}
+
 void Launch::tell_early() {
   if (stop_signal_ != 0 && !preempted_) return;  // who did it knows
   const Verdict verdict = judge(evidence(), options_);
@@ -106,6 +116,7 @@ void Launch::report() {
   report.settings = agreement_.fabric.reasons;
   if (!options_.bundle_directory.empty() && !agreement_.plan.nodes.empty()) {
     report.plan = output_->masked(plan_json(agreement_, discovery_, facts_));
+    report.facts = output_->masked(facts_json());
   }
   if (output_) {
     report.lines = output_->lines();

@@ -28,6 +28,7 @@ def runs(name, path, environment=(), **options):
             c, ["--", "env", *environment, path], **options)
         equal(status.code, 0, "exit code", out, err)
         all_ranks_met(out, err, 4)
+        contains(err, "MPI initialisation completed: all 4 ranks have met")
         nothing_left(job, files=False)
 
 

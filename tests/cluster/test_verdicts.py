@@ -256,8 +256,8 @@ def test_own_rules_a_bundle_and_pods_that_are_held():
         equal(run.code, 4, "exit code", run.err)
         equal(run.verdict()["code"], "licence_missing", "verdict")
         kept = pod.exec(["sh", "-c", "cd /tmp/kept/*/ && ls"]).stdout.split()
-        equal(kept, ["evidence.json", "logs", "plan.json", "report.json",
-                     "verdict.txt"], "bundle")
+        equal(kept, ["evidence.json", "facts.json", "logs", "plan.json",
+                     "report.json", "verdict.txt"], "bundle")
         kept = pod.exec(["sh", "-c", "cat /tmp/kept/*/logs/rank-1.out"]).stdout
         contains(kept, "FLEXnet: no licence for cfd", "logs of the bundle")
         items = {x["item"]: x["state"] for x in run.report["checklist"]}

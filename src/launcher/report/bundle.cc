@@ -61,6 +61,26 @@ void prune(const fs::path& directory, const fs::path& newest) {
   }
 }
 
+// The next launch with the same --log-dir moves these files away: links to the
+// files themselves stay good. On another file system there is only the folder.
+void keep_logs(const fs::path& from, const fs::path& to) {
+  std::error_code error;
+  fs::create_directory(to, error);
+  for (fs::directory_iterator at(from, error), end; !error && at != end;
+       at.increment(error)) {
+    std::error_code unknown;
+    const fs::path name = at->path().filename();
+    if (name.string().starts_with('.') || !at->is_regular_file(unknown)) {
+      continue;
+    }
+    fs::create_hard_link(at->path(), to / name, error);
+    if (error) break;
+  }
+  if (!error) return;
+  fs::remove_all(to, error);
+  fs::create_directory_symlink(fs::absolute(from), to, error);
+}
+
 }  // namespace
 
 std::string bundle_folder(const std::string& directory,
@@ -83,18 +103,16 @@ Result<std::string> write_bundle(const std::string& directory,
       {"report.json", to_json(report)},
       {"evidence.json", to_json(report.evidence) + "\n"},
       {"verdict.txt", verdict_text(report.verdict)},
-      {"plan.json", report.plan}};
+      {"plan.json", report.plan},
+      {"facts.json", report.facts}};
   for (const auto& [name, text] : files) {
-    if (text.empty()) continue;  // it failed before there was a plan
+    if (text.empty()) continue;  // it failed before there was one
     if (auto written = write_file_atomically((folder / name).string(), text);
         !written) {
       return fail(written.error());
     }
   }
-  if (!log_directory.empty()) {
-    fs::create_directory_symlink(fs::absolute(log_directory), folder / "logs",
-                                 error);
-  }
+  if (!log_directory.empty()) keep_logs(log_directory, folder / "logs");
   prune(directory, folder);
   return folder.string();
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // --bundle DIR: what is worth keeping of a launch, in a folder of its own:
 // report.json, evidence.json (a case for tests/diagnosis), verdict.txt,
-// plan.json, and logs/: the files of all ranks, or a link to --log-dir. Folders
+// plan.json, facts.json, and logs/: the files of all ranks, with --log-dir hard
+// links to those there (on another file system a link to the folder). Folders
 // of launches that are older than a day are removed; at most kMaxBundles stay.
 #pragma once
 

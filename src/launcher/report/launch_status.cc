@@ -10,13 +10,17 @@ namespace muster {
 std::vector<WorkerStatus> worker_status(
     const Fleet& fleet, const std::vector<uint16_t>& nodes,
     const std::map<uint16_t, std::vector<MemorySample>>& memory,
-    const std::map<uint16_t, wire::PodCounters>& counters) {
+    const std::map<uint16_t, wire::PodCounters>& counters,
+    const std::map<uint16_t, int>& greeted) {
   std::vector<WorkerStatus> out;
   for (const uint16_t node : nodes) {
     const WorkerDialer& dialer = fleet.dialer(node);
     WorkerStatus worker;
     worker.host = dialer.host();
     worker.attempts = dialer.attempts();
+    if (const auto times = greeted.find(node); times != greeted.end()) {
+      worker.restarts = times->second - 1;
+    }
     if (const AgentLink* link = dialer.link()) {
       worker.state = "ready";
       worker.heartbeat_age_ms = std::chrono::duration_cast<Milliseconds>(

@@ -12,11 +12,13 @@
 
 namespace muster {
 
-// Nodes that are hosts of the job, in hostfile order.
+// Nodes that are hosts of the job, in hostfile order. `greeted`: how often the
+// node's agent has become ready.
 std::vector<WorkerStatus> worker_status(
     const Fleet& fleet, const std::vector<uint16_t>& nodes,
     const std::map<uint16_t, std::vector<MemorySample>>& memory,
-    const std::map<uint16_t, wire::PodCounters>& counters);
+    const std::map<uint16_t, wire::PodCounters>& counters,
+    const std::map<uint16_t, int>& greeted);
 
 std::vector<RankStatus> rank_status(const RankTable& ranks);
 

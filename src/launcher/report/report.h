@@ -45,6 +45,7 @@ struct LaunchReport {
   std::string fabric;   // one line; empty: nothing was decided
   std::vector<std::string> settings;  // "NCCL_NET=Socket: why"
   std::string plan;                   // plan_json(); for --bundle only
+  std::string facts;                  // of all pods, JSON; for --bundle only
   Evidence evidence;
   Verdict verdict;
 };

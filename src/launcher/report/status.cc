@@ -159,6 +159,11 @@ void worker_metrics(const JobStatus& status, Exposition& out) {
   for (const WorkerStatus& w : status.workers) {
     out.value("worker=" + label(w.host), w.attempts);
   }
+  out.metric("worker_restarts_total", "counter",
+             "Times the worker was ready, went away and was dialled again.");
+  for (const WorkerStatus& w : status.workers) {
+    out.value("worker=" + label(w.host), w.restarts);
+  }
   out.metric("worker_memory_bytes", "gauge", "Memory used by the pod.");
   for (const WorkerStatus& w : status.workers) {
     if (w.memory_bytes < 0) continue;
@@ -214,7 +219,8 @@ std::string to_json(const JobStatus& status) {
                               {"memory_bytes", w.memory_bytes},
                               {"memory_limit", w.memory_limit},
                               {"heartbeat_age_ms", w.heartbeat_age_ms},
-                              {"attempts", w.attempts}});
+                              {"attempts", w.attempts},
+                              {"restarts", w.restarts}});
     for (const PodCounterName& name : kPodCounters) {
       out["workers"].back()[name.json] = w.used.*name.value;
     }
@@ -270,6 +276,7 @@ Result<JobStatus> job_status_from_json(const std::string& text) {
                            take<int64_t>(w, "memory_limit", -1),
                            take<int64_t>(w, "heartbeat_age_ms", -1),
                            take<int>(w, "attempts", 0),
+                           take<int>(w, "restarts", 0),
                            {}});
     for (const PodCounterName& name : kPodCounters) {
       out.workers.back().used.*name.value = take<int64_t>(w, name.json, -1);

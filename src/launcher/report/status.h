@@ -23,6 +23,7 @@ struct WorkerStatus {
   int64_t memory_limit = -1;
   int64_t heartbeat_age_ms = -1;
   int attempts = 0;
+  int restarts = 0;  // ready, gone, and dialled again
   wire::PodCounters used;
 };
 

@@ -2,9 +2,12 @@
 #include "launcher/start/modex_router.h"
 
 #include <algorithm>
+#include <string_view>
+#include <utility>
 
 #include "base/log.h"
 #include "base/text.h"
+#include "launcher/phase_clock.h"
 #include "wire/rank_event.h"
 
 namespace muster {
@@ -13,6 +16,8 @@ namespace {
 
 constexpr Milliseconds kTick{500};
 constexpr size_t kHostsNamed = 8;
+// Behind the name of the job: who takes part in a fence.
+constexpr std::string_view kAllRanks = ":*";
 
 // A waiting lookup is known by who asked and under which id.
 uint64_t ticket_of(int node, uint32_t id) {
@@ -141,9 +146,14 @@ void ModexRouter::contribute(int node, uint32_t id) {
   log::debug("{}: {} #{}, {} bytes", world_.host(node),
              contribution.participants, contribution.sequence,
              contribution.data.size());
+  const bool all = contribution.participants.ends_with(kAllRanks);
   auto outcome = fences_.add(std::move(contribution), Clock::now());
   if (!outcome) return protocol_error(node, outcome.error());
   if (!*outcome) return check_gone();
+  if (all && !std::exchange(met_, true)) {
+    log::info("MPI initialisation completed: all {} ranks have met after {}",
+              stages_.size(), human_duration_ms(since(began_).count()));
+  }
   delivery_.add(std::move(**outcome));
 }
 
@@ -304,7 +314,7 @@ void ModexRouter::expire(Clock::time_point now) {
   for (const StalledFence& fence : fences_.stalled(now - deadline_)) {
     const std::string who =
         ranks_on_hosts(world_, fence.missing_ranks, kHostsNamed);
-    if (fence.sequence == 0 && fence.participants.ends_with(":*")) {
+    if (fence.sequence == 0 && fence.participants.ends_with(kAllRanks)) {
       return broken(Error{"rank_missing",
                           "MPI_Init waited " + waited + " for " + who,
                           {},

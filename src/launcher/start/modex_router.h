@@ -91,6 +91,8 @@ class ModexRouter {
   std::vector<Stage> stages_;
   Clock::time_point first_connected_;
   bool any_connected_ = false;
+  Clock::time_point began_ = Clock::now();
+  bool met_ = false;
   bool broken_ = false;
   std::map<Peer, Upload> uploads_;
   uint32_t next_get_ = wire::kLauncherModexIds;

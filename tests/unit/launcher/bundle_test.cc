@@ -26,13 +26,32 @@ TEST_CASE("a bundle has report, plan and logs") {
   LaunchReport report;
   report.launch_id = "one";
   report.plan = "{}\n";
+  report.facts = "[]\n";
   const auto folder = write_bundle(directory.path(), report, "/var/log/ranks");
   REQUIRE(folder);
   CHECK(*folder == bundle_folder(directory.path(), "one"));
   CHECK(read_file(*folder + "/plan.json").value_or("") == "{}\n");
+  CHECK(read_file(*folder + "/facts.json").value_or("") == "[]\n");
   CHECK(fs::exists(*folder + "/report.json"));
   CHECK(fs::exists(*folder + "/verdict.txt"));
   CHECK(fs::read_symlink(*folder + "/logs") == "/var/log/ranks");
+}
+
+TEST_CASE("a bundle keeps its logs though the next launch moves the files") {
+  const TemporaryDirectory directory;
+  directory.write("logs/rank-0.out", "said\n");
+  directory.write("logs/earlier-1/rank-0.out", "before\n");
+  directory.write("logs/.in-use", "");
+  LaunchReport report;
+  report.launch_id = "one";
+  const auto folder =
+      write_bundle(directory.path(), report, directory.at("logs"));
+  REQUIRE(folder);
+  fs::rename(directory.at("logs/rank-0.out"), directory.at("logs/earlier"));
+  directory.write("logs/rank-0.out", "of the next\n");
+  CHECK(read_file(*folder + "/logs/rank-0.out").value_or("") == "said\n");
+  CHECK_FALSE(fs::exists(*folder + "/logs/earlier-1"));
+  CHECK_FALSE(fs::exists(*folder + "/logs/.in-use"));
 }
 
 TEST_CASE("old bundles go, those of a launch that may run stay") {

@@ -21,6 +21,7 @@ JobStatus sample() {
   WorkerStatus known;
   known.host = "w-0";
   known.state = "ready";
+  known.restarts = 2;
   known.used.cpu_us = 1'500'000;
   known.used.memory_stall_us = 250'000;
   known.used.network_received = 1000;
@@ -43,7 +44,9 @@ TEST_CASE("what a pod has used, for Prometheus") {
   const std::string text = metrics_text(sample());
   CHECK(has_line(text, "# TYPE muster_worker_cpu_seconds_total counter"));
   for (const char* line :
-       {"muster_worker_cpu_seconds_total{worker=\"w-0\"} 1.5",
+       {"muster_worker_restarts_total{worker=\"w-0\"} 2",
+        "muster_worker_restarts_total{worker=\"w-1\"} 0",
+        "muster_worker_cpu_seconds_total{worker=\"w-0\"} 1.5",
         "muster_worker_memory_stall_seconds_total{worker=\"w-0\"} 0.25",
         "muster_worker_network_receive_bytes_total{worker=\"w-0\"} 1000",
         "muster_worker_network_transmit_bytes_total{worker=\"w-0\"} 2000",
@@ -56,9 +59,6 @@ TEST_CASE("what a pod has used, for Prometheus") {
   CHECK(text.find("cpu_seconds_total{worker=\"w-1\"}") == std::string::npos);
 }
 
-TEST_CASE("it survives status.json, also what is not known") {
-  const auto read = job_status_from_json(to_json(sample()));
-  REQUIRE(read);
 TEST_CASE("a command of several lines is shown on one") {
   JobStatus status = sample();
   status.command = "python -c \nimport os\nphase = 1";
@@ -68,6 +68,9 @@ TEST_CASE("a command of several lines is shown on one") {
   CHECK(status_text(status).size() < 1000);
 }
 
+TEST_CASE("it survives status.json, also what is not known") {
+  const auto read = job_status_from_json(to_json(sample()));
+  REQUIRE(read);
   REQUIRE(read->workers.size() == 2);
   CHECK(read->workers[0].used.cpu_us == 1'500'000);
   CHECK(read->workers[0].used.rdma_errors == 5);
