@@ -395,11 +395,37 @@ class FactReader {
       const Rule* const rule = rules_.find(finding.code);
       const char* const otherwise =
           configuring ? "configuration_wrong" : "preflight_refused";
+      // Ranks that are silent may be at work.
+      const bool of_ranks = finding.code == "hang" || tells_of_rank(finding);
       Candidate* const candidate =
-          add(rule == nullptr ? otherwise : rule->code, Confidence::kProven,
+          add(rule == nullptr ? otherwise : rule->code,
+              of_ranks ? Confidence::kLikely : Confidence::kProven,
               finding.evidence.empty() ? finding.text : finding.evidence);
       candidate->values["why"] = finding.text;
       candidate->values["remedy"] = finding.remedy;
+      if (tells_of_rank(finding)) name_rank(finding.text, *candidate);
+    }
+  }
+
+  // Of a native start: who never came, and who left.
+  static bool tells_of_rank(const Finding& finding) {
+    return finding.code == "rank_missing" ||
+           finding.code == "exit_without_finalize" ||
+           finding.code == "rank_left_fence";
+  }
+
+  // "rank 2 on w-1 did not reach …"; of "ranks 2-5 on w-1, w-2" nobody.
+  void name_rank(const std::string& text, Candidate& candidate) const {
+    candidate.values["missing"] = text;
+    for (const RankEvidence& rank : evidence_.ranks) {
+      const size_t at = text.find(who(rank));
+      if (rank.rank < 0 || at == std::string::npos) continue;
+      const size_t end = at + who(rank).size();
+      if (end < text.size() && text[end] != ' ') continue;
+      candidate.rank = rank.rank;
+      candidate.node = rank.node;
+      candidate.host = rank.host;
+      return;
     }
   }
 

@@ -265,6 +265,28 @@ std::vector<Candidate>::iterator whose_end_was_told(
   return told == reduced.end() ? best : told;
 }
 
+// What mpirun wrote for one of its ranks: the lines beside it tell whose it is,
+// if that rank has failed.
+void name_rank_of_tool(const Evidence& evidence,
+                       const std::vector<Candidate>& candidates,
+                       Candidate& winner) {
+  std::vector<Candidate> written;
+  for (const Candidate& candidate : candidates) {
+    const bool own = !candidate.relayed && candidate.node >= 0;
+    if (!candidate.fact && !own) written.push_back(candidate);
+  }
+  Candidate named = winner;
+  name_owner(written, true, named);
+  const RankEvidence* const rank = find_rank(evidence, named.rank);
+  if (rank == nullptr || rank->outcome != RankOutcome::kExited ||
+      rank->wait_status == 0) {
+    return;
+  }
+  winner.rank = rank->rank;
+  winner.node = rank->node;
+  winner.host = rank->host;
+}
+
 }  // namespace
 
 std::optional<Candidate> first_cause(const Evidence& evidence,
@@ -320,6 +342,8 @@ std::optional<Candidate> first_cause(const Evidence& evidence,
       winner.values["absent"] = "A process on " + peer;
       winner.host = std::move(peer);
     }
+  } else if (winner.rank < 0 && winner.node < 0 && !winner.fact) {
+    name_rank_of_tool(evidence, candidates, winner);
   }
   return winner;
 }

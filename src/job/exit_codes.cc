@@ -25,7 +25,8 @@ constexpr std::array<Row, 14> kRows = {{
     {ExitClass::kPreflight, "preflight",
      "a check before the start refused the job"},
     {ExitClass::kPlacement, "placement",
-     "ranks started on other hosts or in another world than planned"},
+     "ranks started on other hosts or in another world than planned, or left "
+     "it"},
     {ExitClass::kTimeLimit, "time_limit", "the job reached its time limit"},
     {ExitClass::kNotExecutable, "not_executable",
      "the program cannot be executed on some host"},

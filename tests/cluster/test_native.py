@@ -84,20 +84,20 @@ def test_a_killed_rank_ends_the_job():
 
 
 def test_exit_without_finalize_is_an_error():
-    fails("native-leave", "leave", 0, "without MPI_Finalize")
+    fails("native-leave", "leave", 102, "without MPI_Finalize")
 
 
 def test_exit_without_init_while_others_wait():
-    fails("native-absent", "absent", 0, "while other ranks wait for it")
+    fails("native-absent", "absent", 102, "while other ranks wait for it")
 
 
 def test_exit_without_init_while_others_wait_with_mpich():
-    fails("native-absent1", "absent", 0, "while other ranks wait for it",
+    fails("native-absent1", "absent", 102, "while other ranks wait for it",
           "mpicc.mpich")
 
 
 def test_a_rank_missing_from_mpi_init_is_named():
-    fails("native-hang", "hang", 0, "rank 2", options=["--start-timeout", "4s"])
+    fails("native-hang", "hang", 203, "rank 2", options=["--start-timeout", "4s"])
 
 
 if __name__ == "__main__":

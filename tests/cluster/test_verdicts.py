@@ -119,6 +119,45 @@ def test_deaths_of_mpi_ranks_under_mpirun():
         judge_all([lambda row=row: case(*row) for row in UNDER_MPI])
 
 
+def test_failures_in_mpi_and_before_it():
+    """Whichever MPI and whoever starts the ranks: the rank is known."""
+    plain = failing("fail-plain", "-DNO_MPI")
+    open_mpi = failing("fail-openmpi", compiler="mpicc.openmpi")
+    mpich = failing("fail-mpich", compiler="mpicc.mpich")
+    with cluster("inmpi") as c:
+        job = apply(c, workers=2, shm_size=8 << 20)
+
+        def case(words, wanted, rank=1, host="pi-worker-1", sure=("likely",)):
+            run = launch(job, *QUICK, *words)
+            return judged(run, *wanted, rank, host, sure)
+
+        def native(program, mode):
+            return ["-n", "2", "--bootstrap", "pmix", "--", program, mode, "1"]
+        mpirun = ["--bootstrap", "mpirun", "--", "mpirun", "-np", "2",
+                  open_mpi]
+        late = f"[ $RANK = 1 ] && sleep 30; exec {open_mpi} ok"
+        shm = f"FAIL_RANK=$RANK exec {plain} shm 1"
+        judge_all([
+            lambda: case(native(open_mpi, "truncate"),
+                         (15, "message_truncate")),
+            lambda: case(native(open_mpi, "bad_rank"), (6, "mpi_error")),
+            lambda: case(native(mpich, "truncate"), (14, "message_truncate")),
+            lambda: case(native(mpich, "mpi_abort"), (7, "mpi_abort_by_user")),
+            lambda: case([*mpirun, "truncate", "1"], (15, "message_truncate")),
+            lambda: case([*mpirun, "bad_rank", "1"], (6, "mpi_error")),
+            lambda: case(["-n", "2", "--start-timeout", "3s", "--bootstrap",
+                          "pmix", "--", "sh", "-c", late],
+                         (203, "start_timeout")),
+            lambda: case(["-n", "2", "--bootstrap", "pmix", "--", "sh", "-c",
+                          shm], (1, "shm_full")),
+            lambda: case(["-n", "50", "--", "true"],
+                         (100, "not_enough_slots"), -1, "", ("proven",)),
+            lambda: case(["-n", "2", "--ssh-port", "2999",
+                          "--connect-timeout", "4s", "--", "true"],
+                         (200, "ssh_unreachable"), -1, "pi-worker-"),
+        ])
+
+
 def test_failures_of_python_programs():
     with cluster("pyverdicts") as c, \
             tempfile.TemporaryDirectory(dir=PROGRAMS) as folder:
@@ -267,23 +306,6 @@ def test_own_rules_a_bundle_and_pods_that_are_held():
         equal(run.code, 2, "exit code without that directory", run.err)
 
 
-def test_a_worker_that_goes_away():
-    with cluster("gone") as c:
-        job = apply(c, workers=3)
-        run = Launch(job, ["muster", "launch", *QUICK, "-n", "3",
-                           "--bootstrap", "pmix", "--", "sh", "-c",
-                           "echo up; sleep 60"])
-        run.until("] up", 60, count=3)
-        job.workers[2].kill()
-        run.until("pi-worker-2")
-        run.wait()
-        wrong = judged(run, 201, "daemon_lost", -1, "pi-worker-2",
-                       ("likely", "possible", "proven"))
-        check(not wrong, wrong, run.err)
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.modules[__name__]))
 def test_a_provisional_verdict_and_one_for_programs():
     script = ("[ $RANK = 1 ] && { echo 'RuntimeError: CUDA out of memory. "
               "Tried to allocate 2.00 GiB' >&2; exit 1; }; trap '' TERM; "
@@ -316,3 +338,20 @@ def test_a_provisional_verdict_and_one_for_programs():
         equal(verdict["code"], "no_failure", "record of a success", run.err)
 
 
+def test_a_worker_that_goes_away():
+    with cluster("gone") as c:
+        job = apply(c, workers=3)
+        run = Launch(job, ["muster", "launch", *QUICK, "-n", "3",
+                           "--bootstrap", "pmix", "--", "sh", "-c",
+                           "echo up; sleep 60"])
+        run.until("] up", 60, count=3)
+        job.workers[2].kill()
+        run.until("pi-worker-2")
+        run.wait()
+        wrong = judged(run, 201, "daemon_lost", -1, "pi-worker-2",
+                       ("likely", "possible", "proven"))
+        check(not wrong, wrong, run.err)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.modules[__name__]))

@@ -558,4 +558,52 @@ TEST_CASE("the records of all ranks tell who was missing") {
   evidence.findings = {{Severity::kError, "hang", "Rank 2 holds up", "", ""}};
   evidence.collectives = {{other, {2}, false}};
   CHECK(diagnose(evidence).code == "hang");
+  CHECK(diagnose(evidence).confidence == Confidence::kLikely);
+}
+
+TEST_CASE("mpirun's words of an MPI error are those of the rank it names") {
+  Evidence evidence = job({exited(0, 15, 990), exited(1, 15 << 8, 950)});
+  evidence.ranks[0].stopped_by_us = true;
+  evidence.job.backend = "mpirun";
+  evidence.job.tool_ended = true;
+  evidence.job.tool_status = 15 << 8;
+  for (const char* line :
+       {"[pi-worker-1:00024] *** An error occurred in MPI_Recv",
+        "[pi-worker-1:00024] *** reported by process [3243507713,1]",
+        "[pi-worker-1:00024] *** on communicator MPI_COMM_WORLD",
+        "[pi-worker-1:00024] *** MPI_ERR_TRUNCATE: message truncated"}) {
+    evidence.job.tool_lines.push_back({940 * kMs, true, line});
+  }
+  const Verdict verdict = diagnose(evidence);
+  CHECK(verdict.code == "message_truncate");
+  CHECK(verdict.first_rank == 1);
+  CHECK(verdict.host == "pi-worker-1");
+  CHECK(verdict.exit_code == 15);
+}
+
+TEST_CASE("a rank that native ranks miss has a class of its own, and a name") {
+  Evidence evidence = job({exited(0, 15, 990), exited(1, 0, 950)});
+  evidence.ranks[0].stopped_by_us = true;
+  const auto judged = [&evidence](const char* code, const char* text) {
+    evidence.findings = {{Severity::kError, code, text, "", ""}};
+    return diagnose(evidence);
+  };
+  Verdict verdict = judged("rank_missing",
+                           "rank 1 on pi-worker-1 did not reach MPI_Init "
+                           "within 3.0 s of the first rank that did");
+  CHECK(verdict.code == "start_timeout");
+  CHECK(verdict.exit_class == "start_deadline");
+  CHECK(verdict.first_rank == 1);
+  CHECK(verdict.host == "pi-worker-1");
+  CHECK(verdict.confidence == Confidence::kLikely);
+  CHECK(verdict.headline.starts_with(
+      "MPI initialisation did not complete: rank 1 on pi-worker-1 did not"));
+  verdict = judged("exit_without_finalize",
+                   "rank 1 on pi-worker-1 ended with code 0 without "
+                   "MPI_Finalize");
+  CHECK(verdict.code == "mpi_not_finalized");
+  CHECK(verdict.exit_code == 102);
+  CHECK(verdict.first_rank == 1);
+  verdict = judged("rank_missing", "MPI_Init waited 3 s for ranks 1-2 on w-0");
+  CHECK(verdict.first_rank == -1);
 }
