@@ -2,10 +2,11 @@
 """Ranks that the agents start themselves: they find each other through our
 PMIx and PMI-1 servers, and whatever goes wrong ends the job with its name."""
 import re
+import subprocess
 import sys
 
-from harness import (apply, check, cluster, contains, equal, finish, main,
-                     nothing_left, program, trixie)
+from harness import (PATIENCE, PREFIX, apply, check, cluster, contains, equal,
+                     finish, main, nothing_left, program, trixie)
 
 def launch(c, line, workers=4, **options):
     job = apply(c, workers=workers, launcher_command=[
@@ -34,6 +35,15 @@ def runs(name, path, environment=(), **options):
 
 def test_open_mpi_4():
     runs("native-ompi4", program("native"))
+
+
+def test_the_start_of_mpi_is_told_of_one_node_too():
+    run = subprocess.run(
+        [PREFIX + "/bin/muster", "launch", "--local", "1x2", "--log-format",
+         "text", "--", program("native")], capture_output=True, text=True,
+        timeout=PATIENCE, check=False)
+    equal(run.returncode, 0, "exit code", run.stdout, run.stderr)
+    contains(run.stderr, "MPI initialisation: all 2 ranks have reached it")
 
 
 def test_mpich_4_0():

@@ -220,6 +220,13 @@ void ModexRouter::rank_state(const wire::Frame& frame) {
     stage = Stage::kConnected;
     if (!any_connected_) first_connected_ = Clock::now();
     any_connected_ = true;
+    // Within one node they meet without us.
+    const auto& own = world_.ranks_of(world_.node_of(state->rank));
+    if (own.size() == stages_.size() && ranks_in(Stage::kStarted).empty() &&
+        !std::exchange(met_, true)) {
+      log::info("MPI initialisation: all {} ranks have reached it after {}",
+                stages_.size(), human_duration_ms(since(began_).count()));
+    }
     check_gone();
   }
 }
