@@ -3,7 +3,7 @@
 """Milliseconds from the last fence upcall that any agent gets from libpmix to
 the last release that any agent gives back: what muster itself adds to a fence.
 
-    bench/fence_upcalls.py [--nodes 64] [--count 3] [--fences 10]
+    bench/fence_upcalls.py [--nodes 64] [--count 3] [--fences 10] [--rest 0]
 
 Two uprobes of the kernel on the agent's binary, while launch.py runs its fence
 program; nothing in the agent is changed for it. All pods are on one machine,
@@ -102,11 +102,14 @@ def main():
     parser.add_argument("--nodes", type=int, default=64)
     parser.add_argument("--count", type=int, default=3)
     parser.add_argument("--fences", type=int, default=10, help="of a launch")
+    parser.add_argument("--rest", type=int, default=0,
+                        help="milliseconds between fences")
     options = parser.parse_args()
     events = traced([sys.executable, "-B", os.path.join(HERE, "launch.py"),
                      "--shapes", f"{options.nodes}x1", "--what", "fence",
                      "--ways", "muster native", "--count", str(options.count),
-                     "--fences", str(options.fences)])
+                     "--fences", str(options.fences),
+                     "--rest", str(options.rest)])
     took = []
     for asked, given in zip(by_launch(events, "upcall", options.nodes),
                             by_launch(events, "release", options.nodes)):

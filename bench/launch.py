@@ -5,7 +5,7 @@ PMIx client that fences, on every worker, by muster natively, by muster with the
 image's mpirun, by mpirun and Hydra over OpenSSH, and by srun where Slurm is.
 
     bench/launch.py [--shapes 4x1,16x1,8x8] [--count 5] [--ways native] [--save]
-                    [--what true,hello,fence] [--fences 10]
+                    [--what true,hello,fence] [--fences 10] [--rest 0]
 
 All pods are ready before anything is measured, so that only the launch counts.
 Wall seconds until the last rank is in main, past MPI_Init, and until the exit;
@@ -187,12 +187,13 @@ def one_launch(job, command, stamps, fences=0):
     return result
 
 
-def program_of(what, hello, fence, ranks, fences):
+def program_of(what, hello, fence, ranks, options):
     """Its words, and how many ranks it makes print stamps, and fences."""
     if what == "hello":
         return hello, ranks, 0
     if what == "fence":
-        return [fence, str(ranks), str(fences)], 0, ranks
+        return [fence, str(ranks), str(options.fences),
+                str(options.rest)], 0, ranks
     return ["true"], 0, 0
 
 
@@ -217,8 +218,7 @@ def measure(nodes, slots, count, programs, directory, options):
                     if what == "fence" and not (pmix and programs[2]):
                         continue
                     program, stamps, fences = program_of(
-                        what, hello, programs[2], nodes * slots,
-                        options.fences)
+                        what, hello, programs[2], nodes * slots, options)
                     result = one_launch(jobs[kind], [*words, *program],
                                         stamps, fences)
                     if result is None:
@@ -273,6 +273,8 @@ def main():
     parser.add_argument("--ways", default="", help="parts of their names")
     parser.add_argument("--what", default="true,hello,fence")
     parser.add_argument("--fences", type=int, default=10)
+    parser.add_argument("--rest", type=int, default=0,
+                        help="milliseconds between fences")
     parser.add_argument("--memory", action="store_true",
                         help="one more launch for the launcher's memory")
     parser.add_argument("--save", action="store_true")

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A PMIx client without MPI: puts 500 bytes and fences with everybody's data,
  * ten times or as often as its second argument says (libpmix collects all that
- * was ever put, so 500 bytes a rank each time). One line per rank and fence:
- * when it began to wait and when it was let go (ns, CLOCK_REALTIME). The data
- * of a neighbour proves that the fences have collected. */
+ * was ever put, so 500 bytes a rank each time). Between them it rests for as
+ * many milliseconds as its third says: without a rest ranks that are let go
+ * early are in the next fence while others still wait for this one. One line
+ * per rank and fence: when it began to wait and when it was let go (ns,
+ * CLOCK_REALTIME). The data of a neighbour proves that they have collected. */
+#define _GNU_SOURCE
 #include <pmix.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define BYTES 500
 
@@ -22,6 +26,7 @@ int main(int argc, char** argv) {
   pmix_proc_t self, all, next;
   const unsigned size = argc > 1 ? (unsigned)atoi(argv[1]) : 1;
   const int rounds = argc > 2 ? atoi(argv[2]) : 10;
+  const int rest = argc > 3 ? atoi(argv[3]) : 0;
   char text[BYTES + 1];
   bool yes = true;
   pmix_info_t collect;
@@ -38,6 +43,7 @@ int main(int argc, char** argv) {
   if (PMIx_Commit() != PMIX_SUCCESS) return 3;
   PMIX_INFO_LOAD(&collect, PMIX_COLLECT_DATA, &yes, PMIX_BOOL);
   for (int round = 0; round < rounds; ++round) {
+    if (rest > 0) usleep((useconds_t)rest * 1000);
     const long long begun = now();
     if (PMIx_Fence(&all, 1, &collect, 1) != PMIX_SUCCESS) return 4;
     printf("fence %d %lld %lld\n", round, begun, now());
