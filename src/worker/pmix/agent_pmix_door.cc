@@ -1,11 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/pmix/agent_pmix_door.h"
 
+#include <dirent.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <memory>
 #include <utility>
 
 #include "base/loopback.h"
+#include "base/text.h"
 
 namespace muster {
+
+namespace {
+
+constexpr Milliseconds kPatience{1000};  // its CPUs may be crowded
+
+int port_of(int socket) {
+  sockaddr_in address{};
+  socklen_t size = sizeof address;
+  if (::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size) !=
+          0 ||
+      address.sin_family != AF_INET) {
+    return 0;
+  }
+  return ntohs(address.sin_port);
+}
+
+// The descriptor of this process that listens on `port`; -1: none.
+int listener_on(int port) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory(
+      ::opendir("/proc/self/fd"), ::closedir);
+  if (!directory) return -1;
+  while (const dirent* entry = ::readdir(directory.get())) {
+    const auto fd = parse_integer(entry->d_name);
+    if (!fd) continue;
+    const int socket = static_cast<int>(*fd);
+    int listens = 0;
+    socklen_t size = sizeof listens;
+    if (::getsockopt(socket, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0 &&
+        listens != 0 && port_of(socket) == port) {
+      return socket;
+    }
+  }
+  return -1;
+}
+
+}  // namespace
 
 Result<std::unique_ptr<PmixDoor>> PmixDoor::open(Loop& loop, Start start) {
   std::unique_ptr<PmixDoor> door(new PmixDoor(loop, std::move(start)));
@@ -13,10 +57,40 @@ Result<std::unique_ptr<PmixDoor>> PmixDoor::open(Loop& loop, Start start) {
   if (!listener) return tl::unexpected(listener.error());
   door->port_ = listener->port;
   door->listener_ = std::move(listener->socket);
-  door->watch_ = std::make_unique<AcceptWatch>(
-      loop, door->listener_.get(),
-      [self = door.get()](UniqueFd guest) { self->pass_on(std::move(guest)); });
+  send_at_once(door->listener_.get());  // whoever comes by it inherits that
+  door->knock_ = std::make_unique<FdWatch>(loop, door->listener_.get());
+  door->knock_->on_readable([self = door.get()] { self->knocked(); });
   return door;
+}
+
+void PmixDoor::knocked() {
+  const int port = start_();
+  if (port > 0 && inside_ < 0) give_to(port);
+  knock_->stop_reading();
+  patience_.start(kept_ ? kPatience : Milliseconds(0), [this] { take_in(); });
+}
+
+// A select() that waits for the old socket looks at the new one once somebody
+// has knocked at the old, which stays open: its turn may come again.
+void PmixDoor::give_to(int port) {
+  inside_ = listener_on(port);
+  kept_ = UniqueFd(inside_ < 0 ? -1 : ::fcntl(inside_, F_DUPFD_CLOEXEC, 0));
+  if (kept_ && ::dup3(listener_.get(), inside_, O_CLOEXEC) < 0) kept_.reset();
+  if (kept_) connect_to_loopback(port);
+}
+
+// Whoever still waits was not taken in by libpmix, and nobody will be.
+void PmixDoor::take_in() {
+  pollfd waiting{listener_.get(), POLLIN, 0};
+  if (kept_ && ::poll(&waiting, 1, 0) == 0) {
+    return knock_->on_readable([this] { knocked(); });
+  }
+  if (kept_) ::dup3(kept_.get(), inside_, O_CLOEXEC);
+  kept_.reset();
+  knock_.reset();
+  watch_ = std::make_unique<AcceptWatch>(
+      loop_, listener_.get(),
+      [this](UniqueFd guest) { pass_on(std::move(guest)); });
 }
 
 void PmixDoor::pass_on(UniqueFd guest) {

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // PmixDoor: the address that ranks are given for their PMIx server. libpmix
 // takes 10 ms to load and start, which a program without MPI should not cost:
-// it starts when the first rank knocks, and from then on the door passes bytes
-// to its port. On loopback; libpmix authenticates who comes.
+// it starts when the first rank knocks, and is then given the door itself: the
+// listening socket takes the place of its own, so that ranks talk to libpmix
+// without a hop. Whom it does not take in within kPatience (a release that
+// waits for its socket in another way than select()), it is connected to by
+// passing bytes on. On loopback; libpmix authenticates who comes.
 // Owns the connections. Loop thread.
 #pragma once
 
@@ -28,14 +31,22 @@ class PmixDoor {
   [[nodiscard]] int port() const { return port_; }
 
  private:
-  PmixDoor(Loop& loop, Start start) : loop_(loop), start_(std::move(start)) {}
+  PmixDoor(Loop& loop, Start start)
+      : loop_(loop), start_(std::move(start)), patience_(loop) {}
+  void knocked();
+  void give_to(int port);
+  void take_in();
   void pass_on(UniqueFd guest);
 
   Loop& loop_;
   Start start_;
   int port_ = 0;
   UniqueFd listener_;
-  std::unique_ptr<AcceptWatch> watch_;
+  std::unique_ptr<FdWatch> knock_;
+  Timer patience_;
+  int inside_ = -1;  // the descriptor by which libpmix listens
+  UniqueFd kept_;    // what that was before; empty: it is so again, or still
+  std::unique_ptr<AcceptWatch> watch_;  // once it was of no use to give it
   std::list<std::unique_ptr<SocketRelay>> relays_;
 };
 

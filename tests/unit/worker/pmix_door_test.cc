@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who waits with select(), as libpmix does, is given the ranks themselves; who
+// waits in another way gets their bytes passed on. Nobody who knocks is lost.
+#include "worker/pmix/agent_pmix_door.h"
+
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/loopback.h"
+#include "catch.h"
+
+using namespace muster;
+
+namespace {
+
+constexpr int kPatienceMs = 20'000;
+
+int port_of(int socket, decltype(&::getsockname) ask) {
+  sockaddr_in address{};
+  socklen_t size = sizeof address;
+  if (ask(socket, reinterpret_cast<sockaddr*>(&address), &size) != 0) return 0;
+  return ntohs(address.sin_port);
+}
+
+std::string read_some(int fd) {
+  pollfd waiting{fd, POLLIN, 0};
+  char bytes[64];
+  if (::poll(&waiting, 1, kPatienceMs) != 1) return "nothing came";
+  const ssize_t n = ::read(fd, bytes, sizeof bytes);
+  return n > 0 ? std::string(bytes, static_cast<size_t>(n)) : std::string();
+}
+
+int accept_by_select(int listener) {
+  for (;;) {
+    fd_set waiting;
+    FD_ZERO(&waiting);
+    FD_SET(listener, &waiting);
+    if (::select(listener + 1, &waiting, nullptr, nullptr, nullptr) < 0) {
+      return -1;
+    }
+    const int got = ::accept(listener, nullptr, nullptr);
+    if (got >= 0 || errno != EAGAIN) return got;
+  }
+}
+
+int accept_by_epoll(int listener) {
+  const UniqueFd poll(::epoll_create1(EPOLL_CLOEXEC));
+  epoll_event event{EPOLLIN, {.fd = listener}};
+  ::epoll_ctl(poll.get(), EPOLL_CTL_ADD, listener, &event);
+  ::epoll_wait(poll.get(), &event, 1, kPatienceMs);
+  return ::accept(listener, nullptr, nullptr);
+}
+
+struct Visit {
+  bool itself = false;  // the server talks to the rank's own socket
+  std::string server_heard;
+  std::string rank_heard;
+};
+
+// Ranks knock one after another; the server accepts `how`, on a thread of its
+// own as libpmix does.
+std::vector<Visit> visits(size_t count, int (*how)(int)) {
+  Loop loop;
+  Timer guard(loop);
+  auto listener = listen_on_loopback();
+  REQUIRE(listener);
+  auto door = PmixDoor::open(loop, [port = listener->port] { return port; });
+  REQUIRE(door);
+  std::vector<Visit> out(count);
+  std::vector<int> guests(count);
+  std::vector<int> ranks(count);
+  std::thread server([&out, &guests, how, own = listener->socket.get()] {
+    for (size_t i = 0; i < out.size(); ++i) {
+      const UniqueFd guest(how(own));
+      guests[i] = port_of(guest.get(), ::getpeername);
+      (void)write_all(guest.get(), "server");
+      out[i].server_heard = read_some(guest.get());
+    }
+  });
+  std::thread client([&] {
+    for (size_t i = 0; i < out.size(); ++i) {
+      const UniqueFd rank = connect_to_loopback((*door)->port());
+      ranks[i] = port_of(rank.get(), ::getsockname);
+      out[i].rank_heard = read_some(rank.get());
+      (void)write_all(rank.get(), "rank");
+    }
+    server.join();
+    loop.post([&loop] { loop.stop(); });
+  });
+  guard.start(Milliseconds(kPatienceMs), [&loop] { loop.stop(); });
+  loop.run();
+  client.join();
+  for (size_t i = 0; i < count; ++i) out[i].itself = guests[i] == ranks[i];
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("ranks and libpmix talk without a hop") {
+  for (const Visit& visit : visits(3, accept_by_select)) {
+    CHECK(visit.itself);
+    CHECK(visit.server_heard == "rank");
+    CHECK(visit.rank_heard == "server");
+  }
+}
+
+TEST_CASE("a library that waits in another way gets all ranks as well") {
+  for (const Visit& visit : visits(3, accept_by_epoll)) {
+    CHECK(visit.server_heard == "rank");
+    CHECK(visit.rank_heard == "server");
+  }
+}
