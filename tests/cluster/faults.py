@@ -56,6 +56,7 @@ def ended(run, bound, code, *names):
     began = time.monotonic()
     run.wait(bound + SLACK + 30)
     took = time.monotonic() - began
+    print(f"    over after {took:.1f} s (bound {bound} s)", flush=True)
     check(took < bound + SLACK, f"took {took:.1f} s, bound {bound} s",
           run.err)
     equal(run.code, code, "exit code", run.out[-1500:], run.err)
