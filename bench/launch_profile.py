@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where a launch's CPU goes: milliseconds a pod, by process and by cause.
 
-    bench/launch_profile.py [--nodes 64] [--rounds 3] [--what true|hello]
+    bench/launch_profile.py [--nodes 64] [--rounds 3] [--what true|hello|fence]
+                            [--fences 200]
+
+Of a fence: microseconds a pod, of launches with many and with two of them.
 
 All pods are ready before; `perf record -a` samples every process of the machine
 while muster launches, so nothing else may run, or not under these names. A
@@ -48,7 +51,7 @@ COLUMNS = ["libcrypto", "libssh", "libc", "ld.so", "muster", "libpmix",
            "exec", "fork", "exit", "seccomp", "memory", "other"]
 FORK = re.compile(r"PERF_RECORD_FORK\((\d+):\d+\):\((\d+):\d+\)")
 EXEC = re.compile(r"PERF_RECORD_COMM exec: (.+):(\d+)/\d+")
-SAMPLE = re.compile(r"\s*(.+?)\s+(\d+)\s*$")
+SAMPLE = re.compile(r"\s*(.+?)\s+(\d+)/(\d+)\s*$")
 FRAME = re.compile(r"\s+[0-9a-f]+ (.*) \((.*)\)$")
 
 
@@ -76,7 +79,7 @@ class Profile:
         self.by_pid = collections.Counter()
         self.samples = []
 
-    def part_of(self, comm, pid, launchers):
+    def part_of(self, comm, pid, tid, launchers):
         if comm == "muster":
             return "launcher" if pid in launchers else "pid 1"
         if comm == "sshd":  # as the operator calls it
@@ -84,6 +87,8 @@ class Profile:
         if comm == "muster-ssh":
             return "connection"
         if comm == "muster-agent":
+            if tid != pid:
+                return "agent: libpmix"
             return "agent" if pid in self.executed else "facts"
         return "program" if comm in self.programs else None
 
@@ -101,15 +106,15 @@ class Profile:
                     self.samples.append((*head, cause_of(stack)))
                 head, stack = None, []
             elif found := SAMPLE.match(line):
-                head = (found[1], int(found[2]))
+                head = (found[1], int(found[2]), int(found[3]))
 
     def table(self, rounds, nodes):
-        for comm, pid, _ in self.samples:
+        for comm, pid, _, _ in self.samples:
             if comm == "muster":
                 self.by_pid[pid] += 1
         launchers = {pid for pid, _ in self.by_pid.most_common(rounds)}
-        for comm, pid, cause in self.samples:
-            part = self.part_of(comm, pid, launchers)
+        for comm, pid, tid, cause in self.samples:
+            part = self.part_of(comm, pid, tid, launchers)
             if part:
                 self.counts[part][cause] += 1
         unit = 1000 / HERTZ / rounds / nodes
@@ -117,27 +122,47 @@ class Profile:
                 for part, causes in self.counts.items()}
 
 
-def show(table):
-    print("| CPU ms a pod | all | " + " | ".join(COLUMNS) + " |")
+def per_fence(many, few, fences):
+    """Microseconds a pod, of two tables that differ by so many fences."""
+    return {part: {cause: (n - few.get(part, {}).get(cause, 0)) * 1000 / fences
+                   for cause, n in causes.items()}
+            for part, causes in many.items()}
+
+
+def number(value, unit):
+    if unit == "ms":
+        return f"{value:.2f}" if value >= 0.005 else ""
+    return f"{value:.0f}" if value >= 0.5 else ""
+
+
+def show(table, unit):
+    print(f"| CPU {unit} a pod | all | " + " | ".join(COLUMNS) + " |")
     print("|---" + "|---:" * (len(COLUMNS) + 1) + "|")
     whole = collections.Counter()
     for causes in table.values():
         whole.update(causes)
     order = sorted(table, key=lambda part: -sum(table[part].values()))
     for part, causes in [*((p, table[p]) for p in order), ("all", whole)]:
-        cells = [f"{causes.get(c, 0):.2f}" if causes.get(c, 0) >= 0.005 else ""
-                 for c in COLUMNS]
-        print(f"| {part} | {sum(causes.values()):.2f} | "
+        cells = [number(causes.get(c, 0), unit) for c in COLUMNS]
+        print(f"| {part} | {number(sum(causes.values()), unit)} | "
               + " | ".join(cells) + " |")
 
 
-def record(options, directory):
+def program_of(what, nodes, fences, programs):
+    if what == "fence":
+        return [programs[-1], str(nodes), str(fences)]
+    return [programs[0] if what == "hello" else "true"]
+
+
+def record(options, fences, directory):
+    """Launches under perf; its data and the names of the ranks' programs."""
     programs = [launch.compiled(c, directory)
                 for c in ("mpicc.openmpi", "mpicc.mpich")]
-    data = os.path.join(directory, "perf.data")
+    programs.append(launch.fence_program(directory) or "true")
+    data = os.path.join(directory, f"perf-{fences}.data")
     command = ["muster", "launch", "--slots-per-node", "1", "-n",
                str(options.nodes), "--bootstrap", "pmix", "--",
-               programs[0] if options.what == "hello" else "true"]
+               *program_of(options.what, options.nodes, fences, programs)]
     with contextlib.ExitStack() as stack:
         pods = stack.enter_context(launch.Cluster(name="bench-profile"))
         job = launch.start_job(pods, options.nodes, 1, "muster", directory)
@@ -154,26 +179,34 @@ def record(options, directory):
                   flush=True)
         perf.send_signal(signal.SIGINT)
         perf.wait()
-    name = os.path.basename(programs[0])[:15]
-    return data, {name, "true"}
+    return data, {os.path.basename(p)[:15] for p in programs} | {"true"}
+
+
+def profiled(options, fences=0):
+    with tempfile.TemporaryDirectory() as directory:
+        os.chmod(directory, 0o755)
+        data, programs = record(options, fences, directory)
+        profile = Profile(programs)
+        script = subprocess.run(
+            ["perf", "script", "-i", data, "--show-task-events", "-F",
+             "comm,pid,tid,ip,sym,dso"], stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL, text=True, errors="replace", check=True)
+        profile.read(script.stdout.splitlines())
+    return profile.table(options.rounds, options.nodes)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--nodes", type=int, default=64)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--what", default="true", choices=["true", "hello"])
+    parser.add_argument("--what", default="true",
+                        choices=["true", "hello", "fence"])
+    parser.add_argument("--fences", type=int, default=200)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as directory:
-        os.chmod(directory, 0o755)
-        data, programs = record(options, directory)
-        profile = Profile(programs)
-        script = subprocess.run(
-            ["perf", "script", "-i", data, "--show-task-events", "-F",
-             "comm,pid,ip,sym,dso"], stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL, text=True, errors="replace", check=True)
-        profile.read(script.stdout.splitlines())
-    show(profile.table(options.rounds, options.nodes))
+    if options.what != "fence":
+        return show(profiled(options), "ms")
+    many, few = (profiled(options, n) for n in (options.fences + 2, 2))
+    show(per_fence(many, few, options.fences), "µs")
 
 
 if __name__ == "__main__":
