@@ -35,12 +35,8 @@ ModexRouter::ModexRouter(Loop& loop, Fleet& fleet, World world,
       deadline_(deadline),
       events_(std::move(events)),
       fences_(world_),
-      delivery_(
-          [this](int node, wire::FrameType type, uint32_t id,
-                 std::string_view payload) { send(node, type, id, payload); },
-          [this](int node) {
-            return fleet_.queued(fleet_nodes_[static_cast<size_t>(node)]);
-          }),
+      delivery_(sender(), queue_of()),
+      gets_(sender(), queue_of()),
       stages_(static_cast<size_t>(world_.size()), Stage::kStarted),
       tick_(loop) {
   for (size_t i = 0; i < fleet_nodes_.size(); ++i) {
@@ -48,9 +44,22 @@ ModexRouter::ModexRouter(Loop& loop, Fleet& fleet, World world,
   }
   fleet_.watch_drained([this](uint16_t fleet_node) {
     const auto found = node_of_fleet_.find(fleet_node);
-    if (found != node_of_fleet_.end()) delivery_.go_on(found->second);
+    if (found == node_of_fleet_.end()) return;
+    delivery_.go_on(found->second);
+    gets_.go_on(found->second);
   });
   tick_.start(kTick, [this] { tick(); });
+}
+
+FenceDelivery::Send ModexRouter::sender() {
+  return [this](int node, wire::FrameType type, uint32_t id,
+                std::string_view payload) { send(node, type, id, payload); };
+}
+
+FenceDelivery::Queued ModexRouter::queue_of() {
+  return [this](int node) {
+    return fleet_.queued(fleet_nodes_[static_cast<size_t>(node)]);
+  };
 }
 
 ModexRouter::~ModexRouter() { fleet_.watch_drained(nullptr); }
@@ -79,7 +88,7 @@ bool ModexRouter::frame(uint16_t fleet_node, const wire::Frame& frame) {
       get(node, frame);
       return true;
     case wire::FrameType::kModexReply:
-      get_answered(frame);
+      gets_.replied(frame);
       return true;
     case wire::FrameType::kNames:
       names(node, frame);
@@ -112,16 +121,7 @@ void ModexRouter::open_fence(int node, const wire::Frame& frame) {
 }
 
 void ModexRouter::data(int node, const wire::Frame& frame) {
-  if (frame.id >= wire::kLauncherModexIds) {  // of a get: pass it on
-    const auto get = gets_.find(frame.id);
-    if (get == gets_.end()) return;
-    send(get->second.asker.first, wire::FrameType::kModexData,
-         get->second.asker.second, frame.payload);
-    const auto passed =
-        std::min<uint64_t>(get->second.remaining, frame.payload.size());
-    if ((get->second.remaining -= passed) == 0) gets_.erase(get);
-    return;
-  }
+  if (frame.id >= wire::kLauncherModexIds) return gets_.data(frame);
   const auto upload = uploads_.find({node, frame.id});
   if (upload == uploads_.end()) return;
   if (!upload->second.pieces.add(frame.payload)) {
@@ -164,24 +164,13 @@ void ModexRouter::get(int node, const wire::Frame& frame) {
          wire::to_json(wire::ModexReply{"there is no such rank", 0}));
     return;
   }
-  const uint32_t id = next_get_++;
-  if (next_get_ == 0) next_get_ = wire::kLauncherModexIds;
-  gets_[id] = {{node, frame.id}, request->rank, Clock::now(), 0};
-  send(world_.node_of(request->rank), wire::FrameType::kModexGet, id,
-       frame.payload);
-}
-
-void ModexRouter::get_answered(const wire::Frame& frame) {
-  const auto get = gets_.find(frame.id);
-  if (get == gets_.end()) return;
-  const auto [node, id] = get->second.asker;
-  send(node, wire::FrameType::kModexReply, id, frame.payload);
-  const auto reply = wire::modex_from_json<wire::ModexReply>(frame.payload);
-  if (!reply || !reply->error.empty() || reply->size == 0) {
-    gets_.erase(get);
-  } else {
-    get->second.remaining = reply->size;
-  }
+  DirectGets::Get get;
+  get.asker = node;
+  get.id = frame.id;
+  get.owner = world_.node_of(request->rank);
+  get.rank = request->rank;
+  get.since = Clock::now();
+  gets_.ask(std::move(get));
 }
 
 void ModexRouter::names(int node, const wire::Frame& frame) {
@@ -333,17 +322,10 @@ void ModexRouter::expire(Clock::time_point now) {
       log::info("a fence has waited {} for {}", waited, who);
     }
   }
-  for (auto get = gets_.begin(); get != gets_.end();) {
-    if (now - get->second.since <= deadline_) {
-      ++get;
-      continue;
-    }
-    send(
-        get->second.asker.first, wire::FrameType::kModexReply,
-        get->second.asker.second,
-        wire::to_json(wire::ModexReply{
-            world_.who(get->second.rank) + " did not answer in " + waited, 0}));
-    get = gets_.erase(get);
+  for (const DirectGets::Get& get : gets_.expire(now - deadline_)) {
+    send(get.asker, wire::FrameType::kModexReply, get.id,
+         wire::to_json(wire::ModexReply{
+             world_.who(get.rank) + " did not answer in " + waited, 0}));
   }
 }
 

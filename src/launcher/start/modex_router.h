@@ -18,6 +18,7 @@
 
 #include "base/loop.h"
 #include "launcher/connect/fleet.h"
+#include "launcher/start/direct_gets.h"
 #include "launcher/start/fence_delivery.h"
 #include "pmi/fence_board.h"
 #include "pmi/name_board.h"
@@ -54,18 +55,11 @@ class ModexRouter {
     wire::FenceCall call;
     PieceCollector pieces{0};
   };
-  struct Get {
-    Peer asker;
-    int rank = -1;
-    Clock::time_point since;
-    uint64_t remaining = 0;  // bytes of the answer still to pass on
-  };
 
   void open_fence(int node, const wire::Frame& frame);
   void data(int node, const wire::Frame& frame);
   void contribute(int node, uint32_t id);
   void get(int node, const wire::Frame& frame);
-  void get_answered(const wire::Frame& frame);
   void names(int node, const wire::Frame& frame);
   void answer_names(const std::vector<NameBoard::Answer>& answers);
   void rank_state(const wire::Frame& frame);
@@ -75,6 +69,8 @@ class ModexRouter {
   void expire(Clock::time_point now);
   void broken(Error error);
   void protocol_error(int node, const Error& error);
+  FenceDelivery::Send sender();
+  FenceDelivery::Queued queue_of();
   void send(int node, wire::FrameType type, uint32_t id,
             std::string_view payload);
   [[nodiscard]] std::vector<int> ranks_in(Stage stage) const;
@@ -87,6 +83,7 @@ class ModexRouter {
   ModexEvents events_;
   FenceBoard fences_;
   FenceDelivery delivery_;
+  DirectGets gets_;
   NameBoard board_;
   std::vector<Stage> stages_;
   Clock::time_point first_connected_;
@@ -95,8 +92,6 @@ class ModexRouter {
   bool met_ = false;
   bool broken_ = false;
   std::map<Peer, Upload> uploads_;
-  uint32_t next_get_ = wire::kLauncherModexIds;
-  std::map<uint32_t, Get> gets_;
   std::map<uint64_t, Clock::time_point> lookups_;  // ticket -> deadline
   std::set<std::pair<std::string, uint32_t>> told_;
   Timer tick_;
