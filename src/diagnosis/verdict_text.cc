@@ -12,6 +12,8 @@ namespace muster {
 namespace {
 
 constexpr size_t kMaxLineBytes = 400;
+// In one record of a log, with what stands before it: 4 KiB.
+constexpr size_t kMaxTextBytes = 3800;
 constexpr size_t kShortText = 200;  // in JSON up to twice that
 
 // On one line, and at most so long.
@@ -31,6 +33,14 @@ std::string cut(std::string_view text, size_t most) {
 
 std::string one_line(std::string_view text) {
   return cut(text, kMaxLineBytes - 1) + "\n";
+}
+
+// A newline, a quote and a backslash take two bytes there.
+size_t size_in_json(const std::string& text) {
+  return text.size() + static_cast<size_t>(
+                           std::count_if(text.begin(), text.end(), [](char c) {
+                             return c == '\n' || c == '"' || c == '\\';
+                           }));
 }
 
 std::string remedy_line(const Verdict& verdict, size_t index) {
@@ -83,24 +93,32 @@ std::string verdict_text(const Verdict& verdict, int max_lines) {
   // What to do counts most, then the first evidence, then the rest.
   const size_t room = static_cast<size_t>(std::max(max_lines, 3)) - 2;
   const size_t remedies = std::min(verdict.remedies.size(), room);
+  std::vector<std::string> fixes;
+  for (size_t i = 0; i < remedies; ++i) {
+    fixes.push_back(remedy_line(verdict, i));
+  }
   size_t left = room - remedies;
+  size_t bytes = size_in_json(join(lines, "") + join(fixes, ""));
+  const auto add = [&](const std::string& line) {
+    const size_t size = size_in_json(line);
+    if (left == 0 || bytes + size > kMaxTextBytes) return;
+    bytes += size;
+    --left;
+    lines.push_back(line);
+  };
   const bool repeats =
       !verdict.evidence.empty() &&
       verdict.evidence.front().find(verdict.cause) != std::string::npos;
-  if (!verdict.cause.empty() && !repeats && left > 0) {
-    lines.push_back(one_line("  why: " + verdict.cause));
-    --left;
+  if (!verdict.cause.empty() && !repeats) {
+    add(one_line("  why: " + verdict.cause));
   }
-  for (size_t i = 0; i < verdict.evidence.size() && left > 0; ++i, --left) {
-    lines.push_back(one_line("  seen: " + verdict.evidence[i]));
+  for (const std::string& seen : verdict.evidence) {
+    add(one_line("  seen: " + seen));
   }
-  for (size_t i = 0; i < verdict.also.size() && left > 0; ++i, --left) {
-    lines.push_back(one_line("  also: " + verdict.also[i].text));
+  for (const AlsoSeen& also : verdict.also) {
+    add(one_line("  also: " + also.text));
   }
-  for (size_t i = 0; i < remedies; ++i) {
-    lines.push_back(remedy_line(verdict, i));
-  }
-  return join(lines, "");
+  return join(lines, "") + join(fixes, "");
 }
 
 std::string termination_message(const Verdict& verdict, size_t max_bytes) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/json_text.h"
 #include "base/text.h"
 #include "catch.h"
 #include "diagnosis/verdict.h"
@@ -38,6 +39,15 @@ TEST_CASE("the text keeps its bounds and never loses the remedies") {
     for (const auto line : split(text, '\n')) CHECK(line.size() <= 400);
   }
   CHECK(verdict_text(large()).find("fix 3: three") != std::string::npos);
+}
+
+TEST_CASE("the text fits into one record of a log") {
+  Verdict verdict = large();
+  verdict.evidence.assign(10, std::string(500, '"'));
+  std::string record;
+  append_json_string(record, verdict_text(verdict));
+  CHECK(record.size() <= 3900);
+  CHECK(record.find("fix 3: three") != std::string::npos);
 }
 
 TEST_CASE("the termination message is text first and fits") {
