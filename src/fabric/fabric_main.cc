@@ -72,11 +72,9 @@ Status load_profiles(const FabricOptions& options, FabricRequest& request) {
   if (!profile) return fail(profile.error());
   request.profile = *profile;
   for (const std::string& text : options.app_profiles) {
-    const size_t equals = text.rfind('=');
-    const auto app =
-        parse_profile(equals == text.npos ? text : text.substr(equals + 1));
+    auto app = parse_app_profile(text);
     if (!app) return fail(app.error());
-    request.apps.push_back({text.substr(0, equals), *app});
+    request.apps.push_back(std::move(*app));
   }
   return {};
 }

@@ -36,6 +36,7 @@ Json pod_json(const PodPlan& pod) {
   out["transport"] = pod.transport;
   out["interface"] = pod.interface;
   out["interface_reason"] = pod.interface_reason;
+  out["interface_rejected"] = pod.interface_rejected;
   out["alone"] = pod.alone;
   out["ports"] = Json::array();
   for (const PortDecision& port : pod.ports) {
@@ -58,6 +59,8 @@ std::string plan_to_json(const FabricPlan& plan) {
   out["verdict"] = verdict_name(plan.verdict);
   out["profile"] = plan.profile;
   out["transport"] = plan.transport;
+  out["transport_reason"] = plan.transport_reason;
+  out["transport_rejected"] = plan.transport_rejected;
   out["summary"] = plan.summary;
   out["pods"] = Json::array();
   for (const PodPlan& pod : plan.pods) out["pods"].push_back(pod_json(pod));

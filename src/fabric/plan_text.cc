@@ -27,6 +27,7 @@ bool same_decision(const PortDecision& a, const PortDecision& b) {
 // The same is to be said of both, also of what was seen.
 bool same_story(const PodPlan& a, const PodPlan& b) {
   return a.alone == b.alone && a.interface_reason == b.interface_reason &&
+         a.interface_rejected == b.interface_rejected &&
          std::equal(a.ports.begin(), a.ports.end(), b.ports.begin(),
                     b.ports.end(),
                     [](auto& x, auto& y) {
@@ -169,11 +170,20 @@ std::string plan_to_text(const FabricPlan& plan) {
 
 std::string explain_plan(const FabricPlan& plan) {
   std::string out = heading(plan);
+  if (!plan.transport_reason.empty()) {
+    out += plan.transport + ": " + plan.transport_reason + "\n";
+  }
+  for (const std::string& rejected : plan.transport_rejected) {
+    out += "  not " + rejected + "\n";
+  }
   for (const auto& group : alike(plan, true)) {
     const PodPlan& pod = *group.front();
     out += "\n" + pod_names(group) + "\n  by itself, " + pod.alone + "\n";
     if (!pod.interface.empty()) {
       out += "  TCP over " + pod.interface + ": " + pod.interface_reason + "\n";
+    }
+    for (const std::string& rejected : pod.interface_rejected) {
+      out += "    not " + rejected + "\n";
     }
     add_ports(out, pod.ports);
     for (const auto& setting : pod.settings) {

@@ -99,6 +99,7 @@ void set_direct_links(FabricJob& job) {
                           FabricConfidence::kLikely,
                           "NVIDIA/nccl commit 5c1c4288"};
     setting.alone = "ports by position, also those without a cable between";
+    setting.rejected = {"NCCL_IB_HCA: no port reaches all pods"};
     propose(job, pod, setting);
   }
 }

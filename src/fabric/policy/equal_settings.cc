@@ -37,6 +37,7 @@ void equalise(FabricJob& job) {
                             "facts of RL frameworks: weight synchronisation "
                             "fails where the two sides differ"};
       setting.alone = "its default, unlike the others";
+      setting.rejected = {"unset in all: the value is the user's"};
       propose(job, pod, setting);
     }
   }

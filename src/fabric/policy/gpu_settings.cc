@@ -116,7 +116,7 @@ void set_cumem_and_mnnvl(FabricJob& job) {
                FabricConfidence::kLikely,
                "NCCL 2.27 release notes",
                "an error at start",
-               {}});
+               {"NCCL_CUMEM_ENABLE=0: takes NVLS inside a tray away, too"}});
   report(job, pod,
          {Severity::kWarning, "imex_missing",
           "multi-node NVLink is switched off: the pod has no IMEX channel, so "
@@ -278,12 +278,14 @@ void keep_on_rails(FabricJob& job, FabricPodState& pod) {
                         FabricConfidence::kProven,
                         "NVIDIA/nccl#2345"};
   setting.alone = "2: crosses rails where it seems better";
+  setting.rejected = {"1, 2: would send to adapters that are not reached"};
   propose(job, pod, setting);
   if (!has_amd_gpus(*pod.facts)) return;
   setting.name = "NCCL_PXN_DISABLE";
   setting.reason += ", and RCCL leaves PXN off, which keeps data on its rail";
   setting.source = "ROCm/rccl#1303";
   setting.alone = "1: any adapter sends to any";
+  setting.rejected = {"unset: see alone"};
   propose(job, pod, setting);
 }
 

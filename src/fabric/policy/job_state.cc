@@ -108,6 +108,20 @@ void propose(FabricJob& job, FabricPodState& pod, FabricSetting setting) {
   kept.push_back(std::move(setting));
 }
 
+std::string seen_for_tcp(const FabricJob& job, const FabricPodState& pod) {
+  if (job.profile == Profile::kTcp) return "profile tcp";
+  const auto seen_in = [](const FabricPodState& one) {
+    return one.tcp_by_user ? one.ruled_out_by + " of the user" : one.absent;
+  };
+  if (const auto own = seen_in(pod); !own.empty()) return own;
+  for (const FabricPodState& other : job.pods) {
+    const auto seen = seen_in(other);
+    if (!seen.empty()) return "in " + other.plan.name + ": " + seen;
+  }
+  return pod.ports.empty() ? "no adapter in the pod"
+                           : "the pods have no network in common";
+}
+
 bool is_rail(const FabricPodState& pod, const std::string& netdev) {
   return std::any_of(pod.ports.begin(), pod.ports.end(), [&](auto& view) {
     return port_netdev(*pod.facts, *view.port) == netdev;

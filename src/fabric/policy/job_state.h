@@ -64,6 +64,8 @@ struct FabricJob {
   const FabricRequest& request;
   Profile profile = Profile::kAuto;  // strictest of all apps
   FabricTransport transport = FabricTransport::kUnknown;
+  std::string transport_reason;
+  std::vector<std::string> transport_rejected;
   std::vector<FabricPodState> pods;
   std::vector<std::string> mpirun_args;
   // Pods without GPU and adapter are there too, which MPI alone reaches.
@@ -95,6 +97,9 @@ void report(FabricJob& job, const FabricPodState* pod, Finding finding);
 // a difference is reported. The first proposal of a name wins.
 void propose(FabricJob& job, FabricPodState& pod, FabricSetting setting);
 
+// What was seen that takes this pod to TCP: in it, or in another pod.
+std::string seen_for_tcp(const FabricJob& job, const FabricPodState& pod);
+
 // Does one of its adapters' ports have this interface?
 bool is_rail(const FabricPodState& pod, const std::string& netdev);
 
@@ -109,6 +114,7 @@ bool linked_by_cables(const FabricJob& job);
 void find_common_network(FabricJob& job);  // common_network.cc
 void choose_transport(FabricJob& job);     // transport.cc
 void explain_absence(FabricJob& job);      // absent.cc
+void explain_transport(FabricJob& job);    // transport_reasons.cc
 void choose_gids(FabricJob& job);          // gid_settings.cc: may drop ports
 void agree_rails(FabricJob& job);          // rails.cc: may drop ports
 void set_direct_links(FabricJob& job);     // direct_links.cc

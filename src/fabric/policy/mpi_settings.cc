@@ -81,18 +81,53 @@ bool has_decoys(const FabricPodState& pod) {
       });
 }
 
+// What shows that MPI cannot use adapters everywhere.
+std::string seen_for_mpi(const FabricJob& job, const FabricPodState& pod) {
+  if (job.transport == FabricTransport::kTcp) return seen_for_tcp(job, pod);
+  if (job.uses_libfabric()) {
+    const std::string names = provider_names(*pod.facts);
+    return "libfabric's providers: " + (names.empty() ? "none" : names);
+  }
+  return "pods without GPU and adapter are among them";
+}
+
+// What else could be set, and why it is not.
+std::vector<std::string> others_than(std::string_view name) {
+  const std::string open_end = " and the like: what is not named stays in";
+  if (name == "OMPI_MCA_pml") {
+    return {"ucx, cm: they look for adapters, in each process by itself"};
+  }
+  if (name == "OMPI_MCA_btl") return {"^openib" + open_end};
+  if (name == "OMPI_MCA_btl_tcp_if_include") {
+    return {"btl_tcp_if_exclude: must name all others, and lo once more"};
+  }
+  if (name == "OMPI_MCA_opal_common_ucx_devices") {
+    return {"names: adapters have other names on other nodes"};
+  }
+  if (name == "UCX_TLS") return {"^ib" + open_end};
+  if (name == "UCX_NET_DEVICES") {
+    return {"all, its default: adapters and interfaces that peers lack, too"};
+  }
+  if (name == "FI_TCP_IFACE") {
+    return {"unset: the provider offers every interface"};
+  }
+  return {"^verbs" + open_end};  // providers of libfabric
+}
+
 void set(FabricJob& job, FabricPodState& pod, const char* library,
          const char* name, std::string value, const std::string& reason,
          const char* source) {
   const bool tcp = job.mpi_on_tcp || job.transport == FabricTransport::kTcp;
-  const std::string& evidence = value == interface_of(pod)
-                                    ? pod.mpi_interface.reason
-                                : tcp ? pod.absent
-                                      : pod.list_reason;
+  const std::string evidence =
+      value == interface_of(pod) ? pod.mpi_interface.reason
+      : tcp                      ? seen_for_mpi(job, pod)
+      : pod.list_reason.empty()  ? "the adapters' drivers"
+                                 : pod.list_reason;
   FabricSetting setting{library, name,     std::move(value),
                         reason,  evidence, FabricConfidence::kLikely,
                         source};
   setting.alone = "its own choice among all devices";
+  setting.rejected = others_than(name);
   propose(job, pod, setting);
 }
 

@@ -66,6 +66,7 @@ void set_pkeys(FabricJob& job) {
                           FabricConfidence::kLikely,
                           "NCCL guide, NCCL_IB_PKEY"};
     setting.alone = "the key at index 0";
+    setting.rejected = {"0: that of a limited member"};
     propose(job, pod, setting);
   }
 }

@@ -63,7 +63,25 @@ std::string alone(const FabricPodState& pod) {
   return text;
 }
 
+// The interfaces that lost against the one of the plan.
+std::vector<std::string> other_interfaces(const FabricPodState& pod) {
+  std::vector<std::string> out;
+  if (!pod.facts->netdevs || pod.plan.interface.empty()) return out;
+  constexpr size_t kMost = 16;  // hosts have hundreds of veth
+  for (const FabricNetdev& netdev : *pod.facts->netdevs) {
+    if (netdev.name == pod.plan.interface || out.size() == kMost) continue;
+    const NetdevClass kind = netdev_class(netdev);
+    if (kind == NetdevClass::kLoopback) continue;
+    out.push_back(netdev.name + ": " +
+                  (kind == NetdevClass::kUsable
+                       ? "nothing says that the peers are reached over it"
+                       : std::string(netdev_class_name(kind))));
+  }
+  return out;
+}
+
 void finish_pod(const FabricJob& job, FabricPodState& pod) {
+  pod.plan.interface_rejected = other_interfaces(pod);
   for (const PortView& view : pod.ports) {
     pod.plan.ports.push_back(
         {view.name(), std::string(link_kind_name(view.kind)),
@@ -132,6 +150,8 @@ FabricPlan finish(FabricJob& job) {
   }
   plan.transport =
       transport_name(sends_by_tcp(job) ? FabricTransport::kTcp : job.transport);
+  plan.transport_reason = std::move(job.transport_reason);
+  plan.transport_rejected = std::move(job.transport_rejected);
   for (FabricPodState& pod : job.pods) {
     finish_pod(job, pod);
     plan.pods.push_back(std::move(pod.plan));
@@ -205,6 +225,7 @@ FabricPlan plan_together(const Pods& pods, const FabricRequest& request,
   find_common_network(job);
   choose_transport(job);
   explain_absence(job);
+  explain_transport(job);
   choose_gids(job);
   agree_rails(job);
   set_direct_links(job);

@@ -47,6 +47,7 @@ struct PodPlan {
   std::string transport;  // "InfiniBand", "RoCE", "EFA", …, "TCP", "unknown"
   std::string interface;  // for TCP; empty: not known
   std::string interface_reason;
+  std::vector<std::string> interface_rejected;  // others, each with why
   std::string alone;  // what NCCL of this version would choose by itself
   std::vector<PortDecision> ports;
   std::vector<FabricSetting> settings;  // to be set
@@ -56,11 +57,6 @@ struct PodPlan {
 };
 
 enum class FabricVerdict { kLeave, kSet, kWarn, kTcp, kRefuse };
-
-struct AppProfile {
-  std::string app;  // name or index in an MPMD line
-  Profile profile = Profile::kAuto;
-};
 
 struct FabricRequest {
   Profile profile = Profile::kAuto;
@@ -74,7 +70,9 @@ struct FabricPlan {
   FabricVerdict verdict = FabricVerdict::kLeave;
   std::string profile;    // effective, with the word that chose it
   std::string transport;  // of the job
-  std::string summary;    // one line for the first log lines
+  std::string transport_reason;
+  std::vector<std::string> transport_rejected;  // others, each with why
+  std::string summary;  // one line for the first log lines
   std::vector<PodPlan> pods;
   std::vector<Finding> findings;
   std::vector<std::string> mpirun_args;  // what an mpirun line would need

@@ -112,6 +112,7 @@ void set_merging(FabricJob& job, FabricPodState& pod) {
                         FabricConfidence::kLikely,
                         "Mellanox/nccl-rdma-sharp-plugins#145"};
   setting.alone = "one card that shares its bandwidth";
+  setting.rejected = {"1, its default: see alone"};
   propose(job, pod, setting);
 }
 

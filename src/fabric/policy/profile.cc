@@ -56,4 +56,19 @@ Result<Profile> parse_profile(std::string_view word) {
                .hint = meant ? "did you mean " + *meant + "?" : ""});
 }
 
+Result<AppProfile> parse_app_profile(std::string_view text) {
+  const size_t equals = text.rfind('=');
+  if (equals == text.npos || equals == 0) {
+    return fail({.code = "usage",
+                 .what = "\"" + std::string(text.substr(0, 40)) +
+                         "\" is no profile of an application",
+                 .why = "it has no name before a =",
+                 .where = {},
+                 .hint = "write trainer=auto"});
+  }
+  const auto profile = parse_profile(text.substr(equals + 1));
+  if (!profile) return fail(profile.error());
+  return AppProfile{std::string(text.substr(0, equals)), *profile};
+}
+
 }  // namespace muster

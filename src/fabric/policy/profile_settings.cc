@@ -79,6 +79,11 @@ void check_demand(FabricJob& job, const FabricPodState& pod) {
           "NCCL guide, NCCL_NET", "remove NCCL_NET, or the profile"});
 }
 
+std::string asked_for(const FabricJob& job) {
+  const std::string& word = job.request.profile_word;
+  return "profile " + (word.empty() ? "rl" : word) + " was asked for";
+}
+
 void set_rl(FabricJob& job) {
   const bool plugin_anywhere =
       std::any_of(job.pods.begin(), job.pods.end(), ignores_ib_disable) ||
@@ -86,15 +91,22 @@ void set_rl(FabricJob& job) {
   const bool kept_anywhere =
       std::any_of(job.pods.begin(), job.pods.end(), keeps_ib_on);
   for (FabricPodState& pod : job.pods) {
-    FabricSetting off{"NCCL",   "NCCL_IB_DISABLE",
-                      "1",      "profile rl switches InfiniBand and RoCE off",
-                      "",       FabricConfidence::kProven,
+    FabricSetting off{"NCCL",
+                      "NCCL_IB_DISABLE",
+                      "1",
+                      "profile rl switches InfiniBand and RoCE off",
+                      asked_for(job),
+                      FabricConfidence::kProven,
                       kRlSource};
     off.alone = std::string(transport_name(job.transport));
+    off.rejected = {"unset: no RL framework that was read needs it off"};
     propose(job, pod, off);
     off.name = "NCCL_P2P_DISABLE";
     off.reason = "profile rl switches GPU peer-to-peer copies off";
     off.alone = "NVLink or PCIe peer to peer";
+    off.rejected = {
+        "NCCL_P2P_LEVEL=PXB: narrower, where far GPUs alone fail",
+        "NCCL_SHM_DISABLE=1: data of one pod would go through the network"};
     propose(job, pod, off);
     check_demand(job, pod);
     if (!plugin_anywhere && !kept_anywhere) continue;
@@ -106,6 +118,7 @@ void set_rl(FabricJob& job) {
                      : "the user's NCCL_IB_DISABLE=0 stays in some pod, and "
                        "all processes need the same network";
     off.alone = plugin_anywhere ? "the plugin" : "InfiniBand in some pods";
+    off.rejected = {"NCCL_NET_PLUGIN=none: keeps InfiniBand where it is on"};
     propose(job, pod, off);
   }
   report(job, nullptr,

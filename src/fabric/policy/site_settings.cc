@@ -38,6 +38,8 @@ void set_site_values(FabricJob& job) {
                               value.value,  "the site's administrators say so",
                               value.origin, FabricConfidence::kLikely,
                               "site file"};
+        setting.alone = "its default";
+        setting.rejected = {"rules and vendors' tables: the site knows more"};
         propose(job, pod, setting);
       }
     }

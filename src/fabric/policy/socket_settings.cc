@@ -97,6 +97,7 @@ void set_family(FabricJob& job) {
                           FabricConfidence::kLikely,
                           "NCCL src/misc/socket.cc; NVIDIA/nccl#210"};
     setting.alone = "IPv4 where there is an address";
+    setting.rejected = {"AF_INET: " + without + " has no such address"};
     propose(job, pod, setting);
   }
 }

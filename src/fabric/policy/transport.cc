@@ -139,11 +139,13 @@ bool only_unknown_ports(const FabricPodState& state) {
   });
 }
 
+// Near every GPU, the slowest pod's rate, the poorest pod's ports.
+using Score = std::tuple<bool, double, long>;
+
 // Comparable over pods: near every GPU first, then the slowest pod's rate,
 // then, where rates are not known, how many ports the poorest pod has. Ports
 // that would be left out, front ends and the like, do not count.
-std::tuple<bool, double, long> score(const FabricJob& job,
-                                     FabricTransport transport) {
+Score score(const FabricJob& job, FabricTransport transport) {
   bool near = true;
   double slowest = 1e12;
   long fewest = 1 << 20;
@@ -160,19 +162,41 @@ std::tuple<bool, double, long> score(const FabricJob& job,
   return {near, slowest, fewest};
 }
 
-FabricTransport best_common(const FabricJob& job) {
+std::string why_it_lost(const Score& lost, FabricTransport best,
+                        const Score& won) {
+  const auto& [near, rate, ports] = lost;
+  const auto& [best_near, best_rate, best_ports] = won;
+  const std::string name(transport_name(best));
+  if (near != best_near) return "far from some GPU, and " + name + " is not";
+  if (rate != best_rate) {
+    return gbps_text(rate) + " per pod, and " + name + " has " +
+           gbps_text(best_rate);
+  }
+  if (ports != best_ports) return "fewer ports than " + name;
+  return "as good as " + name + ", which comes first";
+}
+
+FabricTransport best_common(FabricJob& job) {
   FabricTransport best = FabricTransport::kTcp;
-  std::tuple<bool, double, long> best_score;
+  Score best_score;
+  std::vector<std::pair<FabricTransport, Score>> tried;
   for (const FabricTransport transport : kByPreference) {
     const bool everywhere =
         std::all_of(job.pods.begin(), job.pods.end(),
                     [&](auto& pod) { return pod.offers.contains(transport); });
     if (!everywhere) continue;
     const auto now = score(job, transport);
+    tried.emplace_back(transport, now);
     if (best == FabricTransport::kTcp || now > best_score) {
       best = transport;
       best_score = now;
     }
+  }
+  for (const auto& [transport, lost] : tried) {
+    if (transport == best) continue;
+    job.transport_rejected.push_back(std::string(transport_name(transport)) +
+                                     ": " +
+                                     why_it_lost(lost, best, best_score));
   }
   return best;
 }

@@ -58,7 +58,7 @@ void set_tcp(FabricJob& job, FabricPodState& pod) {
                               "chose different networks hang"
                             : "no pod has RDMA; with it no process looks for "
                               "another network and waits for the others there",
-                        pod.absent,
+                        seen_for_tcp(job, pod),
                         FabricConfidence::kProven,
                         kNetSource};
   const auto tried = std::find_if(pod.ports.begin(), pod.ports.end(),
@@ -87,14 +87,16 @@ void pin_rdma(FabricJob& job, FabricPodState& pod) {
     name = ofi ? network_name(*ofi) : "AWS Libfabric";
   }
   if (name.empty() || job.transport == FabricTransport::kTcpx) return;
-  FabricSetting setting{"NCCL",
-                        "NCCL_NET",
-                        name,
-                        "profile rdma: with it a fallback to TCP is an error",
-                        "",
-                        FabricConfidence::kProven,
-                        "NCCL guide, NCCL_NET"};
+  FabricSetting setting{
+      "NCCL",
+      "NCCL_NET",
+      name,
+      "profile rdma: with it a fallback to TCP is an error",
+      std::string(transport_name(job.transport)) + " in every pod",
+      FabricConfidence::kProven,
+      "NCCL guide, NCCL_NET"};
   setting.alone = "the same network, or TCP without a word";
+  setting.rejected = {"unset: a pod that loses its network would hang the job"};
   propose(job, pod, setting);
 }
 
@@ -150,6 +152,7 @@ void choose_plugin(FabricJob& job, FabricPodState& pod) {
                           FabricConfidence::kLikely,
                           "NCCL guide, NCCL_NET_PLUGIN"};
     setting.alone = "no plugin, hence TCP";
+    setting.rejected = {"NCCL_NET alone: NCCL would not find the plugin"};
     propose(job, pod, setting);
     return;
   }
@@ -171,10 +174,12 @@ void choose_plugin(FabricJob& job, FabricPodState& pod) {
           (ofi && pod.facts->libfabric.providers
                ? "; libfabric's providers here: " + provider_names(*pod.facts)
                : ""),
-      loaded->plugin->network,
+      loaded->plugin->network.empty() ? loaded->plugin->name
+                                      : loaded->plugin->network,
       FabricConfidence::kLikely,
       "NCCL guide, NCCL_NET_PLUGIN"};
   setting.alone = "the plugin, before its own InfiniBand code";
+  setting.rejected = {"unset: NCCL asks plugins first"};
   propose(job, pod, setting);
 }
 

@@ -90,6 +90,7 @@ FabricSetting policy(const char* library, const char* name, std::string value,
                         FabricConfidence::kLikely,
                         source};
   setting.alone = "its default";
+  setting.rejected = {"unset: the default is made for other networks"};
   // Timeouts, queue pairs and classes: who sets others knows the network.
   setting.tuning = std::string_view(name).starts_with("NCCL_IB_");
   return setting;
@@ -138,7 +139,8 @@ void set_gib(FabricJob& job, FabricPodState& pod) {
     return;
   }
   propose(job, pod,
-          policy("NCCL", "NCCL_NET", network_name(*gib), gib->plugin->name,
+          policy("NCCL", "NCCL_NET", network_name(*gib),
+                 gib->plugin->name.empty() ? "the plugin" : gib->plugin->name,
                  "cluster-toolkit examples/gke-a3-ultragpu"));
   const bool sourced = effective(*pod.facts, "NCCL_TUNER_CONFIG_PATH") ||
                        effective(*pod.facts, "NCCL_NET");
@@ -204,6 +206,7 @@ void set_bonds(FabricJob& job, FabricPodState& pod) {
                         FabricConfidence::kGuess,
                         "NCCL guide, NCCL_IB_QPS_PER_CONNECTION"};
   setting.alone = "1";
+  setting.rejected = {"more than 2: the bond has two ports"};
   propose(job, pod, setting);
 }
 

@@ -287,13 +287,17 @@ bool uses_rdma_everywhere(const FabricPlan& plan) {
   return plan.transport != "TCP" && plan.transport != "unknown";
 }
 
+// What explain tells of a setting: nothing of it may be left out.
+bool is_whole(const FabricSetting& setting) {
+  return !setting.value.empty() && !setting.reason.empty() &&
+         !setting.evidence.empty() && !setting.source.empty() &&
+         !setting.alone.empty() && !setting.rejected.empty();
+}
+
 void check_whole(const FabricPlan& plan, const Json& mutant) {
   for (const PodPlan& pod : plan.pods) {
     for (const FabricSetting& setting : pod.settings) {
-      if (setting.value.empty() || setting.reason.empty() ||
-          setting.source.empty()) {
-        FAIL(setting.name << " of " << mutant.dump());
-      }
+      if (!is_whole(setting)) FAIL(setting.name << " of " << mutant.dump());
     }
     // No pod is sent to TCP by NCCL_NET while others use RDMA.
     const auto env = pod.env();
@@ -338,6 +342,22 @@ TEST_CASE("whatever is forgotten, a plan stays whole") {
     }
   }
   CHECK(tried > 1000);
+}
+
+TEST_CASE("every decision says what was seen and what lost against it") {
+  for (const Machine& machine : machines()) {
+    const FabricPlan plan = plan_fabric(machine.pods, machine.request);
+    INFO(machine.name << "\n" << explain_plan(plan));
+    CHECK(!plan.transport_reason.empty());
+    const bool rdma = uses_rdma_everywhere(plan);
+    if (rdma) CHECK(!plan.transport_rejected.empty());
+    for (const PodPlan& pod : plan.pods) {
+      for (const FabricSetting& setting : pod.settings) {
+        INFO(setting.name);
+        CHECK(is_whole(setting));
+      }
+    }
+  }
 }
 
 TEST_CASE("the order of pods does not change what they are told") {
