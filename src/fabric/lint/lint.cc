@@ -63,6 +63,7 @@ void lint_empty_plugin(FabricJob& job, FabricPodState& pod) {
 void lint_users_values(FabricJob& job) {
   for (FabricPodState& pod : job.pods) {
     lint_mpi(job, pod);
+    lint_libfabric(job, pod);
     lint_gloo(job, pod);
     if (pod.mpi_only()) continue;  // nobody reads NCCL's
     lint_prefixes(job, pod);

@@ -39,8 +39,9 @@ void lint_conf(FabricJob& job, FabricPodState& pod);
 void lint_amd(FabricJob& job, FabricPodState& pod);
 // Gloo's list of interfaces, which frameworks set beside NCCL's.
 void lint_gloo(FabricJob& job, FabricPodState& pod);
-// UCX, Open MPI, libfabric and Intel MPI.
+// UCX, Open MPI and Intel MPI.
 void lint_mpi(FabricJob& job, FabricPodState& pod);
+void lint_libfabric(FabricJob& job, FabricPodState& pod);
 
 // NCCL_IB_HCA and NCCL_SOCKET_IFNAME; other names are ignored.
 void lint_lists(FabricJob& job, FabricPodState& pod, const std::string& name,

@@ -40,10 +40,31 @@ void lint_peers(FabricJob& job, FabricPodState& pod, const std::string& name,
             "remove it; where peer to peer hangs, NCCL_P2P_LEVEL=NVL keeps it");
 }
 
+// Of how many GPUs the graph files are that come with the images of Azure
+// (Azure/azhpc-images, topology; Azure/azhpc-images#327; NVIDIA/nccl#1008).
+constexpr std::pair<std::string_view, size_t> kGraphs[] = {{"/ncv4/", 4}};
+
+std::string lacking_gpus(const FabricPodState& pod, const std::string& file) {
+  for (const auto& [place, gpus] : kGraphs) {
+    if (file.find(place) == file.npos || !pod.facts->gpus) continue;
+    const size_t here = pod.facts->gpus->size();
+    if (here == 0 || here >= gpus) continue;
+    return "it is for " + std::to_string(gpus) + " GPUs, and the pod has " +
+           std::to_string(here);
+  }
+  return "";
+}
+
 // Channels by hand, GPU by GPU and adapter by adapter (src/graph/search.cc).
 void lint_graph(FabricJob& job, FabricPodState& pod, const std::string& name,
                 const EffectiveValue& users) {
   if (name != "NCCL_GRAPH_FILE" || trim(users.value).empty()) return;
+  if (const auto lacking = lacking_gpus(pod, users.value); !lacking.empty()) {
+    return lint_warn(job, pod, "lint_graph_file",
+                     name + "=" + users.value + " (" + users.origin +
+                         "): " + lacking + ", so that NCCL ends with an error",
+                     "remove it, also from /etc/nccl.conf");
+  }
   report(job, &pod,
          {Severity::kInfo, "lint_graph_file",
           name + "=" + users.value + " (" + users.origin +

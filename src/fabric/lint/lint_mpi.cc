@@ -1,36 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// lint_mpi(): variables of UCX, Open MPI, libfabric and Intel MPI that name
-// what the pod has not, exclude each other, or keep a plugin from its network.
-// Sources: UCX FAQ and ucp_context.c, Open MPI btl_tcp_component.c, Intel MPI
-// reference, aws-ofi-nccl. Pure.
+// lint_mpi(): variables of UCX, Open MPI and Intel MPI that name what the pod
+// has not, or exclude each other. Sources: UCX FAQ and ucp_context.c, Open MPI
+// btl_tcp_component.c, Intel MPI reference. Pure.
 #include <algorithm>
 #include <set>
 
 #include "base/text.h"
 #include "fabric/lint/lint.h"
+#include "fabric/lint/user_text.h"
 #include "fabric/policy/gids.h"
 #include "fabric/policy/libfabric.h"
 
 namespace muster {
 
 namespace {
-
-// "" where it is unset or empty, which UCX and Open MPI take for unset.
-std::string value_of(const FabricPodState& pod, const std::string& name) {
-  const auto found = pod.facts->environment.find(name);
-  return found == pod.facts->environment.end()
-             ? ""
-             : std::string(trim(found->second));
-}
-
-std::vector<std::string> entries_of(std::string_view value) {
-  std::vector<std::string> out;
-  if (value.starts_with('^')) value.remove_prefix(1);
-  for (const auto part : split(value, ',')) {
-    if (!trim(part).empty()) out.emplace_back(trim(part));
-  }
-  return out;
-}
 
 bool has(const std::vector<std::string>& list, const char* word) {
   return std::find(list.begin(), list.end(), word) != list.end();
@@ -267,105 +250,6 @@ void lint_ucx_transports(FabricJob& job, const FabricPodState& pod) {
             "remove it, or add tcp");
 }
 
-// A provider that the image's libfabric does not have, or not for what is
-// there.
-void lint_providers(FabricJob& job, const FabricPodState& pod) {
-  for (const char* name : {"FI_PROVIDER", "I_MPI_OFI_PROVIDER"}) {
-    const std::string value = value_of(pod, name);
-    if (!no(has_named_provider(*pod.facts, value))) continue;
-    lint_warn(job, pod, "lint_fi_provider",
-              name + ("=" + value) + ": libfabric here has no such provider, " +
-                  provider_names(*pod.facts) + ", and finds no network",
-              "remove it, or use an image whose libfabric has it");
-  }
-}
-
-// "g5" of g5.8xlarge.
-std::string family_of(const PodFabric& pod) {
-  const std::string shape =
-      to_lower(pod.shape.empty() ? pod.product : pod.shape);
-  return shape.substr(0, shape.find('.'));
-}
-
-// Machines with EFA whose adapters have no RDMA read: those of Nitro 3, but
-// for p4d and its kin (EC2 guide, EFA, supported instance types).
-bool efa_without_read(const PodFabric& pod) {
-  static const std::set<std::string> kFamilies = {
-      "g5",  "g4dn", "p3dn", "c5n", "i3en", "inf1",
-      "m5n", "m5dn", "m5zn", "r5n", "r5dn"};
-  return kFamilies.contains(family_of(pod));
-}
-
-// libfabric calls abort() where the value asks for what the adapter has not
-// (prov/efa/src/rdm/efa_rdm_util.c).
-void lint_efa_read(FabricJob& job, const FabricPodState& pod) {
-  const std::string name = "FI_EFA_USE_DEVICE_RDMA";
-  const std::string value = to_lower(value_of(pod, name));
-  const bool on =
-      value == "1" || value == "true" || value == "yes" || value == "on";
-  if (!on || job.transport != FabricTransport::kEfa ||
-      !efa_without_read(*pod.facts)) {
-    return;
-  }
-  report(job, &pod,
-         {Severity::kError, "lint_efa_rdma",
-          name + "=" + value + ": EFA of " + family_of(*pod.facts) +
-              " has no RDMA read, and libfabric ends each process that asks "
-              "for it",
-          "", "remove it: libfabric asks the adapter"});
-}
-
-// Intel MPI on InfiniBand: its own mlx is UCX; verbs is slower and fails
-// (Microsoft's guide of HB and HC machines).
-void lint_intel_verbs(FabricJob& job, const FabricPodState& pod) {
-  if (pod.facts->mpi.family != "intel" || !pod.facts->libfabric.providers ||
-      job.transport != FabricTransport::kInfiniBand ||
-      !yes(has_named_provider(*pod.facts, "mlx"))) {
-    return;
-  }
-  for (const char* name : {"I_MPI_OFI_PROVIDER", "FI_PROVIDER"}) {
-    const std::string value = value_of(pod, name);
-    if (value.empty()) continue;
-    if (!value.starts_with("verbs")) return;
-    return lint_warn(job, pod, "lint_fi_provider",
-                     name + ("=" + value) +
-                         " keeps Intel MPI from mlx, which is the provider for "
-                         "InfiniBand: verbs is slower, and unstable",
-                     name + std::string("=mlx, or remove it"));
-  }
-}
-
-// The plugin's provider, and libfabric's for MPI.
-void lint_libfabric(FabricJob& job, const FabricPodState& pod) {
-  const std::string value = value_of(pod, "FI_PROVIDER");
-  const char* needed = job.transport == FabricTransport::kEfa         ? "efa"
-                       : job.transport == FabricTransport::kSlingshot ? "cxi"
-                                                                      : nullptr;
-  if (needed == nullptr) return;
-  const bool excluded =
-      value.starts_with('^') == (value.find(needed) != std::string::npos);
-  if (!value.empty() && excluded) {
-    lint_warn(job, pod, "lint_fi_provider",
-              "FI_PROVIDER=" + value + " keeps libfabric from " + needed +
-                  ": the plugin finds no network and NCCL uses TCP",
-              "remove it: the provider is found without it");
-  }
-  lint_efa_read(job, pod);
-  if (value_of(pod, "FI_EFA_USE_DEVICE_RDMA") == "0") {
-    lint_warn(job, pod, "lint_efa_rdma",
-              "FI_EFA_USE_DEVICE_RDMA=0 switches RDMA of EFA off: data of GPUs "
-              "goes through host memory",
-              "remove it");
-  }
-  for (const auto& [name, users] : pod.facts->environment) {
-    if (job.transport != FabricTransport::kEfa || !name.starts_with("RDMAV_")) {
-      continue;
-    }
-    lint_warn(job, pod, "lint_rdmav", name + " harms EFA",
-              "remove it: FI_EFA_USE_HUGE_PAGE=0 is the setting for fork");
-  }
-}
-
 void lint_intel_mpi(FabricJob& job, const FabricPodState& pod) {
   const std::string value = to_lower(value_of(pod, "I_MPI_FABRICS"));
   if (value.empty()) return;
@@ -391,9 +275,6 @@ void lint_mpi(FabricJob& job, FabricPodState& pod) {
   lint_ucx_transports(job, pod);
   const std::string index = value_of(pod, "UCX_IB_GID_INDEX");
   lint_gid_index(job, pod, "UCX_IB_GID_INDEX", index, true);
-  lint_providers(job, pod);
-  lint_libfabric(job, pod);
-  lint_intel_verbs(job, pod);
   lint_intel_mpi(job, pod);
 }
 

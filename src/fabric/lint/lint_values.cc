@@ -54,6 +54,14 @@ bool lint_name(FabricJob& job, FabricPodState& pod, const std::string& name) {
   const NcclVariable* known =
       find_nccl_variable(name, has_amd_gpus(*pod.facts));
   if (known == nullptr) {
+    if (const auto list = nccl_list_meant(name); !list.empty()) {
+      const bool out = name.find("EXCLUDE") != name.npos;
+      lint_warn(
+          job, pod, "lint_unknown_name",
+          name + " is no NCCL variable and has no effect",
+          list + (out ? "=^… is the way to leave some out" : "=… is the list"));
+      return false;
+    }
     if (const auto meant = nearest(name, nccl_variable_names())) {
       lint_warn(job, pod, "lint_unknown_name",
                 name + " is no NCCL variable and has no effect",

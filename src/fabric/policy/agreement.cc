@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 
 #include "base/text.h"
 #include "fabric/facts/effective.h"
@@ -108,24 +109,50 @@ void check_plugins(FabricJob& job) {
           plugins, "use one image, or set NCCL_NET_PLUGIN in all pods"});
 }
 
+std::string value_in(const FabricPodState& pod, const char* name) {
+  const auto env = pod.plan.env();
+  if (const auto set = env.find(name); set != env.end()) return set->second;
+  const auto users = effective(*pod.facts, name);
+  return users ? users->value : "";
+}
+
+// NVLink from one machine of a rack to another needs both in every process: one
+// that has it off does not look for the others there, and they wait for it
+// (NCCL src/mnnvl.cc, ncclMnnvlCheck). Pods of one machine are two hosts to
+// NCCL, and of those nothing but the network is shared.
+bool parts_a_rack(const FabricJob& job, std::string_view name) {
+  if (name != "NCCL_CUMEM_ENABLE" && name != "NCCL_MNNVL_ENABLE") return false;
+  const auto off = [](const FabricPodState& pod, const char* variable) {
+    return trim(value_in(pod, variable)) == "0";
+  };
+  std::set<std::string> racks;
+  size_t with = 0;
+  for (const FabricPodState& pod : job.pods) {
+    if (!has_rack_nvlink(*pod.facts)) return false;
+    for (const FabricGpu& gpu : *pod.facts->gpus) {
+      if (!gpu.fabric_cluster.empty()) racks.insert(gpu.fabric_cluster);
+    }
+    with += !off(pod, "NCCL_CUMEM_ENABLE") && !off(pod, "NCCL_MNNVL_ENABLE");
+  }
+  return racks.size() < 2 && with > 0 && with < job.pods.size();
+}
+
 void check_variables(FabricJob& job) {
   for (const char* name : kEqual) {
     const std::string values = difference(
         job, [&](const FabricPodState& pod) -> std::optional<std::string> {
           if (pod.mpi_only()) return std::nullopt;  // reads none of NCCL's
-          const auto env = pod.plan.env();
-          if (const auto set = env.find(name); set != env.end()) {
-            return set->second;
-          }
-          const auto users = effective(*pod.facts, name);
-          return users ? users->value : "";
+          return value_in(pod, name);
         });
     if (values.empty()) continue;
+    const bool hangs = parts_a_rack(job, name);
     report(job, nullptr,
-           {Severity::kWarning, "values_differ",
+           {hangs ? Severity::kError : Severity::kWarning, "values_differ",
             std::string(name) +
-                " differs between pods; both ends of a communicator need the "
-                "same value",
+                (hangs ? " differs between pods of one NVLink rack: those that "
+                         "have it on wait there for the others"
+                       : " differs between pods; both ends of a communicator "
+                         "need the same value"),
             values, "set it in all pods or in none"});
   }
 }

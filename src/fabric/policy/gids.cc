@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "base/text.h"
+#include "fabric/policy/sockets.h"
 
 namespace muster {
 
@@ -37,10 +38,12 @@ void keep_bits(Bytes& bytes, int bits) {
   }
 }
 
-bool interface_in_pod(const PodFabric& pod, const std::string& name) {
+// Adapters do not pack RDMA into a tunnel's packets, and yet the addresses of
+// tunnels above their interfaces are in the tables (openucx/ucx#9484).
+bool interface_serves(const PodFabric& pod, const std::string& name) {
   if (name.empty() || !pod.netdevs) return true;
-  return std::any_of(pod.netdevs->begin(), pod.netdevs->end(),
-                     [&](const auto& netdev) { return netdev.name == name; });
+  const FabricNetdev* netdev = find_netdev(pod, name);
+  return netdev != nullptr && !is_tunnel(*netdev);
 }
 
 const FabricGid* at_index(const FabricPort& port, int index) {
@@ -148,7 +151,7 @@ std::vector<const FabricGid*> usable_gids(const PodFabric& pod,
   for (const FabricGid& gid : *port.gids) {
     if (no(gid.readable) || no(gid.usable) || gid.type == "v1") continue;
     if (gid_address(gid) != kind) continue;
-    if (interface_in_pod(pod, gid.netdev)) out.push_back(&gid);
+    if (interface_serves(pod, gid.netdev)) out.push_back(&gid);
   }
   return out;
 }

@@ -124,6 +124,7 @@ void set_vendor_values(FabricJob& job);    // vendor_settings.cc
 void set_profile(FabricJob& job);          // profile_settings.cc
 void set_transport(FabricJob& job);        // transport_settings.cc
 void set_gids(FabricJob& job);             // gid_settings.cc
+void set_ucx_gids(FabricJob& job);         // ucx_gids.cc
 void check_ports(FabricJob& job);          // port_checks.cc
 void set_pkeys(FabricJob& job);            // pkey_settings.cc
 void set_sockets(FabricJob& job);          // socket_settings.cc

@@ -58,7 +58,8 @@ bool offers(const PodFabric& pod, const std::string& wanted) {
 bool is_admitted(const PodFabric& pod, const std::string& provider) {
   const auto users = effective(pod, "FI_PROVIDER");
   if (!users) return true;
-  const bool named = users->value.find(provider) != std::string::npos;
+  // libfabric compares by strcasecmp (src/fabric.c, ofi_find_name).
+  const bool named = to_lower(users->value).find(provider) != std::string::npos;
   return users->value.starts_with('^') != named;
 }
 

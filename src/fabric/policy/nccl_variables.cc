@@ -385,6 +385,18 @@ std::string nccl_name_meant(std::string_view name) {
   return find_nccl_variable(meant) != nullptr ? meant : "";
 }
 
+std::string nccl_list_meant(std::string_view name) {
+  for (const std::string_view word : {"_EXCLUDE", "_EXCLUDED", "_INCLUDE"}) {
+    const size_t at = name.find(word);
+    if (at == name.npos) continue;
+    const auto rest = name.substr(at + word.size());
+    if (!rest.empty() && rest.front() != '_') continue;
+    const std::string meant = std::string(name.substr(0, at)).append(rest);
+    if (find_nccl_variable(meant) != nullptr) return meant;
+  }
+  return "";
+}
+
 std::vector<std::string> nccl_variable_names() {
   std::vector<std::string> names;
   for (const NcclVariable& variable : kVariables) {

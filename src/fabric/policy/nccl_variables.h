@@ -36,6 +36,9 @@ std::string nccl_name_meant(std::string_view name);
 const NcclVariable* find_nccl_variable(std::string_view name,
                                        bool rccl = false);
 std::vector<std::string> nccl_variable_names();
+// Of NCCL_EXCLUDE_IB_HCA and the like: the variable without the word that says
+// how, NCCL_IB_HCA; "" of other names.
+std::string nccl_list_meant(std::string_view name);
 // Begins with NCCL_ and is read by somebody else: images (NCCL_VERSION),
 // PyTorch, network plugins, tests.
 bool is_others_variable(std::string_view name);

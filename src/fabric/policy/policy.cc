@@ -235,6 +235,7 @@ FabricPlan plan_together(const Pods& pods, const FabricRequest& request,
   set_vendor_values(job);
   set_transport(job);
   set_gids(job);
+  set_ucx_gids(job);
   check_ports(job);
   set_pkeys(job);
   set_sockets(job);

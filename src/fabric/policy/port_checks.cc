@@ -158,6 +158,69 @@ void check_share(FabricJob& job, const FabricPodState& pod) {
               std::to_string(there) + ")"});
 }
 
+// "0000:06:00" of "0000:06:00.1", a card; "" if unknown.
+std::string card_of(const FabricHca& hca) {
+  const size_t dot = hca.pci.rfind('.');
+  return dot == std::string::npos ? "" : hca.pci.substr(0, dot);
+}
+
+// Ports of the job's network that should work and do not. Those of a card
+// that works through another of its ports are not wired, as a rule.
+std::vector<const PortView*> lost_ports(const FabricJob& job,
+                                        const FabricPodState& pod) {
+  const LinkKind kind = job.transport == FabricTransport::kInfiniBand
+                            ? LinkKind::kInfiniBand
+                            : LinkKind::kRoce;
+  const auto beside_a_good_one = [&](const PortView& lost) {
+    const std::string card = card_of(*lost.hca);
+    return std::any_of(pod.ports.begin(), pod.ports.end(), [&](auto& view) {
+      return view.chosen && (view.hca == lost.hca ||
+                             (!card.empty() && card_of(*view.hca) == card));
+    });
+  };
+  std::vector<const PortView*> out;
+  for (const PortView& view : pod.ports) {
+    const bool broken = view.role == "down" || view.role == "unusable" ||
+                        view.role == "unreachable";
+    if (view.kind == kind && broken && !beside_a_good_one(view)) {
+      out.push_back(&view);
+    }
+  }
+  return out;
+}
+
+// Most ports do not work, and fewer are left than there are GPUs. That the job
+// runs is no reason to say nothing; but whole sets of ports are left unwired,
+// so that this is a remark.
+void check_lost_rails(FabricJob& job, const FabricPodState& pod) {
+  const auto lost = lost_ports(job, pod);
+  const auto left = static_cast<size_t>(
+      std::count_if(pod.ports.begin(), pod.ports.end(),
+                    [](auto& view) { return view.chosen; }));
+  if (!pod.facts->gpus || left == 0 || left >= pod.facts->gpus->size() ||
+      lost.size() <= left) {
+    return;
+  }
+  constexpr size_t kNamed = 8;
+  std::vector<std::string> names;
+  for (const PortView* view : lost) {
+    if (names.size() < kNamed) {
+      names.push_back(view->name() + ": " + view->reason);
+    }
+  }
+  report(
+      job, &pod,
+      {Severity::kInfo, "rails_dead",
+       std::to_string(lost.size()) + " of its " +
+           std::to_string(lost.size() + left) + " " +
+           std::string(transport_name(job.transport)) + " ports do not work; " +
+           std::to_string(left) + (left == 1 ? " is" : " are") + " left for " +
+           std::to_string(pod.facts->gpus->size()) + " GPUs",
+       join(names, "; "),
+       "check cables, switch and subnet manager of its node, or leave that "
+       "node out"});
+}
+
 // libfabric's EFA provider opens every device that libibverbs lists, and gives
 // up at the first that it cannot open: a hostPath shows the NVLink switches,
 // too, which the device plugin did not give (libfabric
@@ -198,6 +261,7 @@ void check_ports(FabricJob& job) {
   check_mtus(job);
   for (FabricPodState& pod : job.pods) {
     set_merging(job, pod);
+    check_lost_rails(job, pod);
     check_software(job, pod);
   }
 }

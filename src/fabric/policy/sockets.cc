@@ -21,15 +21,12 @@ bool starts_with_any(std::string_view name,
 }
 
 bool is_bridge(const FabricNetdev& netdev) {
-  if (netdev.kind == "bridge" || netdev.kind == "tunnel") return true;
+  if (netdev.kind == "bridge" || is_tunnel(netdev)) return true;
   return starts_with_any(
-      netdev.name,
-      {"docker",    "cni",   "virbr",  "veth",    "cali",         "flannel",
-       "tunl",      "br-",   "lxc",    "wg",      "kube-",        "cilium",
-       "vxlan",     "ovn-",  "lxdbr",  "incusbr", "podman",       "nerdctl",
-       "cbr0",      "weave", "antrea", "genev",   "nodelocaldns", "dummy",
-       "tailscale", "zt",    "tun",    "tap",     "sit",          "gre",
-       "ip6tnl",    "vmnet"});
+      netdev.name, {"docker", "cni",     "virbr",        "veth",    "cali",
+                    "br-",    "lxc",     "kube-",        "cilium",  "ovn-",
+                    "lxdbr",  "incusbr", "podman",       "nerdctl", "cbr0",
+                    "weave",  "antrea",  "nodelocaldns", "dummy",   "vmnet"});
 }
 
 bool is_loopback_address(const std::string& address) {
@@ -48,6 +45,15 @@ bool has_address(const FabricNetdev& netdev, bool ipv6) {
 }
 
 }  // namespace
+
+bool is_tunnel(const FabricNetdev& netdev) {
+  for (const char* kind : {"tunnel", "vxlan", "geneve", "wireguard"}) {
+    if (netdev.kind == kind) return true;
+  }
+  return starts_with_any(
+      netdev.name, {"flannel", "tunl", "wg", "vxlan", "genev", "tailscale",
+                    "zt", "tun", "tap", "sit", "gre", "ip6tnl"});
+}
 
 std::string bare_address(const std::string& address) {
   return address.substr(0, address.find('/'));

@@ -22,6 +22,8 @@ enum class NetdevClass {
 };
 
 NetdevClass netdev_class(const FabricNetdev& netdev);
+// What goes over it is packed into packets of another interface.
+bool is_tunnel(const FabricNetdev& netdev);
 std::string_view netdev_class_name(NetdevClass kind);
 
 struct PrimaryInterface {

@@ -8,6 +8,7 @@
 #include "fabric/facts/effective.h"
 #include "fabric/facts/gpu_names.h"
 #include "fabric/policy/job_state.h"
+#include "fabric/policy/libfabric.h"
 #include "fabric/policy/plugins.h"
 #include "fabric/policy/published_machines.h"
 
@@ -172,6 +173,25 @@ void set_oci_queue_pairs(FabricJob& job, FabricPodState& pod) {
                  std::string(platform_name(Platform::kOci)), kOci));
 }
 
+// With it a plugin that finds no network is an error. In a pod that is alone
+// it would only cost (its README).
+void pin_slingshot(FabricJob& job, FabricPodState& pod) {
+  const auto ofi = find_ofi_plugin(*pod.facts);
+  if (job.pods.size() < 2 || !ofi || effective(*pod.facts, "NCCL_NET")) return;
+  const bool no_provider =
+      std::any_of(pod.ports.begin(), pod.ports.end(), [&](auto& view) {
+        return view.chosen && no(has_provider(*pod.facts, view));
+      });
+  if (no_provider) return;  // TCP would be left, and check_providers() says so
+  const std::string name = network_name(*ofi);
+  if (name.empty()) return;
+  FabricSetting setting = policy(
+      "NCCL", "NCCL_NET", name,
+      ofi->plugin->name.empty() ? "the plugin" : ofi->plugin->name, kShs);
+  setting.alone = "the plugin, or TCP without a word";
+  propose(job, pod, setting);
+}
+
 // All hsn interfaces, for the rendezvous too.
 void set_slingshot_sockets(FabricJob& job, FabricPodState& pod) {
   std::vector<std::string> names;
@@ -238,6 +258,7 @@ void set_vendor_values(FabricJob& job) {
       set_topology_file(job, pod);
     }
     if (job.transport == FabricTransport::kSlingshot) {
+      pin_slingshot(job, pod);
       set_slingshot_sockets(job, pod);
     }
     if (job.transport == FabricTransport::kRoce) {

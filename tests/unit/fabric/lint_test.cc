@@ -59,6 +59,8 @@ TEST_CASE("names that NCCL does not read") {
   CHECK(codes(kIb, "2.20.5", "NCCL_IB_FIFO_TC=1") == "lint_no_effect");
   CHECK(codes(kIb, "2.26.2", "NCCL_CTA_POLICY=1") == "lint_no_effect");
   CHECK(codes(kIb, "2.21.5", "NCCL_SOCKER_IFNAME=x") == "lint_unknown_name");
+  CHECK(codes(kIb, "2.21.5", "NCCL_EXCLUDE_IB_HCA=x") == "lint_unknown_name");
+  CHECK(codes(kIb, "2.21.5", "NCCL_IB_HCA_EXCLUDED=x") == "lint_unknown_name");
   CHECK(codes(kIb, "2.21.5", "CCL_NET_GDR_LEVEL=SYS") == "lint_unknown_name");
   CHECK(codes(kIb, "2.21.5", "nccl_IB_HCA=mlx5") == "lint_unknown_name");
   CHECK(codes(kIb, "2.21.5", "CCL_ATL_TRANSPORT=ofi").empty());
@@ -293,6 +295,7 @@ TEST_CASE("variables of MPI, UCX and libfabric") {
   CHECK(codes(kRoce, "2.26.2", "UCX_IB_GID_INDEX=auto").empty());
   CHECK(codes(kIb, "2.26.2", "UCX_IB_GID_INDEX=2").empty());
   CHECK(codes(kEfa, "2.26.2", "FI_PROVIDER=tcp") == "lint_fi_provider");
+  CHECK(codes(kEfa, "2.26.2", "FI_PROVIDER=EFA").empty());
   CHECK(codes(kEfa, "2.26.2", "FI_PROVIDER=efa").empty());
   CHECK(codes(kEfa, "2.26.2", "FI_PROVIDER=^tcp").empty());
   CHECK(codes(kTcp, "2.26.2", "OMPI_MCA_pml=ucx") == "lint_pml_ucx");

@@ -475,3 +475,99 @@ TEST_CASE("accelerated networking of Azure is no RDMA network") {
   CHECK(value(both, 0, "NCCL_IB_HCA").find("an0") == std::string::npos);
   CHECK(!value(both, 0, "NCCL_IB_HCA").empty());
 }
+
+TEST_CASE("most ports that do not work are named, though the job runs") {
+  const auto with = [](const std::string& ports, const char* gpus = "8") {
+    return plan(R"([{"name": "w", "gpus": )" + std::string(gpus) +
+                R"(, "hcas": [)" + ports + "]}]");
+  };
+  const std::string good = R"("mlx5_[0-1] InfiniBand ACTIVE 400")";
+  const FabricPlan down = with(good + R"(,"mlx5_[2-7] InfiniBand DOWN")");
+  REQUIRE(found(down, "rails_dead"));
+  CHECK(down.verdict == FabricVerdict::kLeave);
+  CHECK(down.findings[0].text.find("6 of its 8 InfiniBand ports") !=
+        std::string::npos);
+  // Enough are left, or there is a port for each GPU.
+  CHECK(!found(with(good + R"(,"mlx5_[2-3] InfiniBand DOWN")"), "rails_dead"));
+  CHECK(!found(with(good + R"(,"mlx5_[2-7] InfiniBand DOWN")", "2"),
+               "rails_dead"));
+  // Second ports of cards, and ports of the other network.
+  CHECK(!found(with(R"({"name": "mlx5_0", "pci": "0000:06:00.0",
+      "link_layer": "InfiniBand"}, {"name": "mlx5_1", "pci": "0000:06:00.1",
+      "link_layer": "InfiniBand", "state": "DOWN"}, {"name": "mlx5_2",
+      "pci": "0000:06:00.2", "link_layer": "InfiniBand", "state": "DOWN"})"),
+               "rails_dead"));
+  CHECK(!found(with(good + R"(,"mlx5_[2-7] Ethernet DOWN")"), "rails_dead"));
+}
+
+TEST_CASE("an address of a tunnel is none for RDMA") {
+  const auto with = [](const char* kind, const char* name) {
+    const std::string tunnel = name;
+    return plan(R"([{"name": "w", "nccl_version": "2.27.5", "hcas": [{"name":
+      "mlx5_0", "link_layer": "Ethernet", "netdev": "eth1", "gids": [
+      "0 v1 fe80::1 eth1", "1 v2 fe80::1 eth1", "2 v1 10.1.0.1 )" +
+                tunnel + R"(", "3 v2 10.1.0.1 )" + tunnel +
+                R"(", "4 v1 10.2.0.1 eth1", "5 v2 10.2.0.1 eth1"]}],
+      "netdevs": ["eth1 10.2.0.1/24", {"name": ")" +
+                tunnel + R"(", "kind": ")" + kind +
+                R"(", "addresses": ["10.1.0.1/24"]}]}])");
+  };
+  for (const auto& [kind, name] :
+       {std::pair{"vxlan", "storage"}, std::pair{"", "vxlan100"},
+        std::pair{"tunnel", "b3"}}) {
+    const FabricPlan tunnel = with(kind, name);
+    CHECK(value(tunnel, 0, "NCCL_IB_GID_INDEX") == "5");
+    CHECK(value(tunnel, 0, "UCX_IB_GID_INDEX") == "5");
+  }
+  CHECK(value(with("vlan", "eth1.7"), 0, "NCCL_IB_GID_INDEX").empty());
+  CHECK(value(with("vlan", "eth1.7"), 0, "UCX_IB_GID_INDEX").empty());
+}
+
+TEST_CASE("a graph file of more GPUs than the pod has is a warning") {
+  const auto severity = [](const char* gpus) {
+    const FabricPlan file = plan(
+        R"([{"name": "w", "hcas": [], "gpus": )" + std::string(gpus) +
+        R"(, "nccl_conf": ["NCCL_GRAPH_FILE=/opt/microsoft/ncv4/graph.xml"]}])");
+    for (const Finding& finding : file.findings) {
+      if (finding.code == "lint_graph_file") return finding.severity;
+    }
+    FAIL("not found");
+    return Severity::kError;
+  };
+  CHECK(severity("2") == Severity::kWarning);
+  CHECK(severity("4") == Severity::kInfo);
+}
+
+TEST_CASE("what keeps NVLink of a rack apart is refused") {
+  const auto verdict = [](const char* gpu, const char* one, const char* other) {
+    const auto pod = [&](const char* name, const char* value) {
+      return std::string(R"({"name": ")") + name + R"(", "gpus": "4x )" + gpu +
+             R"(", "imex_channel": true, "hcas": "mlx5_[0-3] IB ACTIVE 400",
+             "environment": {)" +
+             value + "}}";
+    };
+    return plan("[" + pod("a", one) + "," + pod("b", other) + "]").verdict;
+  };
+  constexpr const char* kOff = R"("NCCL_CUMEM_ENABLE": "0")";
+  constexpr const char* kOn = R"("NCCL_CUMEM_ENABLE": "1")";
+  CHECK(verdict("NVIDIA GB200", kOff, "") == FabricVerdict::kRefuse);
+  CHECK(verdict("NVIDIA GB200", kOff, kOn) == FabricVerdict::kRefuse);
+  CHECK(verdict("NVIDIA GB200", kOn, "") == FabricVerdict::kWarn);
+  // No rack: NCCL asks for cuMem inside a machine only.
+  CHECK(verdict("NVIDIA H100", kOff, "") == FabricVerdict::kWarn);
+}
+
+TEST_CASE("a provider for adapters that are not there") {
+  const auto says = [](const char* provider, const char* hcas) {
+    return found(
+        plan(R"([{"name": "w", "hcas": [)" + std::string(hcas) +
+             R"(], "environment": {"FI_PROVIDER": ")" + provider + R"("}}])"),
+        "lint_fi_provider");
+  };
+  CHECK(says("psm3", ""));
+  CHECK(says("psm2", R"("mlx5_0 InfiniBand ACTIVE 100")"));
+  CHECK(!says("psm3", R"("irdma0 Ethernet ACTIVE 100")"));
+  CHECK(!says("opx", R"("hfi1_0 InfiniBand ACTIVE 100")"));
+  CHECK(!says("tcp", ""));
+  CHECK(!says("^psm3", ""));
+}
