@@ -54,7 +54,7 @@ PodFabric collect(const std::string& root, const ImageLibraries& libraries,
     probe_verbs(end, pod);
     if (sys_exists("/dev/nvidiactl")) {
       probe_gpus({}, end, pod);
-      probe_cuda_aware(end, pod);
+      probe_cuda_aware({}, end, pod);
     }
     if (libfabric) take_libfabric(*libfabric, end, pod);
   }

@@ -2,6 +2,7 @@
 // RDMA adapters as sysfs shows them. In a pod sysfs often lists the node's
 // adapters and /dev/infiniband only those that were given.
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <set>
 
@@ -110,12 +111,31 @@ std::string netdev_of_gids(const FabricPort& port) {
   return out;
 }
 
+// An adapter's device has the network card's driver; RDMA has one of its own,
+// which sysfs does not name (irdma above ice, bnxt_re above bnxt_en).
+std::string rdma_driver(const std::string& of_device) {
+  constexpr std::array<std::pair<std::string_view, const char*>, 9> kAbove = {
+      {{"mlx5_core", "mlx5"},
+       {"mlx4_core", "mlx4"},
+       {"ice", "irdma"},
+       {"i40e", "irdma"},
+       {"iavf", "irdma"},
+       {"idpf", "irdma"},
+       {"bnxt_en", "bnxt_re"},
+       {"qede", "qedr"},
+       {"cxgb4", "iw_cxgb4"}}};
+  for (const auto& [card, rdma] : kAbove) {
+    if (of_device == card) return rdma;
+  }
+  return of_device;
+}
+
 FabricHca read_hca(const std::string& root, const std::string& name) {
   const std::string path = root + "/sys/class/infiniband/" + name;
   const std::string device = path + "/device";
   FabricHca hca;
   hca.name = name;
-  hca.driver = link_name(device + "/driver");
+  hca.driver = rdma_driver(link_name(device + "/driver"));
   hca.firmware = read_sys(path + "/fw_ver").text;
   const std::string node_type = read_sys(path + "/node_type").text;
   if (node_type.find("RNIC") != std::string::npos) hca.iwarp = true;
@@ -155,19 +175,34 @@ void mark_devices(const std::string& root, PodFabric& pod) {
   }
 }
 
+// Whose devices are RDMA adapters, whatever driver they have. Network cards of
+// Broadcom and Intel are such only where somebody has set them up for it.
+struct Maker {
+  std::string_view vendor;
+  std::string_view device;  // the beginning of its number
+  bool network;             // of PCI's class of network cards
+};
+constexpr std::array<Maker, 7> kMakers = {{{"0x15b3", "", true},
+                                           {"0x1d0f", "0xefa", false},
+                                           {"0x17db", "", false},
+                                           {"0x1dd8", "", true},
+                                           {"0x1ded", "0x107f", false},
+                                           {"0x8086", "0x24f", false},
+                                           {"0x434e", "", false}}};
+
 void collect_bus(const std::string& root, const PciBus& bus, PodFabric& pod) {
   if (!bus) return;
   pod.pci_hcas.emplace();
   for (const auto& [name, vendor] : *bus) {
-    const bool mellanox = vendor == "0x15b3";
-    const bool amazon = vendor == "0x1d0f";
-    const bool cray = vendor == "0x17db";
-    if (!mellanox && !amazon && !cray) continue;
+    const auto maker =
+        std::find_if(kMakers.begin(), kMakers.end(),
+                     [&](auto& one) { return one.vendor == vendor; });
+    if (maker == kMakers.end()) continue;
     const std::string path = pci_bus_directory(root) + "/" + name;
     const std::string device = read_sys(path + "/device").text;
     const std::string kind = read_sys(path + "/class").text;
-    if (amazon && !device.starts_with("0xefa")) continue;
-    if (mellanox && !kind.starts_with("0x02")) continue;
+    if (!device.starts_with(maker->device)) continue;
+    if (maker->network && !kind.starts_with("0x02")) continue;
     pod.pci_hcas->push_back(name + " " + vendor.substr(2) + ":" +
                             (device.size() > 2 ? device.substr(2) : ""));
   }

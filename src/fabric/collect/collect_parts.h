@@ -55,6 +55,11 @@ ForkedProbe ask_libfabric(const std::string& library);
 void take_libfabric(ForkedProbe& probe, ProbeEnd end, PodFabric& pod);
 // The version of the image's UCX, and whether MPI and UCX were built for GPU
 // memory, asked from themselves. Only where there are GPUs: it costs.
-void probe_cuda_aware(ProbeEnd end, PodFabric& pod);
+struct MpiLibraries {
+  std::string open_mpi = "libmpi.so.40";
+  std::string ucx = "libucp.so.0";
+};
+void probe_cuda_aware(const MpiLibraries& libraries, ProbeEnd end,
+                      PodFabric& pod);
 
 }  // namespace muster

@@ -14,8 +14,8 @@ namespace muster {
 
 namespace {
 
-void* open_library(const char* name) {
-  return ::dlopen(name, RTLD_LAZY | RTLD_LOCAL);
+void* open_library(const std::string& name) {
+  return ::dlopen(name.c_str(), RTLD_LAZY | RTLD_LOCAL);
 }
 
 template <class Function>
@@ -32,17 +32,17 @@ std::string place_of(const void* address) {
 }
 
 // Open MPI only. MPICH's function of this name may want MPI_Init first.
-void ask_mpi(int out) {
-  void* library = open_library("libmpi.so.40");
+void ask_mpi(const std::string& name, int out) {
+  void* library = open_library(name);
   if (library == nullptr) return;
   const auto query = symbol<int (*)()>(library, "MPIX_Query_cuda_support");
   if (query == nullptr) return;
   probe_says(out, query() != 0 ? "mpi 1" : "mpi 0");
 }
 
-void ask_ucx(int out) {
+void ask_ucx(const std::string& name, int out) {
   const auto version = symbol<void (*)(unsigned*, unsigned*, unsigned*)>(
-      open_library("libucp.so.0"), "ucp_get_version");
+      open_library(name), "ucp_get_version");
   if (version == nullptr) return;
   unsigned major = 0;
   unsigned minor = 0;
@@ -78,13 +78,15 @@ void take_lines(const std::string& text, PodFabric& pod) {
 
 }  // namespace
 
-void probe_cuda_aware(ProbeEnd end, PodFabric& pod) {
+void probe_cuda_aware(const MpiLibraries& libraries, ProbeEnd end,
+                      PodFabric& pod) {
   // One child each: a library that dies takes only its own answer with it.
-  for (const auto ask : {ask_mpi, ask_ucx}) {
-    const auto answer =
-        probe_in_child(patience_until(end), [ask](int out) { ask(out); });
-    take_lines(answer.text, pod);
-  }
+  const auto mpi = probe_in_child(
+      patience_until(end), [&](int out) { ask_mpi(libraries.open_mpi, out); });
+  take_lines(mpi.text, pod);
+  const auto ucx = probe_in_child(
+      patience_until(end), [&](int out) { ask_ucx(libraries.ucx, out); });
+  take_lines(ucx.text, pod);
 }
 
 }  // namespace muster

@@ -359,6 +359,7 @@ Status settle_pod(Json& pod, FactsBudget& budget,
   name_ulimit(pod);
   rename_fields(pod, FactsPlace::kPod, notes);
   settle_none(pod);
+  take_nccl_log(pod);
   settle_pasted_lists(pod);
   if (Status status = settle_lists(pod); !status) return status;
   if (Status status = settle_gpus(pod, budget); !status) return status;

@@ -28,6 +28,9 @@ void take_driver(std::string_view text, nlohmann::json& pod);
 std::optional<std::string> text_of_lines(const nlohmann::json& json);
 // The pod's lists that are such output become lists of objects.
 void settle_pasted_lists(nlohmann::json& pod);
+// A field with NCCL's log, whole: version, variables, adapters, interfaces and
+// plugin that it names, where the pod does not say them.
+void take_nccl_log(nlohmann::json& pod);
 // Fields that are called after a tool go into the lists, which are settled.
 Status take_outputs(nlohmann::json& pod, FactsBudget& budget);
 

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -13,6 +14,7 @@
 #include "catch.h"
 #include "fabric/facts/facts_json.h"
 #include "fabric/policy/policy.h"
+#include "fabric/policy/ports.h"
 
 using namespace muster;
 namespace fs = std::filesystem;
@@ -52,7 +54,7 @@ TEST_CASE("an adapter is read from sysfs") {
   REQUIRE(pod.hcas->size() == 1);
   const FabricHca& hca = pod.hcas->front();
   CHECK(hca.name == "mlx5_7");
-  CHECK(hca.driver == "mlx5_core");
+  CHECK(hca.driver == "mlx5");
   CHECK(hca.pci == "0000:16:00.0");
   CHECK(hca.pci_path == "pci0000:15/0000:15:01.0/0000:16:00.0");
   CHECK(hca.numa == 1);
@@ -67,6 +69,61 @@ TEST_CASE("an adapter is read from sysfs") {
   REQUIRE(port.gids->size() == 1);
   CHECK(port.gids->front().index == 1);
   CHECK(port.gids->front().type == "v2");
+}
+
+TEST_CASE("an adapter's driver is that of RDMA, not the network card's") {
+  const TemporaryDirectory root;
+  const auto driver_above = [&](const std::string& name,
+                                const std::string& card) {
+    const std::string device = "/sys/devices/pci0000:00/" + name;
+    root.link(device + "/driver", "/sys/bus/pci/drivers/" + card);
+    root.link("/sys/class/infiniband/" + name + "/device",
+              "../../../devices/pci0000:00/" + name);
+    root.write("/sys/class/infiniband/" + name + "/ports/1/link_layer",
+               "Ethernet\n");
+    const PodFabric pod = collect_fabric(root.path());
+    const FabricHca* hca = find_hca(pod, name);
+    return hca == nullptr ? "" : hca->driver;
+  };
+  CHECK(driver_above("rocep24s0f0", "ice") == "irdma");
+  CHECK(driver_above("bnxt_re0", "bnxt_en") == "bnxt_re");
+  CHECK(driver_above("ionic_0", "ionic") == "ionic");
+  CHECK(driver_above("erdma_0", "erdma") == "erdma");
+  // And so the rule for Intel's with an old NCCL holds for a live machine.
+  root.write("/sys/class/infiniband_verbs/uverbs0/ibdev", "rocep24s0f0\n");
+  root.write("/dev/infiniband/uverbs0", "");
+  const PodFabric pod = collect_fabric(root.path());
+  const auto views = view_ports(pod, parse_nccl_version("2.11.4"));
+  const auto intel = std::find_if(views.begin(), views.end(), [](auto& view) {
+    return view.hca->name == "rocep24s0f0";
+  });
+  REQUIRE(intel != views.end());
+  CHECK(intel->role == "not for NCCL");
+}
+
+TEST_CASE("adapters on the bus that are not in the pod") {
+  const TemporaryDirectory root;
+  root.write("/sys/class/net/lo/flags", "0x9\n");
+  const auto add = [&](const std::string& name, const char* vendor,
+                       const char* device, const char* kind) {
+    const std::string path = "/sys/bus/pci/devices/" + name;
+    root.write(path + "/vendor", vendor);
+    root.write(path + "/device", device);
+    root.write(path + "/class", kind);
+  };
+  add("0000:01:00.0", "0x15b3\n", "0x1021\n", "0x020700\n");
+  add("0000:02:00.0", "0x1dd8\n", "0x1002\n", "0x020000\n");
+  add("0000:03:00.0", "0x1ded\n", "0x107f\n", "0x020000\n");
+  add("0000:04:00.0", "0x8086\n", "0x24f0\n", "0x020800\n");
+  add("0000:05:00.0", "0x8086\n", "0x1592\n", "0x020000\n");  // E810
+  add("0000:06:00.0", "0x15b3\n", "0xc2d3\n", "0x080100\n");  // its DMA
+  add("0000:07:00.0", "0x1d0f\n", "0xec20\n", "0x020000\n");  // ENA
+  const PodFabric pod = collect_fabric(root.path());
+  REQUIRE(pod.pci_hcas);
+  CHECK(*pod.pci_hcas == std::vector<std::string>{"0000:01:00.0 15b3:1021",
+                                                  "0000:02:00.0 1dd8:1002",
+                                                  "0000:03:00.0 1ded:107f",
+                                                  "0000:04:00.0 8086:24f0"});
 }
 
 TEST_CASE("partition keys and iWARP are read from sysfs") {

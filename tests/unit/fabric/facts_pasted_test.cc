@@ -364,3 +364,37 @@ TEST_CASE("what is no tool's output is left alone") {
   CHECK_FALSE(facts->pods[0].netdevs);
   CHECK(facts->notes.size() == 2);
 }
+
+TEST_CASE("NCCL's log, whole") {
+  constexpr const char* kLog =
+      "a:1:1 [0] NCCL INFO Bootstrap : Using eth0:10.0.0.4<0>\n"
+      "a:1:1 [0] NCCL INFO NET/Plugin: Could not find: libnccl-net.so.\n"
+      "NCCL version 2.21.5+cuda12.4\n"
+      "a:1:9 [0] NCCL INFO NCCL_IB_HCA set by environment to mlx5.\n"
+      "a:1:9 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/IB [RO]; "
+      "OOB eth0:10.0.0.4<0>\n"
+      "a:1:9 [0] NCCL INFO Using network IB\n"
+      "b:1:9 [0] NCCL INFO NET/IB : Using [0]mlx5_9:1/RoCE [RO]; "
+      "OOB eth0:10.0.0.5<0>\n";
+  const PodFabric pod = pod_with("nccl_log", kLog);
+  CHECK(pod.nccl_version == "2.21.5+cuda12.4");
+  CHECK(pod.environment.at("NCCL_IB_HCA") == "mlx5");
+  REQUIRE(pod.plugins);
+  CHECK(pod.plugins->empty());
+  REQUIRE(pod.hcas);
+  REQUIRE(pod.hcas->size() == 2);
+  CHECK(pod.hcas->at(1).name == "mlx5_1");
+  CHECK(pod.hcas->at(1).ports.at(0).link_layer == "IB");
+  REQUIRE(pod.netdevs);
+  REQUIRE(pod.netdevs->size() == 1);
+  CHECK(pod.netdevs->at(0).addresses == std::vector<std::string>{"10.0.0.4"});
+  // What stands beside it counts.
+  const PodFabric told =
+      pod_with("NCCL log", kLog, R"(,"nccl_version":"2.19.3","hcas":"none")");
+  CHECK(told.nccl_version == "2.19.3");
+  CHECK(told.hcas->empty());
+  // Nothing of NCCL's in it: an unknown field, and said so.
+  const auto other = read_facts(R"({"nccl_log":"Segmentation fault"})", "f");
+  REQUIRE(other);
+  CHECK(other->notes.size() == 1);
+}

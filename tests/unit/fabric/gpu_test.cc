@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 
 #include "base/fd.h"
 #include "catch.h"
@@ -325,4 +327,43 @@ TEST_CASE("what nccl measured, against what models need") {
   CHECK(has(text, "7B parameters: enough"));
   CHECK(has(text, "70B parameters: too slow"));
   CHECK(nccl_version_text(2804) == "2.8.4");
+}
+
+namespace {
+
+PodFabric cuda_aware(const char* mode, const std::string& ucx) {
+  ::setenv("FAKE_GPU", mode, 1);
+  PodFabric pod;
+  probe_cuda_aware({MUSTER_FAKE_GPU, ucx},
+                   std::chrono::steady_clock::now() + std::chrono::seconds(20),
+                   pod);
+  ::unsetenv("FAKE_GPU");
+  return pod;
+}
+
+}  // namespace
+
+TEST_CASE("MPI and UCX are asked whether they take GPU memory") {
+  char folder[] = "/tmp/muster-ucx-XXXXXX";
+  REQUIRE(::mkdtemp(folder) != nullptr);
+  const std::filesystem::path place = folder;
+  const std::string ucx = place / "libucp.so.0";
+  std::filesystem::create_symlink(MUSTER_FAKE_GPU, ucx);
+  const PodFabric plain = cuda_aware("", ucx);
+  CHECK(plain.mpi.cuda_aware == Known(false));
+  CHECK(plain.ucx.version == "1.15.0");
+  CHECK(plain.ucx.cuda_aware == std::nullopt);  // no modules: nobody knows
+  std::filesystem::create_directory(place / "ucx");
+  CHECK(cuda_aware("", ucx).ucx.cuda_aware == Known(false));
+  std::ofstream(place / "ucx/libuct_cuda.so.0") << "module";
+  const PodFabric aware = cuda_aware("aware", ucx);
+  CHECK(aware.mpi.cuda_aware == Known(true));
+  CHECK(aware.ucx.cuda_aware == Known(true));
+  // A library that dies takes its own answer with it, and no other.
+  const PodFabric dies = cuda_aware("die", ucx);
+  CHECK(dies.mpi.cuda_aware == std::nullopt);
+  CHECK(dies.ucx.cuda_aware == Known(true));
+  const PodFabric none = cuda_aware("", "libnothere.so.0");
+  CHECK(none.ucx.version.empty());
+  std::filesystem::remove_all(place);
 }
