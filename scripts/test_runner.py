@@ -31,6 +31,7 @@ class Runner:
         self.tally = Tally()
         self.builds = Builds(self.tally)
         self.newer = None  # the child that makes the Debian 13 root
+        self.verbs = None  # the child with the machine of the verbs test
 
     def wants(self, *names):
         """Whether a step that goes by these names was asked for."""
@@ -109,7 +110,9 @@ class Runner:
         self.timed(name, lambda: self.script_now(name, argv, limit, env))
 
     def script_now(self, name, argv, limit, env):
-        step = run(argv, limit, env, name)
+        self.count_script(name, run(argv, limit, env, name))
+
+    def count_script(self, name, step):
         lines = step.output.split("\n")
         last = next((s for s in reversed(lines) if s.strip()), "")
         m = re.fullmatch(r"(\d+) passed, (\d+) failed(?:, (\d+) skipped)?",
@@ -189,9 +192,20 @@ class Runner:
             name = "interop_" + os.path.basename(path).removesuffix(".py")
             self.script(name, [*PYTHON, path, *more], limit, env)
 
+    def begin_verbs(self):
+        """Real verbs in an emulated machine, whose clock goes by instructions:
+        it may run beside tests on pods."""
+        if self.builds.need("release"):
+            self.verbs = Child([*PYTHON, "tests/vm/test_verbs.py"],
+                               {"MUSTER_PREFIX": PREFIXES["release"]},
+                               "vm_test_verbs")
+
     def machine(self):
-        """Emulated machines with another kernel: real verbs, cgroup v2. Only
-        with --long or by name: docs/test-results.md says why."""
+        """Emulated machines with another kernel: real verbs, cgroup v2. The
+        latter only with --long or by name: docs/test-results.md says why."""
+        if self.verbs is not None:
+            self.timed("vm_test_verbs", lambda: self.count_script(
+                "vm_test_verbs", self.verbs.finish(12 * MINUTE)))
         if not self.options.long and not self.options.names:
             return
         for path in sorted(glob.glob(
@@ -319,6 +333,8 @@ class Runner:
         if not self.options.quick:
             self.papers()
             self.interop()
+            if not self.options.names and not self.options.long:
+                self.begin_verbs()
             self.cluster()
             self.machine()
         if unit and self.builds.need(SANITIZED):
@@ -374,8 +390,9 @@ def main(argv):
         tally.fail("interrupted")
     finally:
         runner.builds.stop()
-        if runner.newer is not None:
-            runner.newer.stop()
+        for child in (runner.newer, runner.verbs):
+            if child is not None:
+                child.stop()
     if not (tally.passed or tally.failed or tally.skips):
         print(f"no test is called {' or '.join(options.names)}")
         tally.fail("selection")
