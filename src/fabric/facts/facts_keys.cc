@@ -37,6 +37,12 @@ bool before(std::string_view a, std::string_view b) {
 
 }  // namespace
 
+bool all_objects(const Json& json) {
+  return json.is_object() && !json.empty() &&
+         std::all_of(json.begin(), json.end(),
+                     [](auto& item) { return item.is_object(); });
+}
+
 Json by_key(Json object, const char* field) {
   std::vector<std::string> keys;
   for (const auto& item : object.items()) keys.push_back(item.key());

@@ -126,6 +126,36 @@ TEST_CASE("adapters on the bus that are not in the pod") {
                                                   "0000:04:00.0 8086:24f0"});
 }
 
+TEST_CASE("GPUs of AMD and Intel are read from sysfs") {
+  const TemporaryDirectory root;
+  root.write("/sys/class/net/lo/flags", "0x9\n");
+  const auto add = [&](const std::string& name, const char* vendor,
+                       const char* kind, const std::string& driver) {
+    const std::string device = "/sys/devices/pci0000:40/" + name;
+    root.write(device + "/vendor", vendor);
+    root.write(device + "/class", kind);
+    root.write(device + "/numa_node", "1\n");
+    if (!driver.empty()) {
+      root.link(device + "/driver", "/sys/bus/pci/drivers/" + driver);
+    }
+    root.link("/sys/bus/pci/devices/" + name,
+              "../../../devices/pci0000:40/" + name);
+  };
+  add("0000:41:00.0", "0x1002\n", "0x120000\n", "amdgpu");  // MI300X
+  add("0000:42:00.0", "0x8086\n", "0x038000\n", "i915");    // Max 1550
+  add("0000:43:00.0", "0x8086\n", "0x030000\n", "xe");
+  add("0000:44:00.0", "0x1002\n", "0x120000\n", "vfio-pci");  // not the pod's
+  add("0000:45:00.0", "0x1002\n", "0x060400\n", "pcieport");
+  const PodFabric pod = collect_fabric(root.path());
+  REQUIRE(pod.gpus);
+  REQUIRE(pod.gpus->size() == 3);
+  CHECK(pod.gpus->at(0).vendor == "amd");
+  CHECK(pod.gpus->at(0).pci_path == "pci0000:40/0000:41:00.0");
+  CHECK(pod.gpus->at(0).numa == 1);
+  CHECK(pod.gpus->at(1).vendor == "intel");
+  CHECK(pod.gpus->at(2).vendor == "intel");
+}
+
 TEST_CASE("partition keys and iWARP are read from sysfs") {
   const TemporaryDirectory root;
   const std::string hca = "/sys/class/infiniband/mlx5_0";
