@@ -162,21 +162,49 @@ Environment visible(const EnvMerge& merge, const AgreementInput& in) {
   return env;
 }
 
-// Network settings for the nodes that run ranks.
+// -x MUSTER_PROFILE=… of single programs of the line, and then of all.
+std::vector<std::string> profiles_of_apps(const AgreementInput& in) {
+  std::vector<std::string> out;
+  if (!in.discovery->line) return out;
+  bool any = false;
+  for (const MpirunApp& app : in.discovery->line->apps) {
+    std::string profile = in.options->profile;
+    for (const EnvRequest& request : app.env) {
+      if (request.name != "MUSTER_PROFILE" || !request.value) continue;
+      profile = *request.value;
+      any = true;
+    }
+    out.push_back((app.argv.empty() ? "program" : app.argv[0]) + "=" + profile);
+  }
+  return any ? out : std::vector<std::string>{};
+}
+
+NetworkWish network_wish(const AgreementInput& in) {
+  return {in.options->profile, profiles_of_apps(in), in.site_text,
+          in.site_path};
+}
+
+// Network settings for the nodes that run ranks. Nodes of --local are this one
+// machine, which is looked at once, and only where a profile was asked for.
 Status choose_fabric(const AgreementInput& in, Agreement& out) {
-  if (in.options->local) return {};
+  const NetworkWish wish = network_wish(in);
+  const bool local = in.options->local.has_value();
+  if (local && wish.profile == "auto" && wish.app_profiles.empty()) return {};
   std::vector<FabricPod> pods;
   for (const uint16_t node : in.node_of_host) {
     const NodeSpec& spec = in.nodes[node];
     pods.push_back({spec.host, spec.facts.fabric, spec.peer_address,
                     spec.facts.mpi.family, spec.facts.mpi.version,
                     visible(out.env[node], in)});
+    if (local) break;
   }
-  auto fabric =
-      plan_job_fabric(pods, in.options->profile, in.site_text, in.site_path);
+  auto fabric = plan_job_fabric(pods, wish);
   if (!fabric) return fail(fabric.error());
   out.fabric = std::move(*fabric);
-  for (size_t i = 0; i < pods.size(); ++i) {
+  if (!pods.empty()) {
+    out.fabric.env.resize(in.node_of_host.size(), out.fabric.env.front());
+  }
+  for (size_t i = 0; i < in.node_of_host.size(); ++i) {
     std::string names;  // so that a program can tell ours from its user's
     for (const auto& [name, value] : out.fabric.env[i]) {
       set_env(out.env[in.node_of_host[i]].to_set, name, value);

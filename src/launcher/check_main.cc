@@ -13,6 +13,7 @@
 #include "job/operator_contract.h"
 #include "job/pod_view.h"
 #include "launcher/check_run.h"
+#include "launcher/job_fabric.h"
 #include "launcher/launch.h"
 #include "launcher/output/log_choice.h"
 
@@ -34,8 +35,25 @@ bool wants_job(const FabricOptions& options) {
          Role::kLauncher;
 }
 
+// What the job would be started with.
+Result<FabricRequest> request_of(const FabricOptions& fabric,
+                                 const LaunchOptions& options) {
+  NetworkWish wish{options.profile, fabric.app_profiles, "", options.site_file};
+  if (!options.site_file.empty()) {
+    auto site = read_file(options.site_file, 1 << 16);
+    if (!site) return fail(site.error());
+    wish.site_text = std::move(*site);
+  }
+  return fabric_request(wish);
+}
+
 int run(const FabricOptions& fabric, LaunchOptions options) {
   configure_log(options, "");
+  auto request = request_of(fabric, options);
+  if (!request) {
+    log::error("{}", request.error().text());
+    return kConfiguration;
+  }
   auto discovery = discover(options);
   if (!discovery) {
     log::error("{}", discovery.error().text());
@@ -48,7 +66,8 @@ int run(const FabricOptions& fabric, LaunchOptions options) {
                               stopped = static_cast<int>(info.ssi_signo);
                               loop.stop();
                             });
-  CheckRun check(loop, fabric, std::move(options), std::move(*discovery));
+  CheckRun check(loop, fabric, std::move(options), std::move(*request),
+                 std::move(*discovery));
   const auto began = std::chrono::steady_clock::now();
   double seconds = 0;
   Status started;
@@ -90,6 +109,11 @@ std::optional<int> job_fabric_main(const std::vector<std::string>& args) {
   } else {
     words.insert(words.end(), {"--connect-timeout", fabric->connect_timeout});
   }
+  const auto pass = [&words](const char* option, const std::string& value) {
+    if (!value.empty()) words.insert(words.end(), {option, value});
+  };
+  pass("--profile", fabric->profile);
+  pass("--site", fabric->site);
   const bool mpi = fabric->command == "mpi";
   words.insert(words.end(), {"--log-level", "warn", "--log-format", "plain"});
   if (mpi) {

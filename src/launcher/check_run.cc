@@ -25,10 +25,11 @@ std::string place(const std::string& address, int port) {
 }  // namespace
 
 CheckRun::CheckRun(Loop& loop, FabricOptions fabric, LaunchOptions options,
-                   Discovery discovery)
+                   FabricRequest request, Discovery discovery)
     : fabric_(std::move(fabric)),
       peers_(loop, std::move(options), std::move(discovery)) {
   result_.bench = fabric_.command == "bench";
+  result_.request = std::move(request);
 }
 
 Status CheckRun::start(std::function<void()> done) {

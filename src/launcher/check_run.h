@@ -20,7 +20,7 @@ namespace muster {
 class CheckRun {
  public:
   CheckRun(Loop& loop, FabricOptions fabric, LaunchOptions options,
-           Discovery discovery);
+           FabricRequest request, Discovery discovery);
 
   // `done` once; after it the report is there.
   Status start(std::function<void()> done);

@@ -4,7 +4,6 @@
 #include <set>
 
 #include "fabric/facts/facts_json.h"
-#include "fabric/policy/policy.h"
 
 namespace muster {
 
@@ -46,18 +45,28 @@ void take_settings(const FabricPlan& plan, JobFabric& out) {
 
 }  // namespace
 
-Result<JobFabric> plan_job_fabric(const std::vector<FabricPod>& pods,
-                                  const std::string& profile,
-                                  const std::string& site_text,
-                                  const std::string& site_path) {
+Result<FabricRequest> fabric_request(const NetworkWish& wish) {
   FabricRequest request;
-  auto parsed = parse_profile(profile);
+  auto parsed = parse_profile(wish.profile);
   if (!parsed) return fail(parsed.error());
   request.profile = *parsed;
-  request.profile_word = profile;
-  auto site = parse_site_file(site_text, site_path);
+  request.profile_word = wish.profile;
+  for (const std::string& text : wish.app_profiles) {
+    auto app = parse_app_profile(text);
+    if (!app) return fail(app.error());
+    request.apps.push_back(std::move(*app));
+  }
+  auto site = parse_site_file(wish.site_text, wish.site_path);
   if (!site) return fail(site.error());
   request.site = std::move(*site);
+  return request;
+}
+
+Result<JobFabric> plan_job_fabric(const std::vector<FabricPod>& pods,
+                                  const NetworkWish& wish) {
+  auto wanted = fabric_request(wish);
+  if (!wanted) return fail(wanted.error());
+  const FabricRequest& request = *wanted;
   std::vector<PodFabric> facts;
   for (const FabricPod& pod : pods) {
     auto one = pod_fabric(pod);

@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "base/spawn.h"
+#include "fabric/policy/policy.h"
 #include "job/finding.h"
 
 namespace muster {
@@ -23,6 +24,13 @@ struct FabricPod {
   Environment env;  // what its ranks would see without muster's settings
 };
 
+struct NetworkWish {
+  std::string profile;
+  std::vector<std::string> app_profiles;  // "APP=PROFILE", of an MPMD line
+  std::string site_text;
+  std::string site_path;
+};
+
 struct JobFabric {
   std::string transport;             // planned: "RoCE", "TCP", "unknown", …
   std::string summary;               // one line for the log; "": nothing to say
@@ -32,11 +40,11 @@ struct JobFabric {
   std::vector<Finding> findings;
 };
 
-// Error codes "unknown_profile", "site_file", "facts_invalid",
-// "fabric_refused".
+// Error codes "usage", "unknown_profile", "site_file".
+Result<FabricRequest> fabric_request(const NetworkWish& wish);
+
+// Those, "facts_invalid" and "fabric_refused".
 Result<JobFabric> plan_job_fabric(const std::vector<FabricPod>& pods,
-                                  const std::string& profile,
-                                  const std::string& site_text,
-                                  const std::string& site_path);
+                                  const NetworkWish& wish);
 
 }  // namespace muster

@@ -112,6 +112,21 @@ def test_a_healthy_job():
         nothing_left(job)
 
 
+def test_a_check_asks_for_what_the_job_will():
+    """With profile rdma a job without adapters would not start."""
+    with cluster("fabask") as c:
+        job = apply(c)
+        job.wait_ready()
+        code, report, _ = fabric(job, "check", "--profile", "rdma")
+        equal(code, 38, "exit code", report)
+        contains(findings(report, "rdma_no_hca")[0], "the profile demands it")
+        code, report, _ = fabric(job, "check", "--profile", "tcp")
+        equal(findings(report, "rdma_no_hca"), [], "profile tcp")
+        done = job.launcher.exec(["muster", "fabric", "mpi", "--profile",
+                                  "rdma"], timeout=60)
+        equal(done.returncode, 101, "exit code of mpi", done.stderr)
+
+
 def test_nccls_own_words_against_the_plan():
     """A program that prints what NCCL would; no RDMA here, so TCP is planned
     and a rank that says IB is not as planned."""

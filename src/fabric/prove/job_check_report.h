@@ -11,6 +11,7 @@
 
 #include "fabric/collect/counters.h"
 #include "fabric/facts/facts.h"
+#include "fabric/policy/policy.h"
 #include "fabric/prove/peer_protocol.h"
 #include "job/finding.h"
 
@@ -36,6 +37,7 @@ struct TestedPair {
 
 struct JobCheck {
   bool bench = false;
+  FabricRequest request;  // what the job will be started with
   std::vector<CheckedPod> pods;
   std::vector<TestedPair> pairs;  // a pair may be there in both directions
 };

@@ -117,7 +117,7 @@ void judge_agreement(const JobCheck& check, Findings& out) {
     // A pod without a name was not looked at.
     if (!pod.launcher && !pod.facts.name.empty()) facts.push_back(pod.facts);
   }
-  const FabricPlan plan = plan_fabric(facts, {});
+  const FabricPlan plan = plan_fabric(facts, check.request);
   for (const Finding& finding : plan.findings) {
     if (finding.severity != Severity::kInfo) out.push_back(finding);
   }

@@ -228,3 +228,13 @@ TEST_CASE("the page shows every pair, and the one that failed by name") {
   CHECK(page.find("<w-3>") == std::string::npos);
   CHECK(page.find("&lt;w-3&gt;") != std::string::npos);
 }
+
+TEST_CASE("a check asks for what the job will be started with") {
+  JobCheck check = job_of(3);
+  for (CheckedPod& pod : check.pods) pod.facts.hcas.emplace();
+  CHECK(judge_check(check).exit_class == 0);
+  check.request.profile = Profile::kRdma;
+  CHECK(judge_check(check).exit_class == 38);
+  check.request.profile = Profile::kTcp;
+  CHECK(texts(check, "rdma_no_hca").empty());
+}

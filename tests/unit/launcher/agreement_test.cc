@@ -271,6 +271,52 @@ TEST_CASE("several programs in one line") {
   CHECK(out->plan.ranks[2].app == 1);
 }
 
+bool sets(const Agreement& agreement, const std::string& name) {
+  return std::all_of(agreement.fabric.env.begin(), agreement.fabric.env.end(),
+                     [&](const Environment& env) {
+                       return std::any_of(
+                           env.begin(), env.end(),
+                           [&](auto& entry) { return entry.first == name; });
+                     });
+}
+
+bool told(const Agreement& agreement, const std::string& code) {
+  return std::any_of(agreement.findings.begin(), agreement.findings.end(),
+                     [&](auto& finding) { return finding.code == code; });
+}
+
+TEST_CASE("programs of one line may have profiles of their own") {
+  AgreementBed bed;
+  bed.use_mpi("openmpi", "4.1.5");
+  bed.use_line({"mpirun", "-n", "2", "trainer", ":", "-n", "2", "-x",
+                "MUSTER_PROFILE=grpo", "rollout"});
+  auto out = bed.agree();
+  REQUIRE(out);
+  CHECK(sets(*out, "NCCL_IB_DISABLE"));
+  CHECK(sets(*out, "NCCL_P2P_DISABLE"));
+  CHECK(told(*out, "profiles_equalised"));
+  bed.use_line({"mpirun", "-n", "2", "trainer", ":", "-n", "2", "-x",
+                "MUSTER_PROFILE=grqo", "rollout"});
+  out = bed.agree();
+  REQUIRE_FALSE(out);
+  CHECK(out.error().code == "unknown_profile");
+}
+
+TEST_CASE("a profile that was asked for holds on one machine, too") {
+  AgreementBed bed;
+  bed.options.local = LocalShape{2, 2};
+  auto out = bed.agree();
+  REQUIRE(out);
+  CHECK(out->fabric.summary.empty());
+  bed.options.profile = "grpo";
+  out = bed.agree();
+  REQUIRE(out);
+  REQUIRE(out->fabric.env.size() == 2);
+  CHECK(sets(*out, "NCCL_P2P_DISABLE"));
+  CHECK(out->fabric.summary.find("profile rl (grpo)") != std::string::npos);
+  CHECK_FALSE(told(*out, "same_address"));
+}
+
 TEST_CASE("--once starts no rank by itself and expects no number") {
   AgreementBed bed;
   bed.use_mpi("openmpi", "4.1.4");
