@@ -307,9 +307,10 @@ def test_own_rules_a_bundle_and_pods_that_are_held():
 
 
 def test_a_provisional_verdict_and_one_for_programs():
-    script = ("[ $RANK = 1 ] && { echo 'RuntimeError: CUDA out of memory. "
-              "Tried to allocate 2.00 GiB' >&2; exit 1; }; trap '' TERM; "
-              "echo deaf; sleep 20")
+    # Rank 1 fails a second later: by then rank 0 is deaf, not still starting.
+    script = ("[ $RANK = 1 ] && { sleep 1; echo 'RuntimeError: CUDA out of "
+              "memory. Tried to allocate 2.00 GiB' >&2; exit 1; }; "
+              "trap '' TERM; echo deaf; sleep 20")
 
     def at(record):
         return datetime.fromisoformat(record["timestamp"][:26] + "+00:00")

@@ -194,9 +194,9 @@ void collect_bus(const std::string& root, const PciBus& bus, PodFabric& pod) {
   if (!bus) return;
   pod.pci_hcas.emplace();
   for (const auto& [name, vendor] : *bus) {
-    const auto maker =
-        std::find_if(kMakers.begin(), kMakers.end(),
-                     [&](auto& one) { return one.vendor == vendor; });
+    const auto maker = std::find_if(
+        kMakers.begin(), kMakers.end(),
+        [&vendor = vendor](const auto& one) { return one.vendor == vendor; });
     if (maker == kMakers.end()) continue;
     const std::string path = pci_bus_directory(root) + "/" + name;
     const std::string device = read_sys(path + "/device").text;
