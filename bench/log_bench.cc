@@ -73,6 +73,30 @@ void mask_line(benchmark::State& state) {
 }
 BENCHMARK(mask_line);
 
+// A frame in which there is nothing to hide, by the number of known values.
+void glance_at_frame(benchmark::State& state) {
+  MaskOptions options;
+  for (int64_t i = 0; i < state.range(0); ++i) {
+    options.environment.emplace_back(
+        "SERVICE_" + std::to_string(i) + "_API_KEY",
+        std::string(1, "lts0"[i % 4]) + std::to_string(1234567 * (i + 3)) +
+            "9abcdef0123456789abcdef01");
+  }
+  const auto masker = Masker::create(options);
+  std::string frame;
+  const auto lines = sample_lines();
+  for (size_t i = 0; frame.size() < 32768; ++i) {
+    const std::string line = lines[i % lines.size()];
+    if (!masker->needs_look(line, {})) frame += line + '\n';
+  }
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(masker->needs_look(frame, {}));
+  }
+  state.SetBytesProcessed(state.iterations() *
+                          static_cast<int64_t>(frame.size()));
+}
+BENCHMARK(glance_at_frame)->Arg(0)->Arg(1)->Arg(4)->Arg(16);
+
 void find_level(benchmark::State& state) {
   const auto lines = sample_lines();
   size_t i = 0;

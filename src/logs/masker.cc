@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "logs/secret_glance.h"
 #include "logs/secret_shapes.h"
+#include "logs/value_scan.h"
 
 namespace muster {
 
@@ -68,7 +69,7 @@ bool is_plain_value(std::string_view value) {
 }  // namespace
 
 struct Masker::Known {
-  std::vector<std::string> values;  // longest first
+  ValueScan values;  // longest first
   std::vector<std::unique_ptr<RE2>> patterns;
 };
 
@@ -104,21 +105,23 @@ bool is_secret_name(std::string_view given) {
 }
 
 Result<Masker> Masker::create(const MaskOptions& options) {
-  auto known = std::make_unique<Known>();
+  std::vector<std::string> values;
   for (const auto& [name, value] : options.environment) {
     if (!is_secret_name(name)) continue;
     // A value of several lines is printed as such.
     for (const std::string_view line : split(value, '\n')) {
       if (line.size() >= kShortestValue && !is_plain_value(line) &&
           !line.starts_with("-----")) {
-        known->values.emplace_back(line);
+        values.emplace_back(line);
       }
     }
   }
-  std::sort(known->values.begin(), known->values.end(),
+  std::sort(values.begin(), values.end(),
             [](const std::string& a, const std::string& b) {
               return a.size() != b.size() ? a.size() > b.size() : a < b;
             });
+  auto known = std::make_unique<Known>();
+  known->values = ValueScan(std::move(values));
   if (options.patterns.size() > kMaxPatterns) {
     return fail(Error{"usage", "cannot mask",
                       "more than " + std::to_string(kMaxPatterns) + " patterns",
@@ -208,18 +211,14 @@ std::string without(std::string_view text, std::vector<SecretSpan>& spans) {
 
 bool Masker::needs_look(std::string_view line, const MaskState& state) const {
   if (state.in_private_key || !known_->patterns.empty()) return true;
-  return may_hold_secret(line) ||
-         std::any_of(known_->values.begin(), known_->values.end(),
-                     [line](const std::string& value) {
-                       return line.find(value) != std::string_view::npos;
-                     });
+  return may_hold_secret(line) || known_->values.finds_in(line);
 }
 
 bool Masker::mask(std::string& line, MaskState& state) const {
   if (mask_private_key(line, state)) return true;
   std::vector<SecretSpan> spans;
   find_secret_shapes(line, spans);
-  for (const std::string& value : known_->values) {
+  for (const std::string& value : known_->values.values()) {
     for (size_t at = line.find(value); at != std::string::npos;
          at = line.find(value, at + value.size())) {
       spans.push_back({at, at + value.size()});
