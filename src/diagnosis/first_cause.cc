@@ -47,11 +47,16 @@ int vagueness(const Candidate& candidate) {
   return candidate.maybe && !candidate.fact ? 1 : 0;
 }
 
-// "EI9999: …": how Huawei's CANN goes on behind an exception's own words.
+// "EI9999: …": how Huawei's CANN goes on behind an exception's own words, be it
+// behind what Ray or a launcher puts before a line.
 bool has_error_code(std::string_view line) {
   constexpr std::string_view kDigits = "0123456789";
-  return line.size() > 6 && line[0] == 'E' && line.find(": ") == 6 &&
-         line.find_first_not_of(kDigits, 2) == 6;
+  constexpr size_t kHead = 64;
+  const size_t colon = line.substr(0, kHead).find(": ");
+  if (colon == std::string_view::npos || colon < 6) return false;
+  const size_t at = colon - 6;
+  return line[at] == 'E' && (at == 0 || line[at - 1] == ' ') &&
+         line.find_first_not_of(kDigits, at + 2) == colon;
 }
 
 // What the rest of the same message tells of why, where the class only tells

@@ -134,12 +134,23 @@ std::string_view host_of_nccl_test(std::string_view line) {
   return plain && names_host(name) ? name : std::string_view();
 }
 
+// "slurmstepd-node-3: error: …" of older Slurm.
+std::string_view host_of_slurmstepd(std::string_view line) {
+  constexpr std::string_view kDaemon = "slurmstepd-";
+  if (!line.starts_with(kDaemon)) return {};
+  size_t end = kDaemon.size();
+  while (end < line.size() && in_name(line[end])) ++end;
+  if (!line.substr(end).starts_with(": ")) return {};
+  return line.substr(kDaemon.size(), end - kDaemon.size());
+}
+
 }  // namespace
 
 std::string_view host_in_line(std::string_view line) {
   line = behind_time(line);
-  for (const auto written : {host_of_proxy, host_before_psm, host_of_event,
-                             host_behind_time, host_of_nccl_test}) {
+  for (const auto written :
+       {host_of_proxy, host_before_psm, host_of_event, host_behind_time,
+        host_of_nccl_test, host_of_slurmstepd}) {
     const std::string_view name = written(line);
     if (!name.empty()) return name;
   }

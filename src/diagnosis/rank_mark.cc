@@ -109,6 +109,18 @@ void read_error_on(std::string_view text, WriterMark& mark) {
   if (rank && text.starts_with(": ")) mark.rank = *rank;
 }
 
+// "*** FATAL ERROR (proc 332): in gasnetc_…" of GASNet, of old "(Node 0)"; it
+// stays.
+void read_gasnet_mark(std::string_view text, WriterMark& mark) {
+  if (!take_word(text, "*** ")) return;
+  const size_t at = text.substr(0, kHead).find('(');
+  if (at == std::string_view::npos) return;
+  text.remove_prefix(at + 1);
+  if (!take_word(text, "proc ") && !take_word(text, "node ")) return;
+  const auto rank = take_number(text);
+  if (rank && text.starts_with("): ")) mark.rank = *rank;
+}
+
 // "[1787147912.586] node-7:rank0.solver: " of PSM3; it stays.
 void read_psm_mark(std::string_view text, WriterMark& mark) {
   const size_t at = text.substr(0, kHead).find(":rank");
@@ -156,6 +168,7 @@ bool take_library_mark(std::string_view& text, WriterMark& mark) {
   read_process_mark(text, mark);
   if (mark.rank < 0) read_petsc_mark(text, mark);
   if (mark.rank < 0) read_error_on(text, mark);
+  if (mark.rank < 0) read_gasnet_mark(text, mark);
   if (mark.rank >= 0) return true;
   if (text.substr(0, kHead).find("rank") == std::string_view::npos) {
     return false;

@@ -25,6 +25,7 @@ bool ends_in_number(std::string_view name) {
 // A pod of a job: x-worker-3, x-master-0, x-launcher-abcde, x-node-0-3-abcde.
 bool is_pod(std::string_view name) {
   if (name.find_last_of("-_") == std::string_view::npos) return false;
+  if (name.starts_with("slurmstepd-")) return false;  // a daemon and its node
   const auto number_behind = [name](std::string_view part) {
     const size_t at = name.find(part);
     return at != std::string_view::npos && at + part.size() < name.size() &&
