@@ -270,7 +270,10 @@ void set_range(FabricJob& job) {
 
 // An unknown version is taken for a new one; an old one would need more.
 void note_old_version(FabricJob& job, FabricPodState& pod) {
-  if (pod.version || effective(*pod.facts, "NCCL_IB_GID_INDEX")) return;
+  if (pod.version || pod.mpi_only() ||
+      effective(*pod.facts, "NCCL_IB_GID_INDEX")) {
+    return;
+  }
   const IndexChoice best = best_index(pod);
   if (best.index < 1) return;
   report(job, &pod,

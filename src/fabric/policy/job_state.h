@@ -97,6 +97,9 @@ void report(FabricJob& job, const FabricPodState* pod, Finding finding);
 // a difference is reported. The first proposal of a name wins.
 void propose(FabricJob& job, FabricPodState& pod, FabricSetting setting);
 
+// "rl", "rl (grpo)" as somebody wrote it, or "rl of rollout", an application.
+std::string profile_said(const FabricJob& job);
+
 // What was seen that takes this pod to TCP: in it, or in another pod.
 std::string seen_for_tcp(const FabricJob& job, const FabricPodState& pod);
 

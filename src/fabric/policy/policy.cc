@@ -143,11 +143,9 @@ std::string summarize(const FabricJob& job, const FabricPlan& plan) {
 
 FabricPlan finish(FabricJob& job) {
   FabricPlan plan;
-  plan.profile = profile_name(job.profile);
-  if (!job.request.profile_word.empty() &&
-      job.request.profile_word != plan.profile) {
-    plan.profile += " (" + job.request.profile_word + ")";
-  }
+  plan.profile = job.request.profile == job.profile
+                     ? profile_said(job)
+                     : std::string(profile_name(job.profile));
   plan.transport =
       transport_name(sends_by_tcp(job) ? FabricTransport::kTcp : job.transport);
   plan.transport_reason = std::move(job.transport_reason);

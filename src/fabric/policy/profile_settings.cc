@@ -80,8 +80,7 @@ void check_demand(FabricJob& job, const FabricPodState& pod) {
 }
 
 std::string asked_for(const FabricJob& job) {
-  const std::string& word = job.request.profile_word;
-  return "profile " + (word.empty() ? "rl" : word) + " was asked for";
+  return "profile " + profile_said(job) + " was asked for";
 }
 
 void set_rl(FabricJob& job) {
@@ -123,11 +122,7 @@ void set_rl(FabricJob& job) {
   }
   report(job, nullptr,
          {Severity::kWarning, "rl_price",
-          "profile rl (" +
-              (job.request.profile_word.empty() ? "rl"
-                                                : job.request.profile_word) +
-              "): " + price(job),
-          "", kNarrower});
+          "profile " + profile_said(job) + ": " + price(job), "", kNarrower});
 }
 
 void report_mixed_profiles(FabricJob& job) {
@@ -149,6 +144,18 @@ void report_mixed_profiles(FabricJob& job) {
 }
 
 }  // namespace
+
+std::string profile_said(const FabricJob& job) {
+  const std::string name(profile_name(job.profile));
+  if (job.request.profile == job.profile) {
+    const std::string& word = job.request.profile_word;
+    return word.empty() || word == name ? name : name + " (" + word + ")";
+  }
+  for (const AppProfile& app : job.request.apps) {
+    if (app.profile == job.profile) return name + " of " + app.app;
+  }
+  return name;
+}
 
 void set_profile(FabricJob& job) {
   if (!job.request.apps.empty()) report_mixed_profiles(job);

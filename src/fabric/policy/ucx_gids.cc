@@ -6,6 +6,8 @@
 // src/uct/ib/base/ib_device.c, uct_ib_device_select_gid; openucx/ucx#9484.
 // Pure.
 #include <algorithm>
+#include <optional>
+#include <set>
 
 #include "fabric/policy/gids.h"
 #include "fabric/policy/job_state.h"
@@ -24,24 +26,49 @@ const FabricGid* taken_by_ucx(const FabricPort& port) {
   return first == port.gids->end() ? nullptr : &*first;
 }
 
-void set_index(FabricJob& job, FabricPodState& pod, const PortView& view) {
+// The tunnel's entry that UCX would take there; nullptr if it takes another.
+const FabricGid* tunnel_taken(const FabricPodState& pod, const PortView& view) {
   const FabricGid* taken = taken_by_ucx(*view.port);
-  const auto usable = usable_gids(*pod.facts, *view.port, GidAddress::kIpv4);
-  if (taken == nullptr || usable.empty() || taken->netdev.empty()) return;
+  if (!view.chosen || taken == nullptr || taken->netdev.empty()) return nullptr;
   const FabricNetdev* netdev = find_netdev(*pod.facts, taken->netdev);
-  if (netdev == nullptr || !is_tunnel(*netdev)) return;
-  const int index = usable.front()->index;
-  FabricSetting setting{"UCX",
-                        "UCX_IB_GID_INDEX",
-                        std::to_string(index),
-                        "UCX would take the address of a tunnel, " +
-                            taken->netdev + ", which RDMA does not go through",
-                        view.name() + ": index " +
-                            std::to_string(taken->index) + " is of " +
-                            taken->netdev,
-                        FabricConfidence::kLikely,
-                        "openucx/ucx#9484"};
-  setting.alone = "index " + std::to_string(taken->index);
+  return netdev != nullptr && is_tunnel(*netdev) ? taken : nullptr;
+}
+
+// An index that is right for every adapter whose table is known; -1: none.
+int common_index(const FabricPodState& pod) {
+  std::optional<std::set<int>> common;
+  for (const PortView& view : pod.ports) {
+    if (!view.chosen || !view.port->gids) continue;
+    std::set<int> own;
+    for (const FabricGid* gid :
+         usable_gids(*pod.facts, *view.port, GidAddress::kIpv4)) {
+      if (!common || common->contains(gid->index)) own.insert(gid->index);
+    }
+    common = std::move(own);
+  }
+  return !common || common->empty() ? -1 : *common->begin();
+}
+
+void set_index(FabricJob& job, FabricPodState& pod, const PortView& view,
+               const FabricGid& taken) {
+  const std::string reason = "UCX would take the address of a tunnel, " +
+                             taken.netdev + ", which RDMA does not go through";
+  const std::string seen = view.name() + ": index " +
+                           std::to_string(taken.index) + " is of " +
+                           taken.netdev;
+  const int index = common_index(pod);
+  if (index < 0) {
+    report(job, &pod,
+           {Severity::kWarning, "ucx_gid_of_tunnel",
+            reason + ", and no one index is right for all adapters", seen,
+            "take the tunnel off the adapter's interface, or name one adapter "
+            "in UCX_NET_DEVICES and its index in UCX_IB_GID_INDEX"});
+    return;
+  }
+  FabricSetting setting{
+      "UCX", "UCX_IB_GID_INDEX",        std::to_string(index), reason,
+      seen,  FabricConfidence::kLikely, "openucx/ucx#9484"};
+  setting.alone = "index " + std::to_string(taken.index);
   setting.rejected = {"one index for all pods: tables differ between pods",
                       "UCX_NET_DEVICES: names adapters, not their addresses"};
   propose(job, pod, setting);
@@ -54,7 +81,10 @@ void set_ucx_gids(FabricJob& job) {
   for (FabricPodState& pod : job.pods) {
     if (pod.facts->mpi.family == "intel") continue;
     for (const PortView& view : pod.ports) {
-      if (view.chosen) set_index(job, pod, view);
+      const FabricGid* taken = tunnel_taken(pod, view);
+      if (taken == nullptr) continue;
+      set_index(job, pod, view, *taken);
+      break;  // one index, one finding
     }
   }
 }

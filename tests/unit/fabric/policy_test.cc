@@ -68,7 +68,24 @@ TEST_CASE("applications of one job get one profile") {
   CHECK(found(plan, "profiles_equalised"));
   for (const PodPlan& pod : plan.pods) {
     CHECK(pod.env().at("NCCL_P2P_DISABLE") == "1");
+    CHECK(pod.settings.front().evidence ==
+          "profile rl of rollout was asked for");
   }
+}
+
+TEST_CASE("a profile is told as it was asked for") {
+  const auto evidence = [](Profile profile, const char* word,
+                           std::vector<AppProfile> apps = {}) {
+    FabricRequest request;
+    request.profile = profile;
+    request.profile_word = word;
+    request.apps = std::move(apps);
+    return plan_fabric(pods(kIb), request).pods[0].settings.front().evidence;
+  };
+  CHECK(evidence(Profile::kRl, "rl") == "profile rl was asked for");
+  CHECK(evidence(Profile::kRl, "grpo") == "profile rl (grpo) was asked for");
+  CHECK(evidence(Profile::kAuto, "auto", {{"rollout", Profile::kRl}}) ==
+        "profile rl of rollout was asked for");
 }
 
 TEST_CASE("profile rdma makes a fallback an error") {

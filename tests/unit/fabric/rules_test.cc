@@ -523,6 +523,23 @@ TEST_CASE("an address of a tunnel is none for RDMA") {
   CHECK(value(with("vlan", "eth1.7"), 0, "UCX_IB_GID_INDEX").empty());
 }
 
+TEST_CASE("one index for UCX is right for every adapter, or not set") {
+  const auto with = [](const char* second) {
+    return plan(std::string(R"([{"name": "w", "nccl_version": "2.27.5",
+      "environment": "NCCL_IB_GID_INDEX=5", "hcas":
+      [{"name": "mlx5_0", "link_layer": "Ethernet", "netdev": "eth1", "gids": [
+      "1 v2 fe80::1 eth1", "3 v2 10.1.0.1 vxlan1", "5 v2 10.2.0.1 eth1"]},
+      {"name": "mlx5_1", "link_layer": "Ethernet", "netdev": "eth2", "gids": [)") +
+                second + R"(]}], "netdevs": ["eth1 10.2.0.1/24",
+      "eth2 10.3.0.1/24", "vxlan1 10.1.0.1/24"]}])");
+  };
+  const FabricPlan same = with(R"("3 v2 10.4.0.1 eth2", "5 v2 10.3.0.1 eth2")");
+  CHECK(value(same, 0, "UCX_IB_GID_INDEX") == "5");
+  const FabricPlan other = with(R"("1 v2 fe80::2 eth2", "3 v2 10.3.0.1 eth2")");
+  CHECK(value(other, 0, "UCX_IB_GID_INDEX").empty());
+  CHECK(found(other, "ucx_gid_of_tunnel"));
+}
+
 TEST_CASE("a graph file of more GPUs than the pod has is a warning") {
   const auto severity = [](const char* gpus) {
     const FabricPlan file = plan(
