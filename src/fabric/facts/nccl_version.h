@@ -27,6 +27,7 @@ inline constexpr NcclVersion kLoAdmitted{2, 3, 5};        // by any ^ list
 inline constexpr NcclVersion kLevelWords{2, 6, 0};        // PIX, PXB, …
 inline constexpr NcclVersion kNetByName{2, 10, 0};        // NCCL_NET
 inline constexpr NcclVersion kDmaBuf{2, 13, 0};           // memory of GPUs
+inline constexpr NcclVersion kDmaBufAsked{2, 14, 0};      // all answers
 inline constexpr NcclVersion kLinkLayer{2, 12, 7};        // RoCE with a LID
 inline constexpr NcclVersion kMtuOfSender{2, 20, 0};      // until 2.30
 inline constexpr NcclVersion kGidScan{2, 21, 0};          // index -1: scan

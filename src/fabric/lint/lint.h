@@ -6,6 +6,7 @@
 #include <string>
 
 #include "fabric/facts/effective.h"
+#include "fabric/facts/name_list.h"
 #include "fabric/policy/job_state.h"
 
 namespace muster {
@@ -43,6 +44,9 @@ void lint_gloo(FabricJob& job, FabricPodState& pod);
 void lint_mpi(FabricJob& job, FabricPodState& pod);
 void lint_libfabric(FabricJob& job, FabricPodState& pod);
 
+// The interfaces that NCCL_SOCKET_IFNAME chooses.
+void lint_interfaces(FabricJob& job, FabricPodState& pod,
+                     const std::string& value, const NameList& list);
 // NCCL_IB_HCA and NCCL_SOCKET_IFNAME; other names are ignored.
 void lint_lists(FabricJob& job, FabricPodState& pod, const std::string& name,
                 const std::string& value);

@@ -71,23 +71,37 @@ bool efa_without_read(const PodFabric& pod) {
   return kFamilies.contains(family_of(pod));
 }
 
-// libfabric calls abort() where the value asks for what the adapter has not
-// (prov/efa/src/rdm/efa_rdm_util.c).
-void lint_efa_read(FabricJob& job, const FabricPodState& pod) {
-  const std::string name = "FI_EFA_USE_DEVICE_RDMA";
-  const std::string value = to_lower(value_of(pod, name));
-  const bool on =
-      value == "1" || value == "true" || value == "yes" || value == "on";
-  if (!on || job.transport != FabricTransport::kEfa ||
-      !efa_without_read(*pod.facts)) {
-    return;
-  }
+// libfabric calls abort() where the value asks for what the adapter has not,
+// since 1.17; older ones pass over it (commit 591e9dff of libfabric).
+constexpr NcclVersion kEndsWithoutRead{1, 17, 0};
+
+void ask_for_read(FabricJob& job, const FabricPodState& pod,
+                  const std::string& value) {
+  if (!efa_without_read(*pod.facts)) return;
+  const auto version = parse_nccl_version(pod.facts->libfabric.version);
+  const bool old = version && *version < kEndsWithoutRead;
   report(job, &pod,
-         {Severity::kError, "lint_efa_rdma",
-          name + "=" + value + ": EFA of " + family_of(*pod.facts) +
-              " has no RDMA read, and libfabric ends each process that asks "
-              "for it",
+         {old ? Severity::kWarning : Severity::kError, "lint_efa_rdma",
+          "FI_EFA_USE_DEVICE_RDMA=" + value + ": EFA of " +
+              family_of(*pod.facts) + " has no RDMA read, and libfabric " +
+              (old ? "since 1.17 " : "") + "ends each process that asks for it",
           "", "remove it: libfabric asks the adapter"});
+}
+
+void lint_efa_read(FabricJob& job, const FabricPodState& pod) {
+  if (job.transport != FabricTransport::kEfa) return;
+  const std::string value = to_lower(value_of(pod, "FI_EFA_USE_DEVICE_RDMA"));
+  if (value == "1" || value == "true" || value == "yes" || value == "on") {
+    return ask_for_read(job, pod, value);
+  }
+  const bool off =
+      value == "0" || value == "false" || value == "no" || value == "off";
+  if (!off || efa_without_read(*pod.facts)) return;
+  lint_warn(job, pod, "lint_efa_rdma",
+            "FI_EFA_USE_DEVICE_RDMA=" + value + " switches RDMA of EFA off: " +
+                (no_gpus(*pod.facts) ? "long messages are copied"
+                                     : "data of GPUs goes through host memory"),
+            "remove it");
 }
 
 // Intel MPI on InfiniBand: its own mlx is UCX; verbs is slower and fails
@@ -112,7 +126,8 @@ void lint_intel_verbs(FabricJob& job, const FabricPodState& pod) {
 
 // The plugin's provider, and libfabric's for MPI.
 void lint_needed_provider(FabricJob& job, const FabricPodState& pod) {
-  const std::string value = to_lower(value_of(pod, "FI_PROVIDER"));
+  const std::string users = value_of(pod, "FI_PROVIDER");
+  const std::string value = to_lower(users);
   const char* needed = job.transport == FabricTransport::kEfa         ? "efa"
                        : job.transport == FabricTransport::kSlingshot ? "cxi"
                                                                       : nullptr;
@@ -121,18 +136,14 @@ void lint_needed_provider(FabricJob& job, const FabricPodState& pod) {
       value.starts_with('^') == (value.find(needed) != std::string::npos);
   if (!value.empty() && excluded) {
     lint_warn(job, pod, "lint_fi_provider",
-              "FI_PROVIDER=" + value + " keeps libfabric from " + needed +
-                  ": the plugin finds no network and NCCL uses TCP",
+              "FI_PROVIDER=" + users + " keeps libfabric from " + needed +
+                  (pod.mpi_only()
+                       ? ": MPI goes over TCP"
+                       : ": the plugin finds no network and NCCL uses TCP"),
               "remove it: the provider is found without it");
   }
   lint_efa_read(job, pod);
-  if (value_of(pod, "FI_EFA_USE_DEVICE_RDMA") == "0") {
-    lint_warn(job, pod, "lint_efa_rdma",
-              "FI_EFA_USE_DEVICE_RDMA=0 switches RDMA of EFA off: data of GPUs "
-              "goes through host memory",
-              "remove it");
-  }
-  for (const auto& [name, users] : pod.facts->environment) {
+  for (const auto& [name, setting] : pod.facts->environment) {
     if (job.transport != FabricTransport::kEfa || !name.starts_with("RDMAV_")) {
       continue;
     }

@@ -51,6 +51,35 @@ void lint_open_mpi_pml(FabricJob& job, const FabricPodState& pod) {
             "OMPI_MCA_opal_common_ucx_devices=any");
 }
 
+bool names_openib(const FabricPodState& pod) {
+  const std::string btl = value_of(pod, "OMPI_MCA_btl");
+  if (!btl.starts_with('^') && has(entries_of(btl), "openib")) return true;
+  const auto& all = pod.facts->environment;
+  return std::any_of(all.begin(), all.end(), [](auto& variable) {
+    return variable.first.starts_with("OMPI_MCA_btl_openib_if_");
+  });
+}
+
+// Open MPI 4 leaves InfiniBand to UCX: its openib, which the user names, is off
+// there unless it is allowed (open-mpi/ompi#6300 and the text of its help).
+void lint_without_ucx(FabricJob& job, const FabricPodState& pod) {
+  const std::string pml = value_of(pod, "OMPI_MCA_pml");
+  const bool excluded = pml.starts_with('^') && has(entries_of(pml), "ucx");
+  const std::string allowed =
+      to_lower(value_of(pod, "OMPI_MCA_btl_openib_allow_ib"));
+  if (job.transport != FabricTransport::kInfiniBand ||
+      !pod.facts->mpi.version.starts_with("4.") ||
+      (!excluded && pml != "ob1") || !names_openib(pod) ||
+      (!allowed.empty() && allowed != "0" && allowed != "false")) {
+    return;
+  }
+  lint_warn(job, pod, "lint_openib",
+            "OMPI_MCA_pml=" + pml +
+                " takes UCX away, to which Open MPI 4 leaves InfiniBand: "
+                "openib is off there, and MPI goes over TCP",
+            "remove OMPI_MCA_pml, or set OMPI_MCA_btl_openib_allow_ib=1");
+}
+
 // Whether an entry of btl_tcp_if_include or _exclude means something here.
 bool means_interface(const PodFabric& pod, const std::string& entry) {
   if (entry.find('/') == std::string::npos) {
@@ -270,6 +299,7 @@ void lint_intel_mpi(FabricJob& job, const FabricPodState& pod) {
 void lint_mpi(FabricJob& job, FabricPodState& pod) {
   lint_open_mpi_btl(job, pod);
   lint_open_mpi_pml(job, pod);
+  lint_without_ucx(job, pod);
   lint_open_mpi_interfaces(job, pod);
   lint_ucx_devices(job, pod);
   lint_ucx_transports(job, pod);

@@ -227,6 +227,33 @@ std::string rate_text(const FabricPodState& pod) {
   return "";
 }
 
+// One pod of which its GPUs are told: what is between them needs no adapter.
+bool stays_inside(const FabricJob& job, const FabricPodState& pod) {
+  return job.pods.size() < 2 && !pod.facts->hcas && pod.facts->gpus &&
+         !pod.facts->gpus->empty();
+}
+
+void report_unknown(FabricJob& job, const FabricPodState& pod) {
+  const auto port =
+      std::find_if(pod.ports.begin(), pod.ports.end(), [](auto& view) {
+        return view.usable && view.kind == LinkKind::kUnknown;
+      });
+  const std::string missing =
+      port == pod.ports.end() ? "which RDMA adapters there are"
+                              : "whether " + port->name() +
+                                    " is InfiniBand or Ethernet (link_layer)";
+  const bool inside = stays_inside(job, pod);
+  report(job, &pod,
+         {job.profile == Profile::kRdma ? Severity::kError
+          : inside                      ? Severity::kInfo
+                                        : Severity::kWarning,
+          "fabric_unknown",
+          "the facts do not say " + missing +
+              (inside ? "; one pod by itself does without"
+                      : "; nothing is decided for it"),
+          "", "run muster fabric show in the pod"});
+}
+
 }  // namespace
 
 void explain_absence(FabricJob& job) {
@@ -254,20 +281,8 @@ void explain_absence(FabricJob& job) {
            {required ? Severity::kError : Severity::kWarning, cause.code, text,
             roles_of(pod), cause.remedy});
   }
-  for (FabricPodState& pod : job.pods) {
-    if (!pod.unknown) continue;
-    const auto port =
-        std::find_if(pod.ports.begin(), pod.ports.end(), [](auto& view) {
-          return view.usable && view.kind == LinkKind::kUnknown;
-        });
-    const std::string missing =
-        port == pod.ports.end() ? "which RDMA adapters there are"
-                                : "whether " + port->name() +
-                                      " is InfiniBand or Ethernet (link_layer)";
-    report(job, &pod,
-           {required ? Severity::kError : Severity::kWarning, "fabric_unknown",
-            "the facts do not say " + missing + "; nothing is decided for it",
-            "", "run muster fabric show in the pod"});
+  for (const FabricPodState& pod : job.pods) {
+    if (pod.unknown) report_unknown(job, pod);
   }
 }
 

@@ -16,24 +16,6 @@ namespace {
 
 using Subnets = std::set<std::string>;
 
-// Empty where a chosen port's subnet is not known.
-Subnets subnets_of(const FabricPodState& pod) {
-  Subnets out;
-  for (const PortView& view : pod.ports) {
-    if (!view.chosen) continue;
-    const FabricNetdev* netdev =
-        find_netdev(*pod.facts, port_netdev(*pod.facts, *view.port));
-    if (netdev == nullptr) return {};
-    std::string network;
-    for (const std::string& address : netdev->addresses) {
-      if (network.empty()) network = network_of(address);
-    }
-    if (network.empty()) return {};
-    out.insert(network);
-  }
-  return out;
-}
-
 bool share(const Subnets& a, const Subnets& b) {
   return std::any_of(a.begin(), a.end(),
                      [&](auto& subnet) { return b.contains(subnet); });
@@ -71,7 +53,7 @@ bool linked_by_cables(const FabricJob& job) {
   }
   std::vector<Subnets> pods;
   for (const FabricPodState& pod : job.pods) {
-    pods.push_back(subnets_of(pod));
+    pods.push_back(chosen_subnets(pod));
     if (pods.back().empty()) return false;
   }
   return linked_in_pairs(pods);

@@ -29,8 +29,12 @@ bool uses_pcie_peers(const FabricJob& job, const PodFabric& facts) {
 
 void check_redirection(FabricJob& job, const FabricPodState& pod) {
   const PodFabric& facts = *pod.facts;
-  if (yes(facts.virtual_machine) || !uses_pcie_peers(job, facts)) return;
-  if (yes(facts.acs)) {
+  if (!uses_pcie_peers(job, facts)) return;
+  // In a virtual machine both are the hypervisor's, which knows what it does,
+  // unless copies come out wrong (tinygrad/open-gpu-kernel-modules#18).
+  const bool virtual_one = yes(facts.virtual_machine);
+  if (virtual_one && !no(facts.p2p_works)) return;
+  if (yes(facts.acs) && !virtual_one) {
     report(job, &pod,
            {Severity::kWarning, "acs_on",
             nccl_uses_verbs(job)
@@ -47,7 +51,7 @@ void check_redirection(FabricJob& job, const FabricPodState& pod) {
     report(job, &pod,
            {Severity::kWarning, "iommu_on",
             "the IOMMU translates, which sends peer-to-peer traffic of GPUs "
-            "through the CPU: it is slow, or hangs",
+            "through the CPU: it is slow, hangs, or comes out wrong",
             "NVIDIA/nccl#257; NCCL guide, troubleshooting",
             "boot the node with iommu=pt, or with intel_iommu=off or "
             "amd_iommu=off"});

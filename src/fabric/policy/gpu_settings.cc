@@ -165,15 +165,40 @@ bool widened_by_user(const FabricPodState& pod) {
   return false;
 }
 
+bool gpus_without_dmabuf(const PodFabric& pod) {
+  return pod.gpus && std::all_of(pod.gpus->begin(), pod.gpus->end(),
+                                 [](auto& gpu) { return no(gpu.dmabuf); });
+}
+
+// 2.13 knows one of the two answers of drivers that have no DMA-BUF, and takes
+// the other for a yes; 2.14 knows both.
+void set_dmabuf(FabricJob& job, FabricPodState& pod) {
+  const PodFabric& facts = *pod.facts;
+  if (!no(facts.dmabuf) || gpus_without_dmabuf(facts) || !pod.version ||
+      *pod.version < kDmaBuf || *pod.version >= kDmaBufAsked) {
+    return;
+  }
+  propose(job, pod,
+          {"NCCL",
+           "NCCL_DMABUF_ENABLE",
+           "0",
+           "adapter and GPU exchange no DMA-BUF, and NCCL before 2.14 may not "
+           "understand the driver's answer",
+           "DMA-BUF probe, NCCL " + pod.version->text(),
+           FabricConfidence::kLikely,
+           "NVIDIA/nccl#778; NCCL src/transport/net_ib.cc",
+           "an error at the first buffer (ibv_reg_dmabuf_mr)",
+           {"NCCL_NET_GDR_LEVEL=LOC: takes nvidia_peermem away, too"}});
+}
+
 // What lets an adapter into a GPU's memory is not there, or not seen.
 void check_gdr_path(FabricJob& job, FabricPodState& pod) {
   const PodFabric& facts = *pod.facts;
   if (has_amd_gpus(facts)) return check_amd_gdr(job, pod);
-  const bool no_dmabuf =
-      no(facts.dmabuf) || (pod.version && *pod.version < kDmaBuf) ||
-      (!facts.dmabuf && facts.gpus &&
-       std::all_of(facts.gpus->begin(), facts.gpus->end(),
-                   [](auto& gpu) { return no(gpu.dmabuf); }));
+  const bool no_dmabuf = no(facts.dmabuf) ||
+                         (pod.version && *pod.version < kDmaBuf) ||
+                         (!facts.dmabuf && gpus_without_dmabuf(facts));
+  set_dmabuf(job, pod);
   if (no(facts.peermem) && no_dmabuf) {
     report(job, &pod,
            {Severity::kWarning, "gdr_missing",
@@ -285,7 +310,8 @@ void keep_on_rails(FabricJob& job, FabricPodState& pod) {
   setting.reason += ", and RCCL leaves PXN off, which keeps data on its rail";
   setting.source = "ROCm/rccl#1303";
   setting.alone = "1: any adapter sends to any";
-  setting.rejected = {"unset: see alone"};
+  setting.rejected = {
+      "unset: RCCL's default, 1, sends from any adapter to any"};
   propose(job, pod, setting);
 }
 

@@ -2,11 +2,10 @@
 // Networks of a pod that mislead TCP whatever NCCL_SOCKET_IFNAME says: the
 // peers' address on lo, where NCCL finds 127.0.0.1 first (NVIDIA/nccl#1053),
 // and two interfaces in one subnet, of which the kernel's routes choose one
-// (NVIDIA/nccl#1580); one address in several pods. Only reports. Pure.
+// (NVIDIA/nccl#1580). Only reports. Pure.
 #include <map>
 
 #include "base/text.h"
-#include "fabric/policy/gids.h"
 #include "fabric/policy/job_state.h"
 
 namespace muster {
@@ -65,54 +64,9 @@ void check_subnets(FabricJob& job, const FabricPodState& pod) {
   }
 }
 
-// The address by which the peers would know the pod; "" where nobody said.
-std::string own_address(const FabricPodState& pod) {
-  if (!pod.facts->peer_address.empty()) {
-    return bare_address(pod.facts->peer_address);
-  }
-  const FabricNetdev* netdev = find_netdev(*pod.facts, pod.primary.name);
-  return netdev == nullptr || netdev->addresses.empty()
-             ? ""
-             : bare_address(netdev->addresses.front());
-}
-
-// Networks that docker and hypervisors make anew on each machine, behind NAT.
-bool is_of_each_machine(const std::string& address) {
-  FabricGid gid;
-  gid.gid = address;
-  return gid_in(gid, "172.17.0.0/16") || address == "10.0.2.15";
-}
-
-// Pods on one node's network share its address; others that have the same one
-// are behind NAT, or were written down once for all.
-void check_same_address(FabricJob& job) {
-  std::map<std::string, std::vector<std::string>> pods;
-  for (const FabricPodState& pod : job.pods) {
-    const std::string address = own_address(pod);
-    if (address.empty() || yes(pod.facts->host_network)) continue;
-    pods[address].push_back(pod.plan.name);
-  }
-  for (const auto& [address, names] : pods) {
-    if (names.size() < 2) continue;
-    const bool nat = is_of_each_machine(address);
-    report(
-        job, nullptr,
-        {nat ? Severity::kError : Severity::kInfo, "same_address",
-         names[0] + " and " + names[1] + " both have the address " + address +
-             (nat ? ", of a network that every machine has for itself: they "
-                    "do not reach each other"
-                  : ": if they are on different nodes, they do not reach "
-                    "each other"),
-         "NVIDIA/nccl#929",
-         "run them on the hosts' network, or on a network with an address "
-         "for each"});
-  }
-}
-
 }  // namespace
 
 void check_interfaces(FabricJob& job) {
-  check_same_address(job);
   for (const FabricPodState& pod : job.pods) {
     check_loopback(job, pod);
     check_subnets(job, pod);

@@ -128,4 +128,25 @@ bool is_rail(const FabricPodState& pod, const std::string& netdev) {
   });
 }
 
+std::string port_subnet(const FabricPodState& pod, const PortView& view) {
+  const FabricNetdev* netdev =
+      find_netdev(*pod.facts, port_netdev(*pod.facts, *view.port));
+  if (netdev == nullptr) return "";
+  for (const std::string& address : netdev->addresses) {
+    if (auto network = network_of(address); !network.empty()) return network;
+  }
+  return "";
+}
+
+std::set<std::string> chosen_subnets(const FabricPodState& pod) {
+  std::set<std::string> out;
+  for (const PortView& view : pod.ports) {
+    if (!view.chosen) continue;
+    const std::string subnet = port_subnet(pod, view);
+    if (subnet.empty()) return {};
+    out.insert(subnet);
+  }
+  return out;
+}
+
 }  // namespace muster

@@ -106,6 +106,11 @@ std::string seen_for_tcp(const FabricJob& job, const FabricPodState& pod);
 // Does one of its adapters' ports have this interface?
 bool is_rail(const FabricPodState& pod, const std::string& netdev);
 
+// "10.1.0.0/24": the network of a port's interface; "" where it is not known.
+std::string port_subnet(const FabricPodState& pod, const PortView& view);
+// Of all ports that the job uses; empty where one of them is not known.
+std::set<std::string> chosen_subnets(const FabricPodState& pod);
+
 // NCCL's own choice of interface or the user's, all of them or the first, is in
 // networks where every pod has an address of its own: common_network.cc.
 bool interfaces_meet(const FabricJob& job, bool all, bool users = false);
@@ -124,6 +129,7 @@ void set_direct_links(FabricJob& job);     // direct_links.cc
 void set_site_values(FabricJob& job);      // site_settings.cc
 void equalise(FabricJob& job);             // equal_settings.cc
 void set_vendor_values(FabricJob& job);    // vendor_settings.cc
+void set_tcpx(FabricJob& job);             // tcpx_settings.cc
 void set_profile(FabricJob& job);          // profile_settings.cc
 void set_transport(FabricJob& job);        // transport_settings.cc
 void set_gids(FabricJob& job);             // gid_settings.cc
@@ -131,12 +137,15 @@ void set_ucx_gids(FabricJob& job);         // ucx_gids.cc
 void check_ports(FabricJob& job);          // port_checks.cc
 void set_pkeys(FabricJob& job);            // pkey_settings.cc
 void set_sockets(FabricJob& job);          // socket_settings.cc
+void check_same_address(FabricJob& job);   // same_address.cc
 void check_interfaces(FabricJob& job);     // interface_checks.cc
 void set_gpu(FabricJob& job);              // gpu_settings.cc
 void check_gpus(FabricJob& job);           // gpu_checks.cc
 void check_gpu_health(FabricJob& job);     // gpu_health.cc
 void check_gpu_fabric(FabricJob& job);     // gpu_fabric.cc
 void check_providers(FabricJob& job);      // libfabric.cc
+void check_ofi_plugin(FabricJob& job);     // ofi_plugin.cc
+void set_ucx_reach(FabricJob& job);        // ucx_reach.cc
 void set_mpi(FabricJob& job);              // mpi_settings.cc
 void check_agreement(FabricJob& job);      // agreement.cc
 void lint_users_values(FabricJob& job);    // lint.cc

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "fabric/facts/effective.h"
+#include "fabric/facts/gpu_names.h"
 
 namespace muster {
 
@@ -96,6 +97,21 @@ void report_missing(FabricJob& job, const FabricPodState& pod,
           "fi_getinfo", "put a libfabric with this provider into the image"});
 }
 
+// Intel MPI, and oneCCL with it, have nothing but libfabric.
+bool lives_on_libfabric(const PodFabric& pod) {
+  return pod.mpi.family == "intel" || has_intel_gpus(pod);
+}
+
+void report_none(FabricJob& job, const FabricPodState& pod) {
+  report(job, &pod,
+         {Severity::kWarning, "provider_missing",
+          "libfabric finds no provider, not even tcp: Intel MPI and oneCCL "
+          "stop at start (fi_getinfo: -61)",
+          "fi_getinfo; llm-d/llm-d#2270",
+          "FI_PROVIDER_PATH=DIRECTORY of the providers (Intel MPI has its own "
+          "in opt/mpi/libfabric/lib/prov), and FI_PROVIDER=tcp"});
+}
+
 }  // namespace
 
 Known has_provider(const PodFabric& pod, const PortView& view) {
@@ -168,7 +184,13 @@ void check_providers(FabricJob& job) {
         std::find_if(pod.ports.begin(), pod.ports.end(), [&](auto& view) {
           return view.usable && no(has_provider(*pod.facts, view));
         });
-    if (lacking != pod.ports.end()) report_missing(job, pod, *lacking);
+    const auto& providers = pod.facts->libfabric.providers;
+    if (lacking != pod.ports.end()) {
+      report_missing(job, pod, *lacking);
+    } else if (providers && providers->empty() &&
+               lives_on_libfabric(*pod.facts)) {
+      report_none(job, pod);
+    }
   }
 }
 

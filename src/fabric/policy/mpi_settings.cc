@@ -12,6 +12,7 @@
 #include "fabric/facts/effective.h"
 #include "fabric/policy/job_state.h"
 #include "fabric/policy/libfabric.h"
+#include "fabric/policy/ucx.h"
 
 namespace muster {
 
@@ -84,9 +85,14 @@ bool has_decoys(const FabricPodState& pod) {
 // What shows that MPI cannot use adapters everywhere.
 std::string seen_for_mpi(const FabricJob& job, const FabricPodState& pod) {
   if (job.transport == FabricTransport::kTcp) return seen_for_tcp(job, pod);
-  if (job.uses_libfabric()) {
-    const std::string names = provider_names(*pod.facts);
-    return "libfabric's providers: " + (names.empty() ? "none" : names);
+  if (job.uses_libfabric() && no(providers_agree(job))) {
+    for (const PortView& view : pod.ports) {
+      if (view.chosen && no(has_provider(*pod.facts, view))) {
+        return without_provider(*pod.facts, view);
+      }
+    }
+    return "another pod's libfabric has no provider for " +
+           std::string(transport_name(job.transport));
   }
   return "pods without GPU and adapter are among them";
 }
@@ -182,32 +188,6 @@ void set_tcp(FabricJob& job, FabricPodState& pod) {
   }
 }
 
-// The user's UCX_TLS leaves it TCP and no adapter.
-bool ucx_on_tcp(const FabricPodState& pod) {
-  const auto users = effective(*pod.facts, "UCX_TLS");
-  if (!users || users->value.starts_with('^')) return false;
-  constexpr std::array<std::string_view, 7> kNetworks = {
-      "all", "rc", "ud", "dc", "ib", "srd", "gga"};
-  bool tcp = false;
-  for (const auto part : split(users->value, ',')) {
-    const auto word = trim(part);
-    tcp = tcp || word == "tcp";
-    for (const std::string_view network : kNetworks) {
-      if (word == network || word.starts_with(std::string(network) + "_")) {
-        return false;
-      }
-    }
-  }
-  return tcp;
-}
-
-// What somebody wrote of UCX shows that it is there.
-bool has_ucx(const FabricPodState& pod) {
-  const FabricLibrary& ucx = pod.facts->ucx;
-  return !ucx.version.empty() || ucx.cuda_aware || ucx_on_tcp(pod) ||
-         is_family(pod, "mpich") || is_family(pod, "mvapich");
-}
-
 bool has_bridge(const FabricPodState& pod) {
   return pod.facts->netdevs && !interface_of(pod).empty() &&
          std::any_of(pod.facts->netdevs->begin(), pod.facts->netdevs->end(),
@@ -238,7 +218,7 @@ void set_interface(FabricJob& job, FabricPodState& pod, bool ucx_too) {
         "Open MPI" + reason, "Open MPI documentation, btl_tcp_if_include");
   }
   const bool mpich = is_family(pod, "mpich") || is_family(pod, "mvapich");
-  if (ucx_too && has_ucx(pod)) set_ucx_interface(job, pod);
+  if (ucx_too && has_ucx(*pod.facts)) set_ucx_interface(job, pod);
   if (mpich || is_family(pod, "intel")) {
     set(job, pod, "libfabric", "FI_TCP_IFACE", name, "libfabric" + reason,
         "fi_tcp(7)");
@@ -306,7 +286,7 @@ void set_rdma(FabricJob& job, FabricPodState& pod) {
     devices.push_back(view.hca->name + ":" + std::to_string(view.port->number));
     mellanox = mellanox && is_mellanox(*view.hca);
   }
-  if (ucx_on_tcp(pod)) {
+  if (ucx_on_tcp(*pod.facts)) {
     if (has_bridge(pod)) set_ucx_interface(job, pod);
   } else if (!pod.list_reason.empty() && !devices.empty() &&
              !is_family(pod, "intel")) {

@@ -36,10 +36,7 @@ std::string subnet_key(const FabricPodState& pod, const PortView& view) {
     const auto own = usable_gids(*pod.facts, *view.port, GidAddress::kIpv4);
     return own.empty() ? "" : gid_network(*own.front(), kUsual);
   }
-  for (const std::string& address : netdev->addresses) {
-    if (auto network = network_of(address); !network.empty()) return network;
-  }
-  return "";
+  return port_subnet(pod, view);
 }
 
 template <class KeyOf>

@@ -97,6 +97,14 @@ FabricSetting policy(const char* library, const char* name, std::string value,
   return setting;
 }
 
+// For values that choose: what would be chosen otherwise, and why it lost.
+void choose(FabricJob& job, FabricPodState& pod, FabricSetting setting,
+            const char* alone, const char* lost) {
+  setting.alone = alone;
+  setting.rejected = {lost};
+  propose(job, pod, std::move(setting));
+}
+
 // The vendor's topology file for this size of machine, if the pod has it.
 void set_topology_file(FabricJob& job, FabricPodState& pod) {
   double rate = 0;
@@ -110,8 +118,10 @@ void set_topology_file(FabricJob& job, FabricPodState& pod) {
         file.find("topo") == std::string::npos) {
       continue;
     }
-    propose(job, pod,
-            policy("NCCL", "NCCL_TOPO_FILE", file, "the file exists", kAzure));
+    choose(job, pod,
+           policy("NCCL", "NCCL_TOPO_FILE", file, "the file exists", kAzure),
+           "what /sys shows, which is flat in a virtual machine",
+           "unset: NCCL would take no adapter to be near a GPU");
     return;
   }
   if (effective(*pod.facts, "NCCL_TOPO_FILE")) return;
@@ -139,10 +149,12 @@ void set_gib(FabricJob& job, FabricPodState& pod) {
     }
     return;
   }
-  propose(job, pod,
-          policy("NCCL", "NCCL_NET", network_name(*gib),
-                 gib->plugin->name.empty() ? "the plugin" : gib->plugin->name,
-                 "cluster-toolkit examples/gke-a3-ultragpu"));
+  choose(job, pod,
+         policy("NCCL", "NCCL_NET", network_name(*gib),
+                gib->plugin->name.empty() ? "the plugin" : gib->plugin->name,
+                "cluster-toolkit examples/gke-a3-ultragpu"),
+         "the plugin, or InfiniBand and TCP without a word",
+         "unset: where the plugin fails, NCCL would go on without it");
   const bool sourced = effective(*pod.facts, "NCCL_TUNER_CONFIG_PATH") ||
                        effective(*pod.facts, "NCCL_NET");
   if (sourced) return;
@@ -185,11 +197,12 @@ void pin_slingshot(FabricJob& job, FabricPodState& pod) {
   if (no_provider) return;  // TCP would be left, and check_providers() says so
   const std::string name = network_name(*ofi);
   if (name.empty()) return;
-  FabricSetting setting = policy(
-      "NCCL", "NCCL_NET", name,
-      ofi->plugin->name.empty() ? "the plugin" : ofi->plugin->name, kShs);
-  setting.alone = "the plugin, or TCP without a word";
-  propose(job, pod, setting);
+  choose(job, pod,
+         policy("NCCL", "NCCL_NET", name,
+                ofi->plugin->name.empty() ? "the plugin" : ofi->plugin->name,
+                kShs),
+         "the plugin, or TCP without a word",
+         "unset: where the plugin fails, NCCL would go on without it");
 }
 
 // All hsn interfaces, for the rendezvous too.
@@ -201,9 +214,11 @@ void set_slingshot_sockets(FabricJob& job, FabricPodState& pod) {
     }
   }
   if (names.empty()) return;
-  propose(job, pod,
-          policy("NCCL", "NCCL_SOCKET_IFNAME", join(names, ","),
-                 "hsn interfaces", kShs));
+  choose(job, pod,
+         policy("NCCL", "NCCL_SOCKET_IFNAME", join(names, ","),
+                "hsn interfaces", kShs),
+         "the first interface in NCCL's own order",
+         "unset: NCCL could take an interface of the management network");
 }
 
 // Two ports joined by LAG: one queue pair uses one of them.
@@ -265,14 +280,6 @@ void set_vendor_values(FabricJob& job) {
       if (pod.platform == Platform::kOci) set_oci_queue_pairs(job, pod);
       set_bonds(job, pod);
     }
-  }
-  for (FabricPodState& pod : job.pods) {
-    if (job.transport != FabricTransport::kTcpx) break;
-    report(job, &pod,
-           {Severity::kInfo, "vendor_script",
-            "this network is set up by the vendor's nccl-env-profile.sh; its "
-            "guest checker refuses deviating values, so nothing is set here",
-            "", "source the profile script before the program"});
   }
 }
 

@@ -312,3 +312,41 @@ TEST_CASE("a provider that libfabric does not have") {
   CHECK(!warned("FI_PROVIDER=shm+cxi:lnx", linked));
   CHECK(!warned("FI_PROVIDER=cxi", linked));
 }
+
+TEST_CASE("releases of aws-ofi-nccl and the libfabric that they need") {
+  const auto warned = [](const char* plugin, const char* libfabric,
+                         const char* profile = "") {
+    return found(plan(std::string(R"([{"name": "w[0-1]", "gpus": 8, "hcas":
+        ["rdmap[0-3]s0 efa ACTIVE"], "plugins": [{"name": "libnccl-net.so",
+        "network": "AWS Libfabric", "version": ")") +
+                          plugin + R"("}], "libfabric": {"version": ")" +
+                          libfabric + R"(", "providers": ["efa"]}}])",
+                      profile),
+                 "libfabric_too_old");
+  };
+  CHECK(warned("1.7.1", "1.17"));
+  CHECK(warned("v1.7.1-aws", "1.17.1amzn3.0"));
+  CHECK(warned("1.14.0", "1.21"));
+  CHECK(warned("1.12.1", "1.17"));
+  CHECK(!warned("1.12.1", "1.18"));
+  CHECK(!warned("1.13.2", "1.22.0amzn4.0"));
+  CHECK(!warned("1.6.0", "1.17"));
+  CHECK(!warned("1.14.0", "2.1"));
+  CHECK(!warned("1.14.0", ""));
+  CHECK(!warned("1.14.0", "1.17", "rl"));  // over TCP anyway
+}
+
+TEST_CASE("a libfabric without any provider stops Intel MPI and oneCCL") {
+  const auto text = [](const char* providers, const char* more) {
+    return finding(plan(std::string(R"([{"name": "w[0-1]", "hcas": [],
+        "libfabric": {"providers": [)") +
+                        providers + "]}, " + more + "}]"),
+                   "provider_missing");
+  };
+  const char* max = R"("gpus": "4x Intel Data Center GPU Max 1100")";
+  const char* intel = R"("gpus": [], "mpi": "Intel MPI 2021.9")";
+  CHECK(text("", max).find("not even tcp") != std::string::npos);
+  CHECK(text("", intel).find("not even tcp") != std::string::npos);
+  CHECK(text("\"tcp\"", intel).empty());
+  CHECK(text("", R"("gpus": [], "mpi": "Open MPI 5.0.5")").empty());
+}

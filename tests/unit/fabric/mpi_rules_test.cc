@@ -80,13 +80,14 @@ TEST_CASE("a line for all pods names networks where interfaces differ") {
 }
 
 TEST_CASE("EFA without RDMA read ends who asks for it") {
-  const auto told = [](const char* shape, const char* value) {
+  const auto told = [](const char* shape, const char* value,
+                       const char* more = "") {
     return plan(two(std::string(R"("shape": ")") + shape +
                     R"(", "nccl_version": "2.27.7", "plugins":
         [{"name": "libnccl-net.so", "network": "AWS Libfabric"}], "hcas":
         ["rdmap0s6 efa ACTIVE"], "environment":
         {"FI_EFA_USE_DEVICE_RDMA": ")" +
-                    value + "\"}"));
+                    value + "\"}" + more));
   };
   for (const char* on : {"1", "true", "Yes", "on"}) {
     INFO(on);
@@ -95,8 +96,57 @@ TEST_CASE("EFA without RDMA read ends who asks for it") {
   }
   CHECK(!found(told("p4d.24xlarge", "1"), "lint_efa_rdma"));
   CHECK(!found(told("g6.48xlarge", "1"), "lint_efa_rdma"));
-  CHECK(severity(told("g5.48xlarge", "0"), "lint_efa_rdma") ==
+  CHECK(severity(told("p4d.24xlarge", "false"), "lint_efa_rdma") ==
         Severity::kWarning);
+  CHECK(!found(told("g5.48xlarge", "0"), "lint_efa_rdma"));  // as it is
+  // Before 1.17 libfabric passed over it.
+  const auto with = [&](const char* version) {
+    const std::string more =
+        std::string(R"(, "libfabric": {"version": ")") + version + "\"}";
+    return severity(told("p3dn.24xlarge", "1", more.c_str()), "lint_efa_rdma");
+  };
+  CHECK(with("1.14") == Severity::kWarning);
+  CHECK(with("1.17") == Severity::kError);
+}
+
+TEST_CASE("a provider left out by MPI's user is no matter of NCCL's plugin") {
+  const auto text = [](const char* gpus) {
+    const FabricPlan told =
+        plan(two(std::string(R"("gpus": )") + gpus +
+                 R"(, "plugins": [{"name": "libnccl-net.so", "network":
+        "AWS Libfabric"}], "hcas": ["rdmap0s6 efa ACTIVE"],
+        "environment": "FI_PROVIDER=TCP")"));
+    for (const Finding& finding : told.findings) {
+      if (finding.code == "lint_fi_provider") return finding.text;
+    }
+    return std::string();
+  };
+  CHECK(text("[]").find("FI_PROVIDER=TCP keeps") != std::string::npos);
+  CHECK(text("[]").find("NCCL") == std::string::npos);
+  CHECK(text("8").find("NCCL uses TCP") != std::string::npos);
+}
+
+TEST_CASE("Open MPI 4 leaves InfiniBand to UCX") {
+  const auto warned = [](const char* environment,
+                         const char* mpi = "Open MPI 4.0.0",
+                         const char* link = "InfiniBand") {
+    return found(
+        plan(two(std::string(R"("gpus": [], "mpi": ")") + mpi +
+                 R"(", "hcas": ["mlx5_0 )" + link +
+                 R"( ACTIVE"], "environment": ")" + environment + "\"")),
+        "lint_openib");
+  };
+  const char* named = "OMPI_MCA_pml=^ucx OMPI_MCA_btl_openib_if_include=mlx5_0";
+  CHECK(warned(named));
+  CHECK(warned("OMPI_MCA_pml=ob1 OMPI_MCA_btl=openib,self,vader"));
+  CHECK(!warned("OMPI_MCA_pml=ob1 OMPI_MCA_btl=tcp,self,vader"));
+  CHECK(!warned("OMPI_MCA_pml=^ucx"));  // nothing says that openib is meant
+  CHECK(!warned("OMPI_MCA_btl=openib,self,vader"));  // UCX comes first
+  CHECK(
+      !warned("OMPI_MCA_pml=ob1 OMPI_MCA_btl=openib,self,vader "
+              "OMPI_MCA_btl_openib_allow_ib=true"));
+  CHECK(!warned(named, "Open MPI 3.1.6"));
+  CHECK(!warned(named, "Open MPI 4.0.0", "Ethernet"));
 }
 
 TEST_CASE("Intel MPI has mlx for InfiniBand") {

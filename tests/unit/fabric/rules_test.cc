@@ -540,6 +540,33 @@ TEST_CASE("one index for UCX is right for every adapter, or not set") {
   CHECK(found(other, "ucx_gid_of_tunnel"));
 }
 
+TEST_CASE("NCCL 2.13 is told that there is no DMA-BUF") {
+  const auto set = [](const char* version, const char* more) {
+    return value(plan(std::string(R"([{"name": "w[0-1]", "nccl_version": ")") +
+                      version + R"(", "gpus": 8, "peermem": true, "hcas":
+      ["mlx5_[0-3] InfiniBand ACTIVE"])" +
+                      more + "}]"),
+                 0, "NCCL_DMABUF_ENABLE");
+  };
+  CHECK(set("2.13.4", R"(, "dmabuf": false)") == "0");
+  CHECK(set("2.14.3", R"(, "dmabuf": false)").empty());
+  CHECK(set("2.12.12", R"(, "dmabuf": false)").empty());
+  CHECK(set("2.13.4", R"(, "dmabuf": true)").empty());
+  CHECK(set("2.13.4", "").empty());
+}
+
+TEST_CASE("a guest's IOMMU counts where copies come out wrong") {
+  const auto told = [](const char* more) {
+    return found(plan(std::string(R"([{"name": "guest", "virtual_machine": true,
+      "iommu": true, "hcas": [], "gpus": "2x NVIDIA GeForce RTX 4090")") +
+                      more + "}]"),
+                 "iommu_on");
+  };
+  CHECK(told(R"(, "p2p_works": false)"));
+  CHECK(!told(R"(, "p2p_works": true)"));
+  CHECK(!told(""));
+}
+
 TEST_CASE("a graph file of more GPUs than the pod has is a warning") {
   const auto severity = [](const char* gpus) {
     const FabricPlan file = plan(
