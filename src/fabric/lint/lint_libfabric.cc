@@ -46,6 +46,7 @@ void lint_provider_hardware(FabricJob& job, const FabricPodState& pod) {
     const std::string value = to_lower(value_of(pod, name));
     const auto entries = entries_of(value);
     if (value.starts_with('^') || entries.size() != 1) continue;
+    if (no(has_named_provider(*pod.facts, value))) continue;  // told above
     if (has_adapter_for(pod, entries.front())) continue;
     lint_warn(job, pod, "lint_fi_provider",
               name + ("=" + value) +

@@ -289,6 +289,7 @@ void note_old_version(FabricJob& job, FabricPodState& pod) {
 void choose_gids(FabricJob& job) {
   if (job.transport != FabricTransport::kRoce) return;
   for (FabricPodState& pod : job.pods) {
+    if (pod.mpi_only()) continue;  // UCX takes an address of each port
     if (effective(*pod.facts, "NCCL_IB_GID_INDEX")) continue;
     if (!index_needed(pod)) continue;
     const IndexChoice best = best_index(pod);

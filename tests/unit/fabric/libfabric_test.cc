@@ -313,6 +313,14 @@ TEST_CASE("a provider that libfabric does not have") {
   CHECK(!warned("FI_PROVIDER=cxi", linked));
 }
 
+TEST_CASE("a provider that is neither built nor of use is told once") {
+  const FabricPlan told = plan(
+      pods("mlx5_0 IB", kHasTcp + R"(, "environment": "FI_PROVIDER=psm2")"));
+  CHECK(std::count_if(
+            told.findings.begin(), told.findings.end(),
+            [](auto& one) { return one.code == "lint_fi_provider"; }) == 1);
+}
+
 TEST_CASE("releases of aws-ofi-nccl and the libfabric that they need") {
   const auto warned = [](const char* plugin, const char* libfabric,
                          const char* profile = "") {

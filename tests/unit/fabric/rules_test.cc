@@ -540,6 +540,23 @@ TEST_CASE("one index for UCX is right for every adapter, or not set") {
   CHECK(found(other, "ucx_gid_of_tunnel"));
 }
 
+TEST_CASE("NCCL's index takes no adapter from pods of MPI alone") {
+  const auto devices = [](const char* gpus) {
+    const FabricPlan both =
+        plan(std::string(R"([{"name": "w[0-1]", "gpus": )") + gpus +
+             R"(, "ucx": "1.15.0", "hcas": [{"name": "mlx5_0", "link_layer":
+      "Ethernet", "netdev": "eth1", "gids": ["3 v2 10.1.0.[4-5] vxlan1",
+      "5 v2 10.2.0.[4-5] eth1"]}, {"name": "mlx5_1", "link_layer": "Ethernet",
+      "netdev": "eth2", "gids": ["3 v2 10.3.0.[4-5] eth2"]}], "netdevs":
+      ["eth1 10.2.0.[4-5]/24", "eth2 10.3.0.[4-5]/24",
+      "vxlan1 10.1.0.[4-5]/24"]}])");
+    return std::count_if(both.pods[0].ports.begin(), both.pods[0].ports.end(),
+                         [](auto& port) { return port.chosen; });
+  };
+  CHECK(devices("[]") == 2);
+  CHECK(devices("8") == 1);
+}
+
 TEST_CASE("NCCL 2.13 is told that there is no DMA-BUF") {
   const auto set = [](const char* version, const char* more) {
     return value(plan(std::string(R"([{"name": "w[0-1]", "nccl_version": ")") +
