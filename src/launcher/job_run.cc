@@ -31,6 +31,13 @@ constexpr size_t kEndedWell = 4'096;
 
 bool failed(int wait_status) { return wait_status != 0; }
 
+// By our clock, though we hear of it later.
+int64_t ended_at_ns(const wire::Exited& exit) {
+  constexpr int64_t kMostMs = 60'000;
+  return realtime_ns() -
+         std::clamp<int64_t>(exit.ended_ms_ago, 0, kMostMs) * 1'000'000;
+}
+
 // Stopped while all was well with the ranks, which may have work to save.
 bool may_save(StopCause cause) {
   return cause == StopCause::kSignal || cause == StopCause::kTimeLimit ||
@@ -197,15 +204,17 @@ void JobRun::check_world(const RankRecord& record) {
 void JobRun::rank_exited(ProcessKey key, const wire::Exited& exit) {
   RankRecord* record = ranks_.find(key);
   if (record == nullptr || record->state == RankState::kExited) return;
-  ranks_.ended(*record, RankState::kExited, realtime_ns());
+  ranks_.ended(*record, RankState::kExited, ended_at_ns(exit));
   record->exit = exit;
   output_.add_lost(exit.bytes_lost);
-  // After MPI_Abort some wait to be killed: that is still their failure.
+  // After MPI_Abort some wait to be killed: that is still their failure. So is
+  // an end before the stop that we hear of behind it.
   // Nor is it ours if mpirun had ended with the same code before we stopped:
   // then this exit only took longer to arrive.
   const bool told_by_tool =
       stop_cause_ == StopCause::kToolFailed && tool_status_ == exit.wait_status;
-  record->after_stop = stopping_ && !exit.aborted && !told_by_tool;
+  const bool before = exit.ended_ms_ago > 0 && record->ended_ns < stop_ns_;
+  record->after_stop = stopping_ && !before && !exit.aborted && !told_by_tool;
   if (stdin_ != nullptr) stdin_->remove_target(key);
   if (!failed(exit.wait_status)) {
     ended_well(key);

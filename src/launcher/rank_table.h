@@ -26,7 +26,7 @@ struct RankRecord {
   RankState state = RankState::kStarting;
   wire::Exited exit;          // state kExited
   wire::StartFailed refusal;  // state kNotStarted
-  int64_t ended_ns = 0;       // CLOCK_REALTIME when we were told; 0: not ended
+  int64_t ended_ns = 0;       // CLOCK_REALTIME by our clock; 0: not ended
   bool after_stop = false;    // ended after the launcher began to stop ranks
 };
 

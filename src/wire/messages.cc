@@ -158,6 +158,7 @@ void visit(Visitor& visitor, Is<Exited> auto& message) {
   visitor.field("mpi_finalized", message.mpi_finalized);
   visitor.field("by_pmix", message.by_pmix);
   visitor.field("aborted", message.aborted);
+  visitor.field("ended_ms_ago", message.ended_ms_ago);
 }
 
 template <class Visitor>

@@ -126,6 +126,8 @@ struct Exited {
   // arrived: others may then end well, although this one did not.
   bool by_pmix = false;
   bool aborted = false;  // it called MPI_Abort; wait_status says the code
+  // How long ago it ended: a child of its own may have held its output open.
+  int64_t ended_ms_ago = 0;
 };
 
 struct SignalRequest {

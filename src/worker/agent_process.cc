@@ -120,6 +120,7 @@ void AgentProcess::exited(wire::Exited exit, int64_t oom_kills_now) {
                     info_.oom_kills_before >= 0 &&
                     oom_kills_now > info_.oom_kills_before;
   exited_ = exit;
+  exited_at_ = Clock::now();
   sample_timer_.cancel();
   in_.reset();
   out_.process_exited();
@@ -138,6 +139,9 @@ void AgentProcess::stream_ended() {
   reported_ = true;
   linger_.cancel();
   exited_->bytes_lost = out_.bytes_lost() + err_.bytes_lost();
+  exited_->ended_ms_ago =
+      std::chrono::duration_cast<Milliseconds>(Clock::now() - exited_at_)
+          .count();
   send_(wire::FrameType::kExited, 0, info_.id, wire::to_json(*exited_));
   complete_();
 }

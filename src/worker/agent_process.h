@@ -69,6 +69,7 @@ class AgentProcess {
   AgentProcessInfo info_;
   std::function<void()> complete_;
   std::optional<wire::Exited> exited_;
+  Clock::time_point exited_at_;
   bool reported_ = false;
   bool loaded_mpi_ = false;
   std::string lonely_mpi_;

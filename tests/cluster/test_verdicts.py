@@ -137,6 +137,10 @@ def test_failures_in_mpi_and_before_it():
                   open_mpi]
         late = f"[ $RANK = 1 ] && sleep 30; exec {open_mpi} ok"
         shm = f"FAIL_RANK=$RANK exec {plain} shm 1"
+        # A child of the one that crashed holds its output; the other one
+        # misses it and is heard of first.
+        held = ("[ $RANK = 1 ] && { sleep 20 & kill -SEGV $$; }; sleep 0.7; "
+                "echo 'recv from rank 1: Connection reset by peer' >&2; exit 1")
         judge_all([
             lambda: case(native(open_mpi, "truncate"),
                          (15, "message_truncate")),
@@ -150,6 +154,8 @@ def test_failures_in_mpi_and_before_it():
                          (203, "start_timeout")),
             lambda: case(["-n", "2", "--bootstrap", "pmix", "--", "sh", "-c",
                           shm], (1, "shm_full")),
+            lambda: case(["-n", "2", "--bootstrap", "pmix", "--", "sh", "-c",
+                          held], (139, "segfault"), sure=("proven",)),
             lambda: case(["-n", "50", "--", "true"],
                          (100, "not_enough_slots"), -1, "", ("proven",)),
             lambda: case(["-n", "2", "--ssh-port", "2999",

@@ -170,6 +170,33 @@ TEST_CASE("the first failing rank stops everything, once, and is the reason") {
   CHECK_FALSE(records.back().after_stop);
 }
 
+// A data loader's workers hold the output of a rank that crashed, and others
+// miss it meanwhile.
+TEST_CASE("a rank that ended before the stop was not stopped by us") {
+  Bed bed(expecting(3));
+  const ProcessKey crashed = bed.run_rank(0, 1);
+  const ProcessKey missed_it = bed.run_rank(1, 2);
+  const ProcessKey stopped = bed.run_rank(2, 2);
+  bed.exit(missed_it, kExit3);
+  wire::Exited late;
+  late.wait_status = SIGSEGV;
+  late.ended_ms_ago = 1'500;
+  bed.events.on_rank_exited(crashed, late);
+  bed.exit(stopped, SIGTERM);
+  bed.all_stopped();
+  REQUIRE(bed.ends());
+  Evidence evidence;
+  evidence.job.stop_ns = bed.run->stop_ns();
+  evidence.ranks = rank_evidence(*bed.run, bed.output, 3);
+  REQUIRE(evidence.ranks.size() == 3);
+  CHECK_FALSE(evidence.ranks[0].stopped_by_us);
+  CHECK(evidence.ranks[0].exit_ns < evidence.ranks[1].exit_ns);
+  CHECK(evidence.ranks[2].stopped_by_us);
+  const Verdict verdict = diagnose(evidence);
+  CHECK(verdict.code == "segfault");
+  CHECK(verdict.first_rank == 0);
+}
+
 TEST_CASE("mpirun gets a moment to end by itself after a rank has failed") {
   RunOptions options = expecting(2);
   options.has_tool = true;

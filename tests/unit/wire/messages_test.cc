@@ -161,6 +161,7 @@ TEST_CASE("starts and ends of processes") {
   exited.loaded_mpi = true;
   exited.oom_killed = true;
   exited.bytes_lost = std::numeric_limits<uint64_t>::max();
+  exited.ended_ms_ago = 2000;
   const Exited back = round_trip(exited);
   CHECK(back.wait_status == 0x8b);
   CHECK(back.user_us == 1);
@@ -169,6 +170,7 @@ TEST_CASE("starts and ends of processes") {
   CHECK(back.loaded_mpi);
   CHECK(back.oom_killed);
   CHECK(back.bytes_lost == std::numeric_limits<uint64_t>::max());
+  CHECK(back.ended_ms_ago == 2000);
 }
 
 TEST_CASE("control messages") {

@@ -374,6 +374,7 @@ TEST_CASE("a grandchild that holds the pipes delays the exit by 2 s at most") {
   CHECK(took.count() > 1.5);
   CHECK(took.count() < 40);
   CHECK(WEXITSTATUS(agent.processes[1].exited->wait_status) == 6);
+  CHECK(agent.processes[1].exited->ended_ms_ago > 1500);
   CHECK(agent.processes[1].ended_before_exit);
 }
 
