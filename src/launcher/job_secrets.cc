@@ -58,21 +58,26 @@ class Collector {
 
 }  // namespace
 
-Environment job_secrets(const Environment& launcher,
-                        const Agreement& agreement) {
+Environment job_secrets(const Discovery& discovery,
+                        const LaunchOptions& options,
+                        const std::vector<EnvMerge>& pods) {
   Collector secrets;
-  for (const auto& [name, value] : launcher) secrets.add(name, value);
-  for (const EnvMerge& merge : agreement.env) {
+  for (const auto& [name, value] : discovery.env) secrets.add(name, value);
+  for (const EnvMerge& merge : pods) {
     for (const EnvDecision& decision : merge.decisions) {
       secrets.add(decision.name, decision.value);
       if (decision.overridden) secrets.add(decision.name, *decision.overridden);
     }
   }
-  for (const AppSpec& app : agreement.apps) {
-    secrets.add_requests(app.env);
-    secrets.add_words(app.argv);
+  secrets.add_requests(options.env);
+  secrets.add_words(options.command);
+  if (discovery.line) {  // what stands in an application file, too
+    secrets.add_requests(discovery.line->env);
+    for (const MpirunApp& app : discovery.line->apps) {
+      secrets.add_requests(app.env);
+      secrets.add_words(app.argv);
+    }
   }
-  secrets.add_words(agreement.words);
   return secrets.take();
 }
 

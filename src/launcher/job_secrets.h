@@ -4,13 +4,19 @@
 // stands behind a program's flags of such names. Pure.
 #pragma once
 
+#include <vector>
+
 #include "base/spawn.h"
-#include "launcher/agreement.h"
+#include "job/env_merge.h"
+#include "launcher/connect/discovery.h"
+#include "launcher/options.h"
 
 namespace muster {
 
-// Each value once, under one of its names; for make_masker().
-Environment job_secrets(const Environment& launcher,
-                        const Agreement& agreement);
+// Each value once, under one of its names; for make_masker(). `pods`: what was
+// decided on each pod's environment, empty before the pods are known.
+Environment job_secrets(const Discovery& discovery,
+                        const LaunchOptions& options,
+                        const std::vector<EnvMerge>& pods);
 
 }  // namespace muster

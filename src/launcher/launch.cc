@@ -122,11 +122,7 @@ Status Launch::prepare() {
   if (options_.drop_in && ::isatty(STDERR_FILENO) == 1) {
     output_->on_reader_gone([this] { reader_gone(); });
   }
-  if (options_.mask) {
-    auto masker = make_masker(options_, discovery_.env);
-    if (!masker) return muster::fail(masker.error());
-    output_->set_masker(std::move(*masker));
-  }
+  if (auto learnt = learn_secrets(); !learnt) return learnt;
   if (options_.metrics_port > 0) {
     metrics_ = std::make_unique<MetricsServer>(
         loop_, [this] { return metrics_text(status()); });

@@ -56,7 +56,7 @@ class Launch {
   void inspect();
   void agree_on_plan(const Survey::Answers& answers);
   [[nodiscard]] Result<AgreementInput> agreement_input() const;
-  bool learn_secrets();  // false: the launch has failed
+  Status learn_secrets();
   void show(const std::string& text) const;
   [[nodiscard]] std::vector<std::string> hosts() const;
   void prove();

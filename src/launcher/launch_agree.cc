@@ -105,13 +105,13 @@ void Launch::agree_on_plan(const Survey::Answers& answers) {
     return;
   }
   agreement_ = std::move(*agreement);
+  if (auto learnt = learn_secrets(); !learnt) return fail(learnt.error());
   findings_.insert(findings_.end(), agreement_.findings.begin(),
                    agreement_.findings.end());
   if (!agreement_.fabric.summary.empty()) {
     log::info("{}", agreement_.fabric.summary);
   }
   show_findings(findings_);
-  if (!learn_secrets()) return;
   if (options_.explain_env) show(environment_text(agreement_, hosts()));
   if (options_.dry_run) {
     show(options_.json ? plan_json(agreement_, discovery_, facts_)
@@ -122,16 +122,15 @@ void Launch::agree_on_plan(const Survey::Answers& answers) {
   prove();
 }
 
-// What the pods' environments and the command line hold is known only now.
-bool Launch::learn_secrets() {
-  if (!options_.mask) return true;
-  auto masker = make_masker(options_, job_secrets(discovery_.env, agreement_));
-  if (!masker) {
-    fail(masker.error());
-    return false;
-  }
+// First of this pod and the command line, for a launch may fail before it knows
+// more; then of all pods.
+Status Launch::learn_secrets() {
+  if (!options_.mask) return {};
+  auto masker =
+      make_masker(options_, job_secrets(discovery_, options_, agreement_.env));
+  if (!masker) return muster::fail(masker.error());
   output_->set_masker(std::move(*masker));
-  return true;
+  return {};
 }
 
 void Launch::show(const std::string& text) const {

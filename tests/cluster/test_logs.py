@@ -161,6 +161,17 @@ def test_secrets_are_hidden_wherever_they_come_from():
             for secret in secrets:
                 check(secret not in seen, f"{secret} is shown ({bootstrap})",
                       *[x for x in seen.splitlines() if secret in x])
+        # A launch that fails before it knows its pods knows its own line.
+        run = launch(job, "-n", "2", "--ssh-port", "2999",
+                     "--connect-timeout", "2s", "--bundle", "/tmp/early",
+                     "-x", f"WANDB_API_KEY={secrets[1]}", "--", "sh",
+                     "--token", secrets[2])
+        equal(run.code, 200, "exit code", run.err)
+        seen = run.err + job.launcher.exec(
+            ["sh", "-c", "grep -rh . /tmp/early"]).stdout
+        contains(seen, '"argv"', "evidence of the bundle")
+        for secret in secrets[1:]:
+            check(secret not in seen, f"{secret} is shown early", seen)
         nothing_left(job, files=False)
 
 

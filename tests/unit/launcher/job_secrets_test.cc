@@ -11,11 +11,16 @@ namespace {
 
 using test::AgreementBed;
 
-std::vector<std::string> values_of(AgreementBed& bed) {
-  const auto agreement = bed.agree();
-  REQUIRE(agreement);
+std::vector<std::string> values_of(AgreementBed& bed, bool agreed = true) {
+  std::vector<EnvMerge> pods;
+  if (agreed) {
+    const auto agreement = bed.agree();
+    REQUIRE(agreement);
+    pods = agreement->env;
+  }
   std::vector<std::string> out;
-  for (const auto& [name, value] : job_secrets(bed.discovery.env, *agreement)) {
+  for (const auto& [name, value] :
+       job_secrets(bed.discovery, bed.options, pods)) {
     out.push_back(value);
   }
   std::sort(out.begin(), out.end());
@@ -50,6 +55,17 @@ TEST_CASE("secrets in an mpirun line") {
   bed.use_line({"mpirun", "-np", "2", "-x", "HF_TOKEN=abcdefgh", "./app",
                 "--secret", "s3cr3ts3cr3t"});
   CHECK(values_of(bed) == Values{"abcdefgh", "s3cr3ts3cr3t"});
+}
+
+TEST_CASE("the command line's secrets are known before any pod is") {
+  AgreementBed bed;
+  bed.options.command = {"./app", "--api-key", "k3yk3yk3y"};
+  bed.options.env = {{"WANDB_API_KEY", "of the line"}};
+  CHECK(values_of(bed, false) == Values{"k3yk3yk3y", "of the line"});
+  AgreementBed line;
+  line.use_line({"mpiexec.hydra", "-n", "2", "-genv", "HF_TOKEN", "abcdefgh",
+                 "./app", "--secret", "s3cr3ts3cr3t"});
+  CHECK(values_of(line, false) == Values{"abcdefgh", "s3cr3ts3cr3t"});
 }
 
 }  // namespace
