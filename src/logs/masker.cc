@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/json_text.h"
 #include "base/text.h"
 #include "logs/secret_glance.h"
 #include "logs/secret_shapes.h"
@@ -57,6 +58,20 @@ bool holds_stem(std::string_view name) {
     }
   }
   return false;
+}
+
+// As it is, as JSON has it, and as a shell is given it: a quote or a backslash
+// of a secret looks otherwise there.
+void add_forms(std::string_view secret, std::vector<std::string>& out) {
+  std::string json;
+  append_json_string(json, secret);
+  json = json.substr(1, json.size() - 2);
+  std::string shell = shell_quote(secret);
+  if (shell.front() == '\'') shell = shell.substr(1, shell.size() - 2);
+  out.emplace_back(secret);
+  for (std::string* const form : {&json, &shell}) {
+    if (*form != secret) out.push_back(std::move(*form));
+  }
 }
 
 // The values of an environment that are words rather than secrets.
@@ -112,7 +127,7 @@ Result<Masker> Masker::create(const MaskOptions& options) {
     for (const std::string_view line : split(value, '\n')) {
       if (line.size() >= kShortestValue && !is_plain_value(line) &&
           !line.starts_with("-----")) {
-        values.emplace_back(line);
+        add_forms(line, values);
       }
     }
   }

@@ -3,6 +3,8 @@
 
 #include <random>
 
+#include "base/json_text.h"
+#include "base/text.h"
 #include "catch.h"
 
 using namespace muster;
@@ -278,6 +280,17 @@ TEST_CASE("private keys are hidden over their lines") {
       "before\nx -----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXk\nabc\n"
       "-----END OPENSSH PRIVATE KEY----- after\nnext");
   CHECK(text == "before\nx [masked]\n[masked]\n[masked]\n[masked] after\nnext");
+}
+
+TEST_CASE("a secret with quotes is hidden in JSON and in a shell's words") {
+  const std::string secret = "it's\\a\"se cret";
+  auto masker = Masker::create({{{"DB_PASSWORD", secret}}, {}});
+  REQUIRE(masker);
+  std::string json;
+  append_json_string(json, "--db " + secret);
+  CHECK(masker->masked(secret) == "[masked]");
+  CHECK(masker->masked(json) == "\"--db [masked]\"");
+  CHECK(masker->masked("./app " + shell_quote(secret)) == "./app '[masked]'");
 }
 
 TEST_CASE("values of the environment and user patterns") {
