@@ -22,19 +22,6 @@ namespace fs = std::filesystem;
 
 constexpr int kMostEarlier = 100'000;
 
-// "rank-3.out", "rank-3.out.2", "mpirun.err"; not a user's "a.out".
-bool is_log_file(const std::string& name) {
-  constexpr std::string_view kRank = "rank-";
-  auto parts = split(name, '.');
-  if (parts.size() == 3 && parse_integer(parts[2])) parts.pop_back();
-  if (parts.size() != 2 || (parts[1] != "out" && parts[1] != "err")) {
-    return false;
-  }
-  if (parts[0] == "mpirun" || parts[0] == "script") return true;
-  return parts[0].starts_with(kRank) &&
-         parse_integer(parts[0].substr(kRank.size())).has_value();
-}
-
 std::vector<std::string> log_files_in(const fs::path& directory) {
   std::vector<std::string> out;
   std::error_code error;
@@ -72,6 +59,18 @@ Result<std::string> move_earlier(const fs::path& directory) {
 }
 
 }  // namespace
+
+bool is_log_file(const std::string& name) {
+  constexpr std::string_view kRank = "rank-";
+  auto parts = split(name, '.');
+  if (parts.size() == 3 && parse_integer(parts[2])) parts.pop_back();
+  if (parts.size() != 2 || (parts[1] != "out" && parts[1] != "err")) {
+    return false;
+  }
+  if (parts[0] == "mpirun" || parts[0] == "script") return true;
+  return parts[0].starts_with(kRank) &&
+         parse_integer(parts[0].substr(kRank.size())).has_value();
+}
 
 Result<LogFolder> LogFolder::claim(const std::string& directory,
                                    const std::string& launch_id) {

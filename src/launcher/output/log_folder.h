@@ -13,6 +13,9 @@
 
 namespace muster {
 
+// "rank-3.out", "rank-3.out.2", "mpirun.err"; not a user's "a.out".
+bool is_log_file(const std::string& name);
+
 class LogFolder {
  public:
   // Error code "log_directory". Says where what is kept, if that is not plain.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/fd.h"
+#include "launcher/output/log_folder.h"
 
 namespace muster {
 
@@ -63,6 +64,7 @@ void prune(const fs::path& directory, const fs::path& newest) {
 
 // The next launch with the same --log-dir moves these files away: links to the
 // files themselves stay good. On another file system there is only the folder.
+// What else lies there is the user's, and a link would keep its space taken.
 void keep_logs(const fs::path& from, const fs::path& to) {
   std::error_code error;
   fs::create_directory(to, error);
@@ -70,9 +72,7 @@ void keep_logs(const fs::path& from, const fs::path& to) {
        at.increment(error)) {
     std::error_code unknown;
     const fs::path name = at->path().filename();
-    if (name.string().starts_with('.') || !at->is_regular_file(unknown)) {
-      continue;
-    }
+    if (!is_log_file(name.string()) || !at->is_regular_file(unknown)) continue;
     fs::create_hard_link(at->path(), to / name, error);
     if (error) break;
   }

@@ -42,6 +42,7 @@ TEST_CASE("a bundle keeps its logs though the next launch moves the files") {
   directory.write("logs/rank-0.out", "said\n");
   directory.write("logs/earlier-1/rank-0.out", "before\n");
   directory.write("logs/.in-use", "");
+  directory.write("logs/checkpoint.pt", "the user's");
   LaunchReport report;
   report.launch_id = "one";
   const auto folder =
@@ -52,6 +53,7 @@ TEST_CASE("a bundle keeps its logs though the next launch moves the files") {
   CHECK(read_file(*folder + "/logs/rank-0.out").value_or("") == "said\n");
   CHECK_FALSE(fs::exists(*folder + "/logs/earlier-1"));
   CHECK_FALSE(fs::exists(*folder + "/logs/.in-use"));
+  CHECK_FALSE(fs::exists(*folder + "/logs/checkpoint.pt"));
 }
 
 TEST_CASE("old bundles go, those of a launch that may run stay") {
