@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/start/direct_gets.h"
 
-#include <algorithm>
-
 #include "launcher/connect/transport.h"
 #include "wire/modex_messages.h"
 
@@ -30,27 +28,31 @@ void DirectGets::go_on(int node) {
   if (held->second.empty()) held_.erase(held);
 }
 
-void DirectGets::replied(const wire::Frame& frame) {
-  const auto get = gets_.find(frame.id);
-  if (get == gets_.end() || !get->second.sent) return;
-  send_(get->second.asker, wire::FrameType::kModexReply, get->second.id,
-        frame.payload);
+DirectGets::Get* DirectGets::asked(int node, uint32_t id) {
+  const auto get = gets_.find(id);
+  const bool known =
+      get != gets_.end() && get->second.sent && get->second.owner == node;
+  return known ? &get->second : nullptr;
+}
+
+void DirectGets::replied(int node, const wire::Frame& frame) {
+  Get* const get = asked(node, frame.id);
+  if (get == nullptr || get->remaining > 0) return;
+  send_(get->asker, wire::FrameType::kModexReply, get->id, frame.payload);
   const auto reply = wire::modex_from_json<wire::ModexReply>(frame.payload);
   if (!reply || !reply->error.empty() || reply->size == 0) {
-    gets_.erase(get);
+    gets_.erase(frame.id);
   } else {
-    get->second.remaining = reply->size;
+    get->remaining = reply->size;
   }
 }
 
-void DirectGets::data(const wire::Frame& frame) {
-  const auto get = gets_.find(frame.id);
-  if (get == gets_.end() || get->second.remaining == 0) return;
-  send_(get->second.asker, wire::FrameType::kModexData, get->second.id,
-        frame.payload);
-  const auto passed =
-      std::min<uint64_t>(get->second.remaining, frame.payload.size());
-  if ((get->second.remaining -= passed) == 0) gets_.erase(get);
+void DirectGets::data(int node, const wire::Frame& frame) {
+  Get* const get = asked(node, frame.id);
+  if (get == nullptr || get->remaining == 0) return;
+  const auto piece = std::string_view(frame.payload).substr(0, get->remaining);
+  send_(get->asker, wire::FrameType::kModexData, get->id, piece);
+  if ((get->remaining -= piece.size()) == 0) gets_.erase(frame.id);
 }
 
 std::vector<DirectGets::Get> DirectGets::expire(Clock::time_point limit) {

@@ -3,8 +3,9 @@
 // the answers on their way back, passed on as they come. While kQueueMark or
 // more bytes wait for a node, nothing more is asked for it: what piles up for
 // one that reads slowly are the answers that were under way. Its gets wait
-// here, in order, and hold up no other node. Refuses: answers to what was not
-// asked, more data than announced. Pure; the launcher's loop feeds it.
+// here, in order, and hold up no other node. Refuses: answers of others than
+// who was asked, a second one, more data than announced. Pure; the launcher's
+// loop feeds it.
 #pragma once
 
 #include <cstdint>
@@ -41,14 +42,17 @@ class DirectGets {
       : send_(std::move(send)), queued_(std::move(queued)) {}
 
   void ask(Get get);
-  void replied(const wire::Frame& frame);
-  void data(const wire::Frame& frame);
+  void replied(int node, const wire::Frame& frame);
+  void data(int node, const wire::Frame& frame);
   // The node has room again.
   void go_on(int node);
   // Takes out, and gives, those that were asked before `limit`.
   std::vector<Get> expire(Clock::time_point limit);
 
  private:
+  // The get that `node` was asked with this id; null: it was asked none.
+  Get* asked(int node, uint32_t id);
+
   Send send_;
   Queued queued_;
   uint32_t next_ = 0;

@@ -88,7 +88,7 @@ bool ModexRouter::frame(uint16_t fleet_node, const wire::Frame& frame) {
       get(node, frame);
       return true;
     case wire::FrameType::kModexReply:
-      gets_.replied(frame);
+      gets_.replied(node, frame);
       return true;
     case wire::FrameType::kNames:
       names(node, frame);
@@ -121,7 +121,7 @@ void ModexRouter::open_fence(int node, const wire::Frame& frame) {
 }
 
 void ModexRouter::data(int node, const wire::Frame& frame) {
-  if (frame.id >= wire::kLauncherModexIds) return gets_.data(frame);
+  if (frame.id >= wire::kLauncherModexIds) return gets_.data(node, frame);
   const auto upload = uploads_.find({node, frame.id});
   if (upload == uploads_.end()) return;
   if (!upload->second.pieces.add(frame.payload)) {
@@ -211,8 +211,8 @@ void ModexRouter::rank_state(const wire::Frame& frame) {
     any_connected_ = true;
     // Within one node they meet without us.
     const auto& own = world_.ranks_of(world_.node_of(state->rank));
-    if (own.size() == stages_.size() && ranks_in(Stage::kStarted).empty() &&
-        !std::exchange(met_, true)) {
+    if (stages_.size() > 1 && own.size() == stages_.size() &&
+        ranks_in(Stage::kStarted).empty() && !std::exchange(met_, true)) {
       log::info("MPI initialisation: all {} ranks have reached it after {}",
                 stages_.size(), human_duration_ms(since(began_).count()));
     }
@@ -323,9 +323,12 @@ void ModexRouter::expire(Clock::time_point now) {
     }
   }
   for (const DirectGets::Get& get : gets_.expire(now - deadline_)) {
+    const std::string why =
+        get.sent ? world_.who(get.rank) + " did not answer in " + waited
+                 : world_.host(get.asker) +
+                       " does not read what it has asked for before";
     send(get.asker, wire::FrameType::kModexReply, get.id,
-         wire::to_json(wire::ModexReply{
-             world_.who(get.rank) + " did not answer in " + waited, 0}));
+         wire::to_json(wire::ModexReply{why, 0}));
   }
 }
 

@@ -32,11 +32,14 @@ struct Middle {
     get.since = since;
     gets.ask(get);
   }
-  // What the owner of the newest get answers to it.
-  void answer(uint32_t id, const std::string& data) {
-    gets.replied(frame(FrameType::kModexReply, id,
-                       wire::to_json(wire::ModexReply{{}, data.size()})));
-    gets.data(frame(FrameType::kModexData, id, data));
+  // What `node` answers to the get that it was asked under `id`.
+  void announce(uint32_t id, uint64_t size, int node = 2) {
+    gets.replied(node, frame(FrameType::kModexReply, id,
+                             wire::to_json(wire::ModexReply{{}, size})));
+  }
+  void answer(uint32_t id, const std::string& data, int node = 2) {
+    announce(id, data.size(), node);
+    gets.data(node, frame(FrameType::kModexData, id, data));
   }
   static wire::Frame frame(FrameType type, uint32_t id, std::string payload) {
     wire::Frame out;
@@ -80,6 +83,19 @@ TEST_CASE("a get goes to the rank's node, its answer to who asked") {
   CHECK(middle.sent.size() == 3);
 }
 
+TEST_CASE("only who was asked answers, once, and no more than announced") {
+  Middle middle;
+  middle.ask(1, 7, 2);
+  const uint32_t id = middle.sent[0].id;
+  middle.answer(id, "of another node", 3);
+  CHECK(middle.sent.size() == 1);
+  middle.announce(id, 4);
+  middle.announce(id, 99);
+  middle.gets.data(2, Middle::frame(FrameType::kModexData, id, "abcdef"));
+  REQUIRE(middle.sent.size() == 3);
+  CHECK(middle.sent[2].payload == "abcd");
+}
+
 TEST_CASE("nothing more is asked for a node that does not read") {
   Middle middle;
   middle.queued[1] = kQueueMark;
@@ -102,7 +118,9 @@ TEST_CASE("a get that nobody answers is given up, sent on or not") {
   const auto late = middle.gets.expire(now - Milliseconds(10));
   REQUIRE(late.size() == 2);
   CHECK(late[0].id == 7);
+  CHECK(late[0].sent);
   CHECK(late[1].id == 8);
+  CHECK_FALSE(late[1].sent);
   middle.answer(middle.sent[0].id, "too late");
   CHECK(middle.sent.size() == 1);
   middle.queued[1] = 0;
