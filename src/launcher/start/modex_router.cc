@@ -16,7 +16,7 @@ namespace {
 
 constexpr Milliseconds kTick{500};
 constexpr size_t kHostsNamed = 8;
-// Behind the name of the job: who takes part in a fence.
+// Of a fence's participants, behind its kind (pmi/participants.h).
 constexpr std::string_view kAllRanks = ":*";
 
 // A waiting lookup is known by who asked and under which id.
@@ -310,7 +310,7 @@ void ModexRouter::expire(Clock::time_point now) {
   for (const StalledFence& fence : fences_.stalled(now - deadline_)) {
     const std::string who =
         ranks_on_hosts(world_, fence.missing_ranks, kHostsNamed);
-    if (fence.sequence == 0 && fence.participants.ends_with(kAllRanks)) {
+    if (!met_ && fence.participants.ends_with(kAllRanks)) {
       return broken(Error{"rank_missing",
                           "MPI_Init waited " + waited + " for " + who,
                           {},
