@@ -10,9 +10,11 @@ namespace muster {
 void mend_inherited_state() {
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
     if (::fcntl(fd, F_GETFD) >= 0) continue;
-    // Read only: what is written to a closed one fails as before, so that the
-    // loss is seen and counted. The lowest free number is `fd`.
-    static_cast<void>(::open("/dev/null", O_RDONLY));
+    // The wrong way round: reading a closed stdin and writing to a closed
+    // stdout fail as before, so that it is seen. The lowest free number is
+    // `fd`.
+    static_cast<void>(
+        ::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY));
   }
   ::signal(SIGCHLD, SIG_DFL);
 }

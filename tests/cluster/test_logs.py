@@ -189,6 +189,15 @@ def test_a_log_that_is_still_written_is_shown():
         equal(p.wait(PATIENCE), 0, "exit code")
 
 
+def test_a_closed_stdin_is_no_empty_log():
+    for words in ("logs", "logs -", "explain-log -"):
+        done = subprocess.run(
+            ["sh", "-c", f"exec {PREFIX}/bin/muster {words} <&-"],
+            capture_output=True, text=True, timeout=PATIENCE, check=False)
+        equal(done.returncode, 1, f"exit code of {words}", done.stderr)
+        contains(done.stderr, "cannot read -: Bad file descriptor", words)
+
+
 def test_a_bar_is_told_while_it_moves():
     script = ("i=0; while [ $i -lt 40 ]; do printf '\\r%d %%' $i >&2; "
               "sleep 0.2; i=$((i+1)); done; echo >&2")

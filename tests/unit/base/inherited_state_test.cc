@@ -24,13 +24,13 @@ int status_of(int (*work)()) {
 }
 
 TEST_CASE(
-    "closed standard streams are taken, and do not take what is written") {
+    "closed standard streams are taken, and neither give nor take anything") {
   CHECK(status_of([] {
           for (int fd = 0; fd <= 2; ++fd) ::close(fd);
           mend_inherited_state();
           if (::open("/dev/null", O_RDONLY) <= 2) return 1;
           char byte = 0;
-          if (::read(0, &byte, 1) != 0) return 2;
+          if (::read(0, &byte, 1) >= 0 || errno != EBADF) return 2;
           if (::write(2, "x", 1) >= 0 || errno != EBADF) return 3;
           return 0;
         }) == 0);
