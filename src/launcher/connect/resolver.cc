@@ -18,11 +18,31 @@ namespace muster {
 
 namespace {
 
-bool is_literal(const std::string& name) {
+// Of an address; 0: it is a name.
+int literal_family(const std::string& name) {
   in_addr v4{};
   in6_addr v6{};
-  return ::inet_pton(AF_INET, name.c_str(), &v4) == 1 ||
-         ::inet_pton(AF_INET6, name.c_str(), &v6) == 1;
+  if (::inet_pton(AF_INET, name.c_str(), &v4) == 1) return AF_INET;
+  if (::inet_pton(AF_INET6, name.c_str(), &v6) == 1) return AF_INET6;
+  return 0;
+}
+
+// An address that this pod, with `usable` alone, has no way to.
+bool is_out_of_reach(const std::string& name, int usable) {
+  const int family = literal_family(name);
+  const bool loopback = name == "::1" || name.starts_with("127.");
+  return family != 0 && usable != AF_UNSPEC && family != usable && !loopback;
+}
+
+Error no_such_family(const std::string& name, int usable) {
+  const std::string own = usable == AF_INET ? "IPv4" : "IPv6";
+  const std::string other = usable == AF_INET ? "IPv6" : "IPv4";
+  return Error{
+      "tcp_unreachable",
+      "it is an address of " + other + ", and this pod has no " + other,
+      {},
+      name,
+      "name the worker by its name, or by its address of " + own};
 }
 
 // The families this pod can use beyond loopback and link-local, so that no
@@ -78,7 +98,7 @@ Resolver::Resolver(Loop& loop, ResolverOptions options)
   if (auto text = read_file(options_.hosts_file)) {
     for (auto& name : hosts_file_names(*text)) local_names_.insert(name);
   }
-  family_ = usable_family();
+  family_ = options_.family.value_or(usable_family());
   cost_ = family_ == AF_UNSPEC ? 2 : 1;
   tokens_ = 2 * cost_;
 }
@@ -89,6 +109,13 @@ Resolver::~Resolver() {
 }
 
 void Resolver::resolve(const std::string& name, Answer answer) {
+  if (is_out_of_reach(name, family_)) {
+    loop_.post(
+        [answer = std::move(answer), error = no_such_family(name, family_)] {
+          answer(fail(error));
+        });
+    return;
+  }
   if (free_of_cost(name)) {
     queue_.push_front({name, std::move(answer)});
   } else {
@@ -98,7 +125,7 @@ void Resolver::resolve(const std::string& name, Answer answer) {
 }
 
 bool Resolver::free_of_cost(const std::string& name) const {
-  return is_literal(name) || local_names_.count(name) != 0;
+  return literal_family(name) != 0 || local_names_.count(name) != 0;
 }
 
 void Resolver::cancel(const std::string& name) {
@@ -161,8 +188,9 @@ void Resolver::launch(Request request) {
   }
   ++running_;
   const std::string absolute = request.name + suffix;
-  auto work = [shared = shared_, &loop = loop_, family = family_, absolute,
-               suffix, request]() mutable {
+  const int family = literal_family(request.name) != 0 ? AF_UNSPEC : family_;
+  auto work = [shared = shared_, &loop = loop_, family, absolute, suffix,
+               request]() mutable {
     addrinfo hints{};
     hints.ai_family = family;
     hints.ai_socktype = SOCK_STREAM;

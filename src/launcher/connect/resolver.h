@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -27,6 +28,7 @@ struct ResolverOptions {
   int threads = 16;
   std::string resolv_conf = "/etc/resolv.conf";
   std::string hosts_file = "/etc/hosts";
+  std::optional<int> family;  // AF_INET, …: all this pod has; else it is seen
 };
 
 class Resolver {
@@ -38,7 +40,8 @@ class Resolver {
 
   // Answers once, on the loop. A name that resolved before is answered from
   // memory while the query budget is used up. Error codes: "dns_unresolved"
-  // (no such name), "dns_failure" (the server failed or did not answer).
+  // (no such name), "dns_failure" (the server failed or did not answer),
+  // "tcp_unreachable" (an address of a family that this pod does not have).
   void resolve(const std::string& name, Answer answer);
   // Forgets requests for `name` that wait for their turn. A look-up that is
   // under way is answered all the same.

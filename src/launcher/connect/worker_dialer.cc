@@ -51,6 +51,7 @@ std::string likely_cause(const Error& error) {
     return "the container runs but its worker does not listen yet: check the "
            "worker's command (it must start muster worker or /usr/sbin/sshd)";
   }
+  if (error.code == "tcp_unreachable" && !error.hint.empty()) return error.hint;
   if (error.code == "tcp_filtered" || error.code == "tcp_unreachable") {
     return "a NetworkPolicy or firewall drops the traffic: allow TCP on this "
            "port between the pods of the job";

@@ -8,6 +8,7 @@
 
 #include "../base/temporary_directory.h"
 #include "catch.h"
+#include "launcher/connect/worker_dialer.h"
 #include "run_loop.h"
 
 namespace muster {
@@ -39,6 +40,41 @@ TEST_CASE("literal addresses are their own answer") {
   });
   CHECK(run_until(bed.loop, [&] { return !text.empty(); }));
   CHECK(text == "192.0.2.7");
+}
+
+TEST_CASE("an address of a family that the pod has not is told as such") {
+  struct Case {
+    int family;
+    const char* address;
+    const char* what;  // null: it is its own answer
+  };
+  for (const Case& one :
+       {Case{AF_INET, "fd00::7",
+             "it is an address of IPv6, and this pod has no IPv6"},
+        Case{AF_INET6, "192.0.2.7",
+             "it is an address of IPv4, and this pod has no IPv4"},
+        Case{AF_INET, "::1", nullptr}, Case{AF_INET6, "127.0.0.1", nullptr},
+        Case{AF_UNSPEC, "fd00::7", nullptr}}) {
+    Bed bed;
+    bed.options.family = one.family;
+    Resolver resolver(bed.loop, bed.options);
+    std::optional<Result<std::vector<Address>>> got;
+    resolver.resolve(one.address, [&](Result<std::vector<Address>> answer) {
+      got = answer;
+    });
+    REQUIRE(run_until(bed.loop, [&] { return got.has_value(); }));
+    INFO(one.address);
+    if (one.what == nullptr) {
+      REQUIRE(*got);
+      CHECK(to_text((*got)->at(0)) == one.address);
+    } else {
+      REQUIRE_FALSE(*got);
+      CHECK(got->error().code == "tcp_unreachable");
+      CHECK(got->error().what == one.what);
+      CHECK(got->error().where == one.address);
+      CHECK(likely_cause(got->error()) == got->error().hint);
+    }
+  }
 }
 
 TEST_CASE("names of the hosts file cost no query") {
