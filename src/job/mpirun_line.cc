@@ -46,16 +46,21 @@ bool is_assignment(std::string_view word) {
              "0123456789_") == std::string_view::npos;
 }
 
-// "ppr:8:node" and "ppr:8:node:PE=4" -> 8.
-std::optional<int> ranks_per_node(std::string_view map_by) {
+// "ppr:8:node", "ppr:8:node:PE=4", "ppr:2:socket"; `map_by` in lower case.
+struct RanksPer {
+  std::optional<int> count;  // null: not a number of ranks
+  bool node = false;         // … of a node
+};
+std::optional<RanksPer> ranks_per_resource(std::string_view map_by) {
   const std::vector<std::string_view> parts = split(map_by, ':');
-  if (parts.size() < 3 || to_lower(parts[0]) != "ppr" ||
-      to_lower(parts[2]) != "node") {
-    return std::nullopt;
-  }
+  if (parts.size() < 3 || parts[0] != "ppr") return std::nullopt;
+  RanksPer out;
+  out.node = parts[2] == "node";
   const auto count = parse_integer(parts[1]);
-  if (!count || *count < 1 || *count > kMaxSlots) return std::nullopt;
-  return static_cast<int>(*count);
+  if (count && *count >= 1 && *count <= kMaxSlots) {
+    out.count = static_cast<int>(*count);
+  }
+  return out;
 }
 
 // `map_by` in lower case.
@@ -220,7 +225,7 @@ class Parser {
   Status apply_number(const LineOption& option);
   void apply_env(const LineOption& option);
   Status apply_hosts(const LineOption& option);
-  void apply_map_by(const LineOption& option);
+  Status apply_map_by(const LineOption& option);
   Status finish();
 
   MpirunLine line_;
@@ -248,8 +253,7 @@ Status Parser::apply(const LineOption& option) {
       app_.directory = value;
       break;
     case OptionMeaning::kMapBy:
-      apply_map_by(option);
-      break;
+      return apply_map_by(option);
     case OptionMeaning::kOnePerNode:
       line_.per_node = 1;
       break;
@@ -350,12 +354,20 @@ Status Parser::apply_hosts(const LineOption& option) {
   return {};
 }
 
-void Parser::apply_map_by(const LineOption& option) {
+Status Parser::apply_map_by(const LineOption& option) {
   line_.map_by = option.values[0];
   const std::string lower = to_lower(line_.map_by);
   if (lower == "node" || lower.starts_with("node:")) line_.by_node = true;
   if (has_modifier(lower, "oversubscribe")) line_.oversubscribe = true;
-  if (const auto count = ranks_per_node(lower)) line_.per_node = count;
+  const auto per = ranks_per_resource(lower);
+  if (!per) return {};
+  if (!per->count) {
+    return usage(line_, option.at,
+                 "\"" + line_.map_by + "\" asks for no number of ranks",
+                 "Give a whole number, 1 or more: ppr:N:node.");
+  }
+  if (per->node) line_.per_node = per->count;
+  return {};
 }
 
 Status Parser::finish() {

@@ -22,7 +22,9 @@ Status set_map_by(const std::string& text, JobSpec& spec) {
   if (!count || *count < 1 || *count > kMaxSlots) {
     return fail(Error{"usage",
                       "bad value of --map-by",
-                      "'" + text + "' is none of slot, node, ppr:N:node",
+                      "'" + text +
+                          "' is none of slot, node, ppr:N:node (N from 1 to " +
+                          std::to_string(kMaxSlots) + ")",
                       {},
                       "Other mappings are mpirun's: write them in a mpirun "
                       "line."});

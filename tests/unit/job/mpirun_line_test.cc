@@ -55,6 +55,26 @@ TEST_CASE("an empty line, an empty word") {
   CHECK_FALSE(parse_mpirun_line({"mpirun", "a", ":", ":", "b"}));
 }
 
+TEST_CASE("a mapping of so many ranks per node needs a number") {
+  for (const char* value : {"ppr:0:node", "ppr:-1:node", "PPR:x:node",
+                            "ppr::node:PE=2", "ppr:0:socket"}) {
+    const auto line = parse_mpirun_line({"mpirun", "--map-by", value, "./a"});
+    INFO(value);
+    REQUIRE_FALSE(line);
+    CHECK(line.error().code == "usage");
+    CHECK(line.error().text().find(value) != std::string::npos);
+  }
+  for (const char* value : {"ppr:2:node", "PPR:2:NODE:PE=4"}) {
+    const auto line = parse_mpirun_line({"mpirun", "--map-by", value, "./a"});
+    REQUIRE(line);
+    CHECK(line->per_node == 2);
+  }
+  const auto socket =
+      parse_mpirun_line({"mpirun", "--map-by", "ppr:2:socket", "./a"});
+  REQUIRE(socket);
+  CHECK_FALSE(socket->per_node);
+}
+
 TEST_CASE("the sum of ranks is bounded") {
   CHECK_FALSE(parse_mpirun_line(
       {"mpirun", "-np", "16777216", "a", ":", "-np", "16777216", "b"}));
