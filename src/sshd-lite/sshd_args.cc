@@ -103,7 +103,9 @@ void take_line(std::string_view line, const std::string& where,
     if (word.starts_with('#')) break;
     values.push_back(unquote(word));
   }
-  if (!take_keyword(keyword, values, where, config)) {
+  if (to_lower(keyword) == "include") {
+    config.includes.push_back(where + ": Include " + printable(rest, 100));
+  } else if (!take_keyword(keyword, values, where, config)) {
     config.ignored.push_back(where + ": " + printable(keyword, 40));
   }
 }
@@ -199,6 +201,7 @@ SshdConfig merge(SshdConfig first, const SshdConfig& second) {
     first.authorized_keys = second.authorized_keys;
   }
   for (const auto& note : second.ignored) first.ignored.push_back(note);
+  for (const auto& note : second.includes) first.includes.push_back(note);
   for (const auto& note : second.problems) first.problems.push_back(note);
   return first;
 }

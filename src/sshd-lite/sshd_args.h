@@ -3,7 +3,8 @@
 // OpenSSH's sshd: `sshd -De -f FILE`, clustered flags, -o Key=Value.
 // Honours Port, ListenAddress, HostKey and AuthorizedKeysFile; what else a file
 // says is noted and ignored, since most of it speaks of things that this server
-// does not have. Pure over its inputs.
+// does not have. No other file is read: an Include is noted apart, for what it
+// names may hold some of the four. Pure over its inputs.
 #pragma once
 
 #include <optional>
@@ -21,6 +22,7 @@ struct SshdConfig {
   std::vector<std::string> host_keys;
   std::vector<std::string> authorized_keys;  // as written; may be relative
   std::vector<std::string> ignored;          // "FILE:LINE: Keyword"
+  std::vector<std::string> includes;         // "FILE:LINE: Include WORDS"
   std::vector<std::string> problems;         // sentences worth a warning
 };
 

@@ -162,6 +162,7 @@ SshdConfig read_config(const SshdArgs& args) {
   if (!given) {
     config.host_keys.clear();
     config.authorized_keys.clear();
+    config.includes.clear();  // every distribution has one there
   }
   return config;
 }
@@ -219,6 +220,12 @@ int sshd_main(const std::vector<std::string>& args) {
     log::debug("{} is ignored", note);
   }
   for (const std::string& problem : config.problems) log::warn("{}", problem);
+  if (!config.includes.empty()) {
+    log::warn(
+        "{}: no other file is read; a Port, ListenAddress, HostKey or "
+        "AuthorizedKeysFile of it belongs into the file itself, or into -o",
+        join(config.includes, ", "));
+  }
   // The rest is set by the environment: the YAML's command is OpenSSH's.
   WorkerArgs settings;
   CLI::App app;

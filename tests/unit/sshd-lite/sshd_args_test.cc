@@ -62,6 +62,18 @@ TEST_CASE("spellings of sshd_config") {
   CHECK(config.ignored.back() == "f:6: Match and what follows");
 }
 
+TEST_CASE("files that a configuration includes are noted, for none is read") {
+  const SshdConfig config = parse_sshd_config(
+      "Include /etc/ssh/sshd_config.d/*.conf\n"
+      "Port 2222\n"
+      "include = more.conf\n",
+      "f");
+  CHECK(config.includes == Words{"f:1: Include /etc/ssh/sshd_config.d/*.conf",
+                                 "f:3: Include more.conf"});
+  CHECK(config.ignored.empty());
+  CHECK(merge({}, config).includes == config.includes);
+}
+
 TEST_CASE("addresses to listen on") {
   const auto [text, address, port] = GENERATE(
       table<std::string, std::string, int>({{"0.0.0.0", "", 0},
