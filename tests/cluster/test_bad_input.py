@@ -38,6 +38,8 @@ LINES = [
     (["--transport", "pigeon", "--", "true"], 2, "pigeon"),
     (["--map-by", "core", "--", "true"], 2, "--map-by"),
     (["--wdir", "/no/such", "--", "true"], 126, "cannot enter the working"),
+    (["--map-by", "ppr:0:node", "--", "true"], 2, "N from 1"),
+    (["--", "mpirun", "--map-by", "ppr:0:node", "true"], 2, "ppr:0:node"),
     (["--", "mpirun", "--nonsense", "-np", "1", "true"], 2, "--nonsense"),
     (["-x", "=value", "--", "true"], 2, "no name"),
     ([], 2, "no program"),
