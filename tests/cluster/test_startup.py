@@ -92,6 +92,31 @@ def test_each_laggard_is_named_with_its_step():
         nothing_left(job, [job.workers[0], job.launcher])
 
 
+def test_a_misspelt_name_and_an_address_of_another_family():
+    def tried(job, host, seconds):
+        names = [f"pi-worker-{i}.pi.default.svc" for i in range(2)] + [host]
+        job.launcher.exec(["sh", "-c", "cat > /tmp/hosts"], check=True,
+                          input="".join(f"{n} slots=1\n" for n in names))
+        run = launch(job, "--hostfile", "/tmp/hosts", "--bootstrap", "pmix",
+                     "--connect-timeout", seconds, "--", "true")
+        equal(run.code, 200, "exit code", run.out, run.err)
+        sentences_only(run)
+        return run
+
+    with cluster("typo") as c:
+        job = apply(c, workers=2)
+        check(job.wait_ready(), "workers are not ready")
+        typo = "pi-wrker-1.pi.default.svc"
+        run = tried(job, typo, "15s")
+        contains(run.err, f"{typo}: not in DNS, though all other workers are",
+                 "stderr")
+        run = tried(job, "fd00::7", "4s")
+        contains(run.err, "fd00::7: it is an address of IPv6, and this pod "
+                 "has no IPv6", "stderr")
+        check("not in DNS" not in run.err, "stderr", run.err)
+        nothing_left(job)
+
+
 def test_late_vanishing_and_moving_workers_all_join():
     """Whatever changes while the launcher connects, it starts once all are
     there: none is skipped, none is asked at an old address."""

@@ -14,6 +14,9 @@ namespace muster {
 namespace {
 constexpr Milliseconds kFirstProgress{3'000};
 constexpr Milliseconds kProgress{10'000};
+// By then pods that come up with the others are in DNS, too.
+constexpr Milliseconds kInDns{10'000};
+constexpr size_t kFewNames = 3;
 
 // The first attempt has not even failed yet.
 Error no_answer(const std::string& host, const std::string& step) {
@@ -165,6 +168,16 @@ void Fleet::report_progress() {
   log::info("waiting for {} of {} workers since {}: {}", missing.size(),
             workers_, human_duration_ms(waited.count()),
             laggards_text(missing, 8));
+  const auto names = static_cast<size_t>(
+      std::count(looked_up_.begin(), looked_up_.end(), true));
+  const std::string lone = lone_missing_names(missing, names);
+  if (waited >= kInDns && !lone.empty() && !std::exchange(suspected_, true)) {
+    log::warn(
+        "{}: not in DNS, though all other workers are. Check the spelling in the "
+        "hostfile; if it is right, the pod has no address yet: kubectl get "
+        "pod -o wide",
+        lone);
+  }
   progress_.start(kProgress, [this] { report_progress(); });
 }
 
@@ -178,6 +191,17 @@ void Fleet::failed(bool permanent) {
   }
   stop_connecting();
   events_.on_failed(std::move(missing), permanent);
+}
+
+std::string lone_missing_names(const std::vector<Laggard>& laggards,
+                               size_t names) {
+  std::vector<std::string> missing;
+  for (const Laggard& laggard : laggards) {
+    if (laggard.error.code == "dns_failure") return {};
+    if (laggard.error.code == "dns_unresolved") missing.push_back(laggard.host);
+  }
+  const bool few = missing.size() <= kFewNames && 2 * missing.size() <= names;
+  return few ? join(missing, ", ") : std::string();
 }
 
 std::string laggards_text(const std::vector<Laggard>& laggards, size_t limit) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fleet: the agents of one launch. Node 0 is the launcher's own pod, 1..N the
 // workers in hostfile order. Dials all in parallel, says every 10 s who is
-// missing and why, and gives up at the deadline with every laggard named.
+// missing and why, and once whose name may be misspelt, and gives up at the
+// deadline with every laggard named.
 // All or nothing: nobody is used before everybody is ready. What an agent has
 // to say of itself goes to the log.
 #pragma once
@@ -87,6 +88,7 @@ class Fleet {
   std::vector<std::string> hostnames_;  // as each agent gave it
   size_t workers_ = 0;
   bool connecting_ = false;
+  bool suspected_ = false;  // a name, and said so
   Clock::time_point started_;
   Timer deadline_;
   Timer progress_;
@@ -94,5 +96,10 @@ class Fleet {
 
 // "3/16 workers not ready after 10.0 s: w-4, w-9 (its name is not in DNS) …"
 std::string laggards_text(const std::vector<Laggard>& laggards, size_t limit);
+
+// Of `names` that are looked up in DNS, which few are the only ones that are
+// not there: "w-9"; empty: none, many, or it is not known of all.
+std::string lone_missing_names(const std::vector<Laggard>& laggards,
+                               size_t names);
 
 }  // namespace muster

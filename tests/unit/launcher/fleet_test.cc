@@ -124,6 +124,22 @@ TEST_CASE("the launcher's own pod is none of the workers waited for") {
   CHECK(told.find("waiting for 1 of 2 workers") != std::string::npos);
 }
 
+TEST_CASE("who alone is not in DNS may be misspelt") {
+  const auto laggard = [](const char* host, const char* code) {
+    return Laggard{1, host, "resolve", Error{code, "", "", "", ""}};
+  };
+  const Laggard typo = laggard("wrker-1", "dns_unresolved");
+  const Laggard slow = laggard("w-2", "tcp_refused");
+  CHECK(lone_missing_names({typo}, 2) == "wrker-1");
+  CHECK(lone_missing_names({typo, slow}, 3) == "wrker-1");
+  CHECK(lone_missing_names({typo, laggard("x", "dns_unresolved")}, 4) ==
+        "wrker-1, x");
+  CHECK(lone_missing_names({typo}, 1).empty());  // nobody else is known there
+  CHECK(lone_missing_names({slow}, 3).empty());
+  CHECK(lone_missing_names({typo, laggard("w-2", "dns_failure")}, 3).empty());
+  CHECK(lone_missing_names({typo, typo, typo, typo}, 64).empty());
+}
+
 TEST_CASE("a node's own job is not the next one's") {
   Bed bed;
   bed.add("a", test::open_and_answer);
