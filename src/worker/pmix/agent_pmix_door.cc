@@ -17,7 +17,10 @@ namespace muster {
 
 namespace {
 
-constexpr Milliseconds kPatience{1000};  // its CPUs may be crowded
+// libpmix has so long for each who knocks, twice: its CPUs may be crowded, and
+// at one look somebody may just have come.
+constexpr Milliseconds kLook{500};
+constexpr int kLooks = 2;
 
 int port_of(int socket) {
   sockaddr_in address{};
@@ -67,7 +70,12 @@ void PmixDoor::knocked() {
   const int port = start_();
   if (port > 0 && inside_ < 0) give_to(port);
   knock_->stop_reading();
-  patience_.start(kept_ ? kPatience : Milliseconds(0), [this] { take_in(); });
+  looks_ = 0;
+  look_later();
+}
+
+void PmixDoor::look_later() {
+  next_look_.start(kept_ ? kLook : Milliseconds(0), [this] { look(); });
 }
 
 // A select() that waits for the old socket looks at the new one once somebody
@@ -79,12 +87,13 @@ void PmixDoor::give_to(int port) {
   if (kept_) connect_to_loopback(port);
 }
 
-// Whoever still waits was not taken in by libpmix, and nobody will be.
-void PmixDoor::take_in() {
+void PmixDoor::look() {
   pollfd waiting{listener_.get(), POLLIN, 0};
   if (kept_ && ::poll(&waiting, 1, 0) == 0) {
     return knock_->on_readable([this] { knocked(); });
   }
+  if (kept_ && ++looks_ < kLooks) return look_later();
+  // libpmix takes in nobody who comes by the door.
   if (kept_) ::dup3(kept_.get(), inside_, O_CLOEXEC);
   kept_.reset();
   knock_.reset();

@@ -3,9 +3,10 @@
 // takes 10 ms to load and start, which a program without MPI should not cost:
 // it starts when the first rank knocks, and is then given the door itself: the
 // listening socket takes the place of its own, so that ranks talk to libpmix
-// without a hop. Whom it does not take in within kPatience (a release that
-// waits for its socket in another way than select()), it is connected to by
-// passing bytes on. On loopback; libpmix authenticates who comes.
+// without a hop. Where somebody waits there at two looks in a row (a release
+// that waits for its socket in another way than select()), the door takes
+// whoever comes and passes bytes on. On loopback; libpmix authenticates who
+// comes.
 // Owns the connections. Loop thread.
 #pragma once
 
@@ -32,10 +33,11 @@ class PmixDoor {
 
  private:
   PmixDoor(Loop& loop, Start start)
-      : loop_(loop), start_(std::move(start)), patience_(loop) {}
+      : loop_(loop), start_(std::move(start)), next_look_(loop) {}
   void knocked();
   void give_to(int port);
-  void take_in();
+  void look_later();
+  void look();
   void pass_on(UniqueFd guest);
 
   Loop& loop_;
@@ -43,7 +45,8 @@ class PmixDoor {
   int port_ = 0;
   UniqueFd listener_;
   std::unique_ptr<FdWatch> knock_;
-  Timer patience_;
+  Timer next_look_;
+  int looks_ = 0;    // in a row at which somebody waited
   int inside_ = -1;  // the descriptor by which libpmix listens
   UniqueFd kept_;    // what that was before; empty: it is so again, or still
   std::unique_ptr<AcceptWatch> watch_;  // once it was of no use to give it

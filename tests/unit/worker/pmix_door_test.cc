@@ -113,6 +113,38 @@ TEST_CASE("ranks and libpmix talk without a hop") {
   }
 }
 
+TEST_CASE("who knocks late has as long as who knocked first") {
+  Loop loop;
+  Timer guard(loop);
+  auto listener = listen_on_loopback();
+  REQUIRE(listener);
+  auto door = PmixDoor::open(loop, [port = listener->port] { return port; });
+  REQUIRE(door);
+  std::vector<int> guests;
+  std::vector<int> ranks;
+  std::thread server([&guests, own = listener->socket.get()] {
+    for (int i = 0; i < 2; ++i) {
+      const UniqueFd guest(accept_by_select(own));
+      guests.push_back(port_of(guest.get(), ::getpeername));
+      ::usleep(1'300'000);  // busy
+    }
+  });
+  std::thread client([&] {
+    const UniqueFd first = connect_to_loopback((*door)->port());
+    ::usleep(900'000);
+    const UniqueFd second = connect_to_loopback((*door)->port());
+    for (const UniqueFd* rank : {&first, &second}) {
+      ranks.push_back(port_of(rank->get(), ::getsockname));
+    }
+    server.join();
+    loop.post([&loop] { loop.stop(); });
+  });
+  guard.start(Milliseconds(kPatienceMs), [&loop] { loop.stop(); });
+  loop.run();
+  client.join();
+  CHECK(guests == ranks);
+}
+
 TEST_CASE("a library that waits in another way gets all ranks as well") {
   for (const Visit& visit : visits(3, accept_by_epoll)) {
     CHECK(visit.server_heard == "rank");
