@@ -96,7 +96,10 @@ void OutputStream::read_some() {
     if (free_bytes_ > 0) free_bytes_ -= n;
     const auto count = static_cast<size_t>(n);
     taken += count;
-    if (const auto piece = lines_.add(count)) emit(*piece);
+    if (const auto piece = lines_.add(count)) {
+      emit(*piece);
+      flush_.cancel();  // what is left came just now
+    }
     if (count < room.size()) break;
   }
   flush_later();

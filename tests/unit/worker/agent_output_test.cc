@@ -80,3 +80,31 @@ TEST_CASE("a bar that moves all the time is told while it moves") {
   loop.run();
   CHECK(told.starts_with("\r 12 %\r 12 %"));
 }
+
+// As a rank does that prints blocks of its stdio, which end anywhere.
+TEST_CASE("lines that follow each other all the time are not cut") {
+  Loop loop;
+  Timer guard(loop);
+  Timer tick(loop);
+  auto pipe = make_pipe();
+  REQUIRE(pipe);
+  int cut = 0;
+  auto send = [&](wire::FrameType type, uint8_t, uint32_t,
+                  std::string_view payload) {
+    const auto output = wire::parse_output(payload);
+    if (type == wire::FrameType::kOutput && output &&
+        !output->bytes.ends_with('\n')) {
+      ++cut;
+    }
+  };
+  OutputStream output(loop, send, 1, wire::kStdout, std::move(pipe->read),
+                      1 << 16, [] {});
+  const std::function<void()> print = [&] {
+    CHECK(::write(pipe->write.get(), "end\nbegin ", 10) == 10);
+    tick.start(Milliseconds(50), print);
+  };
+  print();
+  guard.start(Milliseconds(2500), [&] { loop.stop(); });
+  loop.run();
+  CHECK(cut == 0);
+}
