@@ -162,6 +162,25 @@ std::string shell_quote(std::string_view word) {
   return out + "'";
 }
 
+std::string_view utf8_prefix(std::string_view text, size_t most) {
+  if (text.size() <= most) return text;
+  const auto continues = [&text](size_t at) {
+    return (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80;
+  };
+  size_t end = most;
+  for (int i = 0; i < 3 && end > 0 && continues(end); ++i) --end;
+  // More bytes that continue one are no UTF-8.
+  return text.substr(0, continues(end) ? most : end);
+}
+
+std::string one_line(std::string_view text, size_t most) {
+  std::string out(utf8_prefix(text, most));
+  for (char& c : out) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+  }
+  return out;
+}
+
 std::string to_lower(std::string_view text) {
   std::string out(text);
   for (char& c : out) {

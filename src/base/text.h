@@ -27,6 +27,10 @@ std::string human_duration_ms(int64_t milliseconds);
 // Quotes for /bin/sh only where needed.
 std::string shell_quote(std::string_view word);
 std::string to_lower(std::string_view text);
+// At most `most` bytes, and no part of a UTF-8 character at their end.
+std::string_view utf8_prefix(std::string_view text, size_t most);
+// That, with blanks for control characters: one line, whatever it was.
+std::string one_line(std::string_view text, size_t most);
 // Whether `part` is a view into the bytes of `whole`, not an equal text.
 bool lies_in(std::string_view part, std::string_view whole);
 // A name that Kubernetes takes: a-z 0-9 - . and at most 63 of them.

@@ -27,11 +27,7 @@ constexpr size_t kMaxText = 400;
 
 std::string cut(std::string_view text) {
   if (text.size() <= kMaxText) return std::string(text);
-  size_t end = kMaxText - 3;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) {
-    --end;
-  }
-  return std::string(text.substr(0, end)) + "…";
+  return std::string(utf8_prefix(text, kMaxText - 3)) + "…";
 }
 
 bool everything_ended_well(const Evidence& evidence) {

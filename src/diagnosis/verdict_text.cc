@@ -16,23 +16,8 @@ constexpr size_t kMaxLineBytes = 400;
 constexpr size_t kMaxTextBytes = 3800;
 constexpr size_t kShortText = 200;  // in JSON up to twice that
 
-// On one line, and at most so long.
-std::string cut(std::string_view text, size_t most) {
-  std::string line(text.substr(0, most));
-  if (line.size() < text.size()) {  // not inside a UTF-8 sequence
-    while (!line.empty() &&
-           (static_cast<unsigned char>(text[line.size()]) & 0xc0) == 0x80) {
-      line.pop_back();
-    }
-  }
-  for (char& c : line) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
-  }
-  return line;
-}
-
-std::string one_line(std::string_view text) {
-  return cut(text, kMaxLineBytes - 1) + "\n";
+std::string line_of(std::string_view text) {
+  return one_line(text, kMaxLineBytes - 1) + "\n";
 }
 
 // A newline, a quote and a backslash take two bytes there.
@@ -44,8 +29,8 @@ size_t size_in_json(const std::string& text) {
 }
 
 std::string remedy_line(const Verdict& verdict, size_t index) {
-  return one_line("  fix " + std::to_string(index + 1) + ": " +
-                  verdict.remedies[index]);
+  return line_of("  fix " + std::to_string(index + 1) + ": " +
+                 verdict.remedies[index]);
 }
 
 void write_fields(JsonWriter& writer, const Verdict& verdict) {
@@ -84,12 +69,12 @@ const char* to_text(Confidence confidence) {
 
 std::string verdict_text(const Verdict& verdict, int max_lines) {
   std::vector<std::string> lines;
-  lines.push_back(one_line(verdict.headline));
+  lines.push_back(line_of(verdict.headline));
   if (!verdict.failed()) return lines.front();
-  lines.push_back(one_line("  code: " + verdict.code + " (" +
-                           to_text(verdict.confidence) + "), exit code " +
-                           std::to_string(verdict.exit_code) +
-                           (verdict.retryable ? ", worth a retry" : "")));
+  lines.push_back(line_of("  code: " + verdict.code + " (" +
+                          to_text(verdict.confidence) + "), exit code " +
+                          std::to_string(verdict.exit_code) +
+                          (verdict.retryable ? ", worth a retry" : "")));
   // What to do counts most, then the first evidence, then the rest.
   const size_t room = static_cast<size_t>(std::max(max_lines, 3)) - 2;
   const size_t remedies = std::min(verdict.remedies.size(), room);
@@ -110,13 +95,13 @@ std::string verdict_text(const Verdict& verdict, int max_lines) {
       !verdict.evidence.empty() &&
       verdict.evidence.front().find(verdict.cause) != std::string::npos;
   if (!verdict.cause.empty() && !repeats) {
-    add(one_line("  why: " + verdict.cause));
+    add(line_of("  why: " + verdict.cause));
   }
   for (const std::string& seen : verdict.evidence) {
-    add(one_line("  seen: " + seen));
+    add(line_of("  seen: " + seen));
   }
   for (const AlsoSeen& also : verdict.also) {
-    add(one_line("  also: " + also.text));
+    add(line_of("  also: " + also.text));
   }
   return join(lines, "") + join(fixes, "");
 }
@@ -151,10 +136,10 @@ std::string short_verdict_json(Verdict verdict, size_t max_bytes) {
     } else if (verdict.remedies.size() > 1) {
       verdict.remedies.pop_back();
     } else {
-      verdict.headline = cut(verdict.headline, kShortText);
-      verdict.cause = cut(verdict.cause, kShortText);
+      verdict.headline = one_line(verdict.headline, kShortText);
+      verdict.cause = one_line(verdict.cause, kShortText);
       for (auto* texts : {&verdict.evidence, &verdict.remedies}) {
-        for (std::string& text : *texts) text = cut(text, kShortText);
+        for (std::string& text : *texts) text = one_line(text, kShortText);
       }
       return verdict_json(verdict);
     }

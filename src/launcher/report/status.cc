@@ -37,14 +37,9 @@ std::map<std::string, int> by_state(const JobStatus& status) {
 }
 
 // A command may hold a script, and lines of its own would look like ours.
-std::string one_line(std::string text) {
+std::string shown_command(const std::string& command) {
   constexpr size_t kMost = 300;
-  for (char& c : text) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
-  }
-  if (text.size() <= kMost) return text;
-  text.resize(kMost);
-  return text + "…";
+  return one_line(command, kMost) + (command.size() > kMost ? "…" : "");
 }
 
 std::string label(const std::string& value) {
@@ -300,7 +295,7 @@ std::optional<JobStatus> aged(JobStatus status, int64_t steady_now_ms) {
 }
 
 std::string status_text(const JobStatus& status) {
-  std::string out = "job     " + one_line(status.command) + "  (launch " +
+  std::string out = "job     " + shown_command(status.command) + "  (launch " +
                     status.launch_id + ")\n" + "phase   " + status.phase +
                     " since " + human_duration_ms(status.phase_ms) +
                     ", job since " + human_duration_ms(status.job_ms) + "\n";

@@ -9,6 +9,15 @@
 namespace muster {
 namespace {
 
+TEST_CASE("a text is cut between characters, not within one") {
+  const std::string euros = "€€";  // three bytes each
+  CHECK(utf8_prefix(euros, 6) == euros);
+  for (const size_t most : {3u, 4u, 5u}) CHECK(utf8_prefix(euros, most) == "€");
+  CHECK(utf8_prefix(euros, 2).empty());
+  CHECK(utf8_prefix("\x80\x80\x80\x80\x80", 4).size() == 4);  // no UTF-8
+  CHECK(one_line("a\nb\x7f€", 5) == "a b ");
+}
+
 TEST_CASE("trim, split, join") {
   CHECK(trim(" \t\r\n a b \v\f") == "a b");
   CHECK(trim("  ").empty());

@@ -6,6 +6,7 @@
 
 #include "../base/temporary_directory.h"
 #include "base/fd.h"
+#include "base/text.h"
 #include "captured_stdio.h"
 #include "catch.h"
 #include "launcher/phase_clock.h"
@@ -66,6 +67,8 @@ TEST_CASE("a command of several lines is shown on one") {
       "job     python -c  import os phase = 1  (launch l1)\n"));
   status.command = std::string(5000, 'x');
   CHECK(status_text(status).size() < 1000);
+  status.command = "x" + join(std::vector<std::string>(200, "é"), "");
+  CHECK(status_text(status).find("é…") != std::string::npos);
 }
 
 TEST_CASE("it survives status.json, also what is not known") {
