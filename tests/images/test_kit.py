@@ -96,15 +96,31 @@ def test_what_is_no_library_is_refused(prefix):
 
 def test_no_kerberos_comes_along(prefix):
     own = os.path.join(prefix, "lib", "muster")
-    if not glob.glob(own + "/libgssapi_krb5*"):
-        return "this platform's libssh has no Kerberos"
     for name in ("krb5.", "krb5support.", "k5crypto.", "com_err.", "keyutils."):
         need(not glob.glob(f"{own}/lib{name}*"), name)
+    if not glob.glob(own + "/libgssapi_krb5*"):
+        return "this platform's libssh has no Kerberos"
     program = os.path.join(prefix, "bin", "muster")
     loaded = run("ldd", program).stdout
     need("libgssapi_krb5.so.2 => " + os.path.join(prefix, "bin") in loaded, loaded)
     need("libkrb5" not in loaded and "not found" not in loaded, loaded)
     need(run(program, "ssh", "-V").returncode == 0, "muster ssh -V")
+    return None
+
+
+def test_a_libssh_without_kerberos_gets_none(prefix):
+    with tempfile.TemporaryDirectory() as folder:
+        os.mkdir(folder + "/bin")
+        library, program = folder + "/libssh.so.4", folder + "/bin/muster"
+        with open(folder + "/main.c", "w", encoding="ascii") as file:
+            file.write("int main(void) { return 0; }\n")
+        run("cc", "-shared", "-Wl,-soname,libssh.so.4", "-o", library, "-xc", os.devnull)
+        run("cc", "-o", program, folder + "/main.c", "-Wl,--no-as-needed", "-Wl,-rpath," + folder, library)
+        need("libssh.so.4 => " + folder in run("ldd", program).stdout, "no libssh in the test's program")
+        # It has nothing of GSS-API, and none of that is wanted.
+        done = run(BUNDLE, folder, glob.glob(prefix + "/lib/muster/libz.so*")[0])
+        need(done.returncode == 0 and not done.stderr, done.stderr)
+        need(not glob.glob(folder + "/lib/muster/libgssapi*"), "a libgssapi for nobody")
     return None
 
 
