@@ -173,8 +173,8 @@ void Fleet::report_progress() {
   const std::string lone = lone_missing_names(missing, names);
   if (waited >= kInDns && !lone.empty() && !std::exchange(suspected_, true)) {
     log::warn(
-        "{}: not in DNS, though all other workers are. Check the spelling in the "
-        "hostfile; if it is right, the pod has no address yet: kubectl get "
+        "{}: not in DNS, though all other workers are. Check the spelling in "
+        "the hostfile; if it is right, the pod has no address yet: kubectl get "
         "pod -o wide",
         lone);
   }
