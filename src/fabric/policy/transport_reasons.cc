@@ -28,14 +28,16 @@ std::string why_not(const FabricJob& job, FabricTransport transport) {
          (pod->absent.empty() ? "" : ": " + pod->absent);
 }
 
-std::string reason_of(const FabricJob& job, size_t networks) {
+// `networks`: that some pod has; `common`: that every pod has.
+std::string reason_of(const FabricJob& job, size_t networks, size_t common) {
   if (job.profile == Profile::kTcp) return "profile tcp";
   if (job.transport == FabricTransport::kTcp) {
     return networks == 0 ? "no pod has RDMA"
                          : "no network with RDMA can be used in every pod";
   }
-  return networks == 1 ? "every pod has it"
-                       : "the best of those that every pod has";
+  if (networks == 1) return "every pod has it";
+  return common == 1 ? "the only one that every pod has"
+                     : "the best of those that every pod has";
 }
 
 }  // namespace
@@ -56,7 +58,11 @@ void explain_transport(FabricJob& job) {
     job.transport_rejected.push_back(std::string(transport_name(transport)) +
                                      ": " + why);
   }
-  job.transport_reason = reason_of(job, networks.size());
+  const auto common = static_cast<size_t>(std::count_if(
+      networks.begin(), networks.end(), [&job](FabricTransport transport) {
+        return first_without(job, transport) == nullptr;
+      }));
+  job.transport_reason = reason_of(job, networks.size(), common);
   const std::string chosen(transport_name(job.transport));
   if (job.profile == Profile::kRl && !job.mpi_only()) {
     job.transport_reason = "profile rl";

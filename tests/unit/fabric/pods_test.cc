@@ -312,3 +312,22 @@ TEST_CASE("a port without a routable address beside others that have one") {
     CHECK(value(with(list), 0, "NCCL_IB_GID_INDEX").empty());
   }
 }
+
+TEST_CASE("the reason for a network says what it was chosen among") {
+  const std::string ib =
+      R"({"name": "mlx5_9", "link_layer": "InfiniBand", "state": "ACTIVE"})";
+  const std::string roce = R"({"name": "mlx5_0", "link_layer": "Ethernet",
+      "state": "ACTIVE", "gids": ["3 v2 10.1.0.)";
+  const auto pod = [&](const std::string& last, const std::string& more) {
+    return R"({"name": "p)" + last + R"(", "hcas": [)" + roce + last +
+           R"("]})" + more + "]}";
+  };
+  const auto reason = [](const std::string& one, const std::string& other) {
+    return plan("[" + one + "," + other + "]").transport_reason;
+  };
+  CHECK(reason(pod("1", ""), pod("2", "")) == "every pod has it");
+  CHECK(reason(pod("1", "," + ib), pod("2", "")) ==
+        "the only one that every pod has");
+  CHECK(reason(pod("1", "," + ib), pod("2", "," + ib)) ==
+        "the best of those that every pod has");
+}
