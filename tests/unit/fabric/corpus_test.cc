@@ -54,7 +54,7 @@ Machine load(const std::filesystem::path& path) {
   return out;
 }
 
-std::vector<Machine> machines() {
+std::vector<Machine> load_all() {
   std::vector<Machine> out;
   for (const auto& entry :
        std::filesystem::directory_iterator(MUSTER_MACHINES)) {
@@ -63,6 +63,12 @@ std::vector<Machine> machines() {
   std::sort(out.begin(), out.end(),
             [](auto& a, auto& b) { return a.name < b.name; });
   return out;
+}
+
+// Reading hundreds of them for each case would take as long as the cases.
+const std::vector<Machine>& machines() {
+  static const std::vector<Machine> all = load_all();
+  return all;
 }
 
 void check_env(const PodPlan& pod, const Json& wanted) {
@@ -78,7 +84,7 @@ void check_env(const PodPlan& pod, const Json& wanted) {
 }  // namespace
 
 TEST_CASE("recorded machines yield their published setting") {
-  const auto all = machines();
+  const auto& all = machines();
   REQUIRE(all.size() >= 25);
   for (const Machine& machine : all) {
     const FabricPlan plan = plan_fabric(machine.pods, machine.request);
@@ -317,7 +323,7 @@ TEST_CASE("whatever is forgotten, a plan stays whole") {
   constexpr size_t kStride = 4;
   size_t first = 0;
   int tried = 0;
-  for (Machine& machine : machines()) {
+  for (Machine machine : machines()) {
     size_t at = first++;
     Json json = Json::parse(write_facts(machine.pods));
     shorten(json["pods"]);
@@ -395,7 +401,7 @@ TEST_CASE("a pod without adapters takes any job to TCP, or refuses it") {
 }
 
 TEST_CASE("the user's own values are never changed") {
-  for (Machine& machine : machines()) {
+  for (Machine machine : machines()) {
     const FabricPlan before = plan_fabric(machine.pods, machine.request);
     for (size_t i = 0; i < machine.pods.size(); ++i) {
       for (const auto& [name, value] : before.pods[i].env()) {
