@@ -23,9 +23,7 @@ std::string quoted(const std::string& text) {
 }
 
 bool is_address(const std::string& text) {
-  FabricGid gid;
-  gid.gid = text;
-  return gid_in(gid, "::/0") || gid_in(gid, "0.0.0.0/0");
+  return address_in(text, "::/0") || address_in(text, "0.0.0.0/0");
 }
 
 // Redacted and mistyped ones: that there is an address is kept.

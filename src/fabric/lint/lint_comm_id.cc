@@ -41,11 +41,11 @@ bool has_lengths(const PodFabric& pod) {
 }
 
 // The interface that NCCL takes for `address`; "": none is in its subnet.
-std::string interface_for(const PodFabric& pod, const FabricGid& address) {
+std::string interface_for(const PodFabric& pod, const std::string& address) {
   for (const FabricNetdev& netdev : *pod.netdevs) {
-    const bool meets =
-        std::any_of(netdev.addresses.begin(), netdev.addresses.end(),
-                    [&](auto& network) { return gid_in(address, network); });
+    const bool meets = std::any_of(
+        netdev.addresses.begin(), netdev.addresses.end(),
+        [&](auto& network) { return address_in(address, network); });
     if (meets && !no(netdev.up)) return netdev.name;
   }
   return "";
@@ -64,7 +64,7 @@ void lint_inverted(FabricJob& job, FabricPodState& pod, bool ipv4) {
 }
 
 void lint_interface(FabricJob& job, FabricPodState& pod,
-                    const std::string& value, const FabricGid& address) {
+                    const std::string& value, const std::string& address) {
   const auto error = [&](std::string text, std::string remedy) {
     report(job, &pod,
            {Severity::kError, "lint_comm_id",
@@ -96,9 +96,8 @@ void lint_interface(FabricJob& job, FabricPodState& pod,
 void lint_comm_id(FabricJob& job, FabricPodState& pod, const std::string& name,
                   const EffectiveValue& users) {
   if (name != "NCCL_COMM_ID") return;
-  FabricGid address;
-  address.gid = host_of(users.value);
-  if (address.gid.empty()) {
+  const std::string address = host_of(users.value);
+  if (address.empty()) {
     report(
         job, &pod,
         {Severity::kError, "lint_comm_id",
@@ -108,9 +107,11 @@ void lint_comm_id(FabricJob& job, FabricPodState& pod, const std::string& name,
     return;
   }
   if (pod.version && *pod.version >= kInverted && *pod.version < kRepaired) {
-    return lint_inverted(job, pod, !network_of(address.gid + "/32").empty());
+    return lint_inverted(job, pod, !network_of(address + "/32").empty());
   }
-  if (gid_address(address) == GidAddress::kNone) return;  // a name
+  FabricGid gid;
+  gid.gid = address;
+  if (gid_address(gid) == GidAddress::kNone) return;  // a name
   if (has_lengths(*pod.facts)) lint_interface(job, pod, users.value, address);
 }
 

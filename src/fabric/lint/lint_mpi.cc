@@ -87,9 +87,7 @@ bool means_interface(const PodFabric& pod, const std::string& entry) {
   }
   for (const FabricNetdev& netdev : *pod.netdevs) {
     for (const std::string& address : netdev.addresses) {
-      FabricGid gid;
-      gid.gid = bare_address(address);
-      if (gid_in(gid, entry)) return true;
+      if (address_in(bare_address(address), entry)) return true;
     }
   }
   return false;

@@ -151,12 +151,12 @@ std::string range_trouble(const std::string& range, bool ipv6) {
     return "there is no length behind the address, without which NCCL may "
            "crash";
   }
-  FabricGid gid;
-  gid.gid = parts[0];
-  if (gid.gid.empty() || gid_in(gid, "::/0") == gid_in(gid, "0.0.0.0/0")) {
-    return "\"" + gid.gid + "\" is no address, and NCCL ignores the range";
+  const std::string address(parts[0]);
+  if (address.empty() ||
+      address_in(address, "::/0") == address_in(address, "0.0.0.0/0")) {
+    return "\"" + address + "\" is no address, and NCCL ignores the range";
   }
-  if (gid_in(gid, "0.0.0.0/0") == ipv6) {
+  if (address_in(address, "0.0.0.0/0") == ipv6) {
     return std::string("NCCL_IB_ADDR_FAMILY is ") +
            (ipv6 ? "AF_INET6" : "AF_INET") + ", and NCCL ignores the range";
   }
@@ -193,7 +193,7 @@ void lint_gid_scan(FabricJob& job, FabricPodState& pod, const std::string& name,
     if (!view.chosen || !typed) continue;
     const auto list = usable_gids(*pod.facts, *view.port, kind);
     const bool any = std::any_of(list.begin(), list.end(), [&](auto* gid) {
-      return range.empty() || gid_in(*gid, range);
+      return range.empty() || address_in(gid->gid, range);
     });
     if (any) continue;
     lint_warn(job, pod, "lint_gid_range",

@@ -231,8 +231,9 @@ std::string common_range(const FabricJob& job, int bits) {
     if (range.empty() || count == ports) continue;
     const auto inside = [&](const FabricPodState& pod, const PortView& view) {
       const auto list = usable_gids(*pod.facts, *view.port, GidAddress::kIpv4);
-      return std::any_of(list.begin(), list.end(),
-                         [&](auto* gid) { return gid_in(*gid, range); });
+      return std::any_of(list.begin(), list.end(), [&](auto* gid) {
+        return address_in(gid->gid, range);
+      });
     };
     bool all = true;
     for (const FabricPodState& pod : job.pods) {

@@ -78,7 +78,7 @@ bool scan_moves(const FabricGid* now, const FabricGid& next, bool ipv6,
            is_ipv4_link_local(*gid);
   };
   const bool wanted =
-      family6(&next) == ipv6 && (cidr.empty() || gid_in(next, cidr));
+      family6(&next) == ipv6 && (cidr.empty() || address_in(next.gid, cidr));
   if (!wanted) return false;
   if (family6(now) != family6(&next)) return true;
   if (!valid(&next)) return false;
@@ -120,18 +120,18 @@ std::string gid_text(const FabricGid& gid) {
   return text;
 }
 
-bool gid_in(const FabricGid& gid, const std::string& cidr) {
+bool address_in(const std::string& address, const std::string& cidr) {
   const auto parts = split(cidr, '/');
   const auto bits = parts.size() == 2 ? parse_integer(parts[1]) : std::nullopt;
   auto network = address_bytes(std::string(parts[0]));
-  auto address = address_bytes(gid.gid);
-  if (!bits || !network || !address) return false;
-  if (is_ipv4(*network) != is_ipv4(*address)) return false;
+  auto own = address_bytes(address);
+  if (!bits || !network || !own) return false;
+  if (is_ipv4(*network) != is_ipv4(*own)) return false;
   const int length = static_cast<int>(std::clamp<int64_t>(*bits, 0, 128)) +
                      (is_ipv4(*network) ? 96 : 0);
   keep_bits(*network, length);
-  keep_bits(*address, length);
-  return *network == *address;
+  keep_bits(*own, length);
+  return *network == *own;
 }
 
 std::string gid_network(const FabricGid& gid, int bits) {

@@ -17,8 +17,8 @@ enum class GidAddress { kNone, kIpv4, kIpv6, kLinkLocal };
 GidAddress gid_address(const FabricGid& gid);
 // "10.1.2.3" of an IPv4-mapped GID; the text itself otherwise.
 std::string gid_text(const FabricGid& gid);
-// Whether the address lies in "10.1.0.0/16" or "fd02::/16".
-bool gid_in(const FabricGid& gid, const std::string& cidr);
+// Whether an address, or a GID, lies in "10.1.0.0/16" or "fd02::/16".
+bool address_in(const std::string& address, const std::string& cidr);
 // The network of `bits` bits, "10.1.0.0/16"; "" for IPv6 and no address.
 std::string gid_network(const FabricGid& gid, int bits);
 

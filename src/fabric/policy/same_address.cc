@@ -30,9 +30,7 @@ std::string own_address(const FabricPodState& pod) {
 
 // Networks that docker and hypervisors make anew on each machine, behind NAT.
 bool is_of_each_machine(const std::string& address) {
-  FabricGid gid;
-  gid.gid = address;
-  return gid_in(gid, "172.17.0.0/16") || address == "10.0.2.15";
+  return address_in(address, "172.17.0.0/16") || address == "10.0.2.15";
 }
 
 struct Clash {
