@@ -19,6 +19,8 @@ namespace {
 constexpr Milliseconds kToolSettles{500};
 // … and to leave once it has been told to, before it is told with a signal.
 constexpr int kToolEnds = 2'000;
+// What the children of a rank that failed have to say, before they are told.
+constexpr int kChildrenEnd = 500;
 // After the backend's end, exits of ranks on other hosts may still be on
 // their way.
 constexpr Milliseconds kLateExits{2'000};
@@ -203,7 +205,12 @@ void JobRun::check_world(const RankRecord& record) {
 
 void JobRun::rank_exited(ProcessKey key, const wire::Exited& exit) {
   RankRecord* record = ranks_.find(key);
-  if (record == nullptr || record->state == RankState::kExited) return;
+  if (record == nullptr) return;
+  if (record->state == RankState::kExited) {  // and now its output has, too
+    output_.add_lost(exit.bytes_lost);
+    return;
+  }
+  if (exit.draining && stopping_) return;  // nobody waits for it any more
   ranks_.ended(*record, RankState::kExited, ended_at_ns(exit));
   record->exit = exit;
   output_.add_lost(exit.bytes_lost);
@@ -347,10 +354,13 @@ void JobRun::stop(StopCause cause, std::string reason, bool now) {
   wire::StopRequest request;
   request.grace_ms = static_cast<int>(options_.timeouts.grace_ms);
   request.now = now;
-  // After these mpirun is ending the job by itself.
+  // After these mpirun is ending the job by itself, and a rank's own children
+  // may be passing its last words on.
   if (cause == StopCause::kRankFailed || cause == StopCause::kRankRefused ||
       cause == StopCause::kWorkerLost) {
-    request.tool_delay_ms = std::min(kToolEnds, request.grace_ms / 2);
+    request.tool_delay_ms =
+        std::min(options_.has_tool ? kToolEnds : kChildrenEnd,
+                 request.grace_ms / 2);
   }
   // Told to end, Open MPI's mpirun kills its ranks after a second.
   ranks_first_ =

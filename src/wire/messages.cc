@@ -159,6 +159,7 @@ void visit(Visitor& visitor, Is<Exited> auto& message) {
   visitor.field("by_pmix", message.by_pmix);
   visitor.field("aborted", message.aborted);
   visitor.field("ended_ms_ago", message.ended_ms_ago);
+  visitor.field("draining", message.draining);
 }
 
 template <class Visitor>

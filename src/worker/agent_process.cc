@@ -16,6 +16,8 @@ namespace muster {
 namespace {
 // How long output may still come from a background process after the exit.
 constexpr Milliseconds kLinger{2000};
+// What a rank that failed said last is there by then, if nobody holds its pipes.
+constexpr Milliseconds kLastWords{50};
 // Programs that end before this are asked nothing.
 constexpr Milliseconds kFirstMpiSample{150};
 constexpr Milliseconds kNextMpiSample{1000};
@@ -125,8 +127,16 @@ void AgentProcess::exited(wire::Exited exit, int64_t oom_kills_now) {
   in_.reset();
   out_.process_exited();
   err_.process_exited();
-  linger_.start(kLinger, [this] { give_up_streams(); });
+  linger_.start(kLastWords, [this] { tell_failure(); });
   stream_ended();
+}
+
+void AgentProcess::tell_failure() {
+  linger_.start(kLinger - kLastWords, [this] { give_up_streams(); });
+  if (info_.rank < 0 || exited_->wait_status == 0) return;
+  exited_->draining = true;
+  send_exited();
+  exited_->draining = false;
 }
 
 void AgentProcess::give_up_streams() {
@@ -139,11 +149,15 @@ void AgentProcess::stream_ended() {
   reported_ = true;
   linger_.cancel();
   exited_->bytes_lost = out_.bytes_lost() + err_.bytes_lost();
+  send_exited();
+  complete_();
+}
+
+void AgentProcess::send_exited() {
   exited_->ended_ms_ago =
       std::chrono::duration_cast<Milliseconds>(Clock::now() - exited_at_)
           .count();
   send_(wire::FrameType::kExited, 0, info_.id, wire::to_json(*exited_));
-  complete_();
 }
 
 }  // namespace muster

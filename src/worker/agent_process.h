@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // AgentProcess: one process of the job as the agent sees it, whether the agent
 // started it or it attached through the rank wrapper: its two output streams,
-// its stdin, and its end. kExited is sent after both streams have ended.
+// its stdin, and its end. kExited is sent after both streams have ended; of a
+// rank that failed before, too, where a grandchild holds them, so that the other
+// ranks need not wait for that one.
 // Refuses: to wait for ever for a grandchild that holds the pipes (2 s).
 // Loop thread.
 #pragma once
@@ -63,7 +65,9 @@ class AgentProcess {
   void look_for_mpi();
   void tell_lonely();
   void stream_ended();
+  void tell_failure();
   void give_up_streams();
+  void send_exited();
 
   SendFrame send_;
   AgentProcessInfo info_;

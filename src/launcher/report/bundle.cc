@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/fd.h"
-#include "launcher/output/log_folder.h"
+#include "launcher/report/kept_logs.h"
 
 namespace muster {
 
@@ -62,25 +62,6 @@ void prune(const fs::path& directory, const fs::path& newest) {
   }
 }
 
-// The next launch with the same --log-dir moves these files away: links to the
-// files themselves stay good. On another file system there is only the folder.
-// What else lies there is the user's, and a link would keep its space taken.
-void keep_logs(const fs::path& from, const fs::path& to) {
-  std::error_code error;
-  fs::create_directory(to, error);
-  for (fs::directory_iterator at(from, error), end; !error && at != end;
-       at.increment(error)) {
-    std::error_code unknown;
-    const fs::path name = at->path().filename();
-    if (!is_log_file(name.string()) || !at->is_regular_file(unknown)) continue;
-    fs::create_hard_link(at->path(), to / name, error);
-    if (error) break;
-  }
-  if (!error) return;
-  fs::remove_all(to, error);
-  fs::create_directory_symlink(fs::absolute(from), to, error);
-}
-
 }  // namespace
 
 std::string bundle_folder(const std::string& directory,
@@ -88,9 +69,9 @@ std::string bundle_folder(const std::string& directory,
   return (fs::path(directory) / (kPrefix + launch_id)).string();
 }
 
-Result<std::string> write_bundle(const std::string& directory,
-                                 const LaunchReport& report,
-                                 const std::string& log_directory) {
+Result<Bundle> write_bundle(const std::string& directory,
+                            const LaunchReport& report,
+                            const std::string& log_directory) {
   const fs::path folder = bundle_folder(directory, report.launch_id);
   std::error_code error;
   fs::create_directories(folder, error);
@@ -112,9 +93,12 @@ Result<std::string> write_bundle(const std::string& directory,
       return fail(written.error());
     }
   }
-  if (!log_directory.empty()) keep_logs(log_directory, folder / "logs");
+  Bundle bundle{folder.string(), {}};
+  if (!log_directory.empty()) {
+    bundle.left_out = keep_logs(log_directory, (folder / "logs").string());
+  }
   prune(directory, folder);
-  return folder.string();
+  return bundle;
 }
 
 }  // namespace muster

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // --bundle DIR: what is worth keeping of a launch, in a folder of its own:
 // report.json, evidence.json (a case for tests/diagnosis), verdict.txt,
-// plan.json, facts.json, and logs/: the files of all ranks, with --log-dir hard
-// links to those there (on another file system a link to the folder). Folders
-// of launches that are older than a day are removed; at most kMaxBundles stay.
+// plan.json, facts.json, and logs/: the files of all ranks, with --log-dir
+// those there (kept_logs.h). Folders of launches that are older than a day are
+// removed; at most kMaxBundles stay.
 #pragma once
 
 #include <string>
@@ -19,10 +19,14 @@ constexpr size_t kMaxBundles = 32;
 std::string bundle_folder(const std::string& directory,
                           const std::string& launch_id);
 
-// The folder's path. `log_directory`: that of --log-dir, or "". Error code
-// "bundle": it cannot be written.
-Result<std::string> write_bundle(const std::string& directory,
-                                 const LaunchReport& report,
-                                 const std::string& log_directory);
+struct Bundle {
+  std::string folder;
+  std::string left_out;  // a sentence; empty: nothing
+};
+// `log_directory`: that of --log-dir, or "". Error code "bundle": it cannot be
+// written.
+Result<Bundle> write_bundle(const std::string& directory,
+                            const LaunchReport& report,
+                            const std::string& log_directory);
 
 }  // namespace muster

@@ -194,7 +194,8 @@ StoredReports store_reports(const LaunchReport& report,
   if (!options.bundle_directory.empty()) {
     if (const auto kept = write_bundle(options.bundle_directory, report,
                                        options.log_directory)) {
-      out.bundle = *kept;
+      out.bundle = kept->folder;
+      if (!kept->left_out.empty()) out.warnings.push_back(kept->left_out);
     } else {
       out.warnings.push_back(kept.error().text());
     }

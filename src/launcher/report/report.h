@@ -62,7 +62,7 @@ void check_report_places(const LaunchOptions& options);
 void announce(const LaunchReport& report, const LaunchOptions& options);
 
 struct StoredReports {
-  std::vector<std::string> warnings;  // what could not be written
+  std::vector<std::string> warnings;  // what was not written
   std::string bundle;                 // its folder; empty: none
 };
 // Writes everything else where it belongs. Any thread; may take long, or for

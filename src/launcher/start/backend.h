@@ -19,6 +19,7 @@ struct BackendEvents {
   std::function<void(RankRecord)> on_rank_starting;
   std::function<void(ProcessKey, int pid)> on_rank_running;
   std::function<void(ProcessKey, const wire::StartFailed&)> on_rank_refused;
+  // Twice where the first one says that its output is still on its way.
   std::function<void(ProcessKey, const wire::Exited&)> on_rank_exited;
   // A process that is not a rank, but writes to the job's output.
   std::function<void(ProcessKey, std::string source)> on_tool_output;

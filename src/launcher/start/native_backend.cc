@@ -109,12 +109,12 @@ bool NativeBackend::frame(uint16_t node, const wire::Frame& frame) {
 }
 
 void NativeBackend::rank_exited(size_t index, const wire::Frame& frame) {
-  ended_[index] = true;
   const wire::Exited exit = exited_of(frame);
+  ended_[index] = !exit.draining;
   // The record first: what the router makes of it may stop the job.
   events_.on_rank_exited(key_of(index), exit);
   if (router_) router_->rank_ended(ranks_[index].rank, exit);
-  one_ended();
+  if (!exit.draining) one_ended();
 }
 
 void NativeBackend::node_lost(uint16_t node) {

@@ -7,6 +7,7 @@
 #include "../base/temporary_directory.h"
 #include "base/fd.h"
 #include "catch.h"
+#include "launcher/report/kept_logs.h"
 
 namespace muster {
 namespace {
@@ -27,14 +28,15 @@ TEST_CASE("a bundle has report, plan and logs") {
   report.launch_id = "one";
   report.plan = "{}\n";
   report.facts = "[]\n";
-  const auto folder = write_bundle(directory.path(), report, "/var/log/ranks");
-  REQUIRE(folder);
+  const auto kept = write_bundle(directory.path(), report, "/no/such/logs");
+  REQUIRE(kept);
+  const std::string* const folder = &kept->folder;
   CHECK(*folder == bundle_folder(directory.path(), "one"));
   CHECK(read_file(*folder + "/plan.json").value_or("") == "{}\n");
   CHECK(read_file(*folder + "/facts.json").value_or("") == "[]\n");
   CHECK(fs::exists(*folder + "/report.json"));
   CHECK(fs::exists(*folder + "/verdict.txt"));
-  CHECK(fs::read_symlink(*folder + "/logs") == "/var/log/ranks");
+  CHECK(kept->left_out.find("/no/such/logs: No such") != std::string::npos);
 }
 
 TEST_CASE("a bundle keeps its logs though the next launch moves the files") {
@@ -45,15 +47,39 @@ TEST_CASE("a bundle keeps its logs though the next launch moves the files") {
   directory.write("logs/checkpoint.pt", "the user's");
   LaunchReport report;
   report.launch_id = "one";
-  const auto folder =
+  const auto kept =
       write_bundle(directory.path(), report, directory.at("logs"));
-  REQUIRE(folder);
+  REQUIRE(kept);
+  CHECK(kept->left_out.empty());
+  const std::string* const folder = &kept->folder;
   fs::rename(directory.at("logs/rank-0.out"), directory.at("logs/earlier"));
   directory.write("logs/rank-0.out", "of the next\n");
   CHECK(read_file(*folder + "/logs/rank-0.out").value_or("") == "said\n");
   CHECK_FALSE(fs::exists(*folder + "/logs/earlier-1"));
   CHECK_FALSE(fs::exists(*folder + "/logs/.in-use"));
   CHECK_FALSE(fs::exists(*folder + "/logs/checkpoint.pt"));
+}
+
+TEST_CASE("where files cannot be linked a bundle has their ends") {
+  const TemporaryDirectory directory;
+  const std::string from = directory.at("logs");
+  const std::string to = directory.at("kept");
+  directory.write("logs/rank-0.out", "said\n");
+  directory.write("logs/rank-1.out", "first line\nsecond\nlast\n");
+  directory.write("logs/checkpoint.pt", "the user's");
+  // As on another file system: a name that is taken cannot be linked either.
+  directory.write("kept/rank-1.out", "");
+  CHECK(keep_logs(from, to).empty());
+  CHECK(read_file(to + "/rank-0.out").value_or("") == "said\n");
+  CHECK(read_file(to + "/rank-1.out").value_or("").size() == 23);
+  CHECK_FALSE(fs::exists(to + "/checkpoint.pt"));
+  CHECK(keep_logs(from, to, 30) ==
+        "the bundle has only the last 15 B of 1 of 2 logs of " + from +
+            ", which could not be linked");
+  CHECK(read_file(to + "/rank-0.out").value_or("") == "said\n");
+  CHECK(read_file(to + "/rank-1.out").value_or("") == "second\nlast\n");
+  CHECK(keep_logs(from, "/proc/nowhere") ==
+        "the bundle lacks 2 of 2 logs of " + from + ", which cannot be copied");
 }
 
 TEST_CASE("old bundles go, those of a launch that may run stay") {

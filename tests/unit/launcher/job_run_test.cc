@@ -197,6 +197,25 @@ TEST_CASE("a rank that ended before the stop was not stopped by us") {
   CHECK(verdict.first_rank == 0);
 }
 
+TEST_CASE("a rank that failed ends the job before its output has ended") {
+  Bed bed(expecting(2));
+  const ProcessKey a = bed.run_rank(0, 1);
+  bed.run_rank(1, 2);
+  wire::Exited exited;
+  exited.wait_status = kExit3;
+  exited.draining = true;
+  bed.events.on_rank_exited(a, exited);
+  CHECK(bed.run->stop_cause() == StopCause::kRankFailed);
+  CHECK(bed.stops() == 1);
+  exited.draining = false;
+  exited.bytes_lost = 5;
+  bed.events.on_rank_exited(a, exited);
+  CHECK(bed.output.dropped_bytes() == 5);
+  CHECK_FALSE(bed.run->ranks().records().front().after_stop);
+  bed.all_stopped();
+  REQUIRE(bed.ends());
+}
+
 TEST_CASE("mpirun gets a moment to end by itself after a rank has failed") {
   RunOptions options = expecting(2);
   options.has_tool = true;

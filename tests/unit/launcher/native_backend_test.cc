@@ -66,6 +66,20 @@ TEST_CASE("each rank is started once, and the last end is the backend's") {
   CHECK(bed.ends == std::map<uint16_t, int>{{1, 0}, {2, 0}});
 }
 
+TEST_CASE("a rank whose output is on its way has failed, but not ended") {
+  Bed bed;
+  wire::Exited exit;
+  exit.wait_status = 6 << 8;
+  exit.draining = true;
+  bed.ended(1, wire::to_json(exit));
+  CHECK(bed.ends == std::map<uint16_t, int>{{1, 6 << 8}});
+  bed.ended(2, wire::to_json(wire::Exited{}));
+  CHECK(bed.finished == 0);
+  exit.draining = false;
+  bed.ended(1, wire::to_json(exit));
+  CHECK(bed.finished == 1);
+}
+
 TEST_CASE("an agent speaks for its own ranks only") {
   Bed bed;
   wire::Frame frame;

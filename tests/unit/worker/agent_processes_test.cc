@@ -378,6 +378,35 @@ TEST_CASE("a grandchild that holds the pipes delays the exit by 2 s at most") {
   CHECK(agent.processes[1].ended_before_exit);
 }
 
+TEST_CASE("that a rank failed is told before a grandchild lets its pipes go") {
+  AgentHarness agent;
+  REQUIRE(agent.say_hello());
+  wire::StartRequest request;
+  request.kind = wire::ProcessKind::kRank;
+  request.rank = 0;
+  const std::string held = "(sleep 1; echo late) & echo said; exit ";
+  request.argv = {"/bin/sh", "-c", held + "6"};
+  REQUIRE(agent.start(1, request));
+  REQUIRE(agent.wait_exit(1));
+  auto& rank = agent.processes[1];
+  CHECK(WEXITSTATUS(rank.exited->wait_status) == 6);
+  CHECK(rank.exited->draining);
+  CHECK(rank.exited->ended_ms_ago < 900);
+  CHECK(rank.out == "said\n");
+  rank.exited.reset();
+  REQUIRE(agent.wait_exit(1));
+  CHECK_FALSE(rank.exited->draining);
+  CHECK(WEXITSTATUS(rank.exited->wait_status) == 6);
+  CHECK(rank.out == "said\nlate\n");
+  CHECK(rank.ended_before_exit);
+  // One that ended well keeps nobody waiting.
+  request.argv = {"/bin/sh", "-c", held + "0"};
+  REQUIRE(agent.start(2, request));
+  REQUIRE(agent.wait_exit(2));
+  CHECK_FALSE(agent.processes[2].exited->draining);
+  CHECK(agent.processes[2].out == "said\nlate\n");
+}
+
 TEST_CASE("a kill for memory is told of a rank, and of a shell's command") {
   struct Case {
     int wait_status;

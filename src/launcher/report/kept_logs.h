@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// The logs of --log-dir in a bundle: hard links, which stay those of their
+// launch though the next one moves the files; where the file system takes none,
+// copies, of 64 MiB together: of a longer file its end, where failures are.
+// What else lies in that folder is the user's and stays there.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace muster {
+
+constexpr size_t kMostCopied = size_t{64} << 20;
+
+// A sentence on what was left out; empty: nothing. `most`: of all copies.
+std::string keep_logs(const std::string& from, const std::string& to,
+                      size_t most = kMostCopied);
+
+}  // namespace muster
