@@ -358,9 +358,8 @@ void JobRun::stop(StopCause cause, std::string reason, bool now) {
   // may be passing its last words on.
   if (cause == StopCause::kRankFailed || cause == StopCause::kRankRefused ||
       cause == StopCause::kWorkerLost) {
-    request.tool_delay_ms =
-        std::min(options_.has_tool ? kToolEnds : kChildrenEnd,
-                 request.grace_ms / 2);
+    request.tool_delay_ms = std::min(
+        options_.has_tool ? kToolEnds : kChildrenEnd, request.grace_ms / 2);
   }
   // Told to end, Open MPI's mpirun kills its ranks after a second.
   ranks_first_ =
