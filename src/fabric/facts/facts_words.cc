@@ -42,6 +42,15 @@ bool is_driver(std::string_view word) {
                        "mlx4", "mlx5", "hfi1", "rxe", "siw", "mana"});
 }
 
+// As the kernel, udev and Kubernetes' networks call them: "enp216s0", "eth2".
+bool is_interface(std::string_view word) {
+  constexpr std::array<std::string_view, 10> kStems = {
+      "eth", "eno", "ens", "enp", "enP", "bond", "net", "hsn", "ib", "rdma"};
+  const size_t digit = word.find_first_of("0123456789");
+  return digit != word.npos && std::find(kStems.begin(), kStems.end(),
+                                         word.substr(0, digit)) != kStems.end();
+}
+
 // "ConnectX-7", "BlueField-3": what a card is called decides nothing.
 bool is_product(std::string_view word) {
   return word.starts_with("connectx") || word.starts_with("bluefield");
@@ -233,6 +242,8 @@ Result<Json> hca_of_words(std::string_view text) {
       hca["driver"] = word;
     } else if (one_of(words[i], {"PIX", "PXB", "PHB", "NODE", "SYS"})) {
       hca["gpu_path"] = words[i];
+    } else if (is_interface(without_end(words[i], ",;"))) {
+      hca["netdev"] = without_end(words[i], ",;");
     } else if (!is_unit(word) && !is_label(word) && !is_product(word)) {
       return unreadable("hcas", text, words[i],
                         "write an object, or NAME [InfiniBand|Ethernet] "

@@ -78,6 +78,16 @@ bool has_xgmi(const PodFabric& pod) {
   });
 }
 
+bool is_blackwell(const FabricGpu& gpu) {
+  return gpu.compute_capability / 10 == 10 || has_word(gpu, {"b200", "b300"});
+}
+
+bool is_rtx50(const FabricGpu& gpu) {
+  if (gpu.compute_capability > 0) return gpu.compute_capability == 120;
+  return has_word(gpu,
+                  {"rtx5090", "rtx5080", "rtx5070", "rtxpro6000blackwell"});
+}
+
 bool is_grace(const FabricGpu& gpu) {
   return has_word(gpu, {"gh200", "gb200", "gb300", "gb10"});
 }

@@ -91,7 +91,13 @@ Json first_interface(std::string_view message) {
 void take_message(std::string_view message, Json& out, Json& bootstrap) {
   take_variable(message, out);
   take_plugin(message, out);
-  if (message.starts_with("NET/IB")) add(out, "hcas", hcas_of_log(message));
+  if (message.starts_with("NET/IB")) {
+    add(out, "hcas", hcas_of_log(message));
+    // It looked, and there is none that it takes.
+    if (has(message, "No device found") && !out.contains("hcas")) {
+      out["hcas"] = Json::array();
+    }
+  }
   if (message.starts_with("NET/Socket")) {
     add(out, "netdevs", netdevs_of_log(message));
   }

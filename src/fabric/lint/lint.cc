@@ -65,6 +65,8 @@ void lint_users_values(FabricJob& job) {
     lint_mpi(job, pod);
     lint_libfabric(job, pod);
     lint_gloo(job, pod);
+    lint_names(job, pod);
+    lint_spelling(job, pod);
     if (pod.mpi_only()) continue;  // nobody reads NCCL's
     lint_prefixes(job, pod);
     lint_empty_plugin(job, pod);

@@ -43,6 +43,10 @@ void lint_gloo(FabricJob& job, FabricPodState& pod);
 // UCX, Open MPI and Intel MPI.
 void lint_mpi(FabricJob& job, FabricPodState& pod);
 void lint_libfabric(FabricJob& job, FabricPodState& pod);
+// Names of interfaces and adapters, and addresses, in variables of others.
+void lint_names(FabricJob& job, const FabricPodState& pod);
+// Misspelt names of variables of other libraries.
+void lint_spelling(FabricJob& job, const FabricPodState& pod);
 
 // The interfaces that NCCL_SOCKET_IFNAME chooses.
 void lint_interfaces(FabricJob& job, FabricPodState& pod,

@@ -145,9 +145,8 @@ void lint_needed_provider(FabricJob& job, const FabricPodState& pod) {
   }
   lint_efa_read(job, pod);
   for (const auto& [name, setting] : pod.facts->environment) {
-    if (job.transport != FabricTransport::kEfa || !name.starts_with("RDMAV_")) {
-      continue;
-    }
+    const bool fork = name.starts_with("RDMAV_") || name == "IBV_FORK_SAFE";
+    if (job.transport != FabricTransport::kEfa || !fork) continue;
     lint_warn(job, pod, "lint_rdmav", name + " harms EFA",
               "remove it: FI_EFA_USE_HUGE_PAGE=0 is the setting for fork");
   }

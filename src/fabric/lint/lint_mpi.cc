@@ -10,6 +10,7 @@
 #include "fabric/lint/user_text.h"
 #include "fabric/policy/gids.h"
 #include "fabric/policy/libfabric.h"
+#include "fabric/policy/ucx.h"
 
 namespace muster {
 
@@ -277,6 +278,75 @@ void lint_ucx_transports(FabricJob& job, const FabricPodState& pod) {
             "remove it, or add tcp");
 }
 
+// Point to point goes over TCP by the user's will.
+bool messages_on_tcp(const FabricPodState& pod) {
+  if (ucx_on_tcp(*pod.facts)) return true;
+  const std::string btl = value_of(pod, "OMPI_MCA_btl");
+  const auto entries = entries_of(btl);
+  return value_of(pod, "OMPI_MCA_pml") == "ob1" && !btl.starts_with('^') &&
+         has(entries, "tcp") && !has(entries, "openib");
+}
+
+// HCOLL's collectives have a way of their own to the adapters, which neither
+// pml and btl nor UCX_TLS takes from them (open-mpi/ompi#7388, #11087).
+void lint_hcoll(FabricJob& job, const FabricPodState& pod) {
+  if (job.pods.size() < 2 || !job.uses_verbs() || !shows_hcoll(*pod.facts) ||
+      !messages_on_tcp(pod)) {
+    return;
+  }
+  for (const FabricSetting& setting : pod.plan.settings) {
+    if (setting.name == kHcollSwitch) return;
+  }
+  // Who sets others of its variables has looked at it.
+  const auto& all = pod.facts->environment;
+  if (std::any_of(all.begin(), all.end(), [](auto& variable) {
+        return variable.first.starts_with("HCOLL_");
+      })) {
+    return;
+  }
+  const std::string enabled = to_lower(value_of(pod, kHcollSwitch));
+  const std::string coll = value_of(pod, "OMPI_MCA_coll");
+  const bool listed = has(entries_of(coll), "hcoll");
+  if (enabled == "0" || enabled == "false" ||
+      (!coll.empty() && coll.starts_with('^') == listed)) {
+    return;
+  }
+  // On InfiniBand it finds its way by itself, as a rule.
+  const bool roce = job.transport == FabricTransport::kRoce;
+  report(job, &pod,
+         {roce ? Severity::kWarning : Severity::kInfo, "lint_hcoll",
+          "messages are kept on TCP, and HCOLL's collectives still go over the "
+          "adapters: where these do not connect, jobs fail in MPI_Init or hang",
+          "open-mpi/ompi#7388, #11087", std::string(kHcollSwitch) + "=0"});
+}
+
+// The list by which Open MPI knows that UCX has a network lacked ud_mlx5
+// (openucx/ucx#7392; opal/mca/common/ucx/common_ucx.c since 4.1.2).
+void lint_unknown_to_open_mpi(FabricJob& job, const FabricPodState& pod) {
+  const auto version = parse_nccl_version(pod.facts->mpi.version);
+  if (pod.facts->mpi.family != "openmpi" || !version ||
+      *version >= NcclVersion{4, 1, 2} || job.pods.size() < 2 ||
+      !value_of(pod, "OMPI_MCA_pml_ucx_tls").empty() ||
+      !value_of(pod, "OMPI_MCA_opal_common_ucx_tls").empty()) {
+    return;
+  }
+  const std::string value = value_of(pod, "UCX_TLS");
+  if (value.starts_with('^')) return;
+  const auto entries = entries_of(value);
+  const auto rdma = [](auto& entry) { return is_rdma(entry); };
+  const bool alone =
+      std::any_of(entries.begin(), entries.end(), rdma) &&
+      std::all_of(entries.begin(), entries.end(), [&](auto& entry) {
+        return !is_rdma(entry) || entry == "ud_mlx5" || entry == "ud_x";
+      });
+  if (!alone) return;
+  lint_warn(job, pod, "lint_ucx_tls",
+            "UCX_TLS=" + value +
+                ": Open MPI before 4.1.2 does not know "
+                "ud_mlx5 for a network and passes UCX over",
+            "write ud, or add rc");
+}
+
 void lint_intel_mpi(FabricJob& job, const FabricPodState& pod) {
   const std::string value = to_lower(value_of(pod, "I_MPI_FABRICS"));
   if (value.empty()) return;
@@ -301,6 +371,8 @@ void lint_mpi(FabricJob& job, FabricPodState& pod) {
   lint_open_mpi_interfaces(job, pod);
   lint_ucx_devices(job, pod);
   lint_ucx_transports(job, pod);
+  lint_unknown_to_open_mpi(job, pod);
+  lint_hcoll(job, pod);
   const std::string index = value_of(pod, "UCX_IB_GID_INDEX");
   lint_gid_index(job, pod, "UCX_IB_GID_INDEX", index, true);
   lint_intel_mpi(job, pod);

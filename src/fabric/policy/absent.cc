@@ -282,7 +282,7 @@ void explain_absence(FabricJob& job) {
             roles_of(pod), cause.remedy});
   }
   for (const FabricPodState& pod : job.pods) {
-    if (pod.unknown) report_unknown(job, pod);
+    if (pod.unknown && !pod.tcp_by_user) report_unknown(job, pod);
   }
 }
 

@@ -83,6 +83,43 @@ void check_cuda(FabricJob& job, const FabricPodState& pod) {
               ", or put cuda-compat into the image"});
 }
 
+// NCCL before the first one that was made for these GPUs: its kernels want more
+// shared memory than they have, or are not there.
+void check_age(FabricJob& job, const FabricPodState& pod) {
+  if (!pod.facts->gpus || !pod.version || has_amd_gpus(*pod.facts)) return;
+  for (const FabricGpu& gpu : *pod.facts->gpus) {
+    const NcclVersion first = is_rtx50(gpu)       ? NcclVersion{2, 26, 2}
+                              : is_blackwell(gpu) ? NcclVersion{2, 25, 1}
+                                                  : NcclVersion{};
+    if (*pod.version >= first) continue;
+    report(job, &pod,
+           {Severity::kWarning, "nccl_too_old",
+            "NCCL " + pod.version->text() + " is older than these GPUs (" +
+                gpu.name + "), which " + first.text() +
+                " is the first to be made for: it fails or hangs",
+            "NVIDIA/nccl#1637; NVIDIA/nccl-tests#287; release notes of 2.25",
+            "use NCCL " + first.text() + " or later"});
+    return;
+  }
+}
+
+// On Arm NCCL's proxy lost slots for its work, a few at a time, where its
+// compiler was older than gcc 10, as that of the released packages was.
+void check_arm(FabricJob& job, const FabricPodState& pod) {
+  constexpr NcclVersion kMended{2, 29, 3};
+  const auto& gpus = pod.facts->gpus;
+  if (!gpus || !pod.version || *pod.version >= kMended || job.pods.size() < 2 ||
+      std::none_of(gpus->begin(), gpus->end(), is_grace)) {
+    return;
+  }
+  report(job, &pod,
+         {Severity::kInfo, "nccl_bug",
+          "NCCL before 2.29.3 may lose slots of its proxy on Arm, until all "
+          "ranks wait without an error",
+          "release notes of NCCL 2.29.3; marin-community/marin#8038",
+          "use NCCL 2.29.3 or later where jobs hang"});
+}
+
 // Slices of one GPU in one pod are one device to NCCL.
 void check_slices(FabricJob& job, const FabricPodState& pod) {
   if (!pod.facts->gpus) return;
@@ -110,6 +147,8 @@ void check_slices(FabricJob& job, const FabricPodState& pod) {
 void check_gpus(FabricJob& job) {
   for (const FabricPodState& pod : job.pods) {
     check_cuda(job, pod);
+    check_age(job, pod);
+    check_arm(job, pod);
     check_redirection(job, pod);
     check_slices(job, pod);
   }

@@ -279,8 +279,12 @@ void check_limits(FabricJob& job, FabricPodState& pod) {
              ": NCCL and data loaders need more",
          "", "mount an emptyDir with medium: Memory at /dev/shm"});
   }
-  const bool rdma = job.uses_verbs() || job.transport == FabricTransport::kEfa;
-  if (rdma && facts.memlock_bytes >= 0 && facts.memlock_bytes < kSmallMemlock) {
+  // Of a network that nobody told who wrote the limit down has RDMA in mind.
+  const bool rdma = job.uses_verbs() ||
+                    job.transport == FabricTransport::kEfa ||
+                    job.transport == FabricTransport::kUnknown;
+  if (rdma && facts.memlock_bytes >= 0 &&
+      facts.memlock_bytes <= kSmallMemlock) {
     report(
         job, &pod,
         {Severity::kWarning, "memlock_small",

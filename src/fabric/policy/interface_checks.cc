@@ -64,6 +64,36 @@ void check_subnets(FabricJob& job, const FabricPodState& pod) {
   }
 }
 
+// In one network nobody tells a sender that its packets are too large.
+void check_mtus(FabricJob& job) {
+  std::map<std::string, std::map<int, const FabricPodState*>> by_place;
+  for (const FabricPodState& pod : job.pods) {
+    const FabricNetdev* netdev = find_netdev(*pod.facts, pod.primary.name);
+    if (netdev == nullptr || netdev->mtu <= 0) continue;
+    for (const std::string& address : netdev->addresses) {
+      const std::string network = network_of(address);
+      if (network.empty() || network.ends_with("/32")) continue;
+      by_place[network].emplace(netdev->mtu, &pod);
+    }
+  }
+  for (const auto& [network, mtus] : by_place) {
+    if (mtus.size() < 2) continue;
+    const auto& [low, small] = *mtus.begin();
+    const auto& [high, large] = *mtus.rbegin();
+    report(job, nullptr,
+           {job.transport == FabricTransport::kTcp ? Severity::kWarning
+                                                   : Severity::kInfo,
+            "mtu_differs",
+            large->primary.name + " has an MTU of " + std::to_string(high) +
+                " in " + large->plan.name + ", and " + small->primary.name +
+                " one of " + std::to_string(low) + " in " + small->plan.name +
+                ", both in " + network +
+                ": connections come about, and large messages hang",
+            "the interfaces' MTUs", "give them the same MTU, switches too"});
+    return;
+  }
+}
+
 }  // namespace
 
 void check_interfaces(FabricJob& job) {
@@ -71,6 +101,7 @@ void check_interfaces(FabricJob& job) {
     check_loopback(job, pod);
     check_subnets(job, pod);
   }
+  if (job.pods.size() > 1) check_mtus(job);
 }
 
 }  // namespace muster

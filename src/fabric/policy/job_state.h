@@ -39,6 +39,7 @@ struct FabricPodState {
   PrimaryInterface mpi_interface;
   std::set<FabricTransport> offers;  // RDMA-like ways that work in this pod
   bool unknown = false;              // nobody looked for adapters
+  bool by_shape = false;             // what it offers, the machine's name says
   bool tcp_by_user = false;          // the user's own variables rule RDMA out
   std::string ruled_out_by;          // which of them
   std::string absent;                // why there is no RDMA; empty: there is
@@ -147,6 +148,7 @@ void check_providers(FabricJob& job);      // libfabric.cc
 void check_ofi_plugin(FabricJob& job);     // ofi_plugin.cc
 void set_ucx_reach(FabricJob& job);        // ucx_reach.cc
 void set_mpi(FabricJob& job);              // mpi_settings.cc
+void set_oneccl(FabricJob& job);           // oneccl_settings.cc
 void check_agreement(FabricJob& job);      // agreement.cc
 void lint_users_values(FabricJob& job);    // lint.cc
 

@@ -12,6 +12,7 @@
 #include "fabric/facts/effective.h"
 #include "fabric/policy/job_state.h"
 #include "fabric/policy/libfabric.h"
+#include "fabric/policy/plugins.h"
 #include "fabric/policy/ucx.h"
 
 namespace muster {
@@ -70,12 +71,16 @@ void choose_interfaces(FabricJob& job) {
   }
 }
 
-// Interfaces that Open MPI would offer to its peers beside the right one.
+// Interfaces that Open MPI would offer to its peers beside the right one. It
+// asks whether they are up, not whether something is at the other end: docker0
+// without containers is offered, too (open-mpi/ompi#6377).
 bool has_decoys(const FabricPodState& pod) {
   if (!pod.facts->netdevs || interface_of(pod).empty()) return false;
   return std::any_of(
       pod.facts->netdevs->begin(), pod.facts->netdevs->end(), [&](auto& dev) {
-        const NetdevClass kind = netdev_class(dev);
+        FabricNetdev carrier = dev;
+        if (!no(dev.up)) carrier.running = std::nullopt;
+        const NetdevClass kind = netdev_class(carrier);
         return dev.name != interface_of(pod) &&
                (kind == NetdevClass::kBridge || kind == NetdevClass::kUsable ||
                 kind == NetdevClass::kLinkLocal);
@@ -107,6 +112,9 @@ std::vector<std::string> others_than(std::string_view name) {
   if (name == "OMPI_MCA_btl_tcp_if_include") {
     return {"btl_tcp_if_exclude: must name all others, and lo once more"};
   }
+  if (name == kHcollSwitch) {
+    return {"unset: its collectives would go over the adapters"};
+  }
   if (name == "OMPI_MCA_opal_common_ucx_devices") {
     return {"names: adapters have other names on other nodes"};
   }
@@ -137,12 +145,21 @@ void set(FabricJob& job, FabricPodState& pod, const char* library,
   propose(job, pod, setting);
 }
 
+// HPC-X is there, of which NCCL's plugin is a part.
+bool has_hcoll(const FabricPodState& pod) {
+  return shows_hcoll(*pod.facts) ||
+         find_plugin(*pod.facts, PluginKind::kIbExt).has_value();
+}
+
 void set_tcp_open_mpi(FabricJob& job, FabricPodState& pod,
                       const std::string& reason) {
   const char* source = "Open MPI documentation, TCP and mca parameters";
   set(job, pod, "Open MPI", "OMPI_MCA_pml", "ob1", reason, source);
   set(job, pod, "Open MPI", "OMPI_MCA_btl",
       std::string("tcp,self,") + shm_btl(pod), reason, source);
+  if (!has_hcoll(pod)) return;
+  set(job, pod, "Open MPI", kHcollSwitch, "0",
+      reason + "; HCOLL asks neither pml nor btl", "open-mpi/ompi#7388");
 }
 
 void set_tcp_ucx(FabricJob& job, FabricPodState& pod,
@@ -219,7 +236,8 @@ void set_interface(FabricJob& job, FabricPodState& pod, bool ucx_too) {
   }
   const bool mpich = is_family(pod, "mpich") || is_family(pod, "mvapich");
   if (ucx_too && has_ucx(*pod.facts)) set_ucx_interface(job, pod);
-  if (mpich || is_family(pod, "intel")) {
+  // oneCCL is for Intel's GPUs, and has libfabric as Intel MPI has.
+  if (mpich || is_family(pod, "intel") || has_intel_gpus(*pod.facts)) {
     set(job, pod, "libfabric", "FI_TCP_IFACE", name, "libfabric" + reason,
         "fi_tcp(7)");
   }

@@ -17,10 +17,19 @@ bool contains(const std::vector<std::string>& list, const std::string& item) {
   return std::find(list.begin(), list.end(), item) != list.end();
 }
 
+// "Polling", "3: Disabled", "Sleep": no cable, or no other end.
+bool is_unlinked(const std::string& phys_state) {
+  const std::string state = to_lower(phys_state);
+  for (const char* word : {"poll", "disabl", "sleep", "recovery"}) {
+    if (state.find(word) != std::string::npos) return true;
+  }
+  return false;
+}
+
 // As sysfs ("4: ACTIVE"), ibv_devinfo ("PORT_ACTIVE (4)"), ibstat ("Active")
 // and people ("up") write it.
 bool is_active(const FabricPort& port) {
-  if (port.state.empty()) return true;
+  if (port.state.empty()) return !is_unlinked(port.phys_state);
   const std::string state = to_lower(port.state);
   if (state.find("inactive") != std::string::npos) return false;
   for (const char* word : {"up", "linkup", "link_up", "link up", "4", "5"}) {
@@ -91,7 +100,8 @@ void judge(const PodFabric& pod, const std::optional<NcclVersion>& version,
   if (no_device) {
     say("not given", "its /dev/infiniband device is not in the pod");
   } else if (!active) {
-    say("down", "port state is " + port.state);
+    say("down", port.state.empty() ? "its link is " + port.phys_state
+                                   : "port state is " + port.state);
   } else if (no(hca.usable) || !hca.fails_at.empty()) {
     say("unusable", probe_failure(hca));
   } else if (view.kind == LinkKind::kRoce && port.gids && port.gids->empty()) {

@@ -13,6 +13,7 @@
 #include "fabric/policy/gids.h"
 #include "fabric/policy/job_state.h"
 #include "fabric/policy/plugins.h"
+#include "fabric/policy/shape_network.h"
 
 namespace muster {
 
@@ -82,6 +83,24 @@ std::set<FabricTransport> offers_of(const FabricPodState& state) {
     out.insert(FabricTransport::kTcpx);
   }
   return out;
+}
+
+// Nobody told the adapters, and the machine is one whose network is published.
+// Whether a plugin for it is in the image counts as ever.
+void take_published(FabricPodState& state) {
+  const PodFabric& pod = *state.facts;
+  if (pod.hcas || pod.pci_hcas || no(pod.uverbs) || !state.offers.empty()) {
+    return;
+  }
+  const auto network = network_of_shape(pod);
+  if (!network) return;
+  const bool efa = network == FabricTransport::kEfa;
+  const bool tcpx = network == FabricTransport::kTcpx;
+  if (efa && !state.mpi_only() && kept_out(pod, PluginKind::kOfi)) return;
+  if (efa && !state.mpi_only() && pod.plugins && !find_ofi_plugin(pod)) return;
+  if (tcpx && pod.plugins) return;  // with it, it was offered
+  state.offers.insert(*network);
+  state.by_shape = true;
 }
 
 // NCCL's own code finds no adapter with the user's list.
@@ -229,6 +248,7 @@ void choose_transport(FabricJob& job) {
   bool all_by_user = !job.pods.empty();
   for (FabricPodState& pod : job.pods) {
     pod.offers = offers_of(pod);
+    if (job.pods.size() > 1) take_published(pod);
     const bool unseen = !pod.facts->hcas && !no(pod.facts->uverbs) &&
                         !pod.facts->pci_hcas && pod.offers.empty();
     pod.unknown = unseen || only_unknown_ports(pod);

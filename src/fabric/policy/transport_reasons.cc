@@ -35,6 +35,9 @@ std::string reason_of(const FabricJob& job, size_t networks, size_t common) {
     return networks == 0 ? "no pod has RDMA"
                          : "no network with RDMA can be used in every pod";
   }
+  const bool by_shape = std::any_of(job.pods.begin(), job.pods.end(),
+                                    [](auto& pod) { return pod.by_shape; });
+  if (by_shape) return "machines of this name have it, as their maker says";
   if (networks == 1) return "every pod has it";
   return common == 1 ? "the only one that every pod has"
                      : "the best of those that every pod has";

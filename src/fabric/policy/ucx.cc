@@ -27,6 +27,14 @@ bool ucx_on_tcp(const PodFabric& pod) {
   return tcp;
 }
 
+bool shows_hcoll(const PodFabric& pod) {
+  const FabricLibrary& mpi = pod.mpi;
+  if (!mpi.family.empty() && mpi.family != "openmpi") return false;
+  const bool build = mpi.version.find("a1") != std::string::npos ||
+                     mpi.version.find("rc") != std::string::npos;
+  return build || pod.environment.contains(kHcollSwitch);
+}
+
 bool has_ucx(const PodFabric& pod) {
   const FabricLibrary& ucx = pod.ucx;
   return !ucx.version.empty() || ucx.cuda_aware || ucx_on_tcp(pod) ||

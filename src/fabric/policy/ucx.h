@@ -11,4 +11,10 @@ bool ucx_on_tcp(const PodFabric& pod);
 // What somebody wrote of UCX shows that it is there.
 bool has_ucx(const PodFabric& pod);
 
+// Open MPI's switch for HCOLL, the collectives of HPC-X and Mellanox OFED.
+inline constexpr const char* kHcollSwitch = "OMPI_MCA_coll_hcoll_enable";
+// It, or a version as only those builds of Open MPI have it ("4.1.7a1",
+// "4.1.5rc2"), shows that HCOLL is there.
+bool shows_hcoll(const PodFabric& pod);
+
 }  // namespace muster

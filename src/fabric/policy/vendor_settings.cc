@@ -92,8 +92,12 @@ FabricSetting policy(const char* library, const char* name, std::string value,
                         source};
   setting.alone = "its default";
   setting.rejected = {"unset: the default is made for other networks"};
-  // Timeouts, queue pairs and classes: who sets others knows the network.
-  setting.tuning = std::string_view(name).starts_with("NCCL_IB_");
+  // Timeouts, queue pairs, classes, sizes of queues and how messages are
+  // matched: who sets others knows the network.
+  const std::string_view word = name;
+  setting.tuning = word.starts_with("NCCL_IB_") ||
+                   word.starts_with("FI_CXI_DEFAULT_") ||
+                   word.starts_with("FI_CXI_R");
   return setting;
 }
 
@@ -111,7 +115,8 @@ void set_topology_file(FabricJob& job, FabricPodState& pod) {
   for (const PortView& view : pod.ports) {
     if (view.chosen) rate = std::max(rate, view.port->rate_gbps);
   }
-  const std::string size = rate > 300 ? "ndv5" : "ndv4";
+  const bool fifth = rate > 300 || to_lower(pod.facts->shape).ends_with("_v5");
+  const std::string size = fifth ? "ndv5" : "ndv4";
   const auto files = pod.facts->files.value_or(std::vector<std::string>{});
   for (const std::string& file : files) {
     if (file.find(size) == std::string::npos || !file.ends_with(".xml") ||

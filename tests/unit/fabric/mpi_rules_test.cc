@@ -190,3 +190,90 @@ TEST_CASE("an empty NCCL_NET_PLUGIN is none since 2.27") {
   CHECK(efa("2.26.2").transport == "EFA");
   CHECK(found(efa("2.29.2"), "plugin_not_loaded"));
 }
+
+TEST_CASE("HCOLL is told where messages are kept off RoCE") {
+  const auto told = [](const char* layer, const char* version,
+                       const char* variables) {
+    return plan(two(R"("hcas": ["mlx5_0 )" + std::string(layer) +
+                    R"( ACTIVE"], "mpi": "Open MPI )" + version +
+                    R"(", "environment": ")" + variables + "\""));
+  };
+  const char* ob1 = "OMPI_MCA_pml=ob1 OMPI_MCA_btl=tcp,vader,self";
+  CHECK(severity(told("RoCE", "4.0.2a1", ob1), "lint_hcoll") ==
+        Severity::kWarning);
+  CHECK(severity(told("IB", "4.1.7rc1", ob1), "lint_hcoll") == Severity::kInfo);
+  CHECK(found(
+      told("RoCE", "4.1.4", "UCX_TLS=tcp,self OMPI_MCA_coll_hcoll_enable=1"),
+      "lint_hcoll"));
+  for (const char* silent :
+       {"OMPI_MCA_btl=tcp,self", "UCX_TLS=rc,self",
+        "OMPI_MCA_pml=ob1 OMPI_MCA_btl=tcp,self OMPI_MCA_coll_hcoll_enable=0",
+        "OMPI_MCA_pml=ob1 OMPI_MCA_btl=tcp,self OMPI_MCA_coll=^hcoll",
+        "OMPI_MCA_pml=ob1 OMPI_MCA_btl=tcp,self HCOLL_ENABLE_MCAST=0"}) {
+    INFO(silent);
+    CHECK(!found(told("RoCE", "4.0.2a1", silent), "lint_hcoll"));
+  }
+  CHECK(!found(told("RoCE", "4.1.4", ob1), "lint_hcoll"));  // not HPC-X'
+}
+
+TEST_CASE("HCOLL is switched off where MPI is put on TCP") {
+  const auto hcoll = [](const char* more) {
+    return value(plan(R"([{"name": "a", "hcas": ["mlx5_0 IB ACTIVE"])" +
+                      std::string(more) + R"(}, {"name": "b", "hcas": [])" +
+                      more + "}]"),
+                 0, "OMPI_MCA_coll_hcoll_enable");
+  };
+  CHECK(hcoll("").empty());
+  CHECK(hcoll(R"(, "mpi": "Open MPI 4.1.5rc2")") == "0");
+  CHECK(hcoll(R"(, "plugins": [{"name": "libnccl-net.so",
+                                "network": "IBext_v8"}])") == "0");
+  CHECK(hcoll(R"(, "mpi": "Intel MPI 2021.5rc1")").empty());
+}
+
+TEST_CASE("Open MPI offers interfaces without a carrier, too") {
+  const auto include = [](const char* docker) {
+    return value(plan(two(R"("hcas": [], "netdevs":
+        [{"name": "eth0", "addresses": ["10.0.0.[4-5]/24"],
+          "default_route": true}, {"name": "docker0",
+          "addresses": ["172.17.0.1/16"], )" +
+                          std::string(docker) + "}]")),
+                 0, "OMPI_MCA_btl_tcp_if_include");
+  };
+  CHECK(include(R"("up": true, "running": false)") == "eth0");
+  CHECK(include(R"("running": false)") == "eth0");
+  CHECK(include(R"("up": false)").empty());
+}
+
+TEST_CASE("ud_mlx5 alone is no network to an older Open MPI") {
+  const auto told = [](const char* version, const char* tls) {
+    return found(plan(two(R"("hcas": ["mlx5_0 IB ACTIVE"], "mpi": "Open MPI )" +
+                          std::string(version) +
+                          R"(", "environment": {"UCX_TLS": ")" + tls + "\"}")),
+                 "lint_ucx_tls");
+  };
+  CHECK(told("4.1.1", "ud_mlx5,self,sm"));
+  CHECK(!told("4.1.1", "ud,self,sm"));
+  CHECK(!told("4.1.1", "rc_mlx5,ud_mlx5,self"));
+  CHECK(!told("4.1.2", "ud_mlx5,self,sm"));
+}
+
+TEST_CASE("oneCCL meets where the pods meet") {
+  const auto iface = [](const std::string& names, const char* netdevs,
+                        const char* more) {
+    return value(plan(R"([{"name": ")" + names + R"(", "gpus":
+        {"name": "Intel Arc Pro B70", "vendor": "intel", "count": 2},
+        "netdevs": [)" +
+                      netdevs + "]" + more + "}]"),
+                 0, "CCL_KVS_IFACE");
+  };
+  const char* several =
+      R"("docker0 172.17.0.1/16", "eth0 10.0.0.[4-5]/24 default")";
+  CHECK(iface("w[0-1]", several, "") == "eth0");
+  CHECK(iface("w[0-1]", R"("eth0 10.0.0.[4-5]/24 default")", "").empty());
+  CHECK(iface("w0", R"("docker0 172.17.0.1/16", "eth0 10.0.0.4/24 default")",
+              "") == "lo");
+  CHECK(iface("w0", R"("eth0 10.0.0.4/24 default")", "").empty());
+  CHECK(iface("w[0-1]", several,
+              R"(, "environment": {"CCL_ATL_TRANSPORT": "mpi"})")
+            .empty());
+}

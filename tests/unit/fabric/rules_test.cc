@@ -632,3 +632,31 @@ TEST_CASE("a provider for adapters that are not there") {
   CHECK(!says("tcp", ""));
   CHECK(!says("^psm3", ""));
 }
+
+TEST_CASE("NCCL older than the GPUs is told") {
+  const auto told = [](const char* gpu, const char* nccl) {
+    return found(plan(R"({"name": "w0", "nccl_version": ")" +
+                      std::string(nccl) + R"(", "gpus": "2x )" + gpu + "\"}"),
+                 "nccl_too_old");
+  };
+  CHECK(told("NVIDIA GeForce RTX 5090", "2.25.1"));
+  CHECK(!told("NVIDIA GeForce RTX 5090", "2.26.2"));
+  CHECK(told("NVIDIA B200", "2.23.4"));
+  CHECK(!told("NVIDIA GB200", "2.25.1"));
+  CHECK(!told("NVIDIA H100 80GB HBM3", "2.18.1"));
+  CHECK(!told("NVIDIA GeForce RTX 4090", "2.18.1"));
+}
+
+TEST_CASE("a mistake of NCCL on Arm is a remark") {
+  const auto told = [](const char* names, const char* gpu, const char* nccl) {
+    return found(plan(R"([{"name": ")" + std::string(names) +
+                      R"(", "hcas": ["mlx5_0 IB ACTIVE"],
+                         "nccl_version": ")" +
+                      nccl + R"(", "gpus": "4x )" + gpu + "\"}]"),
+                 "nccl_bug");
+  };
+  CHECK(told("w[0-1]", "NVIDIA GB200", "2.28.9"));
+  CHECK(!told("w[0-1]", "NVIDIA GB200", "2.29.3"));
+  CHECK(!told("w[0-1]", "NVIDIA B200", "2.28.9"));
+  CHECK(!told("w0", "NVIDIA GB200", "2.28.9"));
+}
