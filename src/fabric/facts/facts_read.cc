@@ -382,6 +382,8 @@ Result<FactsFile> read_facts(std::string_view given, const std::string& where) {
     }
     PodFabric& pod = out.pods.back();
     if (pod.name.empty()) pod.name = "pod-" + std::to_string(i);
+    // "ml.p5.48xlarge", as SageMaker has it.
+    if (pod.shape.starts_with("ml.")) pod.shape.erase(0, 3);
     if (!pod.nccl_version.empty() && !parse_nccl_version(pod.nccl_version)) {
       report.notes.push_back("pods[" + std::to_string(i) + "].nccl_version: " +
                              "\"" + pod.nccl_version.substr(0, 40) +

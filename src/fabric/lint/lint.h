@@ -45,6 +45,8 @@ void lint_mpi(FabricJob& job, FabricPodState& pod);
 void lint_libfabric(FabricJob& job, FabricPodState& pod);
 // Names of interfaces and adapters, and addresses, in variables of others.
 void lint_names(FabricJob& job, const FabricPodState& pod);
+// Words that choose transports, components and providers.
+void lint_components(FabricJob& job, const FabricPodState& pod);
 // Misspelt names of variables of other libraries.
 void lint_spelling(FabricJob& job, const FabricPodState& pod);
 

@@ -147,8 +147,13 @@ void lint_needed_provider(FabricJob& job, const FabricPodState& pod) {
   for (const auto& [name, setting] : pod.facts->environment) {
     const bool fork = name.starts_with("RDMAV_") || name == "IBV_FORK_SAFE";
     if (job.transport != FabricTransport::kEfa || !fork) continue;
-    lint_warn(job, pod, "lint_rdmav", name + " harms EFA",
-              "remove it: FI_EFA_USE_HUGE_PAGE=0 is the setting for fork");
+    // NCCL registers memory once, which is what becomes slow; MPI often.
+    report(
+        job, &pod,
+        {pod.mpi_only() ? Severity::kWarning : Severity::kInfo, "lint_rdmav",
+         name + " harms EFA", "ofiwg/libfabric#6332; aws/aws-ofi-nccl#36, #83",
+         "remove it: FI_EFA_USE_HUGE_PAGE=0 is the setting for fork, and "
+         "aws-ofi-nccl sets FI_EFA_FORK_SAFE itself"});
   }
 }
 

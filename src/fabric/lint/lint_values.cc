@@ -121,6 +121,28 @@ void lint_number(FabricJob& job, FabricPodState& pod, const std::string& name,
             "remove it, or write a number from " + range);
 }
 
+// Of fewer than eight ranks RCCL takes no more than 64, and two in the place of
+// more (rocm-systems projects/rccl, src/init.cc).
+void lint_few_ranks(FabricJob& job, FabricPodState& pod,
+                    const std::string& name, const std::string& value) {
+  constexpr int64_t kMost = 64;
+  constexpr size_t kMany = 8;
+  if (name != "NCCL_MIN_NCHANNELS" || !has_amd_gpus(*pod.facts) ||
+      c_number(value).value <= kMost) {
+    return;
+  }
+  size_t ranks = 0;
+  for (const FabricPodState& any : job.pods) {
+    if (!any.facts->gpus) return;
+    ranks += any.facts->gpus->size();
+  }
+  if (ranks >= kMany) return;
+  lint_warn(job, pod, "lint_range",
+            name + "=" + value + " is ignored with fewer than eight GPUs: " +
+                "RCCL takes two channels in its place, fewer than by itself",
+            "write 64 or less, or remove it");
+}
+
 // "^ring", "allreduce:tree,nvls;broadcast:ring" -> the words themselves.
 std::vector<std::string> listed_words(std::string_view value, bool list) {
   std::vector<std::string> out;
@@ -258,6 +280,7 @@ void lint_value(FabricJob& job, FabricPodState& pod, const std::string& name,
                 const EffectiveValue& users) {
   if (!lint_name(job, pod, name)) return;
   lint_number(job, pod, name, users.value);
+  lint_few_ranks(job, pod, name, users.value);
   lint_words(job, pod, name, users.value);
   lint_algorithms(job, pod, name, users.value);
   lint_levels(job, pod, name, users.value);

@@ -4,6 +4,7 @@
 // because both ends of a communicator must agree. Pure.
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "base/text.h"
 #include "fabric/facts/effective.h"
@@ -170,6 +171,13 @@ bool gpus_without_dmabuf(const PodFabric& pod) {
                                  [](auto& gpu) { return no(gpu.dmabuf); });
 }
 
+bool nobody_told_dmabuf(const PodFabric& pod) {
+  return !pod.dmabuf && pod.gpus && !pod.gpus->empty() &&
+         std::none_of(pod.gpus->begin(), pod.gpus->end(), [](auto& gpu) {
+           return gpu.dmabuf.has_value() || is_grace(gpu);
+         });
+}
+
 // 2.13 knows one of the two answers of drivers that have no DMA-BUF, and takes
 // the other for a yes; 2.14 knows both.
 void set_dmabuf(FabricJob& job, FabricPodState& pod) {
@@ -207,6 +215,16 @@ void check_gdr_path(FabricJob& job, FabricPodState& pod) {
             "",
             "load nvidia_peermem on the node, or use the open GPU driver "
             "with DMA-BUF"});
+  } else if (no(facts.peermem) && !pod.version && nobody_told_dmabuf(facts)) {
+    report(
+        job, &pod,
+        {Severity::kWarning, "gdr_missing",
+         "nvidia_peermem is not loaded: GPUDirect RDMA works only where the "
+         "GPU driver offers DMA-BUF and NCCL is 2.13 or later, and the facts "
+         "say neither",
+         "NVIDIA/nccl#1343",
+         "load nvidia_peermem on the node, or see that the open GPU driver "
+         "is in use"});
   } else if (yes(facts.peermem) && no(facts.memory_peers) &&
              !yes(facts.dmabuf) && pod.version &&
              *pod.version < kPeermemModule) {
@@ -217,6 +235,18 @@ void check_gdr_path(FabricJob& job, FabricPodState& pod) {
                 "GPUDirect RDMA",
             "NVIDIA/nccl#1676", "use NCCL 2.23 or later"});
   }
+}
+
+// Some adapters are nearer to a GPU than others: the machine's own design, and
+// not the one distance that a hypervisor shows.
+bool distances_differ(const FabricPodState& pod) {
+  std::set<std::string> seen;
+  for (const FabricGpu& gpu : *pod.facts->gpus) {
+    for (const PortView& view : pod.ports) {
+      seen.insert(gpu_distance(gpu, *view.hca));
+    }
+  }
+  return seen.size() > 1;
 }
 
 // Where no adapter is near a GPU, NCCL does not even try.
@@ -238,6 +268,15 @@ void check_flat_topology(FabricJob& job, FabricPodState& pod) {
              "NCCL src/graph/paths.cc; Azure/aks-rdma-infiniband#36",
              "no GPUDirect RDMA",
              {"unset: data would go through host memory"}});
+    return;
+  }
+  if (!yes(facts.virtual_machine) && distances_differ(pod)) {
+    report(job, &pod,
+           {Severity::kInfo, "topology_flat",
+            "GPUs and adapters are on different root ports: NCCL will not use "
+            "GPUDirect RDMA, as is right on most of such machines",
+            "distances of GPUs and adapters",
+            "NCCL_NET_GDR_LEVEL=SYS, if muster fabric bench shows a gain"});
     return;
   }
   report(job, &pod,

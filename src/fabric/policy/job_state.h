@@ -148,6 +148,7 @@ void check_providers(FabricJob& job);      // libfabric.cc
 void check_ofi_plugin(FabricJob& job);     // ofi_plugin.cc
 void set_ucx_reach(FabricJob& job);        // ucx_reach.cc
 void set_mpi(FabricJob& job);              // mpi_settings.cc
+void set_psm(FabricJob& job);              // psm_settings.cc
 void set_oneccl(FabricJob& job);           // oneccl_settings.cc
 void check_agreement(FabricJob& job);      // agreement.cc
 void lint_users_values(FabricJob& job);    // lint.cc

@@ -83,10 +83,11 @@ void report_missing(FabricJob& job, const FabricPodState& pod,
                     const PortView& view) {
   const bool nccl = job.uses_libfabric() && !pod.mpi_only();
   const bool verbs = is_omni_path(view);
-  const Severity severity = verbs ? Severity::kInfo
-                            : nccl && job.profile == Profile::kRdma
-                                ? Severity::kError
-                                : Severity::kWarning;
+  // NCCL goes over verbs there; MPI alone is several times slower by them.
+  const Severity severity =
+      verbs ? (pod.mpi_only() ? Severity::kWarning : Severity::kInfo)
+      : nccl && job.profile == Profile::kRdma ? Severity::kError
+                                              : Severity::kWarning;
   report(job, &pod,
          {severity, "provider_missing",
           without_provider(*pod.facts, view) +

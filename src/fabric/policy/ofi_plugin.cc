@@ -6,6 +6,7 @@
 // to 1.9, which ask at build time what 1.17 does not know). Pure.
 #include <array>
 
+#include "base/text.h"
 #include "fabric/policy/job_state.h"
 #include "fabric/policy/plugins.h"
 
@@ -48,14 +49,44 @@ void check(FabricJob& job, const FabricPodState& pod) {
   }
 }
 
+// Before 1.18 libfabric uses RDMA read only where it is told to, and p4d is the
+// first machine whose EFA has it (sagemaker-training-toolkit#121; the EFA
+// cheatsheet of awsome-distributed-training).
+void set_read(FabricJob& job, FabricPodState& pod) {
+  const auto libfabric = parse_nccl_version(pod.facts->libfabric.version);
+  const std::string shape = to_lower(
+      pod.facts->shape.empty() ? pod.facts->product : pod.facts->shape);
+  const auto ofi = find_ofi_plugin(*pod.facts);
+  const auto plugin =
+      ofi ? parse_nccl_version(ofi->plugin->version) : std::nullopt;
+  if (plugin && *plugin >= NcclVersion{1, 7, 0}) return;  // asks for it itself
+  if (!libfabric || *libfabric >= NcclVersion{1, 18, 0} ||
+      !(shape.starts_with("p4d.") || shape.starts_with("p4de."))) {
+    return;
+  }
+  FabricSetting setting{"libfabric",
+                        "FI_EFA_USE_DEVICE_RDMA",
+                        "1",
+                        "libfabric before 1.18 uses EFA's RDMA read only where "
+                        "it is told to",
+                        shape + ", libfabric " + libfabric->text(),
+                        FabricConfidence::kLikely,
+                        "aws/sagemaker-training-toolkit#121"};
+  setting.alone = "0: data of GPUs goes through host memory";
+  setting.rejected = {"unset: see reason"};
+  propose(job, pod, setting);
+}
+
 }  // namespace
 
 void check_ofi_plugin(FabricJob& job) {
   if (job.transport != FabricTransport::kEfa || job.profile == Profile::kRl) {
     return;
   }
-  for (const FabricPodState& pod : job.pods) {
-    if (!pod.mpi_only()) check(job, pod);
+  for (FabricPodState& pod : job.pods) {
+    if (pod.mpi_only()) continue;
+    check(job, pod);
+    set_read(job, pod);
   }
 }
 

@@ -248,6 +248,7 @@ FabricPlan plan_together(const Pods& pods, const FabricRequest& request,
   check_ofi_plugin(job);
   set_ucx_reach(job);
   set_mpi(job);
+  set_psm(job);
   set_oneccl(job);
   check_agreement(job);
   lint_users_values(job);

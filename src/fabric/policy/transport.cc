@@ -52,19 +52,23 @@ bool can_roce(const PodFabric& pod, const PortView& view) {
       });
 }
 
-std::set<FabricTransport> offers_of(const FabricPodState& state) {
-  std::set<FabricTransport> out;
+// An image whose plugins nobody listed may well have the right one; so may one
+// with a libnccl-net.so of which nobody said more.
+bool may_have_ofi(const FabricPodState& state) {
   const PodFabric& pod = *state.facts;
-  // An image whose plugins nobody listed may well have the right one; so may
-  // one with a libnccl-net.so of which nobody said more.
   const auto loaded = loaded_plugin(pod);
   const auto found = find_ofi_plugin(pod);
   const bool works =
       found && !(state.version && is_too_old(*found, *state.version));
   const bool may_be =
       !pod.plugins || works || (loaded && loaded->kind == PluginKind::kUnknown);
-  const bool ofi =
-      state.mpi_only() || (may_be && !kept_out(pod, PluginKind::kOfi));
+  return state.mpi_only() || (may_be && !kept_out(pod, PluginKind::kOfi));
+}
+
+std::set<FabricTransport> offers_of(const FabricPodState& state) {
+  std::set<FabricTransport> out;
+  const PodFabric& pod = *state.facts;
+  const bool ofi = may_have_ofi(state);
   for (const PortView& view : state.ports) {
     if (!view.usable) continue;
     if (view.kind == LinkKind::kInfiniBand)
@@ -94,11 +98,9 @@ void take_published(FabricPodState& state) {
   }
   const auto network = network_of_shape(pod);
   if (!network) return;
-  const bool efa = network == FabricTransport::kEfa;
-  const bool tcpx = network == FabricTransport::kTcpx;
-  if (efa && !state.mpi_only() && kept_out(pod, PluginKind::kOfi)) return;
-  if (efa && !state.mpi_only() && pod.plugins && !find_ofi_plugin(pod)) return;
-  if (tcpx && pod.plugins) return;  // with it, it was offered
+  if (network == FabricTransport::kEfa && !may_have_ofi(state)) return;
+  // With its plugin it was offered.
+  if (network == FabricTransport::kTcpx && pod.plugins) return;
   state.offers.insert(*network);
   state.by_shape = true;
 }

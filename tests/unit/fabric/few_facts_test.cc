@@ -38,6 +38,9 @@ TEST_CASE("what was looked for counts more than the machine's name") {
   CHECK(of_shape("p5.48xlarge", R"(, "plugins": [])").transport == "unknown");
   CHECK(of_shape("p5.48xlarge", R"(, "plugins": ["libnccl-net-ofi.so"])")
             .transport == "EFA");
+  CHECK(
+      of_shape("p5.48xlarge", R"(, "plugins": ["libnccl-net.so"])").transport ==
+      "EFA");
   // A pod that is alone has no network to choose.
   CHECK(plan(R"({"name": "w0", "shape": "p5.48xlarge"})").transport ==
         "unknown");
@@ -115,4 +118,38 @@ TEST_CASE("an adapter's line may name its interface") {
   CHECK(hcas[0].ports[0].netdev == "enp216s0");
   CHECK(hcas[1].ports[0].netdev == "ib1");
   CHECK(!read_facts(R"({"hcas": ["mlx5_0 RoCE fibre"]})", "t").has_value());
+}
+
+TEST_CASE("SageMaker's names of machines are Amazon's") {
+  CHECK(of_shape("ml.p5e.48xlarge").transport == "EFA");
+  CHECK(of_shape("ml.g5.48xlarge").transport == "unknown");
+}
+
+TEST_CASE("without peer memory somebody has to know of DMA-BUF") {
+  const auto told = [](const char* pod, const char* gpu) {
+    return found(
+        plan(R"([{"name": "w[0-1]", "hcas": ["mlx5_0 IB ACTIVE"],
+        "peermem": false)" +
+             std::string(pod) + R"(, "gpus": [{"name": "H100")" + gpu + "}]}]"),
+        "gdr_missing");
+  };
+  CHECK(told("", ""));
+  CHECK(!told(R"(, "nccl_version": "2.21.5")", ""));
+  CHECK(!told(R"(, "dmabuf": true)", ""));
+  CHECK(!told("", R"(, "dmabuf": true)"));
+  CHECK(!found(plan(R"([{"name": "w[0-1]", "hcas": ["mlx5_0 IB ACTIVE"],
+      "peermem": false, "gpus": "4x NVIDIA GB200"}])"),
+               "gdr_missing"));
+}
+
+TEST_CASE("distances that differ are a machine's design, not a flat topology") {
+  const auto verdict = [](const char* second, const char* more) {
+    return plan(R"([{"name": "w[0-1]", "hcas": ["mlx5_[0-1] IB ACTIVE"],
+        "gpus": [{"name": "V100", "nics": {"mlx5_0": "NODE", "mlx5_1": ")" +
+                std::string(second) + "\"}}]" + more + "}]")
+        .verdict;
+  };
+  CHECK(verdict("SYS", "") == FabricVerdict::kLeave);
+  CHECK(verdict("NODE", "") == FabricVerdict::kWarn);
+  CHECK(verdict("SYS", R"(, "virtual_machine": true)") == FabricVerdict::kWarn);
 }

@@ -358,3 +358,67 @@ TEST_CASE("a libfabric without any provider stops Intel MPI and oneCCL") {
   CHECK(text("\"tcp\"", intel).empty());
   CHECK(text("", R"("gpus": [], "mpi": "Open MPI 5.0.5")").empty());
 }
+
+TEST_CASE("an older libfabric is told of EFA's RDMA read on p4d") {
+  const auto read = [](const char* shape, const char* version,
+                       const char* more) {
+    return value(plan(R"([{"name": "w[0-1]", "gpus": 8, "shape": ")" +
+                      std::string(shape) + R"(", "libfabric": ")" + version +
+                      R"(", "hcas": ["rdmap0s1 efa"], "plugins":
+                         ["libnccl-net.so"])" +
+                      more + "}]"),
+                 0, "FI_EFA_USE_DEVICE_RDMA");
+  };
+  CHECK(read("p4d.24xlarge", "1.14.0", "") == "1");
+  CHECK(read("p4d.24xlarge", "1.18.0", "").empty());
+  CHECK(read("g5.48xlarge", "1.14.0", "").empty());  // it has none
+  CHECK(plan(R"([{"name": "w[0-1]", "gpus": 8, "shape": "p4d.24xlarge",
+      "libfabric": "1.17", "hcas": ["rdmap0s1 efa"], "plugins":
+      ["aws-ofi-nccl 1.7.1"]}])")
+            .pods[0]
+            .settings.empty());
+  CHECK(read("p4d.24xlarge", "1.14.0",
+             R"(, "environment": {"FI_EFA_USE_DEVICE_RDMA": "0"})")
+            .empty());
+}
+
+TEST_CASE("Open MPI is kept from psm3 where there is no adapter") {
+  const auto mtl = [](const char* hcas, const char* providers,
+                      const char* more) {
+    return value(plan(R"({"name": "laptop", "gpus": 0, "hcas": [)" +
+                      std::string(hcas) + R"(], "mpi": "Open MPI 4.1.4",
+                         "libfabric": {"providers": [)" +
+                      providers + "]}" + more + "}"),
+                 0, "OMPI_MCA_mtl");
+  };
+  const char* both = R"("psm3", "tcp")";
+  CHECK(mtl("", both, "") == "^ofi");
+  CHECK(mtl("", R"("tcp")", "").empty());
+  CHECK(mtl(R"("mlx5_0 RoCE ACTIVE")", both, "").empty());
+  CHECK(mtl("", both, R"(, "environment": {"FI_PROVIDER": "tcp"})").empty());
+}
+
+TEST_CASE("PSM2 has to be told of memory of GPUs") {
+  const auto told = [](const char* aware, const char* more) {
+    return found(plan(R"([{"name": "w[0-1]", "hcas": ["hfi1_0 IB ACTIVE"],
+        "gpus": "2x Tesla V100", "mpi": {"family": "openmpi",
+        "cuda_aware": )" +
+                      std::string(aware) + "}" + more + "}]"),
+                 "psm2_cuda");
+  };
+  CHECK(told("true", ""));
+  CHECK(!told("false", ""));
+  CHECK(!told("true", R"(, "environment": {"PSM2_CUDA": "1"})"));
+}
+
+TEST_CASE("Omni-Path by verbs alone is slow for MPI") {
+  const auto verdict = [](const char* gpus) {
+    return plan(R"([{"name": "w[0-1]", "hcas": ["hfi1_0 IB ACTIVE"],
+        "mpi": "Open MPI 5.0.3", "libfabric": {"providers": ["tcp", "verbs"]},
+        "gpus": )" +
+                std::string(gpus) + "}]")
+        .verdict;
+  };
+  CHECK(verdict("0") == FabricVerdict::kWarn);
+  CHECK(verdict("2") == FabricVerdict::kLeave);  // NCCL's way is verbs
+}

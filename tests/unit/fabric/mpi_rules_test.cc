@@ -277,3 +277,15 @@ TEST_CASE("oneCCL meets where the pods meet") {
               R"(, "environment": {"CCL_ATL_TRANSPORT": "mpi"})")
             .empty());
 }
+
+TEST_CASE("UCX 1.8.0 is told with Open MPI") {
+  const auto told = [](const char* ucx, const char* more) {
+    return found(plan(two(R"("hcas": ["mlx5_0 IB ACTIVE"], "gpus": 0,
+        "mpi": "Open MPI 4.1.1", "ucx": ")" +
+                          std::string(ucx) + "\"" + more)),
+                 "ucx_bug");
+  };
+  CHECK(told("1.8.0", ""));
+  CHECK(!told("1.8.1", ""));
+  CHECK(!told("1.8.0", R"(, "environment": {"UCX_TLS": "tcp,self"})"));
+}

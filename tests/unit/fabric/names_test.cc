@@ -92,3 +92,35 @@ TEST_CASE("one slip makes a variable that nobody reads") {
     CHECK(!found(with(right), "lint_unknown_name"));
   }
 }
+
+TEST_CASE("words that choose a network are known by some version") {
+  for (const char* right :
+       {"UCX_TLS=rc,sm,self", "UCX_TLS=^cuda_ipc", "UCX_TLS=ib,tcp",
+        "UCX_TLS=rc_x,ud:aux,cuda_copy", "UCX_TLS=all", "FI_PROVIDER=EFA",
+        "FI_PROVIDER=verbs;ofi_rxm", "FI_PROVIDER=^psm3,psm3;ofi_rxd",
+        "OMPI_MCA_pml=^ucx", "OMPI_MCA_btl=^openib,ofi",
+        "OMPI_MCA_btl=self,vader,tcp", "I_MPI_OFI_PROVIDER=mlx"}) {
+    INFO(right);
+    CHECK(!found(with(right), "lint_word"));
+  }
+  for (const char* wrong :
+       {"UCX_TLS=rdma,self", "UCX_TLS=openib,sm", "FI_PROVIDER=ib",
+        "OMPI_MCA_pml=openib", "OMPI_MCA_btl=self,tpc", "OMPI_MCA_mtl=ucx",
+        "I_MPI_OFI_PROVIDER=dapl"}) {
+    INFO(wrong);
+    CHECK(found(with(wrong), "lint_word"));
+  }
+}
+
+TEST_CASE("Open MPI 3 and 4 have vader for sm") {
+  const auto told = [](const char* version, const char* btl) {
+    return found(with("OMPI_MCA_btl=" + std::string(btl),
+                      R"(, "mpi": "Open MPI )" + std::string(version) + "\""),
+                 "lint_btl_sm");
+  };
+  CHECK(told("4.0.5", "tcp,sm,self"));
+  CHECK(!told("4.0.5", "tcp,vader,self"));
+  CHECK(!told("4.0.5", "^sm"));
+  CHECK(!told("5.0.3", "tcp,sm,self"));
+  CHECK(!told("1.10.2", "tcp,sm,self"));
+}

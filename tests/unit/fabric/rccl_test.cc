@@ -197,3 +197,16 @@ TEST_CASE("XGMI that stays idle is a price") {
   CHECK(found(roce("AMD Instinct MI300X", off), "lint_p2p_off"));
   CHECK(!found(roce("AMD Radeon Pro W7900", off), "lint_p2p_off"));
 }
+
+TEST_CASE("few ranks have few channels of RCCL") {
+  const auto told = [](const char* gpus, const char* count) {
+    return found(plan(R"({"name": "w0", "nccl_version": "RCCL 2.27.7",
+        "gpus": ")" + std::string(gpus) +
+                      R"(", "environment": {"NCCL_MIN_NCHANNELS": ")" + count +
+                      "\"}}"),
+                 "lint_range");
+  };
+  CHECK(told("4x AMD Instinct MI355X", "112"));
+  CHECK(!told("4x AMD Instinct MI355X", "64"));
+  CHECK(!told("8x AMD Instinct MI355X", "112"));
+}
