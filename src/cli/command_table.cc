@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/command_table.h"
 
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <string_view>
+
 #include "cli/completion.h"
 #include "cli/entry.h"
 #include "cli/version.h"
@@ -394,18 +399,49 @@ Command version_command() {
           false};
 }
 
+// By name, so that who wants one makes one: each is a page of text.
+constexpr std::pair<std::string_view, Command (*)()> kTable[] = {
+    {"launch", launch_command},
+    {"worker", worker_command},
+    {"sshd", sshd_command},
+    {"ssh", ssh_command},
+    {"fabric", fabric_command},
+    {"doctor", doctor_command},
+    {"netpol", netpol_command},
+    {"hostfile", hostfile_command},
+    {"keygen", keygen_command},
+    {"logs", logs_command},
+    {"status", status_command},
+    {"ps", ps_command},
+    {"stack", stack_command},
+    {"explain", explain_command},
+    {"explain-log", explain_log_command},
+    {"task", task_command},
+    {"entry", entry_command},
+    {"completion", completion_command},
+    {"version", version_command},
+};
+
 }  // namespace
 
 const std::vector<Command>& commands() {
-  static const std::vector<Command> kCommands = {
-      launch_command(), worker_command(),   sshd_command(),
-      ssh_command(),    fabric_command(),   doctor_command(),
-      netpol_command(), hostfile_command(), keygen_command(),
-      logs_command(),   status_command(),   ps_command(),
-      stack_command(),  explain_command(),  explain_log_command(),
-      task_command(),   entry_command(),    completion_command(),
-      version_command()};
+  static const std::vector<Command> kCommands = [] {
+    std::vector<Command> out;
+    for (const auto& [name, make] : kTable) out.push_back(make());
+    return out;
+  }();
   return kCommands;
+}
+
+const Command* find_command(const std::string& name) {
+  static std::map<std::string_view, Command> made;
+  const auto* const found =
+      std::find_if(std::begin(kTable), std::end(kTable),
+                   [&](const auto& entry) { return entry.first == name; });
+  if (found == std::end(kTable)) return nullptr;
+  const auto old = made.find(found->first);
+  if (old != made.end()) return &old->second;
+  return &made.emplace(found->first, found->second()).first->second;
 }
 
 }  // namespace muster

@@ -12,13 +12,6 @@
 
 namespace muster {
 
-const Command* find_command(const std::string& name) {
-  for (const Command& command : commands()) {
-    if (command.name == name) return &command;
-  }
-  return nullptr;
-}
-
 namespace {
 
 using Arguments = std::vector<std::string>;

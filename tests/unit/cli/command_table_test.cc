@@ -15,6 +15,10 @@ TEST_CASE("every command has a page in the one style") {
   for (const Command& command : commands()) {
     INFO(command.name);
     CHECK(names.insert(command.name).second);
+    const Command* const found = find_command(command.name);
+    REQUIRE(found != nullptr);
+    CHECK(found->run == command.run);
+    CHECK(find_command(command.name) == found);
     const HelpPage page = page_of(command);
     CHECK_FALSE(page.summary.empty());
     CHECK(page.summary.back() != '.');
