@@ -44,11 +44,17 @@ int connect_one(const addrinfo& address, Clock::time_point deadline,
 Result<UniqueFd> dial(const std::string& host, int port, Milliseconds timeout) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_ADDRCONFIG;
   addrinfo* found = nullptr;
   const auto deadline = Clock::now() + timeout;
-  const int rc =
-      ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
+  const std::string service = std::to_string(port);
+  // Numbers first: for a name the resolver asks the kernel for all addresses of
+  // this pod, and a cache of names, before it looks.
+  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
+  int rc = ::getaddrinfo(host.c_str(), service.c_str(), &hints, &found);
+  if (rc == EAI_NONAME) {
+    hints.ai_flags = AI_ADDRCONFIG | AI_NUMERICSERV;
+    rc = ::getaddrinfo(host.c_str(), service.c_str(), &hints, &found);
+  }
   if (rc != 0) {
     return fail(Error{"dns_unresolved", "cannot resolve the name",
                       ::gai_strerror(rc), host,

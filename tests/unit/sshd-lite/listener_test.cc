@@ -51,6 +51,14 @@ TEST_CASE("any other congestion control of the node stays") {
   CHECK(congestion_control(socket.get()) == "reno");
 }
 
+TEST_CASE("a host is dialled by number and by name") {
+  const auto listener = listen_on("127.0.0.1", 0);
+  REQUIRE(listener);
+  const int port = local_port(listener->get());
+  CHECK(dial("127.0.0.1", port, Milliseconds{5000}));
+  CHECK(dial("localhost", port, Milliseconds{5000}));
+}
+
 // A connection that began with BBR is paced whatever it is told afterwards.
 TEST_CASE("connections are tuned before they begin") {
   const UniqueFd plain(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
