@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sshd-lite/keys.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstdlib>
 
 #include "base/fd.h"
@@ -16,44 +13,17 @@
 #include "base/text.h"
 #include "job/pod_view.h"
 #include "sshd-lite/authorized_keys.h"
+#include "sshd-lite/private_key.h"
 
 namespace muster {
 
 namespace {
 
-constexpr size_t kMaxPrivateKeyFile = 64 * 1024;
 constexpr std::array<const char*, 4> kPrivateNames = {
     "id_rsa", "ssh-privatekey", "id_ecdsa", "id_ed25519"};
-constexpr const char* kMountHint =
-    "mount the job's SSH Secret there (mpi-operator and Trainer do), make one "
-    "with `muster keygen`, or name its directory with --key-dir";
 
 bool exists(const std::string& path) {
   return ::access(path.c_str(), F_OK) == 0;
-}
-
-// The line of its fdinfo; "": not known, as in some sandboxes. (statx tells it
-// only since Linux 5.8.)
-std::string mount_of(const UniqueFd& file) {
-  const auto info =
-      read_file("/proc/self/fdinfo/" + std::to_string(file.get()));
-  if (!info) return {};
-  for (const std::string_view line : split(*info, '\n')) {
-    if (line.starts_with("mnt_id:")) return std::string(line);
-  }
-  return {};
-}
-
-// Part of the image, and for everybody to read: whoever can pull the image has
-// it. A Secret is a mount of its own, whatever its mode.
-bool bare_in_image(const std::string& path) {
-  const UniqueFd file(::open(path.c_str(), O_PATH | O_CLOEXEC));
-  const UniqueFd root(::open("/", O_PATH | O_CLOEXEC));
-  struct stat info {};
-  if (!file || !root || ::fstat(file.get(), &info) != 0) return false;
-  const std::string mount = mount_of(file);
-  return !mount.empty() && mount == mount_of(root) &&
-         (info.st_mode & S_IROTH) != 0;
 }
 
 void read_authorized(const KeyFiles& files, JobKeys& keys) {
@@ -79,20 +49,13 @@ void read_authorized(const KeyFiles& files, JobKeys& keys) {
   }
 }
 
-Error no_private_key(const KeyFiles& files) {
-  return Error{
-      "key_missing", "no private SSH key",
-      files.private_key.empty() ? "no key directory was found" : "no such file",
-      files.private_key, kMountHint};
-}
-
 Result<JobKeys> ephemeral_keys(const KeyFiles& files) {
   auto key = SshKey::generate(KeyType::kEcdsaP256);
   if (!key) return tl::unexpected(key.error());
   JobKeys out;
   read_authorized(files, out);
   if (out.authorized.empty()) {
-    return tl::unexpected(no_private_key(files));
+    return tl::unexpected(no_private_key(files.private_key));
   }
   out.private_key = std::move(*key);
   out.fingerprint = out.private_key.fingerprint();
@@ -116,30 +79,7 @@ KeyFiles key_files_in(const std::string& dir) {
 }
 
 Result<JobKeys> load_keys(const KeyFiles& files) {
-  if (files.private_key.empty()) return tl::unexpected(no_private_key(files));
-  auto text = read_file(files.private_key, kMaxPrivateKeyFile);
-  if (!text) {
-    // Only a missing file may be replaced by an ephemeral key; one that cannot
-    // be read is a mistake to be told.
-    if (!exists(files.private_key) && (errno == ENOENT || errno == ENOTDIR)) {
-      return tl::unexpected(no_private_key(files));
-    }
-    text.error().code = "key_unusable";
-    text.error().hint =
-        "uid " + std::to_string(::geteuid()) +
-        " must be able to read it: set sshAuthMountPath to a directory such "
-        "as /etc/mpi-ssh (mpi-operator makes a key in /root/.ssh readable for "
-        "root only), or fsGroup, or the Secret's defaultMode";
-    return tl::unexpected(text.error());
-  }
-  if (bare_in_image(files.private_key)) {
-    return fail(Error{
-        "key_unusable", "the private SSH key is no secret",
-        "it is part of the image and everybody may read it", files.private_key,
-        "take it out of the image and mount the job's SSH Secret; "
-        "for a key of your own: chmod 600"});
-  }
-  auto key = SshKey::parse_private(*text, files.private_key);
+  auto key = load_private_key(files.private_key);
   if (!key) return tl::unexpected(key.error());
   JobKeys out;
   out.private_key = std::move(*key);

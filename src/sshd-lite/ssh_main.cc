@@ -18,6 +18,7 @@
 #include "sshd-lite/client.h"
 #include "sshd-lite/crypto_start.h"
 #include "sshd-lite/keys.h"
+#include "sshd-lite/private_key.h"
 #include "sshd-lite/ssh_dial.h"
 #include "sshd-lite/ssh_options.h"
 
@@ -71,12 +72,13 @@ int port_for(const SshArguments& arguments) {
   return kDefaultPort;
 }
 
-Result<JobKeys> keys_for(const SshArguments& arguments) {
+Result<SshKey> key_for(const SshArguments& arguments) {
   for (const std::string& file : arguments.identity_files) {
-    if (::access(file.c_str(), F_OK) == 0) return load_keys({file, {}});
+    if (::access(file.c_str(), F_OK) == 0) return load_private_key(file);
   }
   const auto directory = find_key_dir();
-  return load_keys(directory ? key_files_in(*directory) : KeyFiles{});
+  return load_private_key(directory ? key_files_in(*directory).private_key
+                                    : "");
 }
 
 // The process' stdin, stdout and stderr joined to one session.
@@ -160,17 +162,16 @@ class Terminal {
 
 int connect_alone(const SshArguments& arguments) {
   start_crypto_for_one_login();
-  const auto keys = keys_for(arguments);
-  if (!keys) return complain(keys.error());
+  const auto key = key_for(arguments);
+  if (!key) return complain(key.error());
   ssh_init();
   auto socket = dial(arguments.host, port_for(arguments),
                      Milliseconds(arguments.connect_seconds * 1000));
   if (!socket) return complain(socket.error());
   SshClientOptions options;
   options.user = arguments.user;
-  options.identity = &keys->private_key;
-  options.expected_host_key =
-      arguments.pin_host_key ? &keys->private_key : nullptr;
+  options.identity = &*key;
+  options.expected_host_key = arguments.pin_host_key ? &*key : nullptr;
   options.command = arguments.command;
   options.rekey_bytes = arguments.rekey_bytes;
   Loop loop;

@@ -8,6 +8,7 @@
 
 #include "base/fd.h"
 #include "catch.h"
+#include "sshd-lite/private_key.h"
 #include "test_server.h"
 
 using namespace muster;
@@ -88,6 +89,19 @@ TEST_CASE("without authorized_keys the job key itself is authorized") {
   REQUIRE(keys);
   REQUIRE(keys->authorized.size() == 1);
   CHECK(keys->authorized[0].same_public(key));
+}
+
+TEST_CASE("who lets nobody in needs the private key alone") {
+  const SshKey key = make_key();
+  const KeyDirectory directory(key);
+  REQUIRE(write_file_atomically(directory.path() + "/authorized_keys", "#\n"));
+  const auto own = load_private_key(key_files_in(directory.path()).private_key);
+  REQUIRE(own);
+  CHECK(own->same_public(key));
+  CHECK_FALSE(own->door_secret().empty());
+  const auto none = load_private_key("");
+  REQUIRE_FALSE(none);
+  CHECK(none.error().code == "key_missing");
 }
 
 TEST_CASE("an empty authorized_keys lets nobody in") {
