@@ -17,8 +17,9 @@ namespace muster {
 namespace {
 
 constexpr size_t kWriteChunk = 32 * 1024 - 10;  // one packet of libssh's
-constexpr size_t kReadChunk = 64 * 1024;
+constexpr int kReadChunk = 64 * 1024;
 constexpr Milliseconds kGreetingWait{1000};
+constexpr int kAskedAtOnce = 8;
 constexpr int kPollsPerStep = 32;  // then the other sessions of the loop
 
 // What one step has to say leaves as one packet: each wakes the peer. The
@@ -160,8 +161,12 @@ void SshClient::Impl::step() {
   const OnePacket held(fd_, stage_ != Stage::kRunning || queue_.size() > 0);
   if (!banner_seen_ && !check_banner()) return;
   if (!may_speak_) return;
-  while (stage_ != Stage::kOver && stage_ != Stage::kRunning) {
-    if (!advance()) break;
+  // After each packet libssh wants to hear that the socket takes more, which it
+  // mostly does: asked at once, that is not a wait of its own.
+  for (int asked = 0; stage_ != Stage::kOver && stage_ != Stage::kRunning;) {
+    if (advance()) continue;
+    const bool wait = stage_ == Stage::kOver || !writes_wait();
+    if (wait || ++asked > kAskedAtOnce) break;
   }
   if (stage_ == Stage::kRunning) run_step();
   if (stage_ != Stage::kOver) watch_writes();
@@ -185,13 +190,16 @@ void SshClient::Impl::run_step() {
 }
 
 bool SshClient::Impl::deliver(int is_stderr) {
-  char buffer[kReadChunk];
-  const int n =
-      ssh_channel_read_nonblocking(channel_, buffer, sizeof buffer, is_stderr);
+  // Not on the stack, each page of which would be touched.
+  const auto buffer = std::make_unique_for_overwrite<char[]>(kReadChunk);
+  const int n = ssh_channel_read_nonblocking(channel_, buffer.get(), kReadChunk,
+                                             is_stderr);
   if (n <= 0) return false;
-  if (n == sizeof buffer) arrived_[is_stderr] = true;  // and there is more
+  if (n == kReadChunk) arrived_[is_stderr] = true;  // and there is more
   const auto& callback = is_stderr != 0 ? events_.on_stderr : events_.on_stdout;
-  if (callback) callback(std::string_view(buffer, static_cast<size_t>(n)));
+  if (callback) {
+    callback(std::string_view(buffer.get(), static_cast<size_t>(n)));
+  }
   return true;
 }
 
@@ -199,8 +207,7 @@ bool SshClient::Impl::deliver(int is_stderr) {
 // added to it while some of it waits for the socket.
 bool SshClient::Impl::write_queue() {
   bool moved = false;
-  while (queue_.size() > 0 &&
-         (ssh_get_poll_flags(session_) & SSH_WRITE_PENDING) == 0) {
+  while (queue_.size() > 0 && !writes_wait()) {
     const size_t room =
         std::min<size_t>(ssh_channel_window_size(channel_), kWriteChunk);
     const std::string_view next = queue_.front().substr(0, room);
@@ -240,7 +247,7 @@ void SshClient::Impl::finish_if_over() {
 }
 
 void SshClient::Impl::watch_writes() {
-  const bool wanted = (ssh_get_poll_flags(session_) & SSH_WRITE_PENDING) != 0;
+  const bool wanted = writes_wait();
   if (wanted == writes_watched_) return;
   writes_watched_ = wanted;
   if (wanted) {

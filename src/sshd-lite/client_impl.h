@@ -80,6 +80,9 @@ class SshClient::Impl : public std::enable_shared_from_this<Impl> {
   void fail_with(Error error);
   static const char* stage_name(Stage stage);
   void enter(Stage stage) { stage_ = stage; }
+  [[nodiscard]] bool writes_wait() const {
+    return (ssh_get_poll_flags(session_) & SSH_WRITE_PENDING) != 0;
+  }
   [[nodiscard]] std::string library_error() const;
 
   Loop& loop_;
@@ -100,7 +103,7 @@ class SshClient::Impl : public std::enable_shared_from_this<Impl> {
   bool may_speak_ = false;
   bool wake_posted_ = false;
   // Of stdout and stderr, data since run_step() looked.
-  std::array<bool, 2> arrived_ = {true, true};
+  std::array<bool, 2> arrived_ = {false, false};
   bool writes_watched_ = false;
   bool eof_wanted_ = false;
   bool eof_sent_ = false;

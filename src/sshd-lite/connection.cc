@@ -41,6 +41,9 @@ constexpr auto kNoDeadline = Clock::time_point::max();
 // A session at work is not held up by tidying.
 constexpr int kQuietMilliseconds = 200;
 constexpr int kMaxEnvironment = 16;
+// After each packet libssh wants to hear that the socket takes more, which it
+// mostly does: asked at once, that is not a wait of its own.
+constexpr int kAskedAtOnce = 8;
 
 class Connection {
  public:
@@ -64,6 +67,7 @@ class Connection {
   void say_refusal();
   void flush();
   bool step(Clock::time_point deadline);
+  bool ask_at_once();
   bool broken();
   void read_link();
   bool tell(const LinkRequest& request);
@@ -88,6 +92,7 @@ class Connection {
   ssh_channel channel_ = nullptr;
   ssh_server_callbacks_struct server_callbacks_{};
   ssh_channel_callbacks_struct channel_callbacks_{};
+  bool keys_agreed_ = false;
   int attempts_ = 0;
   bool authenticated_ = false;
   std::string user_;
@@ -206,7 +211,7 @@ void Connection::serve() {
 
 bool Connection::exchange_keys() {
   const auto deadline = Clock::now() + options_.auth_timeout;
-  for (;;) {
+  for (int asked = 0;;) {
     const int rc = ssh_handle_key_exchange(session_);
     if (rc == SSH_OK) break;
     if (rc != SSH_AGAIN) {
@@ -214,12 +219,15 @@ bool Connection::exchange_keys() {
                  printable(ssh_get_error(session_), 200));
       return false;
     }
+    if (writes_wait() && ++asked <= kAskedAtOnce) continue;
+    asked = 0;
     if (!step(deadline)) {
       log::debug("ssh: {} did not finish the key exchange in time",
                  options_.peer);
       return false;
     }
   }
+  keys_agreed_ = true;
   tell(KeysAgreed{});
   return ssh_event_add_session(event_, session_) == SSH_OK;
 }
@@ -284,8 +292,6 @@ void Connection::flush() {
 // passed or the session is over.
 bool Connection::step(Clock::time_point deadline) {
   if (pump_) {
-    // After each packet libssh wants to hear that the socket takes more, which
-    // it mostly does: asked at once, that is not a wait of its own.
     while (alive() && pump_->pump()) {
       if (writes_wait()) ssh_event_dopoll(event_, 0);
     }
@@ -302,6 +308,7 @@ bool Connection::step(Clock::time_point deadline) {
             .count());
     if (left <= 0) return false;
   }
+  if (!pump_ && ask_at_once()) return !broken();
   std::vector<pollfd> fds{{socket_, POLLIN, 0}, {link_.get(), POLLIN, 0}};
   if (writes_wait()) fds[0].events |= POLLOUT;
   if (pump_ && !pump_->finished()) pump_->add_to_poll(fds);
@@ -336,6 +343,16 @@ bool Connection::step(Clock::time_point deadline) {
     if (ssh_event_dopoll(event_, 0) != SSH_OK) break;
   }
   return !broken();
+}
+
+// True: the socket has taken what there was, and something may have come: the
+// caller looks. (During the key exchange the session is not in the event.)
+bool Connection::ask_at_once() {
+  if (!keys_agreed_ || !writes_wait()) return false;
+  for (int i = 0; i < kAskedAtOnce && alive() && writes_wait(); ++i) {
+    ssh_event_dopoll(event_, 0);
+  }
+  return !alive() || !writes_wait();
 }
 
 // What the protocol forbids now, such as channel data while keys are exchanged
