@@ -138,12 +138,15 @@ bool is_loopback(const std::string& address) {
          address.starts_with("127.");
 }
 
-// torchrun's rendezvous: all ranks connect to that address.
+// torchrun's rendezvous: all ranks connect to that address. In one pod it may
+// be lo: the first one's, as operators write it.
 void lint_master(FabricJob& job, const FabricPodState& pod) {
-  if (job.pods.size() < 2) return;
   for (const char* name : {"MASTER_ADDR", "PET_MASTER_ADDR"}) {
     const std::string value = value_of(pod, name);
-    if (!is_loopback(value)) continue;
+    const auto alike = std::count_if(
+        job.pods.begin(), job.pods.end(),
+        [&](auto& any) { return is_loopback(value_of(any, name)); });
+    if (!is_loopback(value) || alike < 2) continue;
     lint_warn(job, pod, "lint_master_address",
               name + ("=" + value) +
                   ": each pod waits for the others at its own lo, which they "

@@ -112,7 +112,7 @@ std::vector<std::string> others_than(std::string_view name) {
   if (name == "OMPI_MCA_btl_tcp_if_include") {
     return {"btl_tcp_if_exclude: must name all others, and lo once more"};
   }
-  if (name == kHcollSwitch) {
+  if (name == kHcollSwitch || name == "OMPI_MCA_coll_ucc_enable") {
     return {"unset: its collectives would go over the adapters"};
   }
   if (name == "OMPI_MCA_opal_common_ucx_devices") {
@@ -160,6 +160,10 @@ void set_tcp_open_mpi(FabricJob& job, FabricPodState& pod,
   if (!has_hcoll(pod)) return;
   set(job, pod, "Open MPI", kHcollSwitch, "0",
       reason + "; HCOLL asks neither pml nor btl", "open-mpi/ompi#7388");
+  // Newer HPC-X has UCC in its place.
+  set(job, pod, "Open MPI", "OMPI_MCA_coll_ucc_enable", "0",
+      reason + "; UCC asks neither pml nor btl",
+      "NVIDIA/cluster-readiness-engine#102");
 }
 
 void set_tcp_ucx(FabricJob& job, FabricPodState& pod,

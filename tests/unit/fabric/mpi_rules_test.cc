@@ -225,6 +225,9 @@ TEST_CASE("HCOLL is switched off where MPI is put on TCP") {
   };
   CHECK(hcoll("").empty());
   CHECK(hcoll(R"(, "mpi": "Open MPI 4.1.5rc2")") == "0");
+  CHECK(value(plan(R"([{"name": "a", "hcas": ["mlx5_0 IB ACTIVE"],
+      "mpi": "Open MPI 4.1.7a1"}, {"name": "b", "hcas": []}])"),
+              0, "OMPI_MCA_coll_ucc_enable") == "0");
   CHECK(hcoll(R"(, "plugins": [{"name": "libnccl-net.so",
                                 "network": "IBext_v8"}])") == "0");
   CHECK(hcoll(R"(, "mpi": "Intel MPI 2021.5rc1")").empty());
@@ -270,9 +273,11 @@ TEST_CASE("oneCCL meets where the pods meet") {
       R"("docker0 172.17.0.1/16", "eth0 10.0.0.[4-5]/24 default")";
   CHECK(iface("w[0-1]", several, "") == "eth0");
   CHECK(iface("w[0-1]", R"("eth0 10.0.0.[4-5]/24 default")", "").empty());
-  CHECK(iface("w0", R"("docker0 172.17.0.1/16", "eth0 10.0.0.4/24 default")",
-              "") == "lo");
-  CHECK(iface("w0", R"("eth0 10.0.0.4/24 default")", "").empty());
+  const char* one = R"("docker0 172.17.0.1/16", "eth0 10.0.0.4/24 default")";
+  CHECK(iface("w0", one, R"(, "hcas": [])") == "lo");
+  CHECK(iface("w0", one, "").empty());  // a node of a cluster, maybe
+  CHECK(
+      iface("w0", R"("eth0 10.0.0.4/24 default")", R"(, "hcas": [])").empty());
   CHECK(iface("w[0-1]", several,
               R"(, "environment": {"CCL_ATL_TRANSPORT": "mpi"})")
             .empty());

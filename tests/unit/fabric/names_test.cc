@@ -64,6 +64,11 @@ TEST_CASE("ranks of other pods do not meet at lo") {
   CHECK(found(with("MASTER_ADDR=127.0.0.1"), "lint_master_address"));
   CHECK(!found(with("MASTER_ADDR=10.0.0.4"), "lint_master_address"));
   CHECK(!found(with("MASTER_ADDR=w0.svc"), "lint_master_address"));
+  // As operators write it: the first pod by lo, the others by its name.
+  CHECK(!found(plan(R"([{"name": "master-0", "environment":
+      {"MASTER_ADDR": "localhost"}}, {"name": "worker-0", "environment":
+      {"MASTER_ADDR": "master-0"}}])"),
+               "lint_master_address"));
   CHECK(!found(plan(R"({"name": "w0", "environment":
       {"MASTER_ADDR": "127.0.0.1"}})"),
                "lint_master_address"));
