@@ -57,8 +57,9 @@ bool oom_counter_rose(const NodeEvidence& node);
 // that the limit was reached when the node went away.
 bool was_near_limit(const NodeEvidence& node);
 
-// Where a relayed end tells a signal's code, the class becomes the signal's.
-void name_signal(const RuleBook& rules, LineMatch& match);
+// Where a relayed end tells a signal, by its number, name or code, the class
+// becomes the signal's; no class is there twice then.
+void name_signals(const RuleBook& rules, std::vector<LineMatch>& matches);
 
 struct LineScan {
   std::vector<Candidate> candidates;

@@ -219,8 +219,8 @@ class Scanner {
       }
       last_failure = order;
       if (drop_exception_about_end(meaning.matches)) drop_traceback(found);
+      name_signals(rules_, meaning.matches);
       for (LineMatch& match : meaning.matches) {
-        name_signal(rules_, match);
         Candidate candidate =
             make_candidate(evidence_, owner, line, order, std::move(match));
         scan_.saw_death |= candidate.death;

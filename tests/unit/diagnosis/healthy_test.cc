@@ -49,7 +49,8 @@ size_t check_logs(const std::string& file) {
 
 TEST_CASE("logs of jobs that ended well are no failures") {
   size_t logs = 0;
-  for (const char* const file : {"machine-learning", "mpi", "platform"}) {
+  for (const char* const file :
+       {"machine-learning", "mpi", "platform", "recovered"}) {
     logs += check_logs(file);
   }
   std::printf("healthy logs             %4zu\n", logs);
