@@ -33,6 +33,9 @@ bool speaks(const LineGuess& guess) {
   constexpr int kClearly = 20;
   constexpr int kAlone = 60;
   if (guess.by_words == nullptr || says_none(*guess.by_words)) return false;
+  // Each class says more than that somebody threw.
+  const bool bare = guess.by_words->code == "python_exception";
+  if (bare && guess.rule != nullptr) return false;
   return guess.ahead >= (guess.rule == nullptr ? kAlone : kClearly);
 }
 

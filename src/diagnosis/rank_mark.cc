@@ -101,10 +101,15 @@ void read_petsc_mark(std::string_view text, WriterMark& mark) {
   if (rank && text.starts_with("]PETSC ERROR")) mark.rank = *rank;
 }
 
-// "ERROR on proc 617: " of LAMMPS, "ERROR on rank 3: "; it stays.
+// "ERROR on proc 617: " of LAMMPS, "ERROR on rank 3: ", "FATAL from PE     9: "
+// of FMS; it stays.
 void read_error_on(std::string_view text, WriterMark& mark) {
-  if (!take_word(text, "error on ")) return;
-  if (!take_word(text, "proc ") && !take_word(text, "rank ")) return;
+  if (!take_word(text, "error on ") && !take_word(text, "fatal from ")) return;
+  if (!take_word(text, "proc ") && !take_word(text, "rank ") &&
+      !take_word(text, "pe ")) {
+    return;
+  }
+  take_blanks(text);
   const auto rank = take_number(text);
   if (rank && text.starts_with(": ")) mark.rank = *rank;
 }

@@ -149,7 +149,8 @@ int rank_of_worker(std::string_view name) {
 bool take_ray_prefix(std::string_view& text, ParsedLine& line) {
   if (!text.starts_with('(')) return false;
   const size_t end = text.find(") ");
-  const size_t pid = text.find(" pid=");
+  // Of old only "(pid=4711, ip=10.0.0.3) ".
+  const size_t pid = text.starts_with("(pid=") ? 1 : text.find(" pid=");
   if (end == std::string_view::npos || pid > end || end > 200) return false;
   const size_t rank = text.find(" rank=");
   if (rank < pid) {
