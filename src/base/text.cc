@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <functional>
 
+#include "base/decimal.h"
+
 namespace muster {
 
 namespace {
@@ -69,14 +71,10 @@ std::optional<int64_t> parse_duration_ms(std::string_view text) {
   int64_t total = 0;
   double unit = 0;
   while (!text.empty()) {
-    double number = 0;
-    const char* end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, number);
-    // Not >= also holds for NaN, which from_chars reads.
-    if (error != std::errc{} || !(number >= 0) || number > 1e9) {
-      return std::nullopt;
-    }
-    text.remove_prefix(static_cast<size_t>(stop - text.data()));
+    const auto read = leading_decimal(text);
+    if (!read || read->value < 0 || read->value > 1e9) return std::nullopt;
+    const double number = read->value;
+    text.remove_prefix(read->length);
     // "1m30" is said of seconds; who writes "1h30" does not mean them.
     if (text.empty() && unit > 60e3) return std::nullopt;
     unit = 1000;

@@ -2,11 +2,11 @@
 // JSON to facts, forgiving in form and strict in kind: every mistake names
 // the place ("pods[0].hcas[2].rate_gbps"). Pure.
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/decimal.h"
 #include "base/text.h"
 #include "fabric/facts/facts_common.h"
 #include "fabric/facts/facts_expand.h"
@@ -43,12 +43,9 @@ std::string without_numbers(std::string path) {
 
 // "400 Gb/sec (4X NDR)" -> 400.
 std::optional<double> leading_number(std::string_view text) {
-  text = trim(text);
-  double value = 0;
-  const auto [end, error] =
-      std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || !std::isfinite(value)) return std::nullopt;
-  return value;
+  const auto number = leading_decimal(trim(text));
+  if (!number) return std::nullopt;
+  return number->value;
 }
 
 class FactsIn {
