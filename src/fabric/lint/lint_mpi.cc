@@ -240,11 +240,13 @@ void lint_ucx_contradiction(FabricJob& job, const FabricPodState& pod,
                 : "name adapters with their port, or allow tcp");
 }
 
+// sockcm and rdmacm make connections and carry no messages.
 bool stays_in_pod(const std::string& transport) {
   static const std::set<std::string> kLocal = {
-      "self",     "sm",       "shm",       "mm",      "posix",    "sysv",
-      "cma",      "knem",     "xpmem",     "cuda",    "rocm",     "cuda_copy",
-      "cuda_ipc", "gdr_copy", "rocm_copy", "ze_copy", "rocm_ipc", "ze_ipc"};
+      "self",    "sm",        "shm",      "mm",       "posix",
+      "sysv",    "cma",       "knem",     "xpmem",    "cuda",
+      "rocm",    "cuda_copy", "cuda_ipc", "gdr_copy", "rocm_copy",
+      "ze_copy", "rocm_ipc",  "ze_ipc",   "sockcm",   "rdmacm"};
   return kLocal.contains(transport);
 }
 

@@ -55,13 +55,24 @@ const FabricGid* at_index(const FabricPort& port, int index) {
 }
 
 // The table has entries, each with its interface, and none at 0 and 1, where
-// the adapter's own interface has its two.
+// the adapter's own interface has its two. Who left the interfaces out may have
+// left the link-local addresses out as well, but wrote down pairs at least.
 bool foreign_below(const FabricPort& port) {
-  return !port.gids->empty() &&
-         std::all_of(
-             port.gids->begin(), port.gids->end(), [](const FabricGid& gid) {
-               return gid.index > 1 && !gid.netdev.empty() && !gid.type.empty();
-             });
+  const auto& gids = *port.gids;
+  const auto all = [&](auto test) {
+    return !gids.empty() && std::all_of(gids.begin(), gids.end(), test);
+  };
+  const auto any = [&](const char* type) {
+    return std::any_of(gids.begin(), gids.end(),
+                       [&](auto& gid) { return gid.type == type; });
+  };
+  const bool own_interfaces = all([](const FabricGid& gid) {
+    return gid.index > 1 && !gid.netdev.empty() && !gid.type.empty();
+  });
+  const bool pairs = any("v1") && any("v2") && all([](const FabricGid& gid) {
+                       return gid.index > 3 && !gid.type.empty();
+                     });
+  return own_interfaces || pairs;
 }
 
 // Whether NCCL's scan moves from `now` to `next`.

@@ -96,11 +96,20 @@ std::map<std::string, std::string> adapter_addresses(
   for (const PortView& view : pod.ports) {
     if (!view.chosen) continue;
     const std::string netdev = port_netdev(*pod.facts, *view.port);
+    const std::string where =
+        " of " + view.name() + (netdev.empty() ? "" : " (" + netdev + ")");
+    const FabricNetdev* own = find_netdev(*pod.facts, netdev);
+    if (!view.port->gids && own != nullptr) {
+      for (const std::string& text : own->addresses) {
+        const std::string address = bare_address(text);
+        if (address.find(':') == std::string::npos) {
+          out.emplace(address, address + where);
+        }
+      }
+    }
     for (const GidAddress kind : {GidAddress::kIpv4, GidAddress::kIpv6}) {
       for (const FabricGid* gid : usable_gids(*pod.facts, *view.port, kind)) {
-        out.emplace(gid_text(*gid),
-                    gid_text(*gid) + " of " + view.name() +
-                        (netdev.empty() ? "" : " (" + netdev + ")"));
+        out.emplace(gid_text(*gid), gid_text(*gid) + where);
       }
     }
   }

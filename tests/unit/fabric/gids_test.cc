@@ -67,6 +67,20 @@ TEST_CASE("an unreadable entry ends NCCL 2.21 to 2.26.1") {
   CHECK(nccl_gid(kNew, port).index == 3);
 }
 
+TEST_CASE("a table that begins above another namespace's entries") {
+  const NcclVersion old{2, 22, 3};
+  const auto aborts = [&](std::initializer_list<const char*> gids) {
+    return nccl_gid(old, port_with(gids)).aborts;
+  };
+  CHECK(aborts({"2 v1 10.0.0.1 net1", "3 v2 10.0.0.1 net1"}));
+  CHECK(aborts(
+      {"4 v1 fe80::1", "5 v2 fe80::1", "6 v1 10.0.0.1", "7 v2 10.0.0.1"}));
+  CHECK(!nccl_gid(kNew, port_with({"6 v1 10.0.0.1", "7 v2 10.0.0.1"})).aborts);
+  // A person's choice out of the table.
+  CHECK(!aborts({"2 v1 10.0.0.1", "3 v2 10.0.0.1"}));
+  CHECK(!aborts({"5 v2 10.0.0.1"}));
+}
+
 TEST_CASE("entries of other namespaces are no choice") {
   PodFabric pod;
   pod.netdevs.emplace().push_back({});

@@ -289,6 +289,7 @@ TEST_CASE("variables of MPI, UCX and libfabric") {
             .empty());
   CHECK(codes(kTcp, "2.26.2", "UCX_TLS=rc,self,sm") == "lint_ucx_tls");
   CHECK(codes(kIb, "2.26.2", "UCX_TLS=self,sm,cuda_copy") == "lint_ucx_tls");
+  CHECK(codes(kIb, "2.26.2", "UCX_TLS=sockcm,cuda_copy") == "lint_ucx_tls");
   CHECK(codes(kTcp, "2.26.2", "UCX_TLS=^ib").empty());
   CHECK(codes(kRoce, "2.26.2", "UCX_IB_GID_INDEX=2") == "lint_gid_index");
   CHECK(codes(kRoce, "2.26.2", "UCX_IB_GID_INDEX=3").empty());

@@ -49,6 +49,23 @@ TEST_CASE("one address of RoCE adapters in two pods") {
            roce("b", "n1", "10.1.0.5", host)) == "error");
 }
 
+TEST_CASE("one address of RoCE adapters whose tables are not known") {
+  const auto of = [](const char* node, const char* net1) {
+    const auto pod = [&](const char* name, const char* more) {
+      return std::string(R"({"name": ")") + name + "\"" + more +
+             R"(, "hcas": ["mlx5_0 RoCE ACTIVE net1"], "netdevs": ["net1 )" +
+             net1 + "\"]}";
+    };
+    return severity_in(
+        plan("[" + pod("a", R"(, "node": "n0")") + ", " + pod("b", node) + "]"),
+        "same_rdma_address");
+  };
+  CHECK(of(R"(, "node": "n1")", "10.56.217.171/24") == "error");
+  CHECK(of("", "10.56.217.171/24") == "info");
+  CHECK(of(R"(, "node": "n0")", "10.56.217.171/24").empty());
+  CHECK(of(R"(, "node": "n1")", "fe80::1/64").empty());
+}
+
 TEST_CASE("the clash of addresses does not hang on the pods' order") {
   const std::string loose = roce("a", "", "10.1.0.5");
   const std::string here = roce("b", "n0", "10.1.0.5");
