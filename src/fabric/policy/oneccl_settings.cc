@@ -55,6 +55,7 @@ void set_interface(FabricJob& job, FabricPodState& pod) {
   if (own.empty()) return;
   const bool alone = job.pods.size() < 2;
   const std::string first = own.front()->name;
+  if (first.empty()) return;  // not told
   // Who told one node of a cluster would not meet the others on lo.
   if (alone && !(facts.hcas && facts.hcas->empty())) return;
   // One interface, or the right one, is no matter of choice.

@@ -278,6 +278,11 @@ TEST_CASE("oneCCL meets where the pods meet") {
   CHECK(iface("w0", one, "").empty());  // a node of a cluster, maybe
   CHECK(
       iface("w0", R"("eth0 10.0.0.4/24 default")", R"(, "hcas": [])").empty());
+  CHECK(iface("w[0-1]",
+              R"({"addresses": ["172.17.0.1/16"]}, "eth0 10.0.0.[4-5]/24
+              default")",
+              "")
+            .empty());
   CHECK(iface("w[0-1]", several,
               R"(, "environment": {"CCL_ATL_TRANSPORT": "mpi"})")
             .empty());
