@@ -24,7 +24,7 @@ constexpr char kLowerCase = 0x20;  // set in a small letter, clear in a capital
 
 // The letters that stems are made of.
 struct Letters {
-  uint64_t a, c, d, e, g, i, k, o, p, r, s, t, w, y;
+  uint64_t a, c, d, e, g, i, k, o, p, r, s, t, u, w, y;
 };
 
 uint64_t stems_of(const Letters& x) {
@@ -38,7 +38,8 @@ uint64_t stems_of(const Letters& x) {
   const uint64_t cr = next(x.r) & after(x.e);
   return (x.p & (pa | pw)) | (x.s & (se | si)) |
          (x.t & next(x.o) & after(x.k)) | (x.k & next(x.e) & after(x.y)) |
-         (x.c & (cr | (next(x.o) & after(x.o))));
+         (x.c & (cr | (next(x.o) & after(x.o)))) |
+         (x.a & next(x.u) & after(x.t));
 }
 
 // 16 bytes at a time.
@@ -115,7 +116,7 @@ uint64_t narrow_stems(std::string_view text, size_t at) {
   const Narrow x = Narrow(text, at).lowered();
   return stems_of({x.is('a'), x.is('c'), x.is('d'), x.is('e'), x.is('g'),
                    x.is('i'), x.is('k'), x.is('o'), x.is('p'), x.is('r'),
-                   x.is('s'), x.is('t'), x.is('w'), x.is('y')});
+                   x.is('s'), x.is('t'), x.is('u'), x.is('w'), x.is('y')});
 }
 
 // 64 bytes at a time.
@@ -161,7 +162,7 @@ MUSTER_WIDE_ENTRY uint64_t wide_stems(std::string_view text, size_t at) {
   const Letters letters = {is(x, 'a'), is(x, 'c'), is(x, 'd'), is(x, 'e'),
                            is(x, 'g'), is(x, 'i'), is(x, 'k'), is(x, 'o'),
                            is(x, 'p'), is(x, 'r'), is(x, 's'), is(x, 't'),
-                           is(x, 'w'), is(x, 'y')};
+                           is(x, 'u'), is(x, 'w'), is(x, 'y')};
   return stems_of(letters);
 }
 

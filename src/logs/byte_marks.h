@@ -32,8 +32,8 @@ struct ByteMarks {
 // Of the bytes of `text` from `at` (< its size); behind its end come zeros.
 using MarkBytes = ByteMarks (*)(std::string_view text, size_t at);
 // Where the stems of secret names begin, in either case: pass, pwd, secret,
-// sig, token, key, cred, cookie. Of those that lie across the end of the 64
-// bytes only the first bytes count.
+// sig, token, key, cred, cookie, auth. Of those that lie across the end of the
+// 64 bytes only the first bytes count.
 using FindStems = uint64_t (*)(std::string_view text, size_t at);
 
 struct ByteReader {

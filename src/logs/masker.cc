@@ -112,11 +112,11 @@ bool is_secret_name(std::string_view given) {
                     "accountkey", "account_key", "credential", "signing_key",
                     "encryption_key", "shared_key"}) ||
          name == "token" || name.ends_with("_token") ||
-         name.ends_with("authtoken") || name.ends_with("_pwd") ||
-         name == "pwd" || name == "pwd_" || name == "sig" ||
-         name == "signature" || name.ends_with("amz_signature") ||
-         name.ends_with("goog_signature") || name == "cookie" ||
-         name == "set_cookie";
+         name.ends_with("authtoken") || name == "identitytoken" ||
+         name == "registrytoken" || name.ends_with("_pwd") || name == "pwd" ||
+         name == "pwd_" || name == "sig" || name == "signature" ||
+         name.ends_with("amz_signature") || name.ends_with("goog_signature") ||
+         name == "cookie" || name == "set_cookie";
 }
 
 Result<Masker> Masker::create(const MaskOptions& options) {

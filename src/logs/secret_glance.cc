@@ -140,7 +140,7 @@ bool names_secret(std::string_view line, size_t offset, const ByteMarks& block,
         return true;
       }
     } else if (stem_before(bit, stems, block, carry.stem) &&
-               is_secret_name(name_before(line, offset + bit))) {
+               may_name_secret(name_before(line, offset + bit))) {
       return true;
     }
   }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "job/base64.h"
 #include "logs/masker.h"
 #include "logs/secret_tokens.h"
 
@@ -81,6 +82,18 @@ bool looks_random(std::string_view text) {
     letter |= is_alnum(c) && !is_number;
   }
   return letter && number;
+}
+
+bool may_name_login(std::string_view name) {
+  return name.ends_with("auth") || name.ends_with("AUTH");
+}
+
+// Base64 of USER:PASSWORD.
+bool is_login(std::string_view value) {
+  const auto bytes = base64_decode(value);
+  return bytes && bytes->find(':') != kNowhere &&
+         std::all_of(bytes->begin(), bytes->end(),
+                     [](char c) { return c >= ' ' && c <= '~'; });
 }
 
 class Scanner {
@@ -182,7 +195,7 @@ class Scanner {
   void after_name(size_t at) {
     if (at + 1 >= line_.size() || line_.substr(at).starts_with("://")) return;
     const std::string_view name = name_before(line_, at);
-    if (name.size() < 3 || !is_secret_name(name)) return;
+    if (name.size() < 3 || !may_name_secret(name)) return;
     value_at(at + 1, name);
   }
 
@@ -228,7 +241,10 @@ class Scanner {
         value.starts_with("[masked")) {
       return;
     }
-    if (!password && !looks_random(value)) return;
+    if (may_name_login(name) ? !is_login(value)
+                             : !password && !looks_random(value)) {
+      return;
+    }
     // The shell's PWD is a folder.
     if ((name == "pwd" || name == "PWD") && value.front() == '/') return;
     add(at, end);
@@ -299,6 +315,10 @@ std::string_view name_before(std::string_view line, size_t end) {
   size_t begin = end;
   while (begin > 0 && in_name(line[begin - 1]) && end - begin < 64) --begin;
   return line.substr(begin, end - begin);
+}
+
+bool may_name_secret(std::string_view name) {
+  return is_secret_name(name) || may_name_login(name);
 }
 
 void find_secret_shapes(std::string_view line, std::vector<SecretSpan>& spans) {

@@ -29,5 +29,8 @@ size_t secret_path(std::string_view line, size_t at);
 inline constexpr size_t kMostBlanks = 4;
 inline constexpr size_t kMostQuotes = 2;
 std::string_view name_before(std::string_view line, size_t end);
+// Of a secret (is_secret_name), or of what is one if it is a login: the "auth"
+// of Docker's and npm's settings, base64 of USER:PASSWORD.
+bool may_name_secret(std::string_view name);
 
 }  // namespace muster

@@ -28,7 +28,7 @@ struct SecretToken {
 // they document; the others were compared with the published rules of a secret
 // scanner (gitleaks, July 2026) or are as seen. Lower bounds where newer tokens
 // are longer.
-inline constexpr std::array<SecretToken, 112> kSecretTokens = {{
+inline constexpr std::array<SecretToken, 114> kSecretTokens = {{
     {"AKIA", TokenAlphabet::kUpperDigits, 16, 16},  // AWS access key ids
     {"ASIA", TokenAlphabet::kUpperDigits, 16, 16},
     {"ABIA", TokenAlphabet::kUpperDigits, 16, 16},
@@ -87,6 +87,8 @@ inline constexpr std::array<SecretToken, 112> kSecretTokens = {{
     {"pypi-AgE", TokenAlphabet::kWord, 40, 0},
     {"dckr_pat_", TokenAlphabet::kWord, 20, 0},
     {"dckr_oat_", TokenAlphabet::kWord, 20, 0},
+    {"eyJhdXRocyI6", TokenAlphabet::kBase64, 20, 0},    // {"auths":, an image
+    {"ewoJImF1dGhzIj", TokenAlphabet::kBase64, 20, 0},  // pull secret
     {"dop_v1_", TokenAlphabet::kAlnum, 64, 0},
     {"doo_v1_", TokenAlphabet::kAlnum, 64, 0},  // DigitalOcean
     {"dor_v1_", TokenAlphabet::kAlnum, 64, 0},

@@ -45,8 +45,8 @@ void check_marks(const ByteReader& reader, const std::string& text, size_t at) {
 }
 
 // As far as they are looked at.
-constexpr std::array<std::string_view, 8> kStems = {"pas", "pwd", "sec", "sig",
-                                                    "tok", "key", "cre", "coo"};
+constexpr std::array<std::string_view, 9> kStems = {
+    "pas", "pwd", "sec", "sig", "tok", "key", "cre", "coo", "aut"};
 
 bool fits(const std::string& text, size_t at, std::string_view stem) {
   for (size_t i = 0; i < stem.size(); ++i) {
@@ -77,7 +77,7 @@ void check_reader(const ByteReader& reader) {
     CAPTURE(at);
     check_marks(reader, all, at);
   }
-  constexpr std::string_view kLetters = "acdegikoprstwyPASSWDKEYTO_=: ";
+  constexpr std::string_view kLetters = "acdegikoprstuwyPASSWDKEYTO_=: ";
   for (int round = 0; round < 3'000; ++round) {
     // A string of just that size: a read behind its end is one that the
     // sanitizer sees.

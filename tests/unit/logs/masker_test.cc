@@ -308,6 +308,33 @@ TEST_CASE("values of the environment and user patterns") {
   CHECK_FALSE(Masker::create({{}, {"("}}));
 }
 
+TEST_CASE("the logins of image registries and package indexes are hidden") {
+  const Masker masker = plain();
+  const std::string login = "Ym90OkdoNy14OQ==";  // bot:Gh7-x9
+  for (const char* const text :
+       {R"({"auths":{"ghcr.io":{"auth":"@"}}})",
+        R"(DOCKER_AUTH_CONFIG={\"auths\":{\"a.io\":{\"auth\": \"@\"}}})",
+        "      \"auth\": \"@\"", "//npm.corp/:_auth=@", "HTTP_AUTH: @"}) {
+    const std::string line = text;
+    const size_t at = line.find('@');
+    std::string shown = line;
+    CHECK(masker.masked(shown.replace(at, 1, login)) ==
+          std::string(line).replace(at, 1, "[masked]"));
+  }
+  CHECK(masker.masked(R"("identitytoken": "Ab12Cd34Ef56")") ==
+        R"("identitytoken": "[masked]")");
+  CHECK(masker.masked(".dockerconfigjson: eyJhdXRocyI6eyJnaGNyLmlvIjp7ImF1dGgi"
+                      "OiJZbTkwT2tkb055MTRPUT09In19fQ==") ==
+        ".dockerconfigjson: [masked]");
+  for (const char* const text :
+       {"auth: enabled", "auth=kerberos5", R"("auth": "token-v2")",
+        "oauth: 0123456789abcdef", "author: Ym90OkdoNy14OQ==",
+        "auth: YWJjZGVmZ2hpamts", "auth: AAECAwQFBgcICQ==",  // no logins
+        R"({"auths":{"ghcr.io":{}}})"}) {
+    CHECK(masker.masked(text) == text);
+  }
+}
+
 TEST_CASE("passwords in URLs and after names") {
   const Masker masker = plain();
   CHECK(masker.masked("git clone https://me:s3cr3t@host/r.git") ==

@@ -53,6 +53,10 @@ constexpr std::string_view kPieces[] = {
     "_key",
     "hunter2hunter2",
     "12:34:56",
+    "\"auth\":\"",
+    "_auth=",
+    "Ym90OkdoNy14OQ==",
+    "{\"auths\":",
     "abcdefghijklmnopqrstuvwxyzabcdefghijkl"};
 
 TEST_CASE("nothing that would be masked escapes the glance") {
@@ -105,6 +109,7 @@ TEST_CASE("a secret's name and value on both sides of a block's end") {
     CHECK(may_hold_secret(blank + "WANDB_API_KEY=0123456789abcdef"));
     CHECK(may_hold_secret(blank + "hf_0123456789abcdefghijklmnopqrstuv"));
     CHECK(may_hold_secret(blank + "x --password hunter2hunter2"));
+    CHECK(may_hold_secret(blank + "\"auth\": \"Ym90OkdoNy14OQ==\""));
     CHECK(may_hold_secret(blank + "\"token\": \"0123456789abc\""));
     CHECK(may_hold_secret(blank + "s3://me:secret99@host"));
     CHECK(may_hold_secret(blank + "Authorization: Bearer +a0b1c2d3e4f5g6h7"));
