@@ -12,8 +12,9 @@ times in a row, three times round ("warm"); wall time, and CPU of the client and
 of the server with its children (in a job, where `muster ssh` goes through the
 launcher, that of worker and launcher).
 Memory (PSS) a connection that idles in a command adds, 16 of them, the command
-itself left out. Bulk both ways, the best of three. --logins: bench/ssh_logins,
-logins as the launcher makes them, all from one process. Needs root.
+itself left out; in a job there is no connection to add. Bulk both ways, the best
+of three. --logins: bench/ssh_logins, logins as the launcher makes them, all from
+one process. Needs root.
 """
 import datetime
 import json
@@ -140,6 +141,9 @@ class Row:
         return sum(map(cpu_of, self.family()))
 
     def idle_memory(self):
+        self.figures["idle_kib"] = None
+        if len(self.pids) > 1:  # a job's: the launcher's connection carries them all
+            return
         time.sleep(0.3)
         before = sum(map(pss, self.family()))
         held, family, cats = [], [], []
@@ -310,7 +314,7 @@ def show(kind, rows):
         f = row.figures
         print(f"{row.name:26} {f['best_ms']:13} {f['median_ms']:6} {f['worst_ms']:6} {f['client_cpu_ms']:16} + "
               f"{f['server_cpu_ms']:<8} {f['warm_client_cpu_ms']:12} + {f['warm_server_cpu_ms']:<8} "
-              f"{f['idle_kib']:8} {f['there_mb_s']:13} {f['back_mb_s']:5}", flush=True)
+              f"{'' if f['idle_kib'] is None else f['idle_kib']:8} {f['there_mb_s']:13} {f['back_mb_s']:5}", flush=True)
 
 
 def main():
