@@ -13,6 +13,7 @@
 #include "diagnosis/missing_peers.h"
 #include "diagnosis/strain.h"
 #include "diagnosis/text_template.h"
+#include "diagnosis/told_exit_code.h"
 #include "diagnosis/who.h"
 #include "job/exit_codes.h"
 
@@ -242,7 +243,7 @@ class Judge {
     } else if (evidence_.job.tool_ended && evidence_.job.tool_status != 0) {
       verdict_.exit_code = exit_code_for(evidence_.job.tool_status);
     } else {
-      verdict_.exit_code = 1;
+      verdict_.exit_code = told_exit_code(*winner_);
     }
   }
 

@@ -72,6 +72,18 @@ TEST_CASE("an error stack names its rank, a launcher the host") {
   CHECK(verdict.host == "node-7");
 }
 
+TEST_CASE("an end that a log tells has the exit code of a launch") {
+  const auto code_of = [](const std::string& line) {
+    return of_log(line + "\n").exit_code;
+  };
+  CHECK(code_of("srun: error: gpu-3: task 3: Segmentation fault") == 139);
+  CHECK(code_of("mpirun noticed that process rank 1 with PID 0 on node w-1 "
+                "exited on signal 9 (Killed).") == 137);
+  CHECK(code_of("  exitcode  : -6 (pid: 12)") == 134);
+  CHECK(code_of("srun: error: gpu-3: task 3: Exited with exit code 3") == 3);
+  CHECK(code_of("solver: FATAL: the mesh has no cells") == 1);
+}
+
 TEST_CASE("guesses behind a fact in one line do not count") {
   Verdict verdict = of_log(
       "A worker died or was killed while executing a task. There are some "
