@@ -94,16 +94,6 @@ bool is_numbered_port(std::string_view name) {
   return false;
 }
 
-bool is_service_link(std::string_view name, std::string_view value) {
-  const size_t port = name.find("_SERVICE_PORT");
-  if (port != std::string_view::npos) {
-    const std::string_view rest = name.substr(port + 13);
-    if (rest.empty() || rest[0] == '_') return true;
-  }
-  return name.ends_with("_SERVICE_HOST") || is_numbered_port(name) ||
-         (name.ends_with("_PORT") && is_link_url(value));
-}
-
 using Merged = std::map<std::string, EnvDecision>;
 
 void put(Merged& merged, EnvDecision decision) {
@@ -161,6 +151,16 @@ std::string_view env_source_name(EnvSource source) {
       return "command line";
   }
   return "";
+}
+
+bool is_service_link(std::string_view name, std::string_view value) {
+  const size_t port = name.find("_SERVICE_PORT");
+  if (port != std::string_view::npos) {
+    const std::string_view rest = name.substr(port + 13);
+    if (rest.empty() || rest[0] == '_') return true;
+  }
+  return name.ends_with("_SERVICE_HOST") || is_numbered_port(name) ||
+         (name.ends_with("_PORT") && is_link_url(value));
 }
 
 std::optional<std::string> why_not_travel(std::string_view name,

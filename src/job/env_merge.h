@@ -45,5 +45,6 @@ EnvMerge merge_environment(const Environment& worker,
 // tcp://10.0.0.1:80, so that MASTER_PORT=29500 travels.
 std::optional<std::string> why_not_travel(std::string_view name,
                                           std::string_view value);
+bool is_service_link(std::string_view name, std::string_view value);
 
 }  // namespace muster

@@ -78,6 +78,7 @@ void visit(Visitor& visitor, Is<NodeFacts> auto& facts) {
   visitor.field("muster_version", facts.muster_version);
   visitor.objects("interfaces", facts.interfaces, nested);
   visitor.field("environment", facts.environment);
+  visitor.field("left_out", facts.left_out);
   visitor.field("fabric", facts.fabric);
 }
 

@@ -75,7 +75,8 @@ struct NodeFacts {
   std::string muster_version;
   std::vector<NetInterface> interfaces;
   std::map<std::string, std::string> environment;  // of the worker's pid 1
-  std::string fabric;  // network and GPUs: docs/facts-schema.md, as JSON text
+  std::string left_out;  // of it, as too much for a message; for people
+  std::string fabric;    // network and GPUs: docs/facts-schema.md, as JSON text
 };
 
 std::string to_json(const NodeFacts& facts);

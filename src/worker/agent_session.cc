@@ -11,6 +11,7 @@
 
 #include "base/json_text.h"
 #include "base/text.h"
+#include "job/fitting_facts.h"
 #include "worker/facts/facts_collect.h"
 #include "worker/facts/facts_probe.h"
 
@@ -234,8 +235,9 @@ void AgentSession::serve(const wire::Frame& frame) {
 void AgentSession::handle_facts(uint32_t id, const std::string& mpirun) {
   run_helper(
       [this, mpirun] {
-        return to_json(collect_all_facts("", health_.cgroup(), mpirun,
-                                         options_.known_files));
+        return to_json_within(collect_all_facts("", health_.cgroup(), mpirun,
+                                                options_.known_files),
+                              wire::kMaxPayload);
       },
       kFactsDeadline,
       [this, id](std::optional<std::string> answer) {
@@ -243,8 +245,9 @@ void AgentSession::handle_facts(uint32_t id, const std::string& mpirun) {
           log("warn",
               "collecting facts took too long (a slow user "
               "database or mpirun?); some are missing");
-          answer =
-              to_json(collect_quick_facts(options_.root, health_.cgroup()));
+          answer = to_json_within(
+              collect_quick_facts(options_.root, health_.cgroup()),
+              wire::kMaxPayload);
         }
         send_(wire::FrameType::kFacts, 0, id, *answer);
       });

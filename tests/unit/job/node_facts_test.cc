@@ -3,9 +3,51 @@
 #include "job/node_facts.h"
 
 #include "catch.h"
+#include "job/fitting_facts.h"
 
 namespace muster {
 namespace {
+
+TEST_CASE("of a large environment the rest of the facts stays") {
+  NodeFacts facts;
+  facts.hostname = "w-0";
+  facts.environment = {{"HUGE", std::string(5'000, '\n')},
+                       {"LARGE", std::string(3'000, 'x')},
+                       {"NCCL_DEBUG", "INFO"},
+                       {"PATH", "/usr/local/sbin:/usr/local/bin:/usr/bin"}};
+  CHECK(to_json_within(facts, 1 << 20) == to_json(facts));
+  CHECK(facts.left_out.empty());
+  const auto back = node_facts_from_json(to_json_within(facts, 6'000));
+  REQUIRE(back);
+  CHECK(back->hostname == "w-0");
+  CHECK(back->environment.size() == 3);
+  CHECK(back->environment.count("HUGE") == 0);
+  CHECK(back->left_out == "HUGE");
+}
+
+TEST_CASE("of a large environment service links are left out first") {
+  NodeFacts facts;
+  facts.hostname = "w-0";
+  facts.environment = {{"PATH", "/usr/local/sbin:/usr/local/bin:/usr/bin"}};
+  for (int i = 0; i < 500; ++i) {
+    const std::string name = "DB_" + std::to_string(i);
+    facts.environment[name + "_SERVICE_HOST"] = "10.0.0.1";
+    facts.environment["X_" + std::to_string(i)] = "some value";
+  }
+  const auto fit = [&facts](size_t limit) {
+    const std::string text = to_json_within(facts, limit);
+    CHECK(text.size() <= limit);
+    return *node_facts_from_json(text);
+  };
+  const NodeFacts most = fit(22'000);
+  CHECK(most.left_out.ends_with(" service links"));
+  CHECK(most.environment.size() > 501);
+  CHECK(most.environment.count("X_499") == 1);
+  const NodeFacts least = fit(2'000);
+  CHECK(
+      least.left_out.starts_with("500 service links, PATH, X_0, X_1, X_10, "));
+  CHECK(least.hostname == "w-0");
+}
 
 TEST_CASE("every field of NodeFacts survives") {
   NodeFacts facts;
@@ -36,6 +78,7 @@ TEST_CASE("every field of NodeFacts survives") {
   facts.muster_version = "0.1.0";
   facts.interfaces = {{"eth0", {"10.1.2.3/24", "fd00::1/64"}, true, 9000},
                       {"lo", {}, false, -1}};
+  facts.left_out = "B, C";
   facts.environment = {{"A", "x\ny"}, {"B", std::string("\xfe\0", 2)}};
 
   const auto back = node_facts_from_json(to_json(facts));

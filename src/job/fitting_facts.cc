@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "job/fitting_facts.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/json_text.h"
+#include "base/text.h"
+#include "job/env_merge.h"
+
+namespace muster {
+
+namespace {
+
+constexpr size_t kNamed = 4;
+constexpr size_t kSentence = 256;  // about what was left out
+
+size_t json_size(std::string_view text) {
+  std::string json;
+  append_json_string(json, text);
+  return json.size();
+}
+
+// What a shorter message will leave out, the first first.
+std::vector<std::string> by_worth(const NodeFacts& facts) {
+  struct Entry {
+    bool link;
+    size_t size;
+    std::string name;
+  };
+  std::vector<Entry> entries;
+  for (const auto& [name, value] : facts.environment) {
+    entries.push_back({is_service_link(name, value), value.size(), name});
+  }
+  std::stable_sort(entries.begin(), entries.end(),
+                   [](const Entry& a, const Entry& b) {
+                     return a.link != b.link ? a.link : a.size > b.size;
+                   });
+  std::vector<std::string> names;
+  for (Entry& entry : entries) names.push_back(std::move(entry.name));
+  return names;
+}
+
+std::string told(size_t links, const std::vector<std::string>& names) {
+  std::vector<std::string> parts;
+  if (links > 0) parts.push_back(std::to_string(links) + " service links");
+  for (size_t i = 0; i < names.size() && i < kNamed; ++i) {
+    parts.push_back(names[i]);
+  }
+  if (names.size() > kNamed) {
+    parts.push_back(std::to_string(names.size() - kNamed) + " more");
+  }
+  return join(parts, ", ");
+}
+
+}  // namespace
+
+std::string to_json_within(NodeFacts facts, size_t limit) {
+  std::string text = to_json(facts);
+  const std::vector<std::string> names = by_worth(facts);
+  size_t links = 0;
+  std::vector<std::string> left_out;
+  for (size_t next = 0; text.size() > limit && next < names.size();) {
+    for (size_t excess = text.size() - limit + kSentence;
+         excess > 0 && next < names.size(); ++next) {
+      const auto found = facts.environment.find(names[next]);
+      const size_t size = json_size(found->first) + json_size(found->second);
+      excess -= std::min(excess, size);
+      if (is_service_link(found->first, found->second)) {
+        ++links;
+      } else {
+        left_out.push_back(found->first);
+      }
+      facts.environment.erase(found);
+    }
+    facts.left_out = told(links, left_out);
+    text = to_json(facts);
+  }
+  return text;
+}
+
+}  // namespace muster
