@@ -24,6 +24,7 @@ namespace muster {
 namespace {
 
 constexpr Milliseconds kLastWords{5'000};
+constexpr int kMostReconnects = 3;             // more is no accident
 constexpr Milliseconds kReportLimit{30'000};   // after all else is over
 constexpr Milliseconds kHurriedReport{1'000};  // … and somebody is waiting
 // Of the logs that --bundle keeps: 128 MiB a stream.
@@ -164,13 +165,12 @@ void Launch::on_frame(uint16_t node, wire::Frame frame) {
   }
   if (frame.type == wire::FrameType::kFacts ||
       frame.type == wire::FrameType::kProbeReply) {
+    if (run_) return;
+    if (frame.id == kFactsQuestion) known_facts_[node] = frame.payload;
+    if (frame.id == kListenQuestion) known_ports_[node] = frame.payload;
     // Late answers to an earlier question are nobody's.
     if (frame.id == question_) {
       survey_->answer(node, std::move(frame.payload));
-    } else if (frame.id == kFactsQuestion && question_ == 0) {
-      early_facts_[node] = std::move(frame.payload);
-    } else if (frame.id == kListenQuestion && question_ < kListenQuestion) {
-      early_ports_[node] = std::move(frame.payload);
     }
     return;
   }
@@ -183,6 +183,7 @@ void Launch::on_lost(uint16_t node, Error error) {
     if (fleet_->ready_count() == 0) loop_.stop();
     return;
   }
+  if (!run_ && reconnect(node, error)) return;
   lost_[node] = error;
   lost_ns_[node] = realtime_ns();
   if (told_to_leave_.count(node) == 0) log::error("{}", error.text());
@@ -195,6 +196,21 @@ void Launch::on_lost(uint16_t node, Error error) {
              error.text(),
              {},
              error.hint});
+}
+
+bool Launch::reconnect(uint16_t node, const Error& error) {
+  const Milliseconds left =
+      Milliseconds{options_.timeouts.connect_ms} - since(began_);
+  if (left.count() <= 0 || told_to_leave_.count(node) > 0 ||
+      ++reconnects_ > kMostReconnects) {
+    return false;
+  }
+  log::warn("{}; it ran nothing yet and is connected again", error.text());
+  survey_->cancel();
+  question_ = 0;
+  clock_.enter("connect");
+  fleet_->reconnect(left);
+  return true;
 }
 
 // The others learn of it now: a checkpoint may need them all. Of a job that
@@ -244,7 +260,10 @@ void Launch::on_signal(const signalfd_siginfo& info) {
   const std::string name = signal_word(signal);
   if (run_) {
     run_->stop(StopCause::kSignal,
-               name + (preempted_ ? " from outside the pod" : " came"), again);
+               name + (preempted_         ? " from outside the pod"
+                       : signal == SIGINT ? " came (a second one kills at once)"
+                                          : " came"),
+               again);
   } else if (!leaving_) {
     fail(Error{"stopped",
                "stopped before ranks were started",

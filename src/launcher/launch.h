@@ -54,6 +54,7 @@ class Launch {
   [[nodiscard]] std::vector<wire::Frame> first_questions() const;
   [[nodiscard]] bool proves() const;  // that pods reach each other
   void inspect();
+  void tell_survey(Survey::Answers answers);
   void agree_on_plan(const Survey::Answers& answers);
   [[nodiscard]] Result<AgreementInput> agreement_input() const;
   Status learn_secrets();
@@ -77,6 +78,8 @@ class Launch {
   void fail(const Error& error);
   void on_frame(uint16_t node, wire::Frame frame);
   void on_lost(uint16_t node, Error error);
+  // One that ran nothing yet; false: it is not worth another try.
+  bool reconnect(uint16_t node, const Error& error);
   void on_leaving(uint16_t node);
   void on_signal(const signalfd_siginfo& info);
   void reader_gone();
@@ -112,9 +115,9 @@ class Launch {
   static constexpr uint32_t kReachQuestion = 3;
   std::unique_ptr<Survey> survey_;
   uint32_t question_ = 0;
-  // Of agents that were ready before others.
-  Survey::Answers early_facts_;
-  Survey::Answers early_ports_;
+  // Of agents that were ready before others, or before one was lost again.
+  Survey::Answers known_facts_;
+  Survey::Answers known_ports_;
   std::vector<NodeFacts> facts_;
   std::vector<ReachTest> reach_tests_;
   Agreement agreement_;
@@ -129,6 +132,7 @@ class Launch {
   std::map<uint16_t, StrainHistory> strain_;
   std::map<uint16_t, Error> lost_;
   std::map<uint16_t, int64_t> lost_ns_;
+  int reconnects_ = 0;
   std::vector<Laggard> laggards_;
   std::optional<Error> failure_;  // what ended the launch before ranks ran
   int stop_signal_ = 0;  // what ended it from outside; SIGPIPE: its reader

@@ -51,8 +51,13 @@ void Launch::inspect() {
   survey_->start(
       kFactsDeadline, [](uint16_t) { /* was asked with the hello */ },
       [this](const Survey::Answers& answers) { agree_on_plan(answers); });
-  for (auto& [node, facts] : std::exchange(early_facts_, {})) {
-    survey_->answer(node, std::move(facts));
+  tell_survey(known_facts_);
+}
+
+// A copy: the last answer may lead through all phases up to the ranks' start.
+void Launch::tell_survey(Survey::Answers answers) {
+  for (auto& [node, answer] : answers) {
+    survey_->answer(node, std::move(answer));
   }
 }
 
@@ -161,9 +166,7 @@ void Launch::prove() {
   survey_->start(
       kListenDeadline, [](uint16_t) { /* was asked with the hello */ },
       [this](const Survey::Answers& answers) { prove_reach(answers); });
-  for (auto& [node, port] : std::exchange(early_ports_, {})) {
-    survey_->answer(node, std::move(port));
-  }
+  tell_survey(known_ports_);
 }
 
 void Launch::prove_reach(const Survey::Answers& ports) {

@@ -27,8 +27,8 @@ void Launch::connect() {
   FleetEvents events;
   // Answers of an agent that was there before count no more.
   events.on_node_ready = [this](uint16_t node) {
-    early_facts_.erase(node);
-    early_ports_.erase(node);
+    known_facts_.erase(node);
+    known_ports_.erase(node);
     told_to_leave_.erase(node);
     ++greeted_[node];
   };

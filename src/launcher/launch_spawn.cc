@@ -37,6 +37,8 @@ void adopt(const MpirunLine& line, LaunchOptions& options) {
 
 void Launch::spawn() {
   clock_.enter("run");
+  known_facts_.clear();
+  known_ports_.clear();
   if (agreement_.bootstrap == Bootstrap::kPmix && discovery_.line) {
     adopt(*discovery_.line, options_);
   }

@@ -109,22 +109,33 @@ def test_hosts_without_our_ssh():
 
 
 def test_a_worker_lost_while_it_is_asked():
-    """No plan is made without it, and no rank started anywhere."""
+    """No plan is made without it, and no rank started anywhere: it is dialled
+    again, a few times."""
     agent = os.path.join(PREFIX, "libexec", "muster", "muster-agent")
     lost = os.path.join(HERE, "programs", "lost_agent.py")
     with tempfile.TemporaryDirectory() as folder:
         script = os.path.join(folder, "carrier")
-        with open(script, "w", encoding="utf-8") as file:
-            file.write(f"#!/bin/sh\n[ $1 = b ] && exec {sys.executable} {lost} "
-                       f"{agent} agent\nexec {agent} agent\n")
-        os.chmod(script, 0o755)
-        for words in ([], ["--dry-run"]):
-            run = subprocess.run(
+        once = os.path.join(folder, "once")
+
+        def launched(when, *words):
+            with open(script, "w", encoding="utf-8") as file:
+                file.write(f"#!/bin/sh\n[ $1 = b ] && {when} && "
+                           f"exec {sys.executable} {lost} {agent} agent\n"
+                           f"exec {agent} agent\n")
+            os.chmod(script, 0o755)
+            return subprocess.run(
                 [os.path.join(PREFIX, "bin", "muster"), "launch", "-H", "a,b",
                  "--no-prove", "--transport", f"exec:{script} {{host}}",
                  *words, "--", "sh", "-c", "echo ran"],
                 stdin=subprocess.DEVNULL, capture_output=True, text=True,
                 timeout=60)
+
+        run = launched(f"mkdir {once} 2>/dev/null")
+        equal(run.returncode, 0, "exit code", run.stdout, run.stderr)
+        equal(run.stdout.count("ran"), 2, "ranks", run.stdout, run.stderr)
+        contains(run.stderr, "b: the agent ended", "stderr")
+        for words in ([], ["--dry-run"]):
+            run = launched("true", *words)
             equal(run.returncode, 201, "exit code", run.stdout, run.stderr)
             contains(run.stderr, "b: the agent ended", "stderr")
             check("starting" not in run.stderr, "ranks started", run.stderr)

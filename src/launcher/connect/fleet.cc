@@ -61,11 +61,20 @@ Fleet::Fleet(Loop& loop, wire::Hello hello, std::vector<FleetNode> nodes,
 }
 
 void Fleet::start(Milliseconds deadline) {
+  wait_for_all(deadline);
+  for (auto& dialer : dialers_) dialer->start();
+}
+
+void Fleet::reconnect(Milliseconds deadline) {
+  wait_for_all(deadline);
+  for (auto& dialer : dialers_) dialer->resume();
+}
+
+void Fleet::wait_for_all(Milliseconds deadline) {
   connecting_ = true;
   started_ = Clock::now();
   deadline_.start(deadline, [this] { failed(false); });
   progress_.start(kFirstProgress, [this] { report_progress(); });
-  for (auto& dialer : dialers_) dialer->start();
 }
 
 void Fleet::stop_connecting() {

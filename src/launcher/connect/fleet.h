@@ -52,6 +52,8 @@ class Fleet {
         FleetEvents events, const std::vector<wire::Frame>& questions = {});
 
   void start(Milliseconds deadline);
+  // Once one was lost that had no ranks yet: on_ready comes again.
+  void reconnect(Milliseconds deadline);
   // Stops dialling; links stay.
   void stop_connecting();
   void send(uint16_t node, wire::FrameType type, uint32_t id = 0,
@@ -75,6 +77,7 @@ class Fleet {
   [[nodiscard]] std::vector<Laggard> laggards() const;
 
  private:
+  void wait_for_all(Milliseconds deadline);
   void greeted(uint16_t node, const wire::HelloReply& reply);
   void frame(uint16_t node, wire::Frame frame);
   void became_ready();

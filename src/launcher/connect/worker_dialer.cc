@@ -107,6 +107,11 @@ void WorkerDialer::start() {
   attempt();
 }
 
+void WorkerDialer::resume() {
+  committed_ = false;
+  if (!link_) retry_.start(retry_delay(attempts_), [this] { attempt(); });
+}
+
 void WorkerDialer::stop_trying() {
   retry_.cancel();
   committed_ = true;

@@ -2,8 +2,8 @@
 // WorkerDialer: keeps trying until the agent of one worker has answered hello.
 // Each retry starts from the name again, because addresses change when a pod
 // is restarted; a worker that was ready and vanished is dialled again too.
-// After commit() it only passes on what the link says: a lost agent is never
-// dialled again then, its ranks are gone.
+// After commit() it only passes on what the link says: a lost agent is not
+// dialled again then, its ranks are gone; resume() is for one that had none.
 // Refuses to go on against an error that waiting cannot heal (see
 // is_permanent).
 #pragma once
@@ -38,6 +38,8 @@ class WorkerDialer {
   // From here on a lost agent is final (DialerEvents::on_lost).
   void commit() { committed_ = true; }
   [[nodiscard]] bool committed() const { return committed_; }
+  // Takes commit() back, and dials again if the agent is lost.
+  void resume();
   // As commit(), and who is not ready yet never will be.
   void stop_trying();
   // Before commit(): this agent is not the one that was asked for; try again.

@@ -109,6 +109,43 @@ TEST_CASE("a pod that is told to end is known before it is gone") {
   CHECK(bed.told_to_leave == std::vector<uint16_t>{1});
 }
 
+TEST_CASE("one that is lost before it has ranks is dialled again") {
+  Bed bed;
+  bed.add("l", test::open_and_answer);
+  bed.add("w-0", test::open_and_answer);
+  bed.start();
+  REQUIRE(run_until(bed.loop, [&] { return bed.ready == 1; }));
+  bed.peers[1]->hang_up("agent_exited");
+  REQUIRE(run_until(bed.loop, [&] { return bed.lost.size() == 1; }));
+  bed.fleet->reconnect(5s);
+  REQUIRE(run_until(bed.loop, [&] { return bed.ready == 2; }));
+  CHECK(bed.fleet->ready_count() == 2);
+  CHECK(bed.fleet->dialer(0).attempts() == 1);
+  CHECK(bed.fleet->dialer(1).attempts() == 2);
+  // From then on it counts as lost again.
+  bed.peers[0]->hang_up("agent_exited");
+  REQUIRE(run_until(bed.loop, [&] { return bed.lost.size() == 2; }));
+  CHECK(bed.failed == 0);
+}
+
+TEST_CASE("one that stays away is a laggard as any other") {
+  Bed bed;
+  int attempts = 0;
+  bed.add("l", test::open_and_answer);
+  bed.add("w-0", [&attempts](FakePeer& peer) {
+    ++attempts == 1 ? test::open_and_answer(peer)
+                    : test::fail_with("tcp_refused")(peer);
+  });
+  bed.start();
+  REQUIRE(run_until(bed.loop, [&] { return bed.ready == 1; }));
+  bed.peers[1]->hang_up("agent_exited");
+  REQUIRE(run_until(bed.loop, [&] { return bed.lost.size() == 1; }));
+  bed.fleet->reconnect(300ms);
+  REQUIRE(run_until(bed.loop, [&] { return bed.failed == 1; }));
+  REQUIRE(bed.laggards.size() == 1);
+  CHECK(bed.laggards[0].error.code == "tcp_refused");
+}
+
 TEST_CASE("the launcher's own pod is none of the workers waited for") {
   Bed bed;
   bed.add("l", test::open_and_answer);
