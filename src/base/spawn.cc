@@ -324,14 +324,16 @@ tl::unexpected<Error> not_runnable(const std::string& name,
 Result<std::string> find_program(const std::string& name,
                                  const std::string& search_path,
                                  const std::string& cwd) {
-  const auto not_found = [&name](const std::string& why) {
+  const auto not_found = [&name](const std::string& why,
+                                 const std::string& where = {}) {
     const bool blank = trim(name).empty();
     return fail(Error{"exe_not_found",
                       "cannot start " + (blank ? "\"" + name + "\"" : name),
                       why,
                       {},
                       "check the spelling and that the image of this host "
-                      "contains it"});
+                      "contains it" +
+                          where});
   };
   if (name.empty()) return not_found("empty program name");
   if (name.find('/') != std::string::npos) {
@@ -367,7 +369,7 @@ Result<std::string> find_program(const std::string& name,
   if (!unrunnable.empty()) {
     return not_runnable(name, unrunnable, "found, but not executable");
   }
-  return not_found("not found in PATH=" + search_path);
+  return not_found("not found in PATH", " (PATH=" + search_path + ")");
 }
 
 Environment current_environment() {

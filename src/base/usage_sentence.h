@@ -33,6 +33,9 @@ inline std::string usage_sentence(const CLI::App* app,
   if (problem.find(": 1 required ") != std::string::npos) {
     problem = problem.substr(0, problem.find(':')) + " needs a value";
   }
+  if (problem.find(": At Most 1 required") != std::string::npos) {
+    problem = problem.substr(0, problem.find(':')) + " is given twice";
+  }
   // CLI11 tells them last first, an option behind its value.
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
     const std::vector<std::string> extra = app->remaining();

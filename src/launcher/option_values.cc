@@ -140,6 +140,13 @@ Status read_options(const OptionWords& raw, LaunchOptions& o) {
   if (!raw.local.empty()) {
     auto shape = parse_local_shape(raw.local);
     if (!shape) return fail(shape.error());
+    if (!o.hosts.empty()) {
+      return fail(Error{"usage",
+                        "--local and --hosts exclude each other",
+                        "--local starts all ranks on this machine",
+                        {},
+                        "Leave one of them out."});
+    }
     o.local = *shape;
   }
   o.bootstrap = raw.bootstrap == "pmix"     ? Bootstrap::kPmix

@@ -44,6 +44,24 @@ void print_unknown(const CLI::App& app, const std::string& word) {
                     : " See muster launch --help.");
 }
 
+// An option of ours behind the "--", or a variable that is not set.
+bool no_program_name(const std::vector<std::string>& command) {
+  if (command.empty()) return false;
+  const std::string& name = command[0];
+  if (trim(name).empty()) {
+    std::fprintf(stderr,
+                 "muster launch: the program's name is empty. Is a variable "
+                 "not set?\n");
+    return true;
+  }
+  if (!name.starts_with('-')) return false;
+  std::fprintf(stderr,
+               "muster launch: %s stands where the program is expected. "
+               "Options come before --, as in: muster launch -n 4 -- ./app\n",
+               name.c_str());
+  return true;
+}
+
 const char* const kFooter =
     "Examples:\n"
     "  muster launch -n 16 -- python train.py\n"
@@ -95,6 +113,10 @@ ParsedOptions parse_launch_options(const std::vector<std::string>& args) {
     o.command.erase(o.command.begin());
   } else if (!o.command.empty() && o.command[0].starts_with("-")) {
     print_unknown(app, o.command[0]);
+    parsed.exit_code = kUsageExit;
+    return parsed;
+  }
+  if (no_program_name(o.command)) {
     parsed.exit_code = kUsageExit;
     return parsed;
   }

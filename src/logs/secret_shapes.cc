@@ -196,6 +196,9 @@ class Scanner {
     if (at + 1 >= line_.size() || line_.substr(at).starts_with("://")) return;
     const std::string_view name = name_before(line_, at);
     if (name.size() < 3 || !may_name_secret(name)) return;
+    // "/etc/passwd: Permission denied"
+    const auto begin = static_cast<size_t>(name.data() - line_.data());
+    if (name == "passwd" && begin > 0 && line_[begin - 1] == '/') return;
     value_at(at + 1, name);
   }
 

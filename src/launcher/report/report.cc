@@ -135,6 +135,11 @@ std::string summary_line(const LaunchReport& report) {
   }
   const size_t ranks = report.evidence.ranks.size() + report.forgotten_ranks;
   const size_t workers = report.workers.size();
+  if (ranks == 0 && report.verdict.exit_code != 0) {
+    return "ended after " + human_duration_ms(report.took.count()) +
+           (phases.empty() ? "" : " (" + phases + ")") +
+           ", before any rank was started";
+  }
   return std::to_string(ranks) + (ranks == 1 ? " rank on " : " ranks on ") +
          std::to_string(workers) + (workers == 1 ? " worker" : " workers") +
          (report.verdict.exit_code == 0 ? " ended well after "

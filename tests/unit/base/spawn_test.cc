@@ -258,8 +258,8 @@ TEST_CASE("looking for a program") {
   const auto missing = find_program("tool", "/a:/b");
   REQUIRE_FALSE(missing);
   CHECK(missing.error().text() ==
-        "cannot start tool: not found in PATH=/a:/b; check the spelling and "
-        "that the image of this host contains it");
+        "cannot start tool: not found in PATH; check the spelling and that the "
+        "image of this host contains it (PATH=/a:/b)");
 }
 
 TEST_CASE("environments as lists") {

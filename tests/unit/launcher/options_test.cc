@@ -284,6 +284,11 @@ TEST_CASE("the program's own arguments are left alone") {
 
 TEST_CASE("unknown options are told with the nearest that there is") {
   CHECK(contains(bad({"--timout", "5"}), "Did you mean --timeout?"));
+  CHECK(contains(bad({"-n", "2", "-n", "3", "app"}), "--np is given twice"));
+  CHECK(contains(bad({"--local", "1x2", "-H", "a", "app"}), "exclude"));
+  CHECK(contains(bad({"--", "--timeout", "5s", "app"}),
+                 "--timeout stands where the program is expected"));
+  CHECK(contains(bad({"--", ""}), "the program's name is empty"));
   CHECK(contains(bad({"--hostfil=/h"}), "Did you mean --hostfile?"));
   CHECK(contains(bad({"--oversubscrib"}), "--oversubscribe"));
   CHECK(contains(bad({"--qwertyuiop"}), "muster launch --help"));

@@ -108,6 +108,11 @@ TEST_CASE("the summary counts, and leaves out what took no time") {
   LaunchReport report = sample();
   CHECK(summary_line(report) ==
         "2 ranks on 2 workers ended after 12.3 s (connect 300 ms, run 12.0 s)");
+  LaunchReport early = report;
+  early.evidence.ranks.clear();
+  CHECK(summary_line(early) ==
+        "ended after 12.3 s (connect 300 ms, run 12.0 s), before any rank was "
+        "started");
   report.verdict.exit_code = 0;
   report.workers.pop_back();
   report.evidence.ranks.pop_back();

@@ -246,6 +246,7 @@ TEST_CASE("ordinary lines are left alone") {
         "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f",
         "12:34:56 step 10",
         "password file not found",
+        "cannot start /etc/passwd: Permission denied",
         "key: value",
         "KeyError: 'access'",
         "export PATH=/usr/bin:/bin"}) {
