@@ -32,9 +32,9 @@ Milliseconds retry_delay(int attempts) {
 
 bool is_permanent(const std::string& code) {
   static const std::vector<std::string> kCodes = {
-      "ssh_auth",      "ssh_hostkey", "ssh_kex",
-      "ssh_exec",      "ssh_foreign", "version_mismatch",
-      "agent_refused", "protocol",    kNoDescriptors};
+      "ssh_auth",     "ssh_hostkey",      "ssh_kex",         "ssh_exec",
+      "ssh_foreign",  "version_mismatch", "agent_refused",   "protocol",
+      kNoDescriptors, "exe_not_found",    "exe_not_runnable"};
   return std::find(kCodes.begin(), kCodes.end(), code) != kCodes.end();
 }
 
@@ -161,7 +161,11 @@ void WorkerDialer::closed(Error error) {
     events_.on_permanent(last_error_);
     return;
   }
-  if (last_error_.code == "version_mismatch" ||
+  // Of this pod, where nothing will come that is not there now: the command of
+  // --transport.
+  const bool carrier = last_error_.code == "exe_not_found" ||
+                       last_error_.code == "exe_not_runnable";
+  if (carrier || last_error_.code == "version_mismatch" ||
       last_error_.code == kNoDescriptors) {
     events_.on_permanent(last_error_);
     return;

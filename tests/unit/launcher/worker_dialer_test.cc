@@ -92,6 +92,14 @@ TEST_CASE("the lack of file descriptors is not waited out") {
   CHECK(bed.attempts == 1);
 }
 
+TEST_CASE("a command of --transport that is missing is not waited for") {
+  Bed bed;
+  bed.script = {test::fail_with("exe_not_found", "cannot start kubectl")};
+  bed.start();
+  REQUIRE(run_until(bed.loop, [&] { return !bed.permanent.empty(); }));
+  CHECK(bed.attempts == 1);
+}
+
 TEST_CASE("other permanent-looking errors get some time to heal") {
   Bed bed;
   bed.script = {test::fail_with("ssh_auth"), test::fail_with("ssh_auth"),
