@@ -65,12 +65,12 @@ Inspected read_facts(const Fleet& fleet, const Survey::Answers& answers) {
       out.findings.push_back(
           {Severity::kWarning, "environment_too_large",
            "the environment of " + host +
-               " is too large to be looked at as a whole",
-           "its programs have it all, but these are neither compared, shown "
-           "nor masked: " +
+               " is too large to be looked at as a whole: its programs have "
+               "it all, but these are neither compared, shown nor masked: " +
                facts->left_out,
-           "Pass long values in files, and set enableServiceLinks: false in "
-           "the pod's spec if it is service links."});
+           "",
+           "pass long values in files, and set enableServiceLinks: false in "
+           "the pod's spec if it is service links"});
     }
     out.facts.push_back(facts ? std::move(*facts) : NodeFacts{});
   }
