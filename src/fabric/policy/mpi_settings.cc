@@ -223,6 +223,11 @@ void set_ucx_interface(FabricJob& job, FabricPodState& pod) {
       "openucx/ucx#9383; UCX FAQ, UCX_NET_DEVICES");
 }
 
+// The user has it on TCP, whatever adapters there are (openucx/ucx#9908).
+void keep_ucx_off_bridges(FabricJob& job, FabricPodState& pod) {
+  if (ucx_on_tcp(*pod.facts) && has_bridge(pod)) set_ucx_interface(job, pod);
+}
+
 // UCX and libfabric try the addresses of all interfaces too, where the image
 // has them.
 void set_interface(FabricJob& job, FabricPodState& pod, bool ucx_too) {
@@ -309,7 +314,7 @@ void set_rdma(FabricJob& job, FabricPodState& pod) {
     mellanox = mellanox && is_mellanox(*view.hca);
   }
   if (ucx_on_tcp(*pod.facts)) {
-    if (has_bridge(pod)) set_ucx_interface(job, pod);
+    keep_ucx_off_bridges(job, pod);
   } else if (!pod.list_reason.empty() && !devices.empty() &&
              !is_family(pod, "intel")) {
     constexpr std::string_view kNccl = "NCCL alone";
@@ -380,6 +385,9 @@ void set_mpi(FabricJob& job) {
     if (hide_rdma) set_tcp(job, pod);
     if (tcp) set_interface(job, pod, true);
     if (job.uses_verbs() && !job.mpi_on_tcp) set_rdma(job, pod);
+    if (job.transport == FabricTransport::kUnknown && job.pods.size() > 1) {
+      keep_ucx_off_bridges(job, pod);
+    }
   }
   if (tcp) add_mpirun_args(job);
 }

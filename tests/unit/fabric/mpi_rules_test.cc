@@ -260,6 +260,19 @@ TEST_CASE("ud_mlx5 alone is no network to an older Open MPI") {
   CHECK(!told("4.1.2", "ud_mlx5,self,sm"));
 }
 
+TEST_CASE("UCX that its user has on TCP is kept off bridges") {
+  const auto devices = [](const char* tls, const char* bridge) {
+    return value(
+        plan(std::string(R"({"name": "g[1-2]", "netdevs":
+        ["eno1 10.0.0.[1-2]/24 default", ")") +
+             bridge + R"("], "environment": {"UCX_TLS": ")" + tls + R"("}})"),
+        0, "UCX_NET_DEVICES");
+  };
+  CHECK(devices("tcp,cuda_copy", "docker0 172.17.0.1/16") == "eno1");
+  CHECK(devices("tcp,cuda_copy", "ib0 10.1.0.[1-2]/24").empty());
+  CHECK(devices("rc,cuda_copy", "docker0 172.17.0.1/16").empty());
+}
+
 TEST_CASE("oneCCL meets where the pods meet") {
   const auto iface = [](const std::string& names, const char* netdevs,
                         const char* more) {
