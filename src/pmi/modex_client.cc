@@ -3,8 +3,6 @@
 
 #include <utility>
 
-#include "wire/rank_event.h"
-
 namespace muster {
 
 namespace {
@@ -51,7 +49,7 @@ void ModexClient::tell(const wire::RankState& state) {
 }
 
 void ModexClient::spread(std::string_view event) {
-  send_(wire::kRankEvent, 0, 0, event);
+  send_(wire::FrameType::kRankEvent, 0, 0, event);
 }
 
 void ModexClient::send_data(uint32_t id, std::string_view data) {
@@ -61,7 +59,7 @@ void ModexClient::send_data(uint32_t id, std::string_view data) {
 }
 
 bool ModexClient::frame(const wire::Frame& frame) {
-  if (frame.type == wire::kRankEvent) {
+  if (frame.type == wire::FrameType::kRankEvent) {
     if (on_event_) on_event_(frame.payload);
     return true;
   }

@@ -5,9 +5,6 @@
 #include <cstring>
 #include <utility>
 
-#include "wire/rank_event.h"
-#include "wire/stack_messages.h"
-
 namespace muster::wire {
 
 namespace {
@@ -29,12 +26,9 @@ T get(const char* bytes) {
   return value;
 }
 
-// Those of stack_messages.h and rank_event.h have numbers of their own.
-bool known_type(uint8_t type) {
-  return type <= kLastFrameType ||
-         type == static_cast<uint8_t>(kStackRequest) ||
-         type == static_cast<uint8_t>(kStackReply) ||
-         type == static_cast<uint8_t>(kRankEvent);
+bool is_known(FrameType type) {
+  return (type >= FrameType::kHello && type <= FrameType::kRankState) ||
+         (type >= FrameType::kStackRequest && type <= FrameType::kRankEvent);
 }
 
 }  // namespace
@@ -64,11 +58,11 @@ Result<std::optional<Frame>> FrameReader::next(std::string_view& bytes) {
   if (refused_.empty() && header_.size() < kHeaderSize) {
     if (take(header_, kHeaderSize - header_.size()) > 0) return std::nullopt;
     const auto length = get<uint32_t>(header_.data());
-    const auto type = static_cast<uint8_t>(header_[4]);
-    if (length > kMaxPayload || type == 0 || !known_type(type)) {
+    const auto type = static_cast<FrameType>(static_cast<uint8_t>(header_[4]));
+    if (length > kMaxPayload || !is_known(type)) {
       refused_ = header_ + std::string(bytes);
     } else {
-      frame_.type = static_cast<FrameType>(type);
+      frame_.type = type;
       frame_.flags = static_cast<uint8_t>(header_[5]);
       frame_.node = get<uint16_t>(header_.data() + 6);
       frame_.id = get<uint32_t>(header_.data() + 8);

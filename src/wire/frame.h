@@ -59,8 +59,13 @@ enum class FrameType : uint8_t {
   kNames = 29,       // agent -> launcher: NamesRequest
   kNamesReply = 30,  // launcher -> agent: NamesReply
   kRankState = 31,   // agent -> launcher: RankState
+  // Where ranks are; messages in wire/stack_messages.h.
+  kStackRequest = 40,  // launcher -> agent: StackRequest
+  kStackReply = 41,    // agent -> launcher: StackReply
+  // An event of a natively started rank (PMIx_Notify_event), as libpmix packs
+  // it: agent -> launcher -> all other agents of the job.
+  kRankEvent = 42,
 };
-constexpr uint8_t kLastFrameType = 31;
 
 // Process ids >= this were allotted by the agent (ranks that mpirun started
 // and that attached through the rank wrapper).

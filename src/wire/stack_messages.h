@@ -13,9 +13,6 @@
 
 namespace muster::wire {
 
-constexpr auto kStackRequest = static_cast<FrameType>(40);  // StackRequest
-constexpr auto kStackReply = static_cast<FrameType>(41);    // StackReply
-
 // What was written already; a new record, where a rank writes one when asked.
 constexpr int kFlightRead = 1;
 constexpr int kFlightAsk = 2;

@@ -149,7 +149,8 @@ void HangWatch::ask(const wire::StackRequest& request) {
   for (const uint16_t node : waiting_) {
     wire::StackRequest of_node = request;
     if (asked.count(node) == 0) of_node.nccl = 0;
-    fleet_.send(node, wire::kStackRequest, question_, wire::to_json(of_node));
+    fleet_.send(node, wire::FrameType::kStackRequest, question_,
+                wire::to_json(of_node));
   }
   deadline_.start(kAnswerDeadline, [this] { answered(); });
 }
@@ -166,7 +167,7 @@ std::set<uint16_t> HangWatch::nodes_for_nccl() const {
 }
 
 bool HangWatch::frame(uint16_t node, const wire::Frame& frame) {
-  if (frame.type != wire::kStackReply) return false;
+  if (frame.type != wire::FrameType::kStackReply) return false;
   if (frame.id != question_ || waiting_.erase(node) == 0) return true;
   if (auto reply = wire::stack_reply_from_json(frame.payload)) {
     addresses_[fleet_.dialer(node).host()] = std::move(reply->addresses);

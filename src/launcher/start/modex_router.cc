@@ -8,7 +8,6 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "launcher/phase_clock.h"
-#include "wire/rank_event.h"
 
 namespace muster {
 
@@ -73,7 +72,7 @@ bool ModexRouter::frame(uint16_t fleet_node, const wire::Frame& frame) {
   const auto found = node_of_fleet_.find(fleet_node);
   if (found == node_of_fleet_.end()) return false;
   const int node = found->second;
-  if (frame.type == wire::kRankEvent) {
+  if (frame.type == wire::FrameType::kRankEvent) {
     spread(node, frame);
     return true;
   }
@@ -224,7 +223,7 @@ void ModexRouter::spread(int node, const wire::Frame& frame) {
   if (frame.payload.size() > wire::kModexPiece) return;
   for (int other = 0; other < world_.nodes(); ++other) {
     if (other == node || world_.ranks_of(other).empty()) continue;
-    send(other, wire::kRankEvent, 0, frame.payload);
+    send(other, wire::FrameType::kRankEvent, 0, frame.payload);
   }
 }
 

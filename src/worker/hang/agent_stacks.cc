@@ -37,10 +37,11 @@ AgentStacks::AgentStacks(Loop& loop, Reaper& reaper, AgentProcesses& processes,
       deadline_(loop) {}
 
 bool AgentStacks::frame(const wire::Frame& frame, const std::string& binary) {
-  if (frame.type != wire::kStackRequest) return false;
+  if (frame.type != wire::FrameType::kStackRequest) return false;
   const auto request = wire::stack_request_from_json(frame.payload);
   if (!request || busy_) {
-    send_(wire::kStackReply, 0, frame.id, wire::to_json(wire::StackReply{}));
+    send_(wire::FrameType::kStackReply, 0, frame.id,
+          wire::to_json(wire::StackReply{}));
     return true;
   }
   busy_ = true;
@@ -172,7 +173,7 @@ void AgentStacks::answer() {
   }
   ranks_.clear();
   busy_ = false;
-  send_(wire::kStackReply, 0, id_, wire::to_json(reply));
+  send_(wire::FrameType::kStackReply, 0, id_, wire::to_json(reply));
 }
 
 int stacks_main() {

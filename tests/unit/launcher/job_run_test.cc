@@ -574,17 +574,17 @@ struct RaisingBed : Bed {
   ~RaisingBed() { log::redirect({}); }
   bool asked() {
     return run_until(loop, [this] {
-      return fleet.peers[2]->count(wire::kStackRequest) == 1;
+      return fleet.peers[2]->count(wire::FrameType::kStackRequest) == 1;
     });
   }
   void answer(const std::string& place) {
     wire::StackReply reply;
     reply.ranks.push_back({1, 7, "python3", "S", 1, {place, "main (p)"}, ""});
     for (const size_t node : {0, 1}) {
-      fleet.peers[node]->say(wire::kStackReply, 1,
+      fleet.peers[node]->say(wire::FrameType::kStackReply, 1,
                              wire::to_json(wire::StackReply{}));
     }
-    fleet.peers[2]->say(wire::kStackReply, 1, wire::to_json(reply));
+    fleet.peers[2]->say(wire::FrameType::kStackReply, 1, wire::to_json(reply));
     run_for(loop, 50ms);
   }
 
@@ -622,7 +622,7 @@ TEST_CASE("a rank that has ended is not asked where it is") {
   RaisingBed bed(impatient());
   bed.exit(bed.raised, 0);
   run_for(bed.loop, 700ms);
-  CHECK(bed.fleet.peers[2]->count(wire::kStackRequest) == 0);
+  CHECK(bed.fleet.peers[2]->count(wire::FrameType::kStackRequest) == 0);
 }
 
 }  // namespace

@@ -10,7 +10,6 @@
 #include "catch.h"
 #include "fake_fleet.h"
 #include "run_loop.h"
-#include "wire/rank_event.h"
 
 namespace muster {
 namespace {
@@ -214,9 +213,9 @@ TEST_CASE("on one node ranks meet without us; when all are there is told") {
 
 TEST_CASE("an event goes to all other nodes") {
   Bed bed;
-  bed.say(1, wire::kRankEvent, 0, "event");
-  CHECK(bed.last(2, wire::kRankEvent) == "event");
-  CHECK(bed.count(1, wire::kRankEvent) == 0);
+  bed.say(1, wire::FrameType::kRankEvent, 0, "event");
+  CHECK(bed.last(2, wire::FrameType::kRankEvent) == "event");
+  CHECK(bed.count(1, wire::FrameType::kRankEvent) == 0);
 }
 
 TEST_CASE("a lookup waits for its key, but not for ever") {
