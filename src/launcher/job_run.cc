@@ -63,7 +63,26 @@ JobRun::JobRun(Loop& loop, Fleet& fleet, RankOutput& output, RunOptions options,
       hang_(loop, fleet, output, ranks_, options_.hang, [this](Error error) {
         if (stop_cause_ == StopCause::kNone) stop_error_ = error;
         stop(StopCause::kHang, error.text());
-      }) {}
+      }) {
+  listen();
+}
+
+void JobRun::listen() {
+  fleet_.on(wire::FrameType::kStopped,
+            [this](uint16_t node, const wire::Frame& /*frame*/) {
+              node_stopped(node);
+            });
+  fleet_.on(wire::FrameType::kOutput,
+            [this](uint16_t node, const wire::Frame& frame) {
+              output_.frame({node, frame.id}, frame);
+            });
+  fleet_.on(wire::FrameType::kStdinCredit,
+            [this](uint16_t node, const wire::Frame& frame) {
+              const auto bytes = wire::parse_u32(frame.payload);
+              if (stdin_ == nullptr || !bytes) return;
+              stdin_->credit({node, frame.id}, *bytes);
+            });
+}
 
 void JobRun::start(const MakeBackend& make_backend, StdinPump* stdin_pump) {
   stdin_ = stdin_pump;
@@ -300,20 +319,6 @@ void JobRun::backend_finished(int tool_status) {
     if (stop_cause_ == StopCause::kNone) end();
   });
   consider_end();
-}
-
-void JobRun::frame(uint16_t node, const wire::Frame& frame) {
-  const ProcessKey key{node, frame.id};
-  if (frame.type == wire::FrameType::kStopped) return node_stopped(node);
-  if (hang_.frame(node, frame)) return;
-  if (backend_ && backend_->frame(node, frame)) return;
-  if (frame.type == wire::FrameType::kOutput) {
-    output_.frame(key, frame);
-  } else if (frame.type == wire::FrameType::kStdinCredit && stdin_ != nullptr) {
-    if (const auto bytes = wire::parse_u32(frame.payload)) {
-      stdin_->credit(key, *bytes);
-    }
-  }
 }
 
 void JobRun::node_lost(uint16_t node, const Error& error) {

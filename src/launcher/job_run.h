@@ -70,7 +70,6 @@ class JobRun {
          std::function<void()> on_done);
 
   void start(const MakeBackend& make_backend, StdinPump* stdin_pump);
-  void frame(uint16_t node, const wire::Frame& frame);
   void node_lost(uint16_t node, const Error& error);
   // TERM, grace, KILL for every process of the job; `now`: KILL.
   void stop(StopCause cause, std::string reason, bool now = false);
@@ -105,6 +104,7 @@ class JobRun {
   }
 
  private:
+  void listen();
   BackendEvents backend_events();
   void rank_starting(RankRecord record);
   void rank_running(ProcessKey key, int pid);

@@ -149,32 +149,24 @@ Status Launch::prepare() {
   return {};
 }
 
-void Launch::on_frame(uint16_t node, wire::Frame frame) {
-  if (frame.type == wire::FrameType::kHeartbeat) {
-    const auto sample = wire::from_json<wire::HealthSample>(frame.payload);
-    if (!sample) return;
-    auto& samples = memory_[node];
-    keep_sample(samples,
-                {realtime_ns(), sample->memory_bytes, sample->memory_limit,
-                 sample->memory_peak, sample->oom_kills});
-    if (const auto used = wire::pod_counters_from_json(frame.payload)) {
-      counters_[node] = *used;
-      strain_[node].add(Clock::now(), *used);
-    }
-    return;
+void Launch::heartbeat(uint16_t node, const wire::Frame& frame) {
+  const auto sample = wire::from_json<wire::HealthSample>(frame.payload);
+  if (!sample) return;
+  keep_sample(memory_[node],
+              {realtime_ns(), sample->memory_bytes, sample->memory_limit,
+               sample->memory_peak, sample->oom_kills});
+  if (const auto used = wire::pod_counters_from_json(frame.payload)) {
+    counters_[node] = *used;
+    strain_[node].add(Clock::now(), *used);
   }
-  if (frame.type == wire::FrameType::kFacts ||
-      frame.type == wire::FrameType::kProbeReply) {
-    if (run_) return;
-    if (frame.id == kFactsQuestion) known_facts_[node] = frame.payload;
-    if (frame.id == kListenQuestion) known_ports_[node] = frame.payload;
-    // Late answers to an earlier question are nobody's.
-    if (frame.id == question_) {
-      survey_->answer(node, std::move(frame.payload));
-    }
-    return;
-  }
-  if (run_) run_->frame(node, frame);
+}
+
+void Launch::answered(uint16_t node, const wire::Frame& frame) {
+  if (run_) return;
+  if (frame.id == kFactsQuestion) known_facts_[node] = frame.payload;
+  if (frame.id == kListenQuestion) known_ports_[node] = frame.payload;
+  // Late answers to an earlier question are nobody's.
+  if (frame.id == question_) survey_->answer(node, frame.payload);
 }
 
 void Launch::on_lost(uint16_t node, Error error) {

@@ -76,7 +76,8 @@ class Launch {
 
   // Ends the launch before any rank was started.
   void fail(const Error& error);
-  void on_frame(uint16_t node, wire::Frame frame);
+  void heartbeat(uint16_t node, const wire::Frame& frame);
+  void answered(uint16_t node, const wire::Frame& frame);
   void on_lost(uint16_t node, Error error);
   // One that ran nothing yet; false: it is not worth another try.
   bool reconnect(uint16_t node, const Error& error);

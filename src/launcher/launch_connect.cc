@@ -46,9 +46,6 @@ void Launch::connect() {
                {},
                likely_cause(laggards_[0].error)});
   };
-  events.on_frame = [this](uint16_t node, wire::Frame frame) {
-    on_frame(node, std::move(frame));
-  };
   events.on_leaving = [this](uint16_t node) { on_leaving(node); };
   events.on_lost = [this](uint16_t node, Error error) {
     on_lost(node, std::move(error));
@@ -61,6 +58,16 @@ void Launch::connect() {
   fleet_ = std::make_unique<Fleet>(loop_, channel_->hello(), std::move(nodes),
                                    std::move(events), first_questions());
   survey_ = std::make_unique<Survey>(loop_, *fleet_);
+  fleet_->on(wire::FrameType::kHeartbeat,
+             [this](uint16_t node, const wire::Frame& frame) {
+               heartbeat(node, frame);
+             });
+  for (const auto type :
+       {wire::FrameType::kFacts, wire::FrameType::kProbeReply}) {
+    fleet_->on(type, [this](uint16_t node, const wire::Frame& frame) {
+      answered(node, frame);
+    });
+  }
   log::info("connecting to {} from {}",
             discovery_.hosts.size() == 1
                 ? "1 host"

@@ -131,14 +131,14 @@ void AgentLink::received(std::string_view bytes) {
       return;
     }
     if (!frame->has_value()) return;
-    handle(std::move(**frame));
+    handle(**frame);
   }
 }
 
-void AgentLink::handle(wire::Frame frame) {
+void AgentLink::handle(const wire::Frame& frame) {
   if (ready_) {
     if (frame.type == wire::FrameType::kHelloReply) return;
-    events_.on_frame(std::move(frame));
+    events_.on_frame(frame);
     return;
   }
   if (frame.type == wire::FrameType::kRefused) {

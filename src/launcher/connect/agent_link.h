@@ -21,7 +21,7 @@ namespace muster {
 struct AgentLinkEvents {
   std::function<void(std::string_view step)> on_step;
   std::function<void(const wire::HelloReply&)> on_ready;
-  std::function<void(wire::Frame)> on_frame;
+  std::function<void(const wire::Frame&)> on_frame;
   // Final. Before on_ready: this attempt failed; after: the agent is lost.
   std::function<void(Error)> on_closed;
   std::function<void()> on_drained;  // as TransportEvents has it
@@ -50,7 +50,7 @@ class AgentLink {
   void greet();
   void send_too_large(wire::FrameType type, uint32_t id, size_t size);
   void received(std::string_view bytes);
-  void handle(wire::Frame frame);
+  void handle(const wire::Frame& frame);
   void beat();
   void close(Error error);
 

@@ -2,7 +2,6 @@
 #include "launcher/connect/fleet.h"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "base/log.h"
@@ -41,8 +40,8 @@ Fleet::Fleet(Loop& loop, wire::Hello hello, std::vector<FleetNode> nodes,
     dialer_events.on_ready = [this, node](const wire::HelloReply& reply) {
       greeted(node, reply);
     };
-    dialer_events.on_frame = [this, node](wire::Frame frame) {
-      this->frame(node, std::move(frame));
+    dialer_events.on_frame = [this, node](const wire::Frame& frame) {
+      this->frame(node, frame);
     };
     dialer_events.on_drained = [this, node] {
       if (drained_) drained_(node);
@@ -58,6 +57,9 @@ Fleet::Fleet(Loop& loop, wire::Hello hello, std::vector<FleetNode> nodes,
         loop, hello, std::move(nodes[i].make_transport),
         std::move(dialer_events), questions));
   }
+  on(wire::FrameType::kLog, [this](uint16_t node, const wire::Frame& frame) {
+    log_line(node, frame);
+  });
 }
 
 void Fleet::start(Milliseconds deadline) {
@@ -123,10 +125,15 @@ std::vector<Laggard> Fleet::laggards() const {
   return out;
 }
 
-void Fleet::frame(uint16_t node, wire::Frame frame) {
-  if (frame.type != wire::FrameType::kLog) {
-    return events_.on_frame(node, std::move(frame));
+// One of them may add others.
+void Fleet::frame(uint16_t node, const wire::Frame& frame) {
+  for (auto handler = handlers_.lower_bound(frame.type);
+       handler != handlers_.end() && handler->first == frame.type; ++handler) {
+    handler->second(node, frame);
   }
+}
+
+void Fleet::log_line(uint16_t node, const wire::Frame& frame) {
   const auto line = wire::from_json<wire::LogLine>(frame.payload);
   if (!line) return;
   const bool warns = line->level == "error" || line->level == "warn";

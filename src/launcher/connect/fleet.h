@@ -8,8 +8,10 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/loop.h"
@@ -39,7 +41,6 @@ struct FleetEvents {
   std::function<void()> on_ready;  // all of them
   // Connecting is over without success; `permanent` if waiting was no use.
   std::function<void(std::vector<Laggard>, bool permanent)> on_failed;
-  std::function<void(uint16_t node, wire::Frame)> on_frame;
   std::function<void(uint16_t node, Error)> on_lost;  // any time after on_ready
   std::function<void(uint16_t node)> on_leaving;      // the pod is told to end
 };
@@ -54,6 +55,13 @@ class Fleet {
   void start(Milliseconds deadline);
   // Once one was lost that had no ranks yet: on_ready comes again.
   void reconnect(Milliseconds deadline);
+  // `handle` gets every frame of `type` from any node, before or after all are
+  // ready, and leaves alone what is not for it: others may get it, too. It
+  // stays for as long as the fleet is used.
+  using FrameHandler = std::function<void(uint16_t node, const wire::Frame&)>;
+  void on(wire::FrameType type, FrameHandler handle) {
+    handlers_.emplace(type, std::move(handle));
+  }
   // Stops dialling; links stay.
   void stop_connecting();
   void send(uint16_t node, wire::FrameType type, uint32_t id = 0,
@@ -79,12 +87,14 @@ class Fleet {
  private:
   void wait_for_all(Milliseconds deadline);
   void greeted(uint16_t node, const wire::HelloReply& reply);
-  void frame(uint16_t node, wire::Frame frame);
+  void frame(uint16_t node, const wire::Frame& frame);
+  void log_line(uint16_t node, const wire::Frame& frame);
   void became_ready();
   void report_progress();
   void failed(bool permanent);
 
   FleetEvents events_;
+  std::multimap<wire::FrameType, FrameHandler> handlers_;
   std::function<void(uint16_t node)> drained_;
   std::vector<std::unique_ptr<WorkerDialer>> dialers_;
   std::vector<bool> looked_up_;

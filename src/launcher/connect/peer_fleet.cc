@@ -45,9 +45,6 @@ Status PeerFleet::start(std::function<void(std::vector<Laggard>)> ready) {
     start_helpers();
     ready(std::move(missing));
   };
-  events.on_frame = [this](uint16_t node, const wire::Frame& frame) {
-    on_frame(node, frame);
-  };
   events.on_lost = [this](uint16_t node, const Error& error) {
     lost(node, error.text());
   };
@@ -55,6 +52,7 @@ Status PeerFleet::start(std::function<void(std::vector<Laggard>)> ready) {
       [this](uint16_t node) { return fleet_->dialer(node).attempts(); });
   fleet_ = std::make_unique<Fleet>(loop_, channel_->hello(), std::move(nodes),
                                    std::move(events));
+  listen();
   fleet_->start(Milliseconds{options_.timeouts.connect_ms});
   return {};
 }
@@ -117,15 +115,23 @@ void PeerFleet::ask(const std::map<uint16_t, PeerOrder>& orders,
   loop_.post([this] { consider_done(); });
 }
 
-void PeerFleet::on_frame(uint16_t node, const wire::Frame& frame) {
-  if (frame.id != kHelper) return;
-  if (frame.type == wire::FrameType::kStartFailed) {
+// The helper is all that runs there.
+void PeerFleet::listen() {
+  fleet_->on(wire::FrameType::kStartFailed, [this](uint16_t node,
+                                                   const wire::Frame& frame) {
     const auto refusal = wire::from_json<wire::StartFailed>(frame.payload);
     lost(node, refusal ? refusal->error.text() : "the helper does not start");
-  } else if (frame.type == wire::FrameType::kExited) {
-    lost(node, "the helper ended early: " + stderr_[node]);
-  }
-  if (frame.type != wire::FrameType::kOutput) return;
+  });
+  fleet_->on(wire::FrameType::kExited,
+             [this](uint16_t node, const wire::Frame& /*frame*/) {
+               lost(node, "the helper ended early: " + stderr_[node]);
+             });
+  fleet_->on(
+      wire::FrameType::kOutput,
+      [this](uint16_t node, const wire::Frame& frame) { output(node, frame); });
+}
+
+void PeerFleet::output(uint16_t node, const wire::Frame& frame) {
   const auto output = wire::parse_output(frame.payload);
   if (!output) return;
   const auto stream = static_cast<uint8_t>(frame.flags & wire::kStreamMask);

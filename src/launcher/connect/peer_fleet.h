@@ -51,7 +51,8 @@ class PeerFleet {
 
  private:
   void start_helpers();
-  void on_frame(uint16_t node, const wire::Frame& frame);
+  void listen();
+  void output(uint16_t node, const wire::Frame& frame);
   void line(uint16_t node, const std::string& text);
   void lost(uint16_t node, const std::string& why);
   void consider_done();

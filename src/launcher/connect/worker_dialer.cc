@@ -128,12 +128,8 @@ void WorkerDialer::attempt() {
     step_ = "ready";
     events_.on_ready(reply);
   };
-  events.on_frame = [this](wire::Frame frame) {
-    events_.on_frame(std::move(frame));
-  };
-  events.on_drained = [this] {
-    if (events_.on_drained) events_.on_drained();
-  };
+  events.on_frame = events_.on_frame;
+  events.on_drained = events_.on_drained;
   events.on_closed = [this](Error error) { closed(std::move(error)); };
   link_ = std::make_unique<AgentLink>(loop_, make_transport_(), hello_,
                                       std::move(events), questions_);

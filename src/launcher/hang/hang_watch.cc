@@ -59,7 +59,11 @@ HangWatch::HangWatch(Loop& loop, Fleet& fleet, RankOutput& output,
       options_(std::move(options)),
       hung_(std::move(hung)),
       tick_(loop),
-      deadline_(loop) {}
+      deadline_(loop) {
+  fleet_.on(
+      wire::FrameType::kStackReply,
+      [this](uint16_t node, const wire::Frame& frame) { reply(node, frame); });
+}
 
 void HangWatch::tick() {
   look_for_silence();
@@ -166,9 +170,8 @@ std::set<uint16_t> HangWatch::nodes_for_nccl() const {
   return {*nodes.begin(), *nodes.rbegin()};
 }
 
-bool HangWatch::frame(uint16_t node, const wire::Frame& frame) {
-  if (frame.type != wire::FrameType::kStackReply) return false;
-  if (frame.id != question_ || waiting_.erase(node) == 0) return true;
+void HangWatch::reply(uint16_t node, const wire::Frame& frame) {
+  if (frame.id != question_ || waiting_.erase(node) == 0) return;
   if (auto reply = wire::stack_reply_from_json(frame.payload)) {
     addresses_[fleet_.dialer(node).host()] = std::move(reply->addresses);
     if (reply->nccl.size() > nccl_.size()) nccl_ = std::move(reply->nccl);
@@ -181,7 +184,6 @@ bool HangWatch::frame(uint16_t node, const wire::Frame& frame) {
     }
   }
   if (waiting_.empty()) answered();
-  return true;
 }
 
 void HangWatch::answered() {

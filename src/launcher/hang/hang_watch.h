@@ -42,8 +42,6 @@ class HangWatch {
             std::function<void(Error)> hung);
 
   void start() { tick(); }
-  // true: the frame was for us.
-  bool frame(uint16_t node, const wire::Frame& frame);
   // The last hang that was seen, for the report.
   [[nodiscard]] const std::optional<Finding>& finding() const {
     return finding_;
@@ -61,6 +59,7 @@ class HangWatch {
   void look_for_request();
   void look_for_exceptions();
   void ask(const wire::StackRequest& request);
+  void reply(uint16_t node, const wire::Frame& frame);
   void answered();
   void tell_hang();
   [[nodiscard]] std::vector<std::string> flight_sentences(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The seam between a launch and what starts its ranks: given a plan and
-// connected agents, start the ranks and tell what happens to them.
+// connected agents, start the ranks and tell what happens to them. A backend
+// hears of its processes from the fleet itself.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,6 @@
 #include "base/result.h"
 #include "launcher/process_key.h"
 #include "launcher/rank_table.h"
-#include "wire/frame.h"
 #include "wire/messages.h"
 
 namespace muster {
@@ -41,9 +41,6 @@ class Backend {
  public:
   virtual ~Backend() = default;
   virtual void start() = 0;
-  // Frames of types kStarted, kStartFailed, kExited, kAttached, kOutput,
-  // kStdinCredit. True if the backend used it up (not for the output sink).
-  virtual bool frame(uint16_t node, const wire::Frame& frame) = 0;
   // An agent is gone: what the backend ran there ended.
   virtual void node_lost(uint16_t node) = 0;
 };

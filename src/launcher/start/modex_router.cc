@@ -47,6 +47,7 @@ ModexRouter::ModexRouter(Loop& loop, Fleet& fleet, World world,
     delivery_.go_on(found->second);
     gets_.go_on(found->second);
   });
+  listen();
   tick_.start(kTick, [this] { tick(); });
 }
 
@@ -68,36 +69,31 @@ void ModexRouter::send(int node, wire::FrameType type, uint32_t id,
   fleet_.send(fleet_nodes_[static_cast<size_t>(node)], type, id, payload);
 }
 
-bool ModexRouter::frame(uint16_t fleet_node, const wire::Frame& frame) {
-  const auto found = node_of_fleet_.find(fleet_node);
-  if (found == node_of_fleet_.end()) return false;
-  const int node = found->second;
-  if (frame.type == wire::FrameType::kRankEvent) {
-    spread(node, frame);
-    return true;
-  }
-  switch (frame.type) {
-    case wire::FrameType::kFence:
-      open_fence(node, frame);
-      return true;
-    case wire::FrameType::kModexData:
-      data(node, frame);
-      return true;
-    case wire::FrameType::kModexGet:
-      get(node, frame);
-      return true;
-    case wire::FrameType::kModexReply:
-      gets_.replied(node, frame);
-      return true;
-    case wire::FrameType::kNames:
-      names(node, frame);
-      return true;
-    case wire::FrameType::kRankState:
-      rank_state(frame);
-      return true;
-    default:
-      return false;
-  }
+void ModexRouter::listen() {
+  using wire::Frame;
+  using wire::FrameType;
+  const auto on = [this](FrameType type,
+                         std::function<void(int, const Frame&)> handle) {
+    fleet_.on(type, [this, handle = std::move(handle)](uint16_t fleet_node,
+                                                       const Frame& frame) {
+      const auto found = node_of_fleet_.find(fleet_node);
+      if (found != node_of_fleet_.end()) handle(found->second, frame);
+    });
+  };
+  on(FrameType::kFence,
+     [this](int node, const Frame& frame) { open_fence(node, frame); });
+  on(FrameType::kModexData,
+     [this](int node, const Frame& frame) { data(node, frame); });
+  on(FrameType::kModexGet,
+     [this](int node, const Frame& frame) { get(node, frame); });
+  on(FrameType::kModexReply,
+     [this](int node, const Frame& frame) { gets_.replied(node, frame); });
+  on(FrameType::kNames,
+     [this](int node, const Frame& frame) { names(node, frame); });
+  on(FrameType::kRankState,
+     [this](int /*node*/, const Frame& frame) { rank_state(frame); });
+  on(FrameType::kRankEvent,
+     [this](int node, const Frame& frame) { spread(node, frame); });
 }
 
 void ModexRouter::open_fence(int node, const wire::Frame& frame) {

@@ -44,8 +44,6 @@ class ModexRouter {
   ModexRouter(const ModexRouter&) = delete;
   ModexRouter& operator=(const ModexRouter&) = delete;
 
-  // True if the frame was one of ours.
-  bool frame(uint16_t fleet_node, const wire::Frame& frame);
   void rank_ended(int rank, const wire::Exited& exit);
 
  private:
@@ -56,6 +54,7 @@ class ModexRouter {
     PieceCollector pieces{0};
   };
 
+  void listen();
   void open_fence(int node, const wire::Frame& frame);
   void data(int node, const wire::Frame& frame);
   void contribute(int node, uint32_t id);

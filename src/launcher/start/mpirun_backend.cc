@@ -16,7 +16,9 @@ MpirunBackend::MpirunBackend(Loop& loop, Fleet& fleet, MpirunPlan plan,
     : loop_(loop),
       fleet_(fleet),
       plan_(std::move(plan)),
-      events_(std::move(events)) {}
+      events_(std::move(events)) {
+  listen();
+}
 
 MpirunBackend::~MpirunBackend() = default;
 
@@ -72,9 +74,10 @@ void MpirunBackend::start() {
   request.stdin_open = plan_.wants_stdin;
   request.rank_env = plan_.rank_env[0];
   request.local_rank_env = plan_.local_rank_env[0];
-  events_.on_tool_output({0, kToolId}, plan_.source);
-  fleet_.send(0, wire::FrameType::kStart, kToolId, wire::to_json(request));
-  if (plan_.wants_stdin) events_.on_wants_stdin({0, kToolId});
+  events_.on_tool_output(kTool, plan_.source);
+  fleet_.send(kTool.node, wire::FrameType::kStart, kTool.id,
+              wire::to_json(request));
+  if (plan_.wants_stdin) events_.on_wants_stdin(kTool);
 }
 
 int MpirunBackend::node_of(const std::string& host) const {
@@ -118,74 +121,76 @@ void MpirunBackend::start_daemon(uint32_t relay_id,
               wire::to_json(request));
 }
 
-bool MpirunBackend::frame(uint16_t node, const wire::Frame& frame) {
-  const ProcessKey key{node, frame.id};
-  if (frame.type == wire::FrameType::kAttached) {
-    attached(node, frame);
-    return true;
-  }
-  if (key == ProcessKey{0, kToolId}) return tool_frame(frame);
-  if (const auto daemon = daemons_.find(key); daemon != daemons_.end()) {
-    return daemon_frame(frame, daemon->second);
-  }
-  if (frame.id >= wire::kAttachedIds &&
-      frame.type == wire::FrameType::kExited) {
-    events_.on_rank_exited(key, exited_of(frame));
-    return true;
-  }
-  return false;
+void MpirunBackend::listen() {
+  using wire::FrameType;
+  fleet_.on(FrameType::kAttached,
+            [this](uint16_t node, const wire::Frame& frame) {
+              attached(node, frame);
+            });
+  fleet_.on(FrameType::kStartFailed,
+            [this](uint16_t node, const wire::Frame& frame) {
+              start_failed({node, frame.id}, frame);
+            });
+  fleet_.on(FrameType::kExited,
+            [this](uint16_t node, const wire::Frame& frame) {
+              exited({node, frame.id}, frame);
+            });
+  fleet_.on(FrameType::kOutput,
+            [this](uint16_t node, const wire::Frame& frame) {
+              if (const Daemon* daemon = daemon_at({node, frame.id})) {
+                daemon_output(*daemon, frame);
+              }
+            });
+  fleet_.on(FrameType::kStdinCredit,
+            [this](uint16_t node, const wire::Frame& frame) {
+              const Daemon* daemon = daemon_at({node, frame.id});
+              const auto bytes = wire::parse_u32(frame.payload);
+              if (daemon == nullptr || !bytes) return;
+              relay_->stdin_credit(daemon->relay_id, *bytes);
+            });
 }
 
-bool MpirunBackend::tool_frame(const wire::Frame& frame) {
-  if (frame.type == wire::FrameType::kStarted) return true;
-  if (frame.type == wire::FrameType::kStartFailed) {
-    tool_ended_ = true;
-    const auto refusal = wire::from_json<wire::StartFailed>(frame.payload);
-    Error error{
-        "internal", "cannot start " + plan_.argv[0], "no reason given", {}, {}};
-    if (refusal) error = refusal->error;
-    if (error.where.empty()) error.where = fleet_.dialer(0).host();
-    events_.on_failed(std::move(error));
-    return true;
+MpirunBackend::Daemon* MpirunBackend::daemon_at(ProcessKey key) {
+  const auto found = daemons_.find(key);
+  return found == daemons_.end() ? nullptr : &found->second;
+}
+
+void MpirunBackend::daemon_output(const Daemon& daemon,
+                                  const wire::Frame& frame) {
+  const auto output = wire::parse_output(frame.payload);
+  if (!output || output->bytes.empty()) return;
+  relay_->output(daemon.relay_id, frame.flags & wire::kStreamMask,
+                 output->bytes);
+}
+
+void MpirunBackend::start_failed(ProcessKey key, const wire::Frame& frame) {
+  const auto refusal = wire::from_json<wire::StartFailed>(frame.payload);
+  if (Daemon* daemon = daemon_at(key)) {
+    daemon->ended = true;
+    relay_->failed(daemon->relay_id,
+                   refusal ? refusal->error.text() : "not started");
+    return;
   }
-  if (frame.type == wire::FrameType::kExited) {
+  if (key != kTool) return;
+  tool_ended_ = true;
+  Error error{
+      "internal", "cannot start " + plan_.argv[0], "no reason given", {}, {}};
+  if (refusal) error = refusal->error;
+  if (error.where.empty()) error.where = fleet_.dialer(0).host();
+  events_.on_failed(std::move(error));
+}
+
+void MpirunBackend::exited(ProcessKey key, const wire::Frame& frame) {
+  const wire::Exited exit = exited_of(frame);
+  if (Daemon* daemon = daemon_at(key)) {
+    daemon->ended = true;
+    relay_->exited(daemon->relay_id, exit.wait_status);
+  } else if (key == kTool) {
     if (!std::exchange(tool_ended_, true)) {
-      events_.on_finished(exited_of(frame).wait_status);
+      events_.on_finished(exit.wait_status);
     }
-    return true;
-  }
-  return false;
-}
-
-bool MpirunBackend::daemon_frame(const wire::Frame& frame, Daemon& daemon) {
-  switch (frame.type) {
-    case wire::FrameType::kOutput: {
-      const auto output = wire::parse_output(frame.payload);
-      if (output && !output->bytes.empty()) {
-        relay_->output(daemon.relay_id, frame.flags & wire::kStreamMask,
-                       output->bytes);
-      }
-      return true;
-    }
-    case wire::FrameType::kStdinCredit:
-      if (const auto bytes = wire::parse_u32(frame.payload)) {
-        relay_->stdin_credit(daemon.relay_id, *bytes);
-      }
-      return true;
-    case wire::FrameType::kStartFailed: {
-      daemon.ended = true;
-      const auto refusal = wire::from_json<wire::StartFailed>(frame.payload);
-      relay_->failed(daemon.relay_id,
-                     refusal ? refusal->error.text() : "not started");
-      return true;
-    }
-    case wire::FrameType::kExited: {
-      daemon.ended = true;
-      relay_->exited(daemon.relay_id, exited_of(frame).wait_status);
-      return true;
-    }
-    default:
-      return true;
+  } else if (key.id >= wire::kAttachedIds) {
+    events_.on_rank_exited(key, exit);
   }
 }
 

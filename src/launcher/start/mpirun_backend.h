@@ -43,12 +43,10 @@ class MpirunBackend : public Backend {
   ~MpirunBackend() override;
 
   void start() override;
-  bool frame(uint16_t node, const wire::Frame& frame) override;
   void node_lost(uint16_t node) override;
 
-  static constexpr uint32_t kToolId = 1;
-
  private:
+  static constexpr ProcessKey kTool{0, 1};  // mpirun itself, or the script
   struct Daemon {
     uint32_t relay_id = 0;
     bool ended = false;
@@ -58,8 +56,12 @@ class MpirunBackend : public Backend {
   void start_daemon(uint32_t relay_id, const wire::RelayRequest& relay);
   // nullptr: mpirun asked for nothing under this id, or was refused.
   [[nodiscard]] const ProcessKey* daemon_of(uint32_t relay_id) const;
-  bool daemon_frame(const wire::Frame& frame, Daemon& daemon);
-  bool tool_frame(const wire::Frame& frame);
+  void listen();
+  // nullptr: this process is none of mpirun's daemons.
+  [[nodiscard]] Daemon* daemon_at(ProcessKey key);
+  void daemon_output(const Daemon& daemon, const wire::Frame& frame);
+  void start_failed(ProcessKey key, const wire::Frame& frame);
+  void exited(ProcessKey key, const wire::Frame& frame);
   void attached(uint16_t node, const wire::Frame& frame);
   void check_place(uint16_t node, const wire::Attached& rank);
   // The node that mpirun means by a possibly shortened name; -1: unknown.
@@ -72,7 +74,7 @@ class MpirunBackend : public Backend {
   std::unique_ptr<wire::RelayServer> relay_;
   std::map<ProcessKey, Daemon> daemons_;
   std::map<uint32_t, ProcessKey> relays_;
-  uint32_t next_id_ = kToolId + 1;
+  uint32_t next_id_ = kTool.id + 1;
   bool tool_ended_ = false;
   bool misplaced_ = false;  // and said so
 };

@@ -13,7 +13,9 @@ NativeBackend::NativeBackend(Loop& loop, Fleet& fleet, NativeJob job,
       ranks_(job_.ranks),
       events_(std::move(events)),
       ended_(ranks_.size(), false),
-      remaining_(ranks_.size()) {}
+      remaining_(ranks_.size()) {
+  listen();
+}
 
 ProcessKey NativeBackend::key_of(size_t index) const {
   return {ranks_[index].node, static_cast<uint32_t>(index + 1)};
@@ -79,36 +81,37 @@ void NativeBackend::start() {
   }
 }
 
-bool NativeBackend::frame(uint16_t node, const wire::Frame& frame) {
-  if (router_ && router_->frame(node, frame)) return true;
-  const ProcessKey key{node, frame.id};
-  const size_t index = frame.id - 1;
-  if (frame.id == 0 || index >= ranks_.size() || ranks_[index].node != node) {
-    return false;
-  }
-  switch (frame.type) {
-    case wire::FrameType::kStarted: {
-      const auto started = wire::from_json<wire::Started>(frame.payload);
-      if (started) events_.on_rank_running(key, started->pid);
-      return true;
-    }
-    case wire::FrameType::kStartFailed: {
-      const auto refusal = wire::from_json<wire::StartFailed>(frame.payload);
-      if (ended_[index]) return true;
-      ended_[index] = true;
-      events_.on_rank_refused(key, refusal ? *refusal : wire::StartFailed{});
-      one_ended();
-      return true;
-    }
-    case wire::FrameType::kExited:
-      if (!ended_[index]) rank_exited(index, frame);
-      return true;
-    default:
-      return false;
-  }
+// An agent speaks for its own ranks only.
+void NativeBackend::listen() {
+  using Handle = void (NativeBackend::*)(size_t, const wire::Frame&);
+  const auto on = [this](wire::FrameType type, Handle handle) {
+    fleet_.on(type, [this, handle](uint16_t node, const wire::Frame& frame) {
+      const size_t index = size_t{frame.id} - 1;  // id 0: beyond all of them
+      if (index >= ranks_.size() || ranks_[index].node != node) return;
+      (this->*handle)(index, frame);
+    });
+  };
+  on(wire::FrameType::kStarted, &NativeBackend::rank_started);
+  on(wire::FrameType::kStartFailed, &NativeBackend::rank_refused);
+  on(wire::FrameType::kExited, &NativeBackend::rank_exited);
+}
+
+void NativeBackend::rank_started(size_t index, const wire::Frame& frame) {
+  const auto started = wire::from_json<wire::Started>(frame.payload);
+  if (started) events_.on_rank_running(key_of(index), started->pid);
+}
+
+void NativeBackend::rank_refused(size_t index, const wire::Frame& frame) {
+  if (ended_[index]) return;
+  ended_[index] = true;
+  const auto refusal = wire::from_json<wire::StartFailed>(frame.payload);
+  events_.on_rank_refused(key_of(index),
+                          refusal ? *refusal : wire::StartFailed{});
+  one_ended();
 }
 
 void NativeBackend::rank_exited(size_t index, const wire::Frame& frame) {
+  if (ended_[index]) return;
   const wire::Exited exit = exited_of(frame);
   ended_[index] = !exit.draining;
   // The record first: what the router makes of it may stop the job.

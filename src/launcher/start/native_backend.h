@@ -38,12 +38,14 @@ class NativeBackend : public Backend {
   NativeBackend(Loop& loop, Fleet& fleet, NativeJob job, BackendEvents events);
 
   void start() override;
-  bool frame(uint16_t node, const wire::Frame& frame) override;
   void node_lost(uint16_t node) override;
 
  private:
   void make_router(World world);
   void send_maps(const World& world);
+  void listen();
+  void rank_started(size_t index, const wire::Frame& frame);
+  void rank_refused(size_t index, const wire::Frame& frame);
   void rank_exited(size_t index, const wire::Frame& frame);
   void one_ended();
   [[nodiscard]] ProcessKey key_of(size_t index) const;

@@ -111,9 +111,6 @@ FakeFleet::FakeFleet(Loop& l, const std::vector<std::string>& hosts) : loop(l) {
   FleetEvents events;
   events.on_ready = [] {};
   events.on_failed = [](const std::vector<Laggard>&, bool) {};
-  events.on_frame = [this](uint16_t node, wire::Frame frame) {
-    if (on_frame) on_frame(node, std::move(frame));
-  };
   events.on_lost = [this](uint16_t node, Error error) {
     if (on_lost) on_lost(node, std::move(error));
   };

@@ -55,7 +55,6 @@ class FakeFleet {
 
   Loop& loop;
   std::vector<std::shared_ptr<FakePeer>> peers;
-  std::function<void(uint16_t, wire::Frame)> on_frame;
   std::function<void(uint16_t, Error)> on_lost;
   std::unique_ptr<Fleet> fleet;
 };

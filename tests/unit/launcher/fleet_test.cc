@@ -45,9 +45,6 @@ struct Bed {
       permanent = forever;
       laggards = std::move(missing);
     };
-    events.on_frame = [this](uint16_t node, wire::Frame frame) {
-      frames.emplace_back(node, std::move(frame));
-    };
     events.on_lost = [this](uint16_t node, const Error&) {
       lost.push_back(node);
     };
@@ -56,6 +53,10 @@ struct Bed {
     };
     fleet = std::make_unique<Fleet>(loop, test::test_hello(), std::move(nodes),
                                     std::move(events));
+    fleet->on(wire::FrameType::kStarted,
+              [this](uint16_t node, const wire::Frame& frame) {
+                frames.emplace_back(node, frame);
+              });
     fleet->start(deadline);
   }
 };
@@ -92,7 +93,6 @@ TEST_CASE("what an agent says of itself is in the log from the start") {
   run_until(bed.loop, [&] { return !told.empty(); });
   log::redirect({});
   CHECK(told == "muster: warning: l: made room\n");
-  CHECK(bed.frames.empty());
 }
 
 TEST_CASE("a pod that is told to end is known before it is gone") {
@@ -260,15 +260,36 @@ TEST_CASE("one that vanishes before the last is ready is waited for again") {
   CHECK(bed.lost.empty());
 }
 
+TEST_CASE("who begins to listen while a frame is handled gets no other type") {
+  Bed bed;
+  bed.add("l", test::open_and_answer);
+  bed.start();
+  int wrong = 0;
+  bed.fleet->on(wire::FrameType::kFacts, [&](uint16_t, const wire::Frame&) {
+    bed.fleet->on(wire::FrameType::kExited,
+                  [&](uint16_t, const wire::Frame&) { ++wrong; });
+  });
+  REQUIRE(run_until(bed.loop, [&] { return bed.ready == 1; }));
+  bed.peers[0]->say(wire::FrameType::kFacts);
+  CHECK(wrong == 0);
+  bed.peers[0]->say(wire::FrameType::kExited);
+  CHECK(wrong == 1);
+}
+
 TEST_CASE("frames carry their node; a lost node is told and skipped") {
   Bed bed;
   bed.add("l", test::open_and_answer);
   bed.add("w-0", test::open_and_answer);
   bed.start();
   REQUIRE(run_until(bed.loop, [&] { return bed.ready == 1; }));
+  int also_told = 0;
+  bed.fleet->on(wire::FrameType::kStarted,
+                [&](uint16_t, const wire::Frame&) { ++also_told; });
   bed.peers[1]->say(wire::FrameType::kStarted, 4);
+  bed.peers[1]->say(wire::FrameType::kExited, 4);
   REQUIRE(bed.frames.size() == 1);
   CHECK(bed.frames[0].first == 1);
+  CHECK(also_told == 1);
   bed.fleet->send(1, wire::FrameType::kSignal, 3, "x");
   CHECK(bed.peers[1]->count(wire::FrameType::kSignal) == 1);
   CHECK(bed.peers[0]->count(wire::FrameType::kSignal) == 0);

@@ -26,9 +26,6 @@ class ScriptedBackend : public Backend {
  public:
   explicit ScriptedBackend(std::vector<uint16_t>& lost) : lost_(lost) {}
   void start() override {}
-  bool frame(uint16_t /*node*/, const wire::Frame& /*frame*/) override {
-    return false;
-  }
   void node_lost(uint16_t node) override { lost_.push_back(node); }
 
  private:
@@ -40,9 +37,6 @@ constexpr int kKilled = 9;
 
 struct Bed {
   explicit Bed(RunOptions options = {}) {
-    fleet.on_frame = [this](uint16_t node, const wire::Frame& frame) {
-      run->frame(node, frame);
-    };
     fleet.on_lost = [this](uint16_t node, const Error& error) {
       run->node_lost(node, error);
     };
@@ -561,15 +555,13 @@ struct RaisingBed : Bed {
     log::redirect([this](const std::string& line) { told += line; });
     run_rank(0, 1);
     raised = run_rank(1, 2);
-    wire::Frame frame;
-    frame.type = wire::FrameType::kOutput;
-    frame.flags = wire::kStderr;
-    frame.id = raised.id;
-    frame.payload = wire::output_payload(
-        1'000,
-        "Traceback (most recent call last):\n  File \"t.py\", line 6\n"
-        "    raise ValueError(17)\nValueError: 17\n");
-    run->frame(2, frame);
+    fleet.peers[2]->say(
+        wire::FrameType::kOutput, raised.id,
+        wire::output_payload(
+            1'000,
+            "Traceback (most recent call last):\n  File \"t.py\", line 6\n"
+            "    raise ValueError(17)\nValueError: 17\n"),
+        wire::kStderr);
   }
   ~RaisingBed() { log::redirect({}); }
   bool asked() {

@@ -40,11 +40,8 @@ struct Bed {
     backend->start();
   }
   void ended(uint16_t node, const std::string& payload) {
-    wire::Frame frame;
-    frame.type = wire::FrameType::kExited;
-    frame.id = node;  // of the only rank there
-    frame.payload = payload;
-    CHECK(backend->frame(node, frame));
+    const uint32_t id = node;  // of the only rank there
+    fleet.peers[node]->say(wire::FrameType::kExited, id, payload);
   }
 
   Loop loop;
@@ -82,11 +79,9 @@ TEST_CASE("a rank whose output is on its way has failed, but not ended") {
 
 TEST_CASE("an agent speaks for its own ranks only") {
   Bed bed;
-  wire::Frame frame;
-  frame.type = wire::FrameType::kExited;
-  frame.id = 1;  // of the rank on the other worker
-  frame.payload = wire::to_json(wire::Exited{});
-  CHECK_FALSE(bed.backend->frame(2, frame));
+  const uint32_t id = 1;  // of the rank on the other worker
+  bed.fleet.peers[2]->say(wire::FrameType::kExited, id,
+                          wire::to_json(wire::Exited{}));
   CHECK(bed.ends.empty());
 }
 
