@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/printable.h"
 #include "base/text.h"
 #include "fabric/plan_json.h"
 
@@ -145,14 +146,6 @@ void add_ports(std::string& out, const std::vector<PortDecision>& ports) {
   }
 }
 
-// Values of users, whose control bytes are not for a terminal.
-std::string printable(std::string text) {
-  std::replace_if(
-      text.begin(), text.end(),
-      [](unsigned char c) { return (c < ' ' && c != '\n') || c == 127; }, '?');
-  return text;
-}
-
 }  // namespace
 
 std::string plan_to_text(const FabricPlan& plan) {
@@ -165,7 +158,7 @@ std::string plan_to_text(const FabricPlan& plan) {
     if (pod.settings.empty()) out += "  nothing to set\n";
   }
   add_findings(out, plan);
-  return printable(std::move(out));
+  return without_controls(out, "\n");
 }
 
 std::string explain_plan(const FabricPlan& plan) {
@@ -202,7 +195,7 @@ std::string explain_plan(const FabricPlan& plan) {
   }
   out += "\n";
   add_findings(out, plan);
-  return printable(std::move(out));
+  return without_controls(out, "\n");
 }
 
 }  // namespace muster

@@ -12,22 +12,15 @@
 #include <optional>
 #include <utility>
 
+#include "base/printable.h"
 #include "base/text.h"
 
 namespace muster {
 
 namespace {
 
-// What a message may echo of a line: short, printable.
-std::string excerpt(std::string_view text) {
-  constexpr size_t kLimit = 60;
-  std::string out(text.substr(0, kLimit));
-  for (char& character : out) {
-    if (character < 0x20 || character > 0x7e) character = '?';
-  }
-  if (text.size() > kLimit) out += "...";
-  return out;
-}
+// What a message may echo of a line.
+std::string excerpt(std::string_view text) { return printable(text, 60); }
 
 // Where an entry stands, to say so in every error about it.
 struct Place {

@@ -5,8 +5,8 @@
 #include <array>
 #include <optional>
 
+#include "base/printable.h"
 #include "base/text.h"
-#include "sshd-lite/printable.h"
 
 namespace muster {
 

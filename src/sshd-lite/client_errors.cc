@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sshd-lite/client_errors.h"
 
+#include "base/printable.h"
 #include "base/text.h"
-#include "sshd-lite/printable.h"
 
 namespace muster::ssh_error {
 

@@ -19,6 +19,7 @@
 #include <optional>
 
 #include "base/log.h"
+#include "base/printable.h"
 #include "sshd-lite/channel_pump.h"
 #include "sshd-lite/crypto_profile.h"
 #include "sshd-lite/door_proof.h"
@@ -26,7 +27,6 @@
 #include "sshd-lite/greeting.h"
 #include "sshd-lite/link.h"
 #include "sshd-lite/listener.h"
-#include "sshd-lite/printable.h"
 #include "sshd-lite/sandbox.h"
 #include "sshd-lite/signal_names.h"
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/printable.h"
 #include "base/text.h"
-#include "sshd-lite/printable.h"
 
 namespace muster {
 

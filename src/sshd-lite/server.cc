@@ -15,9 +15,9 @@
 
 #include "base/close_from.h"
 #include "base/log.h"
+#include "base/printable.h"
 #include "sshd-lite/connection.h"
 #include "sshd-lite/listener.h"
-#include "sshd-lite/printable.h"
 
 namespace muster {
 

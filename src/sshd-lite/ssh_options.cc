@@ -3,8 +3,8 @@
 
 #include <string_view>
 
+#include "base/printable.h"
 #include "base/text.h"
-#include "sshd-lite/printable.h"
 
 namespace muster {
 

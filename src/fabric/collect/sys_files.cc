@@ -13,6 +13,7 @@
 #include <memory>
 
 #include "base/fd.h"
+#include "base/printable.h"
 #include "base/text.h"
 
 namespace muster {
@@ -21,17 +22,6 @@ namespace {
 
 constexpr size_t kMaxText = 64 * 1024;
 constexpr size_t kMaxNames = 4096;
-
-// Control bytes other than blanks would reach terminals and logs.
-std::string printable(std::string text) {
-  std::replace_if(
-      text.begin(), text.end(),
-      [](unsigned char c) {
-        return (c < 32 && c != '\n' && c != '\t') || c == 127;
-      },
-      '?');
-  return text;
-}
 
 }  // namespace
 
@@ -52,7 +42,7 @@ SysText read_sys(const std::string& path) {
     text.append(chunk, static_cast<size_t>(n));
     if (text.size() > kMaxText) return {"", EFBIG};
   }
-  return {printable(std::string(trim(text))), 0};
+  return {without_controls(trim(text), "\n\t"), 0};
 }
 
 std::optional<int64_t> read_sys_number(const std::string& path) {
@@ -91,7 +81,7 @@ std::string link_name(const std::string& path) {
   const ssize_t n = ::readlink(path.c_str(), target, sizeof target);
   if (n <= 0 || n == static_cast<ssize_t>(sizeof target)) return "";
   const std::string text(target, static_cast<size_t>(n));
-  return printable(text.substr(text.rfind('/') + 1));
+  return without_controls(text.substr(text.rfind('/') + 1));
 }
 
 std::string device_path(const std::string& path) {
@@ -101,7 +91,7 @@ std::string device_path(const std::string& path) {
   const std::string marker = "/sys/devices/";
   const size_t at = text.find(marker);
   if (at == std::string::npos) return "";
-  return printable(text.substr(at + marker.size()));
+  return without_controls(text.substr(at + marker.size()));
 }
 
 }  // namespace muster

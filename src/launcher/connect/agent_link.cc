@@ -2,6 +2,7 @@
 #include "launcher/connect/agent_link.h"
 
 #include "base/log.h"
+#include "base/printable.h"
 #include "base/text.h"
 
 namespace muster {
@@ -11,12 +12,9 @@ namespace {
 constexpr Milliseconds kHelloDeadline{15'000};
 
 // What a person may see of bytes from an unknown program.
-std::string printable(std::string_view bytes, size_t limit = 120) {
-  std::string out;
-  for (const char c : bytes.substr(0, limit)) {
-    out += c >= 0x20 && c < 0x7f ? c : ' ';
-  }
-  return std::string(trim(out));
+std::string shown(std::string_view bytes) {
+  constexpr size_t kShown = 120;
+  return printable(one_line(trim(bytes), kShown), kShown);
 }
 
 }  // namespace
@@ -46,7 +44,7 @@ void AgentLink::start() {
       close(Error{
           "agent_silent",
           "the agent did not answer",
-          stderr_tail_.empty() ? "no answer to hello" : printable(stderr_tail_),
+          stderr_tail_.empty() ? "no answer to hello" : shown(stderr_tail_),
           hello_.host,
           {}});
     });
@@ -64,7 +62,7 @@ void AgentLink::start() {
   };
   events.on_closed = [this](Error error) {
     if (!ready_ && !trim(stderr_tail_).empty()) {
-      error.why = printable(stderr_tail_);
+      error.why = shown(stderr_tail_);
     }
     close(std::move(error));
   };
@@ -126,7 +124,7 @@ void AgentLink::received(std::string_view bytes) {
     if (!frame) {
       Error error = frame.error();
       error.where = hello_.host;
-      error.why = "it said: " + printable(reader_.refused());
+      error.why = "it said: " + shown(reader_.refused());
       close(std::move(error));
       return;
     }

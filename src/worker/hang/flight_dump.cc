@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/pickle.h"
+#include "base/printable.h"
 #include "base/text.h"
 
 namespace muster {
@@ -23,15 +24,11 @@ constexpr size_t kMostFrames = 256;
 constexpr size_t kLongestText = 96;
 
 // The end of a path tells more than its beginning, so that is what goes.
-std::string printable(std::string_view text) {
+std::string shown(std::string_view text) {
   if (text.size() > kLongestText) {
     text.remove_prefix(text.size() - kLongestText);
   }
-  std::string out(text);
-  for (char& c : out) {
-    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = '?';
-  }
-  return out;
+  return without_controls(text);
 }
 
 class Dump {
@@ -101,7 +98,7 @@ class Dump {
     if (known != groups_.end()) return &known->second;
     if (groups_.size() >= kMostGroups) return nullptr;
     Found& made = groups_[std::string(name)];
-    made.group.name = printable(name);
+    made.group.name = shown(name);
     return &made;
   }
 
@@ -131,7 +128,7 @@ class Dump {
         if (text.starts_with('[')) text.remove_prefix(1);
         if (text.ends_with(']')) text.remove_suffix(1);
         for (const auto part : split(text, ',')) add(parse_integer(trim(part)));
-        found->group.description = printable(word(items[i + 1], "desc"));
+        found->group.description = shown(word(items[i + 1], "desc"));
       }
       std::sort(ranks.begin(), ranks.end());
       found->group.members = fingerprint(ranks);
@@ -172,7 +169,7 @@ class Dump {
     found->uneven |= between_two && one_count;
     if (between_two) return;
     if (names.size() > 1 && found->group.description.empty()) {
-      found->group.description = printable(data_.text(names[1]).value_or(""));
+      found->group.description = shown(data_.text(names[1]).value_or(""));
     }
     const FlightState state = state_of(word(entry, "state"));
     const auto known = found->calls.find(*seq);
@@ -205,13 +202,13 @@ class Dump {
     if (operation == "_all_gather_base") return "all_gather_into_tensor";
     if (operation == "_reduce_scatter_base") return "reduce_scatter_tensor";
     if (operation == "all_reduce_barrier") return "barrier";
-    return printable(operation);
+    return shown(operation);
   }
 
   void read_sizes(Ref entry, FlightCall& call) const {
     const auto types = list(entry, "input_dtypes");
     if (!types.empty()) {
-      call.type = printable(data_.text(types[0]).value_or(""));
+      call.type = shown(data_.text(types[0]).value_or(""));
     }
     const auto inputs = list(entry, "input_sizes");
     if (inputs.empty()) return;
@@ -229,7 +226,7 @@ class Dump {
       if (__builtin_add_overflow(all, elements, &all)) return;
     }
     call.elements = all;
-    call.shape = printable("[" + shape + "]");
+    call.shape = shown("[" + shape + "]");
     if (inputs.size() > 1) {
       call.shape += " and " + std::to_string(inputs.size() - 1) + " more";
     }
@@ -245,7 +242,7 @@ class Dump {
       if (!function.empty() && !function.starts_with('<')) {
         text += " (" + std::string(function) + ")";
       }
-      return printable(text);
+      return shown(text);
     };
     for (size_t i = 0; i < frames.size() && i < kMostFrames; ++i) {
       const std::string_view path = word(frames[i], "filename");

@@ -6,10 +6,10 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "base/printable.h"
 #include "base/process_table.h"
 #include "base/random.h"
 #include "logs/masker.h"
-#include "sshd-lite/printable.h"
 
 namespace muster {
 

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Text that came from elsewhere, made safe to be shown: control characters
+// would reach terminals and logs. Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace muster {
+
+// Bytes of anybody, for one line: at most `limit` of them; everything but
+// printable ASCII becomes '?'.
+inline std::string printable(std::string_view text, size_t limit) {
+  std::string out;
+  for (const char c : text.substr(0, limit)) {
+    out += c >= 0x20 && c < 0x7f ? c : '?';
+  }
+  if (text.size() > limit) out += "...";
+  return out;
+}
+
+// Text in any language: control characters that are not in `kept` become '?'.
+inline std::string without_controls(std::string_view text,
+                                    std::string_view kept = {}) {
+  std::string out(text);
+  for (char& c : out) {
+    const bool control = static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+    if (control && kept.find(c) == std::string_view::npos) c = '?';
+  }
+  return out;
+}
+
+}  // namespace muster
