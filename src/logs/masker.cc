@@ -15,7 +15,6 @@ namespace muster {
 
 namespace {
 
-constexpr std::string_view kMask = "[masked]";
 constexpr size_t kShortestValue = 8;
 constexpr size_t kMaxPatterns = 100;
 constexpr int kMaxKeyLines = 200;  // a key of 16384 bits has fewer

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Masker: replaces secrets in a line by "[masked]" before anybody stores it:
+// Masker: replaces secrets in a line by kMask before anybody stores it:
 // tokens by their providers' shapes, Authorization headers, passwords in URLs,
 // private keys, NAME=value of secret-looking names, the values of the
 // environment's own secrets, and what the user's patterns match.
@@ -17,6 +17,9 @@
 #include "base/result.h"
 
 namespace muster {
+
+// What stands in a secret's place.
+inline constexpr std::string_view kMask = "[masked]";
 
 struct MaskOptions {
   // The job's environment; only values of secret-looking names are used, if

@@ -81,7 +81,7 @@ TEST_CASE("variables with their origin; secrets hidden") {
   CHECK(contains(text, "w-1:\n"));
   CHECK(contains(text, "  WANDB_MODE='off line'  # "));
   CHECK_FALSE(contains(text, "hunter2"));
-  CHECK(contains(text, "HF_TOKEN=****"));
+  CHECK(contains(text, "HF_TOKEN=[masked]"));
   CHECK_FALSE(contains(text, "  PATH="));
 }
 
