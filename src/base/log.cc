@@ -112,7 +112,7 @@ void write(Level level, std::string_view text) {
 
 void write_record(Level level, std::string_view message,
                   std::string_view field) {
-  if (!enabled(level) || !state().options.json) return;
+  if (!state().options.json) return;
   put(json_record(level, message, field));
 }
 

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/log.h"
 #include "captured_stdio.h"
 #include "catch.h"
 #include "launcher/report/report_checklist.h"
@@ -164,6 +165,20 @@ TEST_CASE("published where it belongs, but for a bad path") {
   CHECK(publish(sample()) ==
         std::vector<std::string>{
             "/none/report.json: cannot write: No such file or directory"});
+}
+
+TEST_CASE("a JSON log has the verdict, from whatever level it is written") {
+  const LaunchOptions options;
+  std::string told;
+  log::redirect([&told](const std::string& line) { told += line; });
+  LaunchReport report = sample();
+  report.verdict = {};
+  report.verdict.code = "no_failure";
+  log::configure({log::Level::kError, true, "launcher", ""});
+  announce(report, options);
+  log::configure({});
+  log::redirect({});
+  CHECK(Json::parse(told)["verdict"]["code"] == "no_failure");
 }
 
 // What a fifo does at its opening is what a server does that is gone.
