@@ -192,6 +192,7 @@ void visit(Visitor& visitor, Is<Finding> auto& finding) {
   visitor.field("text", finding.text);
   visitor.field("evidence", finding.evidence);
   visitor.field("remedy", finding.remedy);
+  visitor.field("rank", finding.rank);
 }
 
 template <class Visitor>

@@ -338,10 +338,8 @@ class FactReader {
           add("mpi_abort_by_user", Confidence::kLikely,
               "MPI_Abort with code " + std::to_string(job.mpi_abort_code));
       candidate->values["code"] = std::to_string(job.mpi_abort_code);
-      candidate->rank = job.mpi_abort_rank;
-      if (const RankEvidence* rank = find_rank(evidence_, candidate->rank)) {
-        candidate->node = rank->node;
-        candidate->host = rank->host;
+      blame(*candidate, job.mpi_abort_rank);
+      if (const RankEvidence* rank = find_rank(evidence_, job.mpi_abort_rank)) {
         candidate->order = SIZE_MAX - 1;
         candidate->time_ns = rank->exit_ns;
       }
@@ -377,13 +375,7 @@ class FactReader {
       if (one.waits || one.ranks.empty()) continue;
       Candidate* const candidate =
           add("collective_mismatch", Confidence::kLikely, one.text);
-      if (one.ranks.size() == 1) {
-        candidate->rank = one.ranks.front();
-        if (const RankEvidence* rank = find_rank(evidence_, candidate->rank)) {
-          candidate->node = rank->node;
-          candidate->host = rank->host;
-        }
-      }
+      if (one.ranks.size() == 1) blame(*candidate, one.ranks.front());
       return;
     }
   }
@@ -403,7 +395,8 @@ class FactReader {
               finding.evidence.empty() ? finding.text : finding.evidence);
       candidate->values["why"] = finding.text;
       candidate->values["remedy"] = finding.remedy;
-      if (tells_of_rank(finding)) name_rank(finding.text, *candidate);
+      if (tells_of_rank(finding)) candidate->values["missing"] = finding.text;
+      if (finding.rank >= 0) blame(*candidate, finding.rank);
     }
   }
 
@@ -414,18 +407,11 @@ class FactReader {
            finding.code == "rank_left_fence";
   }
 
-  // "rank 2 on w-1 did not reach …"; of "ranks 2-5 on w-1, w-2" nobody.
-  void name_rank(const std::string& text, Candidate& candidate) const {
-    candidate.values["missing"] = text;
-    for (const RankEvidence& rank : evidence_.ranks) {
-      const size_t at = text.find(who(rank));
-      if (rank.rank < 0 || at == std::string::npos) continue;
-      const size_t end = at + who(rank).size();
-      if (end < text.size() && text[end] != ' ') continue;
-      candidate.rank = rank.rank;
-      candidate.node = rank.node;
-      candidate.host = rank.host;
-      return;
+  void blame(Candidate& candidate, int rank) const {
+    candidate.rank = rank;
+    if (const RankEvidence* known = find_rank(evidence_, rank)) {
+      candidate.node = known->node;
+      candidate.host = known->host;
     }
   }
 

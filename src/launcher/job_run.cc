@@ -60,10 +60,8 @@ JobRun::JobRun(Loop& loop, Fleet& fleet, RankOutput& output, RunOptions options,
       time_limit_(loop),
       settle_(loop),
       give_up_(loop),
-      hang_(loop, fleet, output, ranks_, options_.hang, [this](Error error) {
-        if (stop_cause_ == StopCause::kNone) stop_error_ = error;
-        stop(StopCause::kHang, error.text());
-      }) {
+      hang_(loop, fleet, output, ranks_, options_.hang,
+            [this](const Error& error) { stop_for(StopCause::kHang, error); }) {
   listen();
 }
 
@@ -116,14 +114,12 @@ BackendEvents JobRun::backend_events() {
                                   const std::string& message) {
     rank_aborted(key, code, message);
   };
-  events.on_world_broken = [this](Error error) {
-    if (stop_cause_ == StopCause::kNone) stop_error_ = error;
-    stop(StopCause::kWorldBroken, error.text());
+  events.on_world_broken = [this](const Error& error, int rank) {
+    stop_for(StopCause::kWorldBroken, error, rank);
   };
-  events.on_failed = [this](Error error) {
+  events.on_failed = [this](const Error& error) {
     finished_ = true;
-    if (stop_cause_ == StopCause::kNone) stop_error_ = error;
-    stop(StopCause::kBackendFailed, error.text());
+    stop_for(StopCause::kBackendFailed, error);
   };
   events.on_finished = [this](int status) { backend_finished(status); };
   events.on_wants_stdin = [this](ProcessKey key) {
@@ -384,6 +380,14 @@ void JobRun::stop(StopCause cause, std::string reason, bool now) {
   give_up_.start(Milliseconds{options_.timeouts.grace_ms} + kStopSlack,
                  [this] { end(); });
   loop_.post([this] { consider_end(); });
+}
+
+void JobRun::stop_for(StopCause cause, const Error& error, int rank) {
+  if (stop_cause_ == StopCause::kNone) {
+    stop_finding_ = Finding{Severity::kError, error.code, error.what,
+                            error.why,        error.hint, rank};
+  }
+  stop(cause, error.text());
 }
 
 void JobRun::node_stopped(uint16_t node) {

@@ -78,8 +78,10 @@ class JobRun {
   [[nodiscard]] const RankTable& ranks() const { return ranks_; }
   [[nodiscard]] StopCause stop_cause() const { return stop_cause_; }
   [[nodiscard]] const std::string& stop_reason() const { return stop_reason_; }
-  // What the backend said when it gave up; empty code: it did not.
-  [[nodiscard]] const Error& stop_error() const { return stop_error_; }
+  // What it was stopped for, where that is more than stop_reason().
+  [[nodiscard]] const std::optional<Finding>& stop_finding() const {
+    return stop_finding_;
+  }
   // The first, unless the job was being stopped already.
   [[nodiscard]] const std::optional<RankAbort>& abort() const { return abort_; }
   [[nodiscard]] const std::optional<Finding>& hang() const {
@@ -116,6 +118,7 @@ class JobRun {
   void check_world(const RankRecord& record);
   void arm_deadlines();
   void time_is_up();
+  void stop_for(StopCause cause, const Error& error, int rank = -1);
   void node_stopped(uint16_t node);
   void consider_end();
   void end();
@@ -131,7 +134,7 @@ class JobRun {
   std::deque<ProcessKey> ended_well_;  // and are still known
   StopCause stop_cause_ = StopCause::kNone;
   std::string stop_reason_;
-  Error stop_error_;
+  std::optional<Finding> stop_finding_;
   std::optional<RankAbort> abort_;
   int64_t stop_ns_ = 0;
   bool stopping_ = false;     // kStop has been sent

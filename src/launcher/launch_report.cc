@@ -233,10 +233,7 @@ Evidence Launch::evidence() const {
     if (run_->hang() && run_->stop_cause() != StopCause::kHang) {
       out.findings.push_back(*run_->hang());
     }
-    if (const Error& broken = run_->stop_error(); !broken.code.empty()) {
-      out.findings.push_back({Severity::kError, broken.code, broken.what,
-                              broken.why, broken.hint});
-    }
+    if (run_->stop_finding()) out.findings.push_back(*run_->stop_finding());
   }
   if (failure_ && laggards_.empty() && lost_.empty() && stop_signal_ == 0) {
     out.findings.push_back(

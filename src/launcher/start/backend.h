@@ -28,8 +28,9 @@ struct BackendEvents {
   // A rank called MPI_Abort; it ends by itself.
   std::function<void(ProcessKey, int code, std::string message)>
       on_rank_aborted;
-  // Ranks that run cannot go on together: one is missing, or left too early.
-  std::function<void(Error)> on_world_broken;
+  // Ranks that run cannot go on together: `rank` is missing, or left too early;
+  // -1: not one alone.
+  std::function<void(Error, int rank)> on_world_broken;
   // Everything the backend started by itself has ended. `tool_status`: wait
   // status of mpirun or the script; 0 for native starts.
   std::function<void(int tool_status)> on_finished;

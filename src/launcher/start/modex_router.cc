@@ -23,6 +23,10 @@ uint64_t ticket_of(int node, uint32_t id) {
   return static_cast<uint64_t>(node) << 32 | id;
 }
 
+int only_one(const std::vector<int>& ranks) {
+  return ranks.size() == 1 ? ranks[0] : -1;
+}
+
 }  // namespace
 
 ModexRouter::ModexRouter(Loop& loop, Fleet& fleet, World world,
@@ -233,7 +237,8 @@ void ModexRouter::rank_ended(int rank, const wire::Exited& exit) {
                  {},
                  {},
                  "Call MPI_Finalize on every way out of the program, or "
-                 "MPI_Abort where it gives up."});
+                 "MPI_Abort where it gives up."},
+           rank);
   }
   // Failures end the job without our help.
   if (well && !exit.mpi_finalized && stage != Stage::kFinalized) {
@@ -253,13 +258,15 @@ void ModexRouter::check_gone() {
   if (!others) return;
   for (const int rank : ranks_in(Stage::kGone)) {
     if (!fences_.awaits(rank)) continue;
-    return broken(Error{
-        "rank_left_fence",
-        world_.who(rank) + " ended with code 0 while other ranks wait for it",
-        "they are in MPI_Init, MPI_Finalize or a fence",
-        {},
-        "Every rank must call MPI_Init and MPI_Finalize; look for a way out "
-        "of the program between them."});
+    return broken(Error{"rank_left_fence",
+                        world_.who(rank) +
+                            " ended with code 0 while other ranks wait for it",
+                        "they are in MPI_Init, MPI_Finalize or a fence",
+                        {},
+                        "Every rank must call MPI_Init and MPI_Finalize; look "
+                        "for a way out "
+                        "of the program between them."},
+                  rank);
   }
 }
 
@@ -299,7 +306,8 @@ void ModexRouter::expire(Clock::time_point now) {
                 {},
                 {},
                 "See what it is doing there (py-spy, gdb, its log), or give it "
-                "more time with --start-timeout."});
+                "more time with --start-timeout."},
+          only_one(late));
     }
   }
   for (const StalledFence& fence : fences_.stalled(now - deadline_)) {
@@ -311,7 +319,8 @@ void ModexRouter::expire(Clock::time_point now) {
                           {},
                           {},
                           "At least one of them hangs; see what it is doing "
-                          "there (py-spy, gdb, its log)."});
+                          "there (py-spy, gdb, its log)."},
+                    only_one(fence.missing_ranks));
     }
     if (told_.emplace(fence.participants, fence.sequence).second) {
       log::info("a fence has waited {} for {}", waited, who);
@@ -333,10 +342,10 @@ void ModexRouter::protocol_error(int node, const Error& error) {
   broken(std::move(told));
 }
 
-void ModexRouter::broken(Error error) {
+void ModexRouter::broken(Error error, int rank) {
   if (broken_) return;
   broken_ = true;
-  events_.on_broken(std::move(error));
+  events_.on_broken(std::move(error), rank);
 }
 
 }  // namespace muster

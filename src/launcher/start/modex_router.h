@@ -28,8 +28,9 @@
 namespace muster {
 
 struct ModexEvents {
-  // The ranks cannot go on together; at most once.
-  std::function<void(Error)> on_broken;
+  // The ranks cannot go on together, because of `rank` if it is one alone; at
+  // most once.
+  std::function<void(Error, int rank)> on_broken;
   std::function<void(int rank, int code, std::string message)> on_abort;
 };
 
@@ -66,7 +67,7 @@ class ModexRouter {
   void check_gone();
   void tick();
   void expire(Clock::time_point now);
-  void broken(Error error);
+  void broken(Error error, int rank = -1);
   void protocol_error(int node, const Error& error);
   FenceDelivery::Send sender();
   FenceDelivery::Queued queue_of();

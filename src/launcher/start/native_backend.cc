@@ -23,9 +23,7 @@ ProcessKey NativeBackend::key_of(size_t index) const {
 
 void NativeBackend::make_router(World world) {
   ModexEvents events;
-  events.on_broken = [this](Error error) {
-    events_.on_world_broken(std::move(error));
-  };
+  events.on_broken = events_.on_world_broken;
   // ranks_ is by rank.
   events.on_abort = [this](int rank, int code, std::string message) {
     events_.on_rank_aborted(key_of(static_cast<size_t>(rank)), code,

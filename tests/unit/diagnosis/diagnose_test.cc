@@ -584,13 +584,15 @@ TEST_CASE("mpirun's words of an MPI error are those of the rank it names") {
 TEST_CASE("a rank that native ranks miss has a class of its own, and a name") {
   Evidence evidence = job({exited(0, 15, 990), exited(1, 0, 950)});
   evidence.ranks[0].stopped_by_us = true;
-  const auto judged = [&evidence](const char* code, const char* text) {
-    evidence.findings = {{Severity::kError, code, text, "", ""}};
+  const auto judged = [&evidence](const char* code, const char* text,
+                                  int rank) {
+    evidence.findings = {{Severity::kError, code, text, "", "", rank}};
     return diagnose(evidence);
   };
   Verdict verdict = judged("rank_missing",
                            "rank 1 on pi-worker-1 did not reach MPI_Init "
-                           "within 3.0 s of the first rank that did");
+                           "within 3.0 s of the first rank that did",
+                           1);
   CHECK(verdict.code == "start_timeout");
   CHECK(verdict.exit_class == "start_deadline");
   CHECK(verdict.first_rank == 1);
@@ -600,10 +602,12 @@ TEST_CASE("a rank that native ranks miss has a class of its own, and a name") {
       "MPI initialisation did not complete: rank 1 on pi-worker-1 did not"));
   verdict = judged("exit_without_finalize",
                    "rank 1 on pi-worker-1 ended with code 0 without "
-                   "MPI_Finalize");
+                   "MPI_Finalize",
+                   1);
   CHECK(verdict.code == "mpi_not_finalized");
   CHECK(verdict.exit_code == 102);
   CHECK(verdict.first_rank == 1);
-  verdict = judged("rank_missing", "MPI_Init waited 3 s for ranks 1-2 on w-0");
+  verdict =
+      judged("rank_missing", "MPI_Init waited 3 s for ranks 1-2 on w-0", -1);
   CHECK(verdict.first_rank == -1);
 }

@@ -23,7 +23,7 @@ TEST_CASE("evidence survives its JSON form") {
   node.disks = {{"/dev/shm", 100, 0}};
   node.driver_events = {"Xid 79"};
   evidence.nodes = {node};
-  evidence.findings = {{Severity::kError, "c", "t", "e", "r"}};
+  evidence.findings = {{Severity::kError, "c", "t", "e", "r", 3}};
   evidence.collectives = {{"PyTorch: rank 3 waits", {3, 5}, true}};
   const std::string text = to_json(evidence);
   const auto again = evidence_from_json(text);

@@ -428,9 +428,11 @@ TEST_CASE("a backend that cannot go on, and a world that broke") {
   REQUIRE(bed.ends());
   Bed broken(expecting(2));
   broken.events.on_world_broken(
-      Error{"rank_missing", "rank 1 did not reach MPI_Init", "", "", ""});
+      Error{"rank_missing", "rank 1 did not reach MPI_Init", "", "", ""}, 1);
   CHECK(broken.run->stop_cause() == StopCause::kWorldBroken);
-  CHECK(broken.run->stop_error().code == "rank_missing");
+  REQUIRE(broken.run->stop_finding());
+  CHECK(broken.run->stop_finding()->code == "rank_missing");
+  CHECK(broken.run->stop_finding()->rank == 1);
 }
 
 TEST_CASE("MPI_Abort waits for the exit that carries its code") {

@@ -36,7 +36,10 @@ struct Bed {
     auto world = World::from(map);
     REQUIRE(world);
     ModexEvents events;
-    events.on_broken = [this](Error error) { broken.push_back(error); };
+    events.on_broken = [this](Error error, int rank) {
+      broken.push_back(std::move(error));
+      blamed = rank;
+    };
     events.on_abort = [this](int rank, int code, const std::string&) {
       aborted = {rank, code};
     };
@@ -80,6 +83,7 @@ struct Bed {
   test::FakeFleet fleet{loop, {"l", "w-0", "w-1"}};
   std::string told;
   std::vector<Error> broken;
+  int blamed = -1;
   std::pair<int, int> aborted{-1, 0};
   std::unique_ptr<ModexRouter> router;
 };
@@ -144,6 +148,7 @@ TEST_CASE("who is missing from the first fence of all is named") {
   REQUIRE(run_until(bed.loop, [&] { return !bed.broken.empty(); }));
   CHECK(bed.broken[0].code == "rank_missing");
   CHECK(bed.broken[0].what.find("rank 1 on w-1") != std::string::npos);
+  CHECK(bed.blamed == 1);
 }
 
 TEST_CASE("who never reaches MPI_Init is named") {
@@ -152,6 +157,7 @@ TEST_CASE("who never reaches MPI_Init is named") {
   REQUIRE(run_until(bed.loop, [&] { return !bed.broken.empty(); }));
   CHECK(bed.broken[0].code == "rank_missing");
   CHECK(bed.broken[0].what.find("rank 1 on w-1 did not reach MPI_Init") == 0);
+  CHECK(bed.blamed == 1);
 }
 
 // A program may compute for days between two of them, of whichever kind.
@@ -174,6 +180,7 @@ TEST_CASE("a rank that ended while another waits for it is named") {
   REQUIRE(bed.broken.size() == 1);
   CHECK(bed.broken[0].code == "rank_left_fence");
   CHECK(bed.broken[0].what.find("rank 1 on w-1") == 0);
+  CHECK(bed.blamed == 1);
 }
 
 TEST_CASE("a rank that finalized may end, one that did not may not") {

@@ -33,7 +33,7 @@ struct Bed {
       ends[key.node] = exit.wait_status;
     };
     events.on_wants_stdin = [](ProcessKey) {};
-    events.on_world_broken = [](const Error&) {};
+    events.on_world_broken = [](const Error&, int) {};
     events.on_finished = [this](int) { ++finished; };
     backend = std::make_unique<NativeBackend>(
         loop, *fleet.fleet, std::move(job), std::move(events));
