@@ -27,7 +27,7 @@ constexpr int64_t kDefaultPipeSize = 64 * 1024;
 // much. (Not a whole read: the start of a line takes room from it, and credit
 // may allow no second one.)
 constexpr size_t kBusy = 4096;
-constexpr size_t kPlenty = LineSplitter::kMaxPiece / 2;
+constexpr size_t kPlenty = LineBuffer::kMaxPiece / 2;
 constexpr Milliseconds kGather{1};
 // What a pipe holds of a rank that prints without a pause, so that it need not
 // stop before its pipe is read again. The kernel may refuse: a user's pipes

@@ -21,7 +21,7 @@
 #include "base/fd.h"
 #include "base/loop.h"
 #include "worker/agent_channel.h"
-#include "worker/agent_lines.h"
+#include "worker/line_buffer.h"
 
 namespace muster {
 
@@ -61,7 +61,7 @@ class OutputStream {
   uint64_t bytes_lost_ = 0;
   bool reading_ = false;
   bool enlarged_ = false;  // the pipe, or tried
-  LineSplitter lines_;
+  LineBuffer lines_;
   std::function<void()> ended_;
   Timer flush_;
   Timer gather_;

@@ -9,23 +9,23 @@
 #include "logs/level.h"
 #include "logs/line_grouper.h"
 #include "logs/line_origin.h"
+#include "logs/line_splitter.h"
 #include "logs/masker.h"
-#include "logs/progress_bar.h"
 
 namespace {
 
-using muster::ProgressBar;
+using muster::LineSplitter;
 
 std::vector<std::string> pieces(std::string_view text, size_t step) {
   std::vector<std::string> all;
-  const ProgressBar::Sink sink = [&all](const ProgressBar::Piece& piece) {
+  const LineSplitter::Sink sink = [&all](const LineSplitter::Piece& piece) {
     all.push_back((piece.progress ? "%" : "=") + std::string(piece.text));
   };
-  ProgressBar bar(0);
+  LineSplitter splitter(0);
   for (size_t at = 0; at < text.size(); at += step) {
-    bar.feed(text.substr(at, step), 1, sink);
+    splitter.feed(text.substr(at, step), 1, sink);
   }
-  bar.finish(sink);
+  splitter.finish(sink);
   return all;
 }
 

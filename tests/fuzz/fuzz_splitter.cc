@@ -7,10 +7,10 @@
 #include <cstring>
 #include <string>
 
-#include "worker/agent_lines.h"
+#include "worker/line_buffer.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using muster::LineSplitter;
+  using muster::LineBuffer;
   if (size < 2) return 0;
   // The first two bytes say how large the reads are.
   const size_t step = (data[0] | data[1] << 8U) + size_t{1};
@@ -20,22 +20,22 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     text.append(reinterpret_cast<const char*>(data + 2), size - 2);
   }
   std::string out;
-  LineSplitter splitter;
+  LineBuffer buffer;
   for (size_t at = 0; at < text.size();) {
-    const std::span<char> room = splitter.room();
+    const std::span<char> room = buffer.room();
     const size_t take = std::min({step, room.size(), text.size() - at});
     if (take == 0) std::abort();
     std::memcpy(room.data(), text.data() + at, take);
     at += take;
-    const auto piece = splitter.add(take);
+    const auto piece = buffer.add(take);
     if (!piece) continue;
     const std::string_view bytes = *piece;
-    if (bytes.empty() || bytes.size() > LineSplitter::kMaxPiece) std::abort();
+    if (bytes.empty() || bytes.size() > LineBuffer::kMaxPiece) std::abort();
     // Only a line that no piece can hold is cut.
     if (bytes.back() != '\n' && bytes.find('\n') != bytes.npos) std::abort();
     out += bytes;
   }
-  out += splitter.take_rest();
-  if (out != text || !splitter.empty()) std::abort();
+  out += buffer.take_rest();
+  if (out != text || !buffer.empty()) std::abort();
   return 0;
 }

@@ -11,8 +11,8 @@
 #include "launcher/output/line_tail.h"
 #include "launcher/output/record_format.h"
 #include "logs/line_grouper.h"
+#include "logs/line_splitter.h"
 #include "logs/masker.h"
-#include "logs/progress_bar.h"
 
 namespace muster {
 
@@ -34,7 +34,7 @@ struct ProcessStream {
   LineGrouper grouper;
   uint32_t held = 0;  // credit of what is held back
   MaskState mask;
-  ProgressBar splitter;
+  LineSplitter splitter;
 };
 
 struct ProcessOutput {

@@ -85,7 +85,7 @@ void RankOutput::frame(ProcessKey key, const wire::Frame& frame) {
   stream.time_ns = output->time_ns;
   if (output->bytes.size() >= kBusyFrame) credit_.widen({key, stream.flag});
   if (stream.ready.empty()) stream.ready = stdio_.buffer();
-  const auto sink = [&](const ProgressBar::Piece& piece) {
+  const auto sink = [&](const LineSplitter::Piece& piece) {
     take_line(process, stream, piece);
   };
   frame_ = output->bytes;
@@ -130,7 +130,7 @@ void RankOutput::let_groups_go() {
 }
 
 void RankOutput::take_line(ProcessOutput& process, ProcessStream& stream,
-                           const ProgressBar::Piece& piece) {
+                           const LineSplitter::Piece& piece) {
   const bool begins = !stream.within;
   if (begins) begin_line(process, stream, piece.text);
   stream.within = piece.more;
@@ -221,7 +221,7 @@ void RankOutput::finish(ProcessKey key, ProcessOutput& process) {
   for (ProcessStream* stream : {&process.out, &process.err}) {
     stream->ended = true;
     credit_.narrow({key, stream->flag});
-    stream->splitter.finish([&](const ProgressBar::Piece& piece) {
+    stream->splitter.finish([&](const LineSplitter::Piece& piece) {
       take_line(process, *stream, piece);
     });
     hand_over(key, process, *stream);

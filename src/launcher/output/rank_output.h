@@ -26,8 +26,8 @@
 #include "launcher/process_key.h"
 #include "logs/level.h"
 #include "logs/line_grouper.h"
+#include "logs/line_splitter.h"
 #include "logs/masker.h"
-#include "logs/progress_bar.h"
 #include "wire/frame.h"
 #include "wire/messages.h"
 
@@ -123,7 +123,7 @@ class RankOutput {
  private:
   ProcessOutput* find(ProcessKey key);
   void take_line(ProcessOutput& process, ProcessStream& stream,
-                 const ProgressBar::Piece& piece);
+                 const LineSplitter::Piece& piece);
   void begin_line(const ProcessOutput& process, ProcessStream& stream,
                   std::string_view line);
   std::string_view masked_line(ProcessStream& stream, std::string_view line);

@@ -480,7 +480,7 @@ TEST_CASE("the end of a line in parts stays with its rank") {
   OutputOptions options = with(LogFormat::kText);
   options.fold = 100ms;
   Bed bed(options);
-  const std::string part(ProgressBar::kMaxLine, 'x');
+  const std::string part(LineSplitter::kMaxLine, 'x');
   for (const ProcessKey rank : {kRank0, kRank1}) {
     bed.out(rank, part + "y");
     bed.out(rank, "end\n");

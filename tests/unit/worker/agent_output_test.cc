@@ -25,7 +25,7 @@ TEST_CASE("a stream that lives from credit to credit is read at once") {
   REQUIRE(::fcntl(pipe->write.get(), F_SETPIPE_SZ, kRoom) >= kRoom);
   const std::string line(99, 'x');
   std::string text;
-  while (text.size() < (kPieces + 2) * LineSplitter::kMaxPiece) {
+  while (text.size() < (kPieces + 2) * LineBuffer::kMaxPiece) {
     text += line + "\n";
   }
   REQUIRE(::write(pipe->write.get(), text.data(), text.size()) ==
@@ -44,7 +44,7 @@ TEST_CASE("a stream that lives from credit to credit is read at once") {
     if (type != wire::FrameType::kOutput) return;
     ++pieces;
     turns = 0;
-    loop.post([&] { stream->add_credit(LineSplitter::kMaxPiece); });
+    loop.post([&] { stream->add_credit(LineBuffer::kMaxPiece); });
   };
   OutputStream output(loop, send, 1, wire::kStdout, std::move(pipe->read), 1,
                       [] {});

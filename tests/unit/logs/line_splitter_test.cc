@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "logs/progress_bar.h"
+#include "logs/line_splitter.h"
 
 #include <random>
 #include <vector>
@@ -18,7 +18,7 @@ struct Told {
 
 struct Collector {
   std::vector<Told> told;
-  ProgressBar::Sink sink = [this](const ProgressBar::Piece& piece) {
+  LineSplitter::Sink sink = [this](const LineSplitter::Piece& piece) {
     told.push_back({std::string(piece.text), piece.progress});
   };
 };
@@ -26,12 +26,12 @@ struct Collector {
 }  // namespace
 
 TEST_CASE("a bar tells one state per interval and its last one") {
-  ProgressBar bar(100);
+  LineSplitter splitter(100);
   Collector out;
   for (int i = 0; i <= 100; ++i) {
-    bar.feed("\r" + std::to_string(i) + "%", i, out.sink);
+    splitter.feed("\r" + std::to_string(i) + "%", i, out.sink);
   }
-  bar.feed("\ndone\n", 101, out.sink);
+  splitter.feed("\ndone\n", 101, out.sink);
   CHECK(out.told.size() <= 4);
   CHECK(out.told.front() == Told{"0%", true});
   CHECK(out.told[out.told.size() - 2] == Told{"100%", false});
@@ -39,10 +39,10 @@ TEST_CASE("a bar tells one state per interval and its last one") {
 }
 
 TEST_CASE("a clock that is set back does not silence a bar") {
-  ProgressBar bar(100);
+  LineSplitter splitter(100);
   Collector out;
   for (const int64_t now : {999'999, 1'000'000, 500, 601}) {
-    bar.feed("\r" + std::to_string(now) + " B", now, out.sink);
+    splitter.feed("\r" + std::to_string(now) + " B", now, out.sink);
   }
   CHECK(out.told == std::vector<Told>{{"999999 B", true},
                                       {"1000000 B", true},
@@ -50,11 +50,11 @@ TEST_CASE("a clock that is set back does not silence a bar") {
 }
 
 TEST_CASE("CRLF is a line end, also when it comes in two pieces") {
-  ProgressBar bar(0);
+  LineSplitter splitter(0);
   Collector out;
-  bar.feed("a\r\nb\r", 0, out.sink);
-  bar.feed("\nc", 1, out.sink);
-  bar.finish(out.sink);
+  splitter.feed("a\r\nb\r", 0, out.sink);
+  splitter.feed("\nc", 1, out.sink);
+  splitter.finish(out.sink);
   CHECK(out.told ==
         std::vector<Told>{{"a", false}, {"b", false}, {"c", false}});
 }
@@ -63,14 +63,14 @@ TEST_CASE("lines without bars come out as they went in, in any pieces") {
   std::minstd_rand random(1);
   std::string text;
   for (int i = 0; i < 2000; ++i) text += "line " + std::to_string(i) + "\n";
-  ProgressBar bar(1000);
+  LineSplitter splitter(1000);
   Collector out;
   for (size_t at = 0; at < text.size();) {
     const size_t length = 1 + random() % 50;
-    bar.feed(std::string_view(text).substr(at, length), 0, out.sink);
+    splitter.feed(std::string_view(text).substr(at, length), 0, out.sink);
     at += length;
   }
-  bar.finish(out.sink);
+  splitter.finish(out.sink);
   std::string again;
   for (const Told& one : out.told) {
     CHECK_FALSE(one.progress);
@@ -80,11 +80,11 @@ TEST_CASE("lines without bars come out as they went in, in any pieces") {
 }
 
 TEST_CASE("a line without an end is cut, not kept") {
-  ProgressBar bar(0);
+  LineSplitter splitter(0);
   Collector out;
-  const std::string huge(3 * ProgressBar::kMaxLine + 5, 'x');
-  bar.feed(huge, 0, out.sink);
-  bar.finish(out.sink);
+  const std::string huge(3 * LineSplitter::kMaxLine + 5, 'x');
+  splitter.feed(huge, 0, out.sink);
+  splitter.finish(out.sink);
   size_t total = 0;
   for (const Told& one : out.told) {
     total += one.text.size();
@@ -93,20 +93,20 @@ TEST_CASE("a line without an end is cut, not kept") {
 }
 
 TEST_CASE("a cut line says that more follows, and is cut between characters") {
-  ProgressBar bar(0);
+  LineSplitter splitter(0);
   std::string huge;
-  while (huge.size() < 2 * ProgressBar::kMaxLine + 9) huge += "a\u20ac";
+  while (huge.size() < 2 * LineSplitter::kMaxLine + 9) huge += "a\u20ac";
   std::string again;
   int lines = 0;
-  const ProgressBar::Sink sink = [&](const ProgressBar::Piece& piece) {
+  const LineSplitter::Sink sink = [&](const LineSplitter::Piece& piece) {
     again += piece.text;
     if (!piece.more) ++lines;
     CHECK((static_cast<unsigned char>(piece.text.front()) & 0xc0) != 0x80);
   };
   for (size_t at = 0; at < huge.size(); at += 1000) {
-    bar.feed(std::string_view(huge).substr(at, 1000), 0, sink);
+    splitter.feed(std::string_view(huge).substr(at, 1000), 0, sink);
   }
-  bar.feed("\nnext\n", 0, sink);
+  splitter.feed("\nnext\n", 0, sink);
   CHECK(again == huge + "next");
   CHECK(lines == 2);
 }
@@ -119,10 +119,10 @@ TEST_CASE("nested bars are states, not a line for each drawing") {
   }
   drawn += "\n\r          \x1b[A\r          \repoch 0 done\n";
   for (const size_t length : {size_t{1}, size_t{7}, drawn.size()}) {
-    ProgressBar bar(1000);
+    LineSplitter splitter(1000);
     Collector out;
     for (size_t at = 0; at < drawn.size(); at += length) {
-      bar.feed(std::string_view(drawn).substr(at, length), 0, out.sink);
+      splitter.feed(std::string_view(drawn).substr(at, length), 0, out.sink);
     }
     CHECK(out.told == std::vector<Told>{{"epoch:  0%", false},
                                         {"step: 0%", true},
@@ -132,10 +132,10 @@ TEST_CASE("nested bars are states, not a line for each drawing") {
 }
 
 TEST_CASE("backspaces and erased lines around a state are not told") {
-  ProgressBar bar(0);
+  LineSplitter splitter(0);
   Collector out;
-  bar.feed("\b\b\b\b\r1/2 [=>.]\b\b\b\b\r2/2 [==>]\n", 0, out.sink);
-  bar.feed("\x1b[2K\r  \x1b[1A\x1b[2K50 %\r\x1b[K\r\n", 1, out.sink);
+  splitter.feed("\b\b\b\b\r1/2 [=>.]\b\b\b\b\r2/2 [==>]\n", 0, out.sink);
+  splitter.feed("\x1b[2K\r  \x1b[1A\x1b[2K50 %\r\x1b[K\r\n", 1, out.sink);
   CHECK(out.told == std::vector<Told>{{"1/2 [=>.]", true},
                                       {"2/2 [==>]", false},
                                       {"50 %", true},
@@ -143,9 +143,9 @@ TEST_CASE("backspaces and erased lines around a state are not told") {
 }
 
 TEST_CASE("a line that ends in a capital A is a line") {
-  ProgressBar bar(0);
+  LineSplitter splitter(0);
   Collector out;
-  bar.feed("DNA\n[A\n\x1b[31mA\n", 0, out.sink);
+  splitter.feed("DNA\n[A\n\x1b[31mA\n", 0, out.sink);
   CHECK(out.told ==
         std::vector<Told>{{"DNA", false}, {"[A", false}, {"\x1b[31mA", false}});
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "logs/progress_bar.h"
+#include "logs/line_splitter.h"
 
 namespace muster {
 
@@ -47,8 +47,8 @@ std::string_view trimmed_state(std::string_view text) {
 
 }  // namespace
 
-void ProgressBar::feed(std::string_view bytes, int64_t now_ns,
-                       const Sink& sink) {
+void LineSplitter::feed(std::string_view bytes, int64_t now_ns,
+                        const Sink& sink) {
   // Asked once, not for each of the many lines that have none.
   const bool plain = bytes.find('\r') == std::string_view::npos;
   while (!bytes.empty()) {
@@ -80,8 +80,8 @@ void ProgressBar::feed(std::string_view bytes, int64_t now_ns,
 }
 
 // The usual case without a copy: a whole line, with nothing held before it.
-bool ProgressBar::whole_line(std::string_view& bytes, bool plain,
-                             const Sink& sink) {
+bool LineSplitter::whole_line(std::string_view& bytes, bool plain,
+                              const Sink& sink) {
   if (after_return_ || within_ || !held_.empty()) return false;
   const size_t end = bytes.find('\n');
   if (end == std::string_view::npos || end > kMaxLine) return false;
@@ -94,7 +94,7 @@ bool ProgressBar::whole_line(std::string_view& bytes, bool plain,
   return true;
 }
 
-void ProgressBar::finish(const Sink& sink) {
+void LineSplitter::finish(const Sink& sink) {
   if (after_return_ && !within_) {
     const std::string_view state = trimmed_state(held_);
     if (!state.empty()) waiting_ = state;
@@ -108,7 +108,7 @@ void ProgressBar::finish(const Sink& sink) {
 }
 
 // Cuts what is held, which `next` follows, but never within a UTF-8 character.
-void ProgressBar::cut_line(char next, const Sink& sink) {
+void LineSplitter::cut_line(char next, const Sink& sink) {
   size_t end = held_.size();
   const auto inside = [](char c) {
     return (static_cast<unsigned char>(c) & 0xc0) == 0x80;
@@ -121,14 +121,14 @@ void ProgressBar::cut_line(char next, const Sink& sink) {
   within_ = true;
 }
 
-void ProgressBar::end_line(const Sink& sink) {
+void LineSplitter::end_line(const Sink& sink) {
   tell_waiting(sink);
   sink({held_, false, false});
   held_.clear();
   within_ = false;
 }
 
-void ProgressBar::line_or_state(int64_t now_ns, const Sink& sink) {
+void LineSplitter::line_or_state(int64_t now_ns, const Sink& sink) {
   if (ends_above(held_)) {
     end_state(now_ns, sink);
   } else {
@@ -136,7 +136,7 @@ void ProgressBar::line_or_state(int64_t now_ns, const Sink& sink) {
   }
 }
 
-void ProgressBar::end_state(int64_t now_ns, const Sink& sink) {
+void LineSplitter::end_state(int64_t now_ns, const Sink& sink) {
   if (within_) {
     end_line(sink);
     return;
@@ -157,7 +157,7 @@ void ProgressBar::end_state(int64_t now_ns, const Sink& sink) {
   tell_waiting(sink);
 }
 
-void ProgressBar::tell_waiting(const Sink& sink) {
+void LineSplitter::tell_waiting(const Sink& sink) {
   if (waiting_.empty()) return;
   sink({waiting_, true, false});
   waiting_.clear();

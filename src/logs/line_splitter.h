@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// ProgressBar: splits the bytes of one stream into lines, and treats what a
-// lone '\r' ends as a state of a progress bar: only the newest counts, one per
-// interval, and the last one before a real line is never lost. So it does with
-// what ends in "cursor up" and a newline: the way nested bars draw the lower
-// one. A state is told without the blanks, backspaces and cursor movements
-// around it, and not at all if nothing else is left.
-// A pure state machine; the caller brings the time. Memory: at most kMaxLine.
+// LineSplitter: splits the bytes of one stream into whole lines, and treats
+// what a lone '\r' ends as a state of a progress bar: only the newest counts,
+// one per interval, and the last one before a real line is never lost. So it
+// does with what ends in "cursor up" and a newline: the way nested bars draw
+// the lower one. A state is told without the blanks, backspaces and cursor
+// movements around it, and not at all if nothing else is left. A pure state
+// machine; the caller brings the time. Memory: at most kMaxLine.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace muster {
 
-class ProgressBar {
+class LineSplitter {
  public:
   struct Piece {
     std::string_view text;  // valid during the call
@@ -27,7 +27,7 @@ class ProgressBar {
   static constexpr size_t kMaxLine = 256 << 10;
 
   // interval_ns >= 0: the least time between two states that are told.
-  explicit ProgressBar(int64_t interval_ns) : interval_ns_(interval_ns) {}
+  explicit LineSplitter(int64_t interval_ns) : interval_ns_(interval_ns) {}
 
   void feed(std::string_view bytes, int64_t now_ns, const Sink& sink);
   // The end of the stream: what is held comes out.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "worker/agent_lines.h"
+#include "worker/line_buffer.h"
 
 #include <algorithm>
 #include <cstring>
@@ -9,14 +9,14 @@
 
 #include "catch.h"
 
-using muster::LineSplitter;
+using muster::LineBuffer;
 
 namespace {
 
 using Pieces = std::vector<std::string>;
 
 // As reads of any size bring them, as long as they fit.
-void add(LineSplitter& lines, std::string_view bytes, Pieces& pieces) {
+void add(LineBuffer& lines, std::string_view bytes, Pieces& pieces) {
   const std::span<char> room = lines.room();
   REQUIRE(bytes.size() <= room.size());
   std::memcpy(room.data(), bytes.data(), bytes.size());
@@ -27,8 +27,8 @@ void add(LineSplitter& lines, std::string_view bytes, Pieces& pieces) {
 
 }  // namespace
 
-TEST_CASE("LineSplitter holds an incomplete line") {
-  LineSplitter lines;
+TEST_CASE("LineBuffer holds an incomplete line") {
+  LineBuffer lines;
   Pieces pieces;
   CHECK(lines.empty());
   CHECK(lines.take_rest().empty());
@@ -41,23 +41,23 @@ TEST_CASE("LineSplitter holds an incomplete line") {
   CHECK(lines.empty());
 }
 
-TEST_CASE("LineSplitter cuts a line that is too long") {
-  LineSplitter lines;
+TEST_CASE("LineBuffer cuts a line that is too long") {
+  LineBuffer lines;
   Pieces pieces;
   add(lines, "x", pieces);
   add(lines, std::string(lines.room().size(), 'y'), pieces);
   REQUIRE(pieces.size() == 1);
-  CHECK(pieces[0].size() == LineSplitter::kMaxPiece);
-  CHECK(lines.room().size() == LineSplitter::kMaxPiece);
+  CHECK(pieces[0].size() == LineBuffer::kMaxPiece);
+  CHECK(lines.room().size() == LineBuffer::kMaxPiece);
 }
 
-TEST_CASE("LineSplitter loses nothing, whatever the cuts") {
+TEST_CASE("LineBuffer loses nothing, whatever the cuts") {
   std::mt19937 random(7);
   std::string text;
   for (int i = 0; i < 3000; ++i) {
     text += std::string(random() % 200, 'a') + "\n";
   }
-  LineSplitter lines;
+  LineBuffer lines;
   Pieces pieces;
   size_t at = 0;
   while (at < text.size()) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// LineSplitter: cuts a byte stream into pieces that end at a line end, so that
-// lines of different ranks can be interleaved without tearing one. Bytes are
-// read straight into its room and leave from there; behind a piece only the
-// start of the next line stays. A line longer than kMaxPiece is cut.
+// LineBuffer: holds back what has no line end yet, so that the pieces of a byte
+// stream that leave an agent end with a line, and lines of different ranks can
+// be interleaved without tearing one. Bytes are read straight into its room and
+// leave from there; behind a piece only the start of the next line stays. A
+// line longer than kMaxPiece is cut; the launcher's LineSplitter joins it.
 // Pure.
 #pragma once
 
@@ -15,7 +16,7 @@
 
 namespace muster {
 
-class LineSplitter {
+class LineBuffer {
  public:
   // With its 8-byte time a piece fills a 32 KiB frame.
   static constexpr size_t kMaxPiece = 32 * 1024 - 8;

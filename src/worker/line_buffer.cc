@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "worker/agent_lines.h"
+#include "worker/line_buffer.h"
 
 #include <cstring>
 
 namespace muster {
 
-std::span<char> LineSplitter::room() {
+std::span<char> LineBuffer::room() {
   if (!buffer_) buffer_ = std::make_unique_for_overwrite<char[]>(kMaxPiece);
   if (begin_ > 0) {
     std::memmove(buffer_.get(), buffer_.get() + begin_, end_ - begin_);
@@ -15,7 +15,7 @@ std::span<char> LineSplitter::room() {
   return {buffer_.get() + end_, kMaxPiece - end_};
 }
 
-std::optional<std::string_view> LineSplitter::add(size_t count) {
+std::optional<std::string_view> LineBuffer::add(size_t count) {
   const std::string_view fresh(buffer_.get() + end_, count);
   const size_t newline = fresh.rfind('\n');
   const bool whole = newline != std::string_view::npos;
@@ -27,7 +27,7 @@ std::optional<std::string_view> LineSplitter::add(size_t count) {
   return piece;
 }
 
-std::string LineSplitter::take_rest() {
+std::string LineBuffer::take_rest() {
   std::string rest(buffer_.get() + begin_, end_ - begin_);
   begin_ = end_ = 0;
   return rest;
