@@ -3,9 +3,7 @@
 // the same writer follows up with progress, unless a launcher says that a
 // process ended badly later on.
 #include <algorithm>
-#include <cctype>
 #include <cstdint>
-#include <deque>
 #include <set>
 
 #include "base/text.h"
@@ -14,6 +12,8 @@
 #include "diagnosis/outlived.h"
 #include "diagnosis/relayed_ends.h"
 #include "diagnosis/spawned_child.h"
+#include "diagnosis/survived_setup.h"
+#include "diagnosis/unknown_tail.h"
 #include "diagnosis/went_on.h"
 #include "logs/level.h"
 
@@ -21,7 +21,6 @@ namespace muster {
 
 namespace {
 
-constexpr size_t kTail = 12;
 constexpr int64_t kLongAgo = INT64_MIN / 2;
 
 struct Owner {
@@ -109,53 +108,6 @@ Candidate make_candidate(const Evidence& evidence, const Owner& owner,
   return candidate;
 }
 
-// A shell without nvidia-smi, conda or its modules goes on. Only what hardly
-// any line follows may have been the end, or a shell's own code for "not
-// found".
-class Setup {
- public:
-  void record(const Owner& owner, const LineEvidence& line) {
-    if (trim(line.text).empty()) return;
-    times_.push_back(line.time_ns);
-    ranks_.push_back(owner.rank == nullptr ? -1 : owner.rank->rank);
-  }
-
-  void drop_survived(std::vector<Candidate>& candidates) const {
-    const auto any = [&candidates](auto&& is) {
-      return std::any_of(candidates.begin(), candidates.end(), is);
-    };
-    if (any([](const Candidate& end) { return code_of(end) == "127"; })) return;
-    // Somebody's other code, or another reason: the shell went on.
-    const bool went_on = any([](const Candidate& other) {
-      return !other.setup && (other.rule->code != "exit_nonzero_silent" ||
-                              !code_of(other).empty());
-    });
-    std::erase_if(candidates, [&](const Candidate& candidate) {
-      return candidate.setup && (went_on || lines_behind(candidate) >= kEnough);
-    });
-  }
-
- private:
-  static constexpr size_t kEnough = 2;
-
-  static std::string_view code_of(const Candidate& end) {
-    const auto code = end.values.find("code");
-    return code == end.values.end() ? std::string_view() : code->second;
-  }
-
-  [[nodiscard]] size_t lines_behind(const Candidate& candidate) const {
-    size_t count = 0;
-    for (size_t i = 0; i < times_.size(); ++i) {
-      const bool own = candidate.rank < 0 || candidate.rank == ranks_[i];
-      if (own && times_[i] > candidate.time_ns) ++count;
-    }
-    return count;
-  }
-
-  std::vector<int64_t> times_;
-  std::vector<int> ranks_;
-};
-
 class Scanner {
  public:
   Scanner(const Evidence& evidence, const RuleBook& rules)
@@ -169,73 +121,18 @@ class Scanner {
   }
 
   void scan(const Owner& owner) {
-    std::vector<Candidate> found;
-    size_t order = 0;
-    size_t last_success = 0;
-    size_t last_failure = 0;
-    SpawnedChild child;
+    Reading reading{owner};
     for (const LineEvidence& line : *owner.lines) {
-      ++order;
-      LineMeaning meaning = rules_.read(line.text);
-      outlived_.record(meaning.facts, line);
-      if (meaning.facts.contains("goes_on")) {
-        Outlived::drop_excused(line.time_ns, found);
-      }
-      for (auto& [name, value] : meaning.facts) {
-        scan_.facts[name] = value;
-      }
-      if (meaning.ignored) continue;
-      if (meaning.progress && owner.rank != nullptr) {
-        outlived_.record_progress(line.time_ns);
-      }
-      if (names_only(line.text)) {
-        std::erase_if(meaning.matches, [](const LineMatch& match) {
-          return match.kind != PatternKind::kDeath &&
-                 match.kind != PatternKind::kProven;
-        });
-        const bool tells = meaning.progress || meaning.success;
-        if (meaning.matches.empty() && !tells) continue;
-      }
-      if (is_news(line.text)) doubt(meaning.matches);
-      if (child.lost_parent(line.text)) blame_parent(meaning.matches);
-      if (std::none_of(meaning.matches.begin(), meaning.matches.end(),
-                       [](const LineMatch& match) {
-                         return match.kind == PatternKind::kDeath ||
-                                match.kind == PatternKind::kSetup;
-                       })) {
-        setup_.record(owner, line);
-        if (meaning.progress || meaning.success) setup_.record(owner, line);
-      }
-      if (meaning.matches.empty()) {
-        if (meaning.progress) progress_.push_back(order);
-        if (meaning.success) {
-          last_success = order;
-          success_ns_ = std::max(success_ns_, line.time_ns);
-        }
-        if (meaning.well) well_ns_ = std::max(well_ns_, line.time_ns);
-        if (meaning.success || meaning.progress) went_on_.record(line, order);
-        if (!meaning.progress && !meaning.success) tail(owner, line, order);
-        continue;
-      }
-      last_failure = order;
-      if (drop_exception_about_end(meaning.matches)) drop_traceback(found);
-      name_signals(rules_, meaning.matches);
-      for (LineMatch& match : meaning.matches) {
-        Candidate candidate =
-            make_candidate(evidence_, owner, line, order, std::move(match));
-        scan_.saw_death |= candidate.death;
-        if (is_trouble(candidate)) {
-          trouble_ns_ = std::max(trouble_ns_, candidate.time_ns);
-        }
-        found.push_back(std::move(candidate));
-      }
+      ++reading.order;
+      read(line, reading);
     }
+    std::vector<Candidate>& found = reading.found;
     if (evidence_.job.bare_log) drop_launchers_traceback(found);
     drop_survived(found, *owner.lines, ended_badly(owner));
     drop_started(found);
     progress_.clear();
-    if (last_success > last_failure) said_success_ = true;
-    keep_tail(order, went_on_.last_for({}));
+    if (reading.last_success > reading.last_failure) said_success_ = true;
+    tail_.take(reading.order, went_on_.last_for({}), scan_.tails);
     went_on_.clear();
     std::move(found.begin(), found.end(), std::back_inserter(scan_.candidates));
   }
@@ -248,12 +145,92 @@ class Scanner {
       drop_teardown(scan_.candidates);
       outlived_.drop(scan_.candidates);
     }
-    setup_.drop_survived(scan_.candidates);
+    setup_.drop(scan_.candidates);
     blame_lost_directory();
     return std::move(scan_);
   }
 
  private:
+  // The lines of one writer, while they are read.
+  struct Reading {
+    const Owner& owner;
+    size_t order = 0;  // of the line in hand
+    size_t last_success = 0;
+    size_t last_failure = 0;
+    SpawnedChild child = {};
+    std::vector<Candidate> found = {};
+  };
+
+  void read(const LineEvidence& line, Reading& reading) {
+    LineMeaning meaning = rules_.read(line.text);
+    outlived_.record(meaning.facts, line);
+    if (meaning.facts.contains("goes_on")) {
+      Outlived::drop_excused(line.time_ns, reading.found);
+    }
+    for (auto& [name, value] : meaning.facts) scan_.facts[name] = value;
+    if (meaning.ignored) return;
+    if (meaning.progress && reading.owner.rank != nullptr) {
+      outlived_.record_progress(line.time_ns);
+    }
+    if (names_only(line.text)) {
+      std::erase_if(meaning.matches, [](const LineMatch& match) {
+        return match.kind != PatternKind::kDeath &&
+               match.kind != PatternKind::kProven;
+      });
+      const bool tells = meaning.progress || meaning.success;
+      if (meaning.matches.empty() && !tells) return;
+    }
+    if (is_news(line.text)) doubt(meaning.matches);
+    if (reading.child.lost_parent(line.text)) blame_parent(meaning.matches);
+    record_setup(line, meaning, reading.owner);
+    if (meaning.matches.empty()) return read_harmless(line, meaning, reading);
+    reading.last_failure = reading.order;
+    if (drop_exception_about_end(meaning.matches)) {
+      drop_traceback(reading.found);
+    }
+    name_signals(rules_, meaning.matches);
+    for (LineMatch& match : meaning.matches) {
+      Candidate candidate = make_candidate(evidence_, reading.owner, line,
+                                           reading.order, std::move(match));
+      scan_.saw_death |= candidate.death;
+      if (is_trouble(candidate)) {
+        trouble_ns_ = std::max(trouble_ns_, candidate.time_ns);
+      }
+      reading.found.push_back(std::move(candidate));
+    }
+  }
+
+  // Progress and success speak twice for a shell that went on.
+  void record_setup(const LineEvidence& line, const LineMeaning& meaning,
+                    const Owner& owner) {
+    const bool ends =
+        std::any_of(meaning.matches.begin(), meaning.matches.end(),
+                    [](const LineMatch& match) {
+                      return match.kind == PatternKind::kDeath ||
+                             match.kind == PatternKind::kSetup;
+                    });
+    if (ends) return;
+    const int rank = owner.rank == nullptr ? -1 : owner.rank->rank;
+    setup_.record(rank, line);
+    if (meaning.progress || meaning.success) setup_.record(rank, line);
+  }
+
+  void read_harmless(const LineEvidence& line, const LineMeaning& meaning,
+                     Reading& reading) {
+    const size_t order = reading.order;
+    if (meaning.progress) progress_.push_back(order);
+    if (meaning.success) {
+      reading.last_success = order;
+      success_ns_ = std::max(success_ns_, line.time_ns);
+    }
+    if (meaning.well) well_ns_ = std::max(well_ns_, line.time_ns);
+    if (meaning.success || meaning.progress) {
+      went_on_.record(line, order);
+    } else {
+      keep_tail(reading.owner, line, order);
+    }
+  }
+
   // Slurm could not enter the job's directory and went to /tmp instead: a file
   // without a directory that is missing then lies where the job was to be.
   void blame_lost_directory() {
@@ -304,57 +281,11 @@ class Scanner {
     if (rule != nullptr) matches = {{rule, PatternKind::kMatch, {}}};
   }
 
-  // Lines that no rule knows; only the last of a writer may count.
-  void tail(const Owner& owner, const LineEvidence& line, size_t order) {
+  void keep_tail(const Owner& owner, const LineEvidence& line, size_t order) {
     const Rule* const unknown = rules_.find("unknown");
-    if (says_retry(line.text) && !tail_.empty()) tail_.pop_back();
-    if (unknown == nullptr || goes_on_calmly(line) || is_wrapped(line)) return;
-    tail_.push_back(make_candidate(evidence_, owner, line, order,
-                                   {unknown, PatternKind::kMaybe, {}}));
-    if (tail_.size() > kTail) tail_.pop_front();
-  }
-
-  static bool says_retry(std::string_view text) {
-    return to_lower(trim(text)).starts_with("retry");
-  }
-
-  // The second line of a long sentence says nothing by itself.
-  bool is_wrapped(const LineEvidence& line) {
-    constexpr size_t kLongLine = 50;
-    const std::string_view before = last_text_;
-    const bool open =
-        before.size() >= kLongLine &&
-        (before.back() == ',' ||
-         std::isalnum(static_cast<unsigned char>(before.back())) != 0);
-    const bool next = line.time_ns - last_ns_ <= kLogLineNs;
-    last_text_ = trim(line.text);
-    last_ns_ = line.time_ns;
-    return open && next && !last_text_.empty() &&
-           std::islower(static_cast<unsigned char>(last_text_.front())) != 0 &&
-           last_text_.find(':') == std::string_view::npos;
-  }
-
-  // "WARNING: The mechanism is", and in the next line "not available due to".
-  bool goes_on_calmly(const LineEvidence& line) {
-    const auto level = detect_level(line.text);
-    const char first = line.text.empty() ? ' ' : line.text.front();
-    const bool begins = (first < 'a' || first > 'z') && first != ' ';
-    const bool next = line.time_ns - calm_ns_ <= kLogLineNs;
-    const bool calm = level ? *level <= LogLevel::kWarn : next && !begins;
-    if (calm) calm_ns_ = line.time_ns;
-    return calm;
-  }
-
-  void keep_tail(size_t last, size_t went_on) {
-    for (Candidate& candidate : tail_) {
-      if (candidate.order < went_on || candidate.order + kTail <= last)
-        continue;
-      scan_.tails.push_back(std::move(candidate));
-    }
-    tail_.clear();
-    calm_ns_ = kLongAgo;
-    last_ns_ = kLongAgo;
-    last_text_ = {};
+    if (unknown == nullptr || !tail_.may_count(line)) return;
+    tail_.add(make_candidate(evidence_, owner, line, order,
+                             {unknown, PatternKind::kMaybe, {}}));
   }
 
   void look_for_deaths(const std::vector<LineEvidence>& lines) {
@@ -415,13 +346,9 @@ class Scanner {
   LineScan scan_;
   std::vector<size_t> progress_;  // orders of the lines of one owner
   WentOn went_on_;
-  Setup setup_;
+  SurvivedSetup setup_;
   Outlived outlived_;
-  std::deque<Candidate> tail_;
-  std::string_view last_text_;
-  int64_t last_ns_ = kLongAgo;
-  int64_t calm_ns_ =
-      kLongAgo;  // the last line at the level of a warning or below
+  UnknownTail tail_;
   int64_t well_ns_ = kLongAgo;     // the last time that all was well
   int64_t trouble_ns_ = kLongAgo;  // the last time that it was not
   int64_t success_ns_ = kLongAgo;  // the last time that somebody ended well
