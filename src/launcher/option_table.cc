@@ -144,6 +144,9 @@ void add_output(CLI::App& app, LaunchOptions& o, OptionWords& raw) {
                  "text: equal lines of ranks as one (auto: on a terminal)")
       ->check(CLI::IsMember({"auto", "on", "off"}))
       ->envname("MUSTER_LOG_FOLD");
+}
+
+void add_reports(CLI::App& app, LaunchOptions& o, OptionWords& raw) {
   app.add_option("--rules", o.rules_directory,
                  "a directory with further *.rules for the verdict")
       ->envname("MUSTER_RULES");
@@ -185,6 +188,7 @@ void declare_options(CLI::App& app, LaunchOptions& options,
   add_start(app, options, words);
   add_bounds(app, words);
   add_output(app, options, words);
+  add_reports(app, options, words);
 }
 
 }  // namespace muster

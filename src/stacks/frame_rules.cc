@@ -212,6 +212,23 @@ class RowMachine {
         row_ = saved_.back();
         saved_.pop_back();
         return true;
+      case 0x10:
+      case 0x16:
+        set(reader.uleb(), Rule::Kind::kUnknown, 0);
+        reader.skip(reader.uleb());
+        return true;
+      case 0x2d:
+        return true;  // ARM: sign state of the return address
+      case 0x2e:
+        reader.uleb();
+        return true;  // size of arguments
+      default:
+        return extended_base(reader, op);
+    }
+  }
+
+  bool extended_base(TableReader& reader, uint8_t op) {
+    switch (op) {
       case 0x0c: {  // def_cfa
         const uint64_t which = reader.uleb();
         base(which, static_cast<int64_t>(reader.uleb()));
@@ -223,16 +240,6 @@ class RowMachine {
       case 0x0e:
         row_.base_offset = static_cast<int64_t>(reader.uleb());
         return true;
-      case 0x10:
-      case 0x16:
-        set(reader.uleb(), Rule::Kind::kUnknown, 0);
-        reader.skip(reader.uleb());
-        return true;
-      case 0x2d:
-        return true;  // ARM: sign state of the return address
-      case 0x2e:
-        reader.uleb();
-        return true;  // size of arguments
       default:
         return false;  // expressions for the base among them
     }

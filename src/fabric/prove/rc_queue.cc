@@ -153,28 +153,38 @@ Status RcQueue::open(const RailEnd& end, const GpuMemory& gpu) {
 
 Status RcQueue::connect(const RcAddress& peer, int mtu) {
   peer_ = peer;
+  if (Status done = initialize(); !done) return done;
+  if (Status done = get_ready_to_receive(mtu); !done) return done;
+  return get_ready_to_send();
+}
+
+Status RcQueue::initialize() {
   ibv_qp_attr attr{};
   attr.qp_state = IBV_QPS_INIT;
   attr.port_num = static_cast<uint8_t>(end_.port);
   attr.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
-  int wrong = verbs_.modify_qp(
+  const int wrong = verbs_.modify_qp(
       qp_, &attr,
       IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
   if (wrong != 0) return step_failed("rdma_open", "INIT", end_, wrong);
-  attr = {};
+  return {};
+}
+
+Status RcQueue::get_ready_to_receive(int mtu) {
+  ibv_qp_attr attr{};
   attr.qp_state = IBV_QPS_RTR;
   attr.path_mtu = mtu_code(mtu);
-  attr.dest_qp_num = static_cast<uint32_t>(peer.qpn);
-  attr.rq_psn = static_cast<uint32_t>(peer.psn);
+  attr.dest_qp_num = static_cast<uint32_t>(peer_.qpn);
+  attr.rq_psn = static_cast<uint32_t>(peer_.psn);
   attr.max_dest_rd_atomic = 1;
   attr.min_rnr_timer = 12;
   attr.ah_attr.port_num = static_cast<uint8_t>(end_.port);
-  attr.ah_attr.dlid = static_cast<uint16_t>(peer.lid);
+  attr.ah_attr.dlid = static_cast<uint16_t>(peer_.lid);
   if (end_.gid_index >= 0) {
     attr.ah_attr.is_global = 1;
     attr.ah_attr.grh.sgid_index = static_cast<uint8_t>(end_.gid_index);
     attr.ah_attr.grh.hop_limit = 64;
-    if (!from_hex(peer.gid, attr.ah_attr.grh.dgid)) {
+    if (!from_hex(peer_.gid, attr.ah_attr.grh.dgid)) {
       return fail({"rdma_gid",
                    "the peer gave no address for RoCE",
                    "its port has no usable GID",
@@ -182,7 +192,7 @@ Status RcQueue::connect(const RcAddress& peer, int mtu) {
                    {}});
     }
   }
-  wrong = verbs_.modify_qp(
+  const int wrong = verbs_.modify_qp(
       qp_, &attr,
       IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
           IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
@@ -199,17 +209,21 @@ Status RcQueue::connect(const RcAddress& peer, int mtu) {
     return step_failed("rdma_gid", "the way to the peer's address (RTR)", end_,
                        wrong);
   }
-  attr = {};
+  return {};
+}
+
+Status RcQueue::get_ready_to_send() {
+  ibv_qp_attr attr{};
   attr.qp_state = IBV_QPS_RTS;
   attr.timeout = 14;  // 67 ms, seven times
   attr.retry_cnt = 7;
   attr.rnr_retry = 7;
   attr.sq_psn = static_cast<uint32_t>(mine_.psn);
   attr.max_rd_atomic = 1;
-  wrong = verbs_.modify_qp(qp_, &attr,
-                           IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-                               IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
-                               IBV_QP_MAX_QP_RD_ATOMIC);
+  const int wrong = verbs_.modify_qp(
+      qp_, &attr,
+      IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+          IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
   if (wrong != 0) return step_failed("rdma_open", "RTS", end_, wrong);
   return {};
 }

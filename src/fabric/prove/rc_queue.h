@@ -59,6 +59,10 @@ class RcQueue {
 
  private:
   void register_memory(const GpuMemory& gpu);
+  // The states that a queue pair goes through.
+  Status initialize();
+  Status get_ready_to_receive(int mtu);
+  Status get_ready_to_send();
   Status post(bool write, size_t size);
   Status poll(int& done, Deadline deadline);
 
