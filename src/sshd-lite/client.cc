@@ -286,6 +286,5 @@ void SshClient::send(std::string_view bytes) { impl_->send(bytes); }
 size_t SshClient::queued() const { return impl_->queued(); }
 void SshClient::send_eof() { impl_->send_eof(); }
 void SshClient::send_signal(int number) { impl_->send_signal(number); }
-void SshClient::close() { impl_->shutdown(); }
 
 }  // namespace muster

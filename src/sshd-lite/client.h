@@ -64,7 +64,6 @@ class SshClient {
   [[nodiscard]] size_t queued() const;
   void send_eof();               // after what is queued
   void send_signal(int number);  // to the command; nothing before on_open
-  void close();                  // no callback will follow
 
   class Impl;
 

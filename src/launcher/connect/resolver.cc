@@ -128,10 +128,6 @@ bool Resolver::free_of_cost(const std::string& name) const {
   return literal_family(name) != 0 || local_names_.count(name) != 0;
 }
 
-void Resolver::cancel(const std::string& name) {
-  std::erase_if(queue_, [&](const Request& r) { return r.name == name; });
-}
-
 void Resolver::refill() {
   const auto now = Clock::now();
   const double seconds = std::chrono::duration<double>(now - refilled_).count();

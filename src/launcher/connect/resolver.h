@@ -43,9 +43,6 @@ class Resolver {
   // (no such name), "dns_failure" (the server failed or did not answer),
   // "tcp_unreachable" (an address of a family that this pod does not have).
   void resolve(const std::string& name, Answer answer);
-  // Forgets requests for `name` that wait for their turn. A look-up that is
-  // under way is answered all the same.
-  void cancel(const std::string& name);
 
  private:
   struct Request {

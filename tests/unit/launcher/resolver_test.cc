@@ -129,19 +129,6 @@ TEST_CASE("missing names use up the budget; free ones do not wait behind") {
   CHECK(failed <= 2);  // what a rested budget has at once
 }
 
-TEST_CASE("a cancelled request that waits for its turn is never answered") {
-  Bed bed;
-  bed.options.threads = 0;  // nobody's turn comes
-  Resolver resolver(bed.loop, bed.options);
-  bool answered = false;
-  resolver.resolve("a.invalid", [&](const Result<std::vector<Address>>&) {
-    answered = true;
-  });
-  resolver.cancel("a.invalid");
-  run_for(bed.loop, 50ms);
-  CHECK_FALSE(answered);
-}
-
 TEST_CASE("a resolver may go while look-ups are under way") {
   Bed bed;
   bool answered = false;
