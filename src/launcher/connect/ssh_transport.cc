@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/connect/ssh_transport.h"
 
-#include "worker/agent_exit_code.h"
+#include "wire/agent_exit_code.h"
 
 namespace muster {
 

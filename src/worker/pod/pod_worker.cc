@@ -19,7 +19,7 @@
 #include "sshd-lite/crypto_profile.h"
 #include "sshd-lite/crypto_start.h"
 #include "sshd-lite/sandbox.h"
-#include "worker/agent_exit_code.h"
+#include "wire/agent_exit_code.h"
 #include "worker/facts/facts_collect.h"
 
 namespace muster {

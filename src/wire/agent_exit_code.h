@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exit codes of `muster-agent agent`: what the agent says to the pod's pid 1,
-// which started it and may live longer. Plain values.
+// Exit codes of `muster-agent agent`: its last word to the pod's pid 1, which
+// started it, and over SSH to the launcher. Plain values.
 #pragma once
 
 namespace muster {
