@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/hostname.h"
 #include "base/random.h"
 #include "base/read_command_line.h"
 #include "doctor/ask_workers.h"

@@ -70,7 +70,6 @@ struct DoctorOptions {
 PodState read_pod_state(const DoctorOptions& options);
 // Only what this pod is to its operator: a few files.
 Contract own_contract(const DoctorOptions& options);
-std::string own_hostname();
 
 // Ports in LISTEN state in the text of /proc/net/tcp or tcp6. Pure.
 std::set<int> listening_ports(const std::string& proc_net_tcp);

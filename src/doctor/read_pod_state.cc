@@ -157,8 +157,6 @@ Contract own_contract(const DoctorOptions& options) {
   return decide_contract(read_pod_view(view));
 }
 
-std::string own_hostname() { return own_pod_options().hostname; }
-
 PodState read_pod_state(const DoctorOptions& options) {
   PodState pod;
   PodViewOptions view = own_pod_options();

@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "base/fd.h"
+#include "base/hostname.h"
 #include "base/text.h"
 #include "job/mountinfo.h"
 
@@ -170,10 +171,7 @@ std::vector<std::string> interface_addresses() {
 PodViewOptions own_pod_options() {
   PodViewOptions options;
   options.env = current_environment();
-  std::array<char, 256> name{};
-  if (gethostname(name.data(), name.size() - 1) == 0) {
-    options.hostname = name.data();
-  }
+  options.hostname = own_hostname();
   options.own_addresses = interface_addresses();
   options.uid = static_cast<int>(getuid());
   options.is_pid1 = getpid() == 1;

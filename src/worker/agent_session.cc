@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "base/hostname.h"
 #include "base/json_text.h"
 #include "base/text.h"
 #include "job/fitting_facts.h"
@@ -43,12 +44,6 @@ std::string version_mismatch(const wire::Hello& hello) {
 // One agent of one launch: several may share a machine under --local.
 std::string agent_key(const wire::Hello& hello) {
   return hello.launch_id + "-n" + std::to_string(hello.node);
-}
-
-std::string own_hostname() {
-  char name[256] = {};
-  if (::gethostname(name, sizeof name - 1) != 0) return "";
-  return name;
 }
 
 }  // namespace

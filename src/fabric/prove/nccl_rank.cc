@@ -5,10 +5,10 @@
 
 #include <unistd.h>
 
-#include <array>
 #include <cstdlib>
 
 #include "base/fd.h"
+#include "base/hostname.h"
 #include "base/text.h"
 #include "fabric/collect/collect_parts.h"
 #include "fabric/collect/forked_probe.h"
@@ -49,9 +49,7 @@ RankPlace own_place() {
   place.local_rank = number("LOCAL_RANK", 0);
   place.master_host = variable("MASTER_ADDR", "127.0.0.1");
   place.master_port = variable("MASTER_PORT", "29500");
-  std::array<char, 256> host{};
-  ::gethostname(host.data(), host.size() - 1);
-  place.host = host.data();
+  place.host = own_hostname();
   return place;
 }
 

@@ -11,6 +11,7 @@
 #include <cstdlib>
 
 #include "base/fd.h"
+#include "base/hostname.h"
 #include "base/runtime_dir.h"
 #include "base/spawn.h"
 #include "base/text.h"
@@ -90,8 +91,7 @@ std::string environment_value(const NodeFacts& facts, const char* name) {
 NodeFacts collect_quick_facts(const std::string& root,
                               const CgroupPlace& place) {
   NodeFacts facts;
-  char name[256] = {};
-  if (::gethostname(name, sizeof name - 1) == 0) facts.hostname = name;
+  facts.hostname = own_hostname();
   facts.uid = static_cast<int>(::geteuid());
   facts.gid = static_cast<int>(::getegid());
   const std::vector<int> cpus = allowed_cpus();

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/hostname.h"
 #include "base/log.h"
 #include "base/mesh.h"
 #include "base/read_command_line.h"
@@ -130,8 +131,7 @@ void configure_log(bool verbose) {
   if (verbose || (level != nullptr && std::string_view(level) == "debug")) {
     options.level = log::Level::kDebug;
   }
-  char host[256] = "";
-  if (::gethostname(host, sizeof host - 1) == 0) options.host = host;
+  options.host = own_hostname();
   log::configure(options);
   for (const auto& sentence : misspelled_variables(current_environment())) {
     log::warn("{}", sentence);

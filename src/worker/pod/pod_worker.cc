@@ -11,6 +11,7 @@
 
 #include <algorithm>
 
+#include "base/hostname.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "base/write_now.h"
@@ -122,8 +123,7 @@ Status PodWorker::open_keys() {
 
 Status PodWorker::open_audit(AuditOptions& out) {
   out.job = keys_->current().fingerprint;
-  char host[256] = "";
-  if (::gethostname(host, sizeof host - 1) == 0) out.host = host;
+  out.host = own_hostname();
   out.fd = STDERR_FILENO;
   if (options_.audit_log == "none") out.fd = -1;
   if (options_.audit_log.empty() || out.fd < 0) return {};

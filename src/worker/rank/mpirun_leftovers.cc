@@ -4,8 +4,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <filesystem>
+
+#include "base/hostname.h"
 
 namespace muster {
 
@@ -47,10 +48,10 @@ std::vector<std::string> mpirun_sessions(const Environment& env,
 }
 
 void remove_mpirun_sessions(const Environment& env, pid_t pid) {
-  std::array<char, 256> host{};
-  if (::gethostname(host.data(), host.size() - 1) != 0) return;
+  const std::string host = own_hostname();
+  if (host.empty()) return;
   const uid_t user = ::geteuid();
-  for (const std::string& path : mpirun_sessions(env, host.data(), user, pid)) {
+  for (const std::string& path : mpirun_sessions(env, host, user, pid)) {
     const std::filesystem::path parent =
         std::filesystem::path(path).parent_path();
     const bool nested = path.find("/pid.") != std::string::npos;
