@@ -112,9 +112,10 @@ void check_table(const std::string& program) {
 
 TEST_CASE("what programs print about a failure leads to its class") {
   for (const char* const program :
-       {"cuda", "epilogues", "families", "fortran", "frameworks", "kernel", "kubernetes",
-        "loader", "mpich", "nccl", "ofi", "openmpi", "python", "slurm", "ssh",
-        "storage", "torch", "ucx", "wordings", "xid"}) {
+       {"cuda",    "epilogues",  "families", "fortran",  "frameworks",
+        "kernel",  "kubernetes", "loader",   "mpich",    "nccl",
+        "ofi",     "openmpi",    "python",   "slurm",    "ssh",
+        "storage", "torch",      "ucx",      "wordings", "xid"}) {
     check_table(program);
   }
 }
