@@ -168,8 +168,10 @@ Result<bool> AgentLock::take_lock() {
 
 void AgentLock::evict_others() {
   bool waiting = false;
+  bool swept = false;
   const bool kill_now = Clock::now() >= kill_at_;
-  for (const Holder& holder : other_holders(area_, claim_.incarnation)) {
+  const auto holders = other_holders(area_, claim_.incarnation);
+  for (const Holder& holder : holders) {
     if (holder.alive) {
       if (!terminated_) ++evicted_;
       if (kill_now) {
@@ -181,24 +183,27 @@ void AgentLock::evict_others() {
       continue;
     }
     // An agent of our own launch may sweep beside us; ours is never swept.
-    if (holder.launch_id != claim_.launch_id) {
-      for (const pid_t pid :
-           processes_with_env(kLaunchIdVariable, holder.launch_id)) {
-        if (!is_alive(pid)) continue;
-        ::kill(pid, SIGKILL);
-        waiting = true;
-      }
+    if (holder.launch_id == claim_.launch_id) continue;
+    swept = true;
+    for (const pid_t pid :
+         processes_with_env(kLaunchIdVariable, holder.launch_id)) {
+      if (!is_alive(pid)) continue;
+      ::kill(pid, SIGKILL);
+      waiting = true;
     }
-    if (waiting) continue;
+  }
+  terminated_ = true;
+  // A process that is just being replaced (exec) shows no environment: nobody
+  // is known to be gone at the first look.
+  if (waiting || (swept && !std::exchange(looked_, true))) {
+    timer_.start(kPoll, [this] { step(); });
+    return;
+  }
+  for (const Holder& holder : holders) {
     if (holder.launch_id != claim_.launch_id) {
       remove_run_directory(holder.agent_key);
     }
     ::unlink(holder.file.c_str());
-  }
-  terminated_ = true;
-  if (waiting) {
-    timer_.start(kPoll, [this] { step(); });
-    return;
   }
   if (auto claimed = claim_file(); !claimed) {
     return finish(tl::unexpected(claimed.error()));

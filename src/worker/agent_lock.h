@@ -53,6 +53,7 @@ class AgentLock {
   UniqueFd guard_;
   int evicted_ = 0;
   bool terminated_ = false;
+  bool looked_ = false;  // for what a dead agent left, and found nothing
   Clock::time_point kill_at_;
   Clock::time_point give_up_at_;
   Timer timer_;
