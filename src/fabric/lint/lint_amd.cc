@@ -164,6 +164,26 @@ void lint_fine_grain(FabricJob& job, FabricPodState& pod) {
           "RCCL usage tips");
 }
 
+// By themselves RCCL's GPUs reach all adapters of their peers, on other rails,
+// too, which AMD's AINIC does not connect everywhere (AMD-AGI/Primus#728).
+void lint_pxn(FabricJob& job, FabricPodState& pod) {
+  const auto users = effective(*pod.facts, "NCCL_PXN_DISABLE");
+  const bool ainic =
+      std::count_if(pod.ports.begin(), pod.ports.end(), [](auto& view) {
+        return view.chosen && (view.hca->driver.starts_with("ionic") ||
+                               view.hca->name.starts_with("ionic"));
+      }) > 1;
+  if (!users || trim(users->value) != "1" || !ainic || job.pods.size() < 2 ||
+      yes(pod.facts->cross_rail)) {
+    return;
+  }
+  lint_warn(job, pod, "lint_pxn_off",
+            "NCCL_PXN_DISABLE=1 (" + users->origin +
+                "): data between rails goes from adapter to adapter, which "
+                "fails where AINIC's rails are not joined",
+            "NCCL_PXN_DISABLE=0");
+}
+
 }  // namespace
 
 void lint_amd(FabricJob& job, FabricPodState& pod) {
@@ -172,6 +192,7 @@ void lint_amd(FabricJob& job, FabricPodState& pod) {
     if (name.starts_with("RCCL_")) lint_rccl_name(job, pod, name);
   }
   lint_scratch(job, pod);
+  lint_pxn(job, pod);
   lint_fine_grain(job, pod);
 }
 

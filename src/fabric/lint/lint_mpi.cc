@@ -349,19 +349,6 @@ void lint_unknown_to_open_mpi(FabricJob& job, const FabricPodState& pod) {
             "write ud, or add rc");
 }
 
-// A version that Open MPI's own notes warn of.
-void lint_ucx_version(FabricJob& job, const FabricPodState& pod) {
-  const auto version = parse_nccl_version(pod.facts->ucx.version);
-  if (version != NcclVersion{1, 8, 0} || !job.uses_verbs() ||
-      pod.facts->mpi.family != "openmpi" || ucx_on_tcp(*pod.facts)) {
-    return;
-  }
-  lint_warn(job, pod, "ucx_bug",
-            "Open MPI with UCX 1.8.0 crashes in MPI_Finalize or does not run "
-            "on several nodes, which UCX 1.9 mends",
-            "use UCX 1.9.0 or later");
-}
-
 void lint_intel_mpi(FabricJob& job, const FabricPodState& pod) {
   const std::string value = to_lower(value_of(pod, "I_MPI_FABRICS"));
   if (value.empty()) return;
@@ -388,7 +375,6 @@ void lint_mpi(FabricJob& job, FabricPodState& pod) {
   lint_ucx_transports(job, pod);
   lint_unknown_to_open_mpi(job, pod);
   lint_hcoll(job, pod);
-  lint_ucx_version(job, pod);
   const std::string index = value_of(pod, "UCX_IB_GID_INDEX");
   lint_gid_index(job, pod, "UCX_IB_GID_INDEX", index, true);
   lint_intel_mpi(job, pod);

@@ -64,6 +64,34 @@ void check_subnets(FabricJob& job, const FabricPodState& pod) {
   }
 }
 
+// The kernel answers for each of its addresses on any interface, as it is set
+// as a rule: what is meant for eight adapters arrives at one of them.
+void check_rails(FabricJob& job, const FabricPodState& pod) {
+  std::map<std::string, std::vector<std::string>> rails;
+  for (const PortView& view : pod.ports) {
+    const std::string subnet = port_subnet(pod, view);
+    if (view.chosen && !subnet.empty() && !subnet.ends_with("/32")) {
+      rails[subnet].push_back(view.port->netdev);
+    }
+  }
+  if (job.transport != FabricTransport::kRoce || job.pods.size() < 2) return;
+  for (const auto& [subnet, names] : rails) {
+    if (names.size() < 2) continue;
+    report(job, &pod,
+           {Severity::kInfo, "rails_one_subnet",
+            std::to_string(names.size()) +
+                " RoCE interfaces are in one "
+                "subnet (" +
+                subnet +
+                "): the kernel answers ARP for all of them "
+                "on any, unless arp_ignore and arp_announce keep them apart",
+            "NVIDIA/nccl#1109, #2158",
+            "net.ipv4.conf.all.arp_ignore=1 and arp_announce=2 on the nodes, "
+            "or a subnet for each adapter's number"});
+    return;
+  }
+}
+
 // In one network nobody tells a sender that its packets are too large.
 void check_mtus(FabricJob& job) {
   std::map<std::string, std::map<int, const FabricPodState*>> by_place;
@@ -100,6 +128,7 @@ void check_interfaces(FabricJob& job) {
   for (const FabricPodState& pod : job.pods) {
     check_loopback(job, pod);
     check_subnets(job, pod);
+    check_rails(job, pod);
   }
   if (job.pods.size() > 1) check_mtus(job);
 }

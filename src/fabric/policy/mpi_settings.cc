@@ -223,9 +223,17 @@ void set_ucx_interface(FabricJob& job, FabricPodState& pod) {
       "openucx/ucx#9383; UCX FAQ, UCX_NET_DEVICES");
 }
 
+// One release offers the address of lo to other machines (openucx/ucx#6695;
+// notes of UCX 1.10.1).
+bool offers_loopback(const FabricPodState& pod) {
+  return parse_nccl_version(pod.facts->ucx.version) == NcclVersion{1, 10, 0} &&
+         !interface_of(pod).empty();
+}
+
 // The user has it on TCP, whatever adapters there are (openucx/ucx#9908).
 void keep_ucx_off_bridges(FabricJob& job, FabricPodState& pod) {
-  if (ucx_on_tcp(*pod.facts) && has_bridge(pod)) set_ucx_interface(job, pod);
+  if (!ucx_on_tcp(*pod.facts)) return;
+  if (has_bridge(pod) || offers_loopback(pod)) set_ucx_interface(job, pod);
 }
 
 // UCX and libfabric try the addresses of all interfaces too, where the image

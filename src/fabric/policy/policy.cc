@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "fabric/policy/job_state.h"
+#include "fabric/policy/known_mistakes.h"
 #include "fabric/policy/plugins.h"
 
 namespace muster {
@@ -250,6 +251,7 @@ FabricPlan plan_together(const Pods& pods, const FabricRequest& request,
   set_mpi(job);
   set_psm(job);
   set_oneccl(job);
+  check_known_mistakes(job);
   check_agreement(job);
   lint_users_values(job);
   return finish(job);

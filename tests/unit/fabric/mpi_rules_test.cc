@@ -301,6 +301,18 @@ TEST_CASE("oneCCL meets where the pods meet") {
             .empty());
 }
 
+TEST_CASE("UCX 1.10.0 on TCP is kept off lo") {
+  const auto devices = [](const char* version, const char* tls) {
+    return value(plan(two(R"("netdevs": ["eth0 10.0.0.[4-5]/24 default"],
+        "ucx": ")" + std::string(version) +
+                          R"(", "environment": {"UCX_TLS": ")" + tls + "\"}")),
+                 0, "UCX_NET_DEVICES");
+  };
+  CHECK(devices("1.10.0", "tcp") == "eth0");
+  CHECK(devices("1.10.1", "tcp").empty());
+  CHECK(devices("1.10.0", "rc,tcp").empty());
+}
+
 TEST_CASE("UCX 1.8.0 is told with Open MPI") {
   const auto told = [](const char* ucx, const char* more) {
     return found(plan(two(R"("hcas": ["mlx5_0 IB ACTIVE"], "gpus": 0,
@@ -309,6 +321,6 @@ TEST_CASE("UCX 1.8.0 is told with Open MPI") {
                  "ucx_bug");
   };
   CHECK(told("1.8.0", ""));
-  CHECK(!told("1.8.1", ""));
+  CHECK(!told("1.9.0", ""));
   CHECK(!told("1.8.0", R"(, "environment": {"UCX_TLS": "tcp,self"})"));
 }

@@ -210,3 +210,18 @@ TEST_CASE("few ranks have few channels of RCCL") {
   CHECK(!told("4x AMD Instinct MI355X", "64"));
   CHECK(!told("8x AMD Instinct MI355X", "112"));
 }
+
+TEST_CASE("PXN off is a price on AINIC") {
+  const auto told = [](const char* hca, const char* off, const char* more) {
+    return found(plan(R"([{"name": "w[0-1]", "gpus": "8x AMD Instinct MI355X",
+        "hcas": [")" + std::string(hca) +
+                      R"([0-7] RoCE ACTIVE 400"], "environment":
+                         {"NCCL_PXN_DISABLE": ")" +
+                      off + "\"}" + more + "}]"),
+                 "lint_pxn_off");
+  };
+  CHECK(told("ionic_", "1", ""));
+  CHECK(!told("ionic_", "0", ""));
+  CHECK(!told("mlx5_", "1", ""));
+  CHECK(!told("ionic_", "1", R"(, "cross_rail": true)"));
+}
