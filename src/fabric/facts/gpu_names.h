@@ -20,10 +20,11 @@ bool has_rack_nvlink(const PodFabric& pod);
 bool has_nvlink_board(const PodFabric& pod);
 // AMD's MI200 and MI300, joined by XGMI, which RCCL treats as NVLink.
 bool has_xgmi(const PodFabric& pod);
-// Grace shares its page tables with the GPU.
-// Compute capability 10.0 and 10.3: B200, GB300; 12.0: RTX 50.
+// Compute capability 10.0 and 10.3: B200, GB300.
 bool is_blackwell(const FabricGpu& gpu);
+// Compute capability 12.0.
 bool is_rtx50(const FabricGpu& gpu);
+// Grace shares its page tables with the GPU.
 bool is_grace(const FabricGpu& gpu);
 
 }  // namespace muster
