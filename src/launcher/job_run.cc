@@ -40,6 +40,13 @@ int64_t ended_at_ns(const wire::Exited& exit) {
          std::clamp<int64_t>(exit.ended_ms_ago, 0, kMostMs) * 1'000'000;
 }
 
+// So mpirun ends the ranks that are left when one has failed.
+bool may_be_mpiruns(const wire::Exited& exit) {
+  return WIFSIGNALED(exit.wait_status) && !exit.oom_killed &&
+         (WTERMSIG(exit.wait_status) == SIGKILL ||
+          WTERMSIG(exit.wait_status) == SIGTERM);
+}
+
 // Stopped while all was well with the ranks, which may have work to save.
 bool may_save(StopCause cause) {
   return cause == StopCause::kSignal || cause == StopCause::kTimeLimit ||
@@ -226,7 +233,16 @@ void JobRun::rank_exited(ProcessKey key, const wire::Exited& exit) {
     return;
   }
   if (exit.draining && stopping_) return;  // nobody waits for it any more
-  ranks_.ended(*record, RankState::kExited, ended_at_ns(exit));
+  int64_t ended_ns = ended_at_ns(exit);
+  // How long its output was held open says little then: on a busy machine the
+  // failure that it follows may have taken as long to arrive.
+  if (options_.has_tool && may_be_mpiruns(exit)) {
+    ended_ns = std::max(ended_ns, first_failed_ns_ + 1);
+  }
+  if (failed(exit.wait_status) && first_failed_ns_ == 0) {
+    first_failed_ns_ = ended_ns;
+  }
+  ranks_.ended(*record, RankState::kExited, ended_ns);
   record->exit = exit;
   output_.add_lost(exit.bytes_lost);
   // After MPI_Abort some wait to be killed: that is still their failure. So is

@@ -191,6 +191,41 @@ TEST_CASE("a rank that ended before the stop was not stopped by us") {
   CHECK(verdict.first_rank == 0);
 }
 
+// Hydra kills the ranks that are left, whose children then hold their output.
+TEST_CASE("a kill that is heard of late comes after the failure before it") {
+  RunOptions options = expecting(2);
+  options.has_tool = true;
+  Bed bed(options);
+  const ProcessKey killed = bed.run_rank(0, 1);
+  bed.exit(bed.run_rank(1, 2), SIGTERM);
+  wire::Exited late;
+  late.wait_status = SIGKILL;
+  late.ended_ms_ago = 50;
+  bed.events.on_rank_exited(killed, late);
+  Evidence evidence;
+  evidence.ranks = rank_evidence(*bed.run, bed.output, 2);
+  REQUIRE(evidence.ranks.size() == 2);
+  CHECK(evidence.ranks[0].exit_ns > evidence.ranks[1].exit_ns);
+  const Verdict verdict = diagnose(evidence);
+  CHECK(verdict.first_rank == 1);
+  CHECK(verdict.exit_code == 128 + SIGTERM);
+}
+
+TEST_CASE("a kill for memory that is heard of late keeps its time") {
+  RunOptions options = expecting(2);
+  options.has_tool = true;
+  Bed bed(options);
+  const ProcessKey killed = bed.run_rank(0, 1);
+  bed.exit(bed.run_rank(1, 2), kExit3);
+  wire::Exited late;
+  late.wait_status = SIGKILL;
+  late.oom_killed = true;
+  late.ended_ms_ago = 50;
+  bed.events.on_rank_exited(killed, late);
+  const auto ranks = rank_evidence(*bed.run, bed.output, 2);
+  CHECK(ranks[0].exit_ns < ranks[1].exit_ns);
+}
+
 TEST_CASE("a rank that failed ends the job before its output has ended") {
   Bed bed(expecting(2));
   const ProcessKey a = bed.run_rank(0, 1);
