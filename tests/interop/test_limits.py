@@ -262,27 +262,39 @@ def sessions(tally, args, keys):
                     f"no process left", (memory, left))
 
 
+IDLE_LIMIT = 310  # KiB
+
+
+def kept_by_idle_session(worker, muster, env):
+    """KiB, and whether the session still works: what it keeps for itself once it only waits."""
+    held = subprocess.Popen([muster, "ssh", "-p", str(worker.port), "127.0.0.1", "cat"], env=env,
+                            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    held.stdin.write(b"1")
+    held.stdin.flush()
+    held.stdout.read(1)
+
+    def process():
+        return [pid for pid in worker.children()
+                if pathlib.Path(f"/proc/{pid}/comm").read_text() == "muster-ssh\n"][0]
+
+    bed.until(lambda: 0 < worker.private_kib(process()) < IDLE_LIMIT, 10)
+    kept = worker.private_kib(process())
+    out = held.communicate(b"2", timeout=bed.HANG_GUARD)[0]
+    return kept, out == b"2" and held.returncode == 0
+
+
 def idle(tally, args, keys):
-    """What a session keeps for itself once it only waits. A login needs more than that."""
-    limit = 310
+    """A login needs more than what stays. It is given back once, at the first rest: on a busy machine that may
+    come before the session has done all that it does, so one of three sessions is enough."""
     with bed.Worker(args.muster, keys, "--allow-any-command") as worker:
         env = dict(os.environ, MUSTER_KEY_DIR=str(keys))
         env.pop("MUSTER_LAUNCHER_SOCKET", None)
-        held = subprocess.Popen([args.muster, "ssh", "-p", str(worker.port), "127.0.0.1", "cat"], env=env,
-                                stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        held.stdin.write(b"1")
-        held.stdin.flush()
-        held.stdout.read(1)
-
-        def process():
-            return [pid for pid in worker.children()
-                    if pathlib.Path(f"/proc/{pid}/comm").read_text() == "muster-ssh\n"][0]
-
-        small = bed.until(lambda: 0 < worker.private_kib(process()) < limit, 10)
-        kept = worker.private_kib(process())
-        out = held.communicate(b"2", timeout=bed.HANG_GUARD)[0]
-        tally.check(small and out == b"2" and held.returncode == 0, f"an idle session has {kept} KiB, and goes on",
-                    (kept, out))
+        seen = []
+        while len(seen) < 3 and not any(kept < IDLE_LIMIT for kept, _ in seen):
+            seen.append(kept_by_idle_session(worker, args.muster, env))
+            bed.until(lambda: not worker.children(), 10)
+        tally.check(seen[-1][0] < IDLE_LIMIT and all(works for _, works in seen),
+                    f"an idle session has {seen[-1][0]} KiB, and goes on", seen)
 
 
 def main():
