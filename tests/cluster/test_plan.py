@@ -125,14 +125,15 @@ def test_a_worker_lost_while_it_is_asked():
             os.chmod(script, 0o755)
             return subprocess.run(
                 [os.path.join(PREFIX, "bin", "muster"), "launch", "-H", "a,b",
-                 "--no-prove", "--transport", f"exec:{script} {{host}}",
-                 *words, "--", "sh", "-c", "echo ran"],
+                 "-n", "2", "--log-format", "text", "--no-prove",
+                 "--transport", f"exec:{script} {{host}}", *words,
+                 "--", "sh", "-c", "echo ran"],
                 stdin=subprocess.DEVNULL, capture_output=True, text=True,
                 timeout=60)
 
         run = launched(f"mkdir {once} 2>/dev/null")
         equal(run.returncode, 0, "exit code", run.stdout, run.stderr)
-        equal(run.stdout.count("ran"), 2, "ranks", run.stdout, run.stderr)
+        equal(run.stdout.count(" ran\n"), 2, "ranks", run.stdout, run.stderr)
         contains(run.stderr, "b: the agent ended", "stderr")
         for words in ([], ["--dry-run"]):
             run = launched("true", *words)
