@@ -3,7 +3,8 @@
 // libfabric, MPI, Gloo, oneCCL, NVSHMEM, PyTorch or aws-ofi-nccl. Their own
 // variables are many and grow, so that a name is only told where it differs by
 // one letter or by its case, and never where it is known itself. NCCL's are
-// looked at by lint_values.cc. Pure.
+// looked at by lint_values.cc. Where the right name is set as well (scripts
+// have a master_addr of their own) nothing is lost, and nothing is said. Pure.
 #include <algorithm>
 
 #include "base/text.h"
@@ -157,7 +158,7 @@ void lint_spelling(FabricJob& job, const FabricPodState& pod) {
   for (const auto& [name, value] : pod.facts->environment) {
     if (name.starts_with("NCCL_")) continue;
     const std::string meant = meant_by(name);
-    if (meant.empty()) continue;
+    if (meant.empty() || pod.facts->environment.contains(meant)) continue;
     lint_warn(job, pod, "lint_unknown_name",
               name + " is no variable that anything here reads",
               "did you mean " + meant + "?");

@@ -96,6 +96,8 @@ TEST_CASE("one slip makes a variable that nobody reads") {
     INFO(right);
     CHECK(!found(with(right), "lint_unknown_name"));
   }
+  // A variable of the script's own beside the one that counts.
+  CHECK(!found(with("master_addr=n0 MASTER_ADDR=n0"), "lint_unknown_name"));
 }
 
 TEST_CASE("words that choose a network are known by some version") {
