@@ -103,23 +103,6 @@ void check_age(FabricJob& job, const FabricPodState& pod) {
   }
 }
 
-// On Arm NCCL's proxy lost slots for its work, a few at a time, where its
-// compiler was older than gcc 10, as that of the released packages was.
-void check_arm(FabricJob& job, const FabricPodState& pod) {
-  constexpr NcclVersion kMended{2, 29, 3};
-  const auto& gpus = pod.facts->gpus;
-  if (!gpus || !pod.version || *pod.version >= kMended || job.pods.size() < 2 ||
-      std::none_of(gpus->begin(), gpus->end(), is_grace)) {
-    return;
-  }
-  report(job, &pod,
-         {Severity::kInfo, "nccl_bug",
-          "NCCL before 2.29.3 may lose slots of its proxy on Arm, until all "
-          "ranks wait without an error",
-          "release notes of NCCL 2.29.3; marin-community/marin#8038",
-          "use NCCL 2.29.3 or later where jobs hang"});
-}
-
 // Slices of one GPU in one pod are one device to NCCL.
 void check_slices(FabricJob& job, const FabricPodState& pod) {
   if (!pod.facts->gpus) return;
@@ -148,7 +131,6 @@ void check_gpus(FabricJob& job) {
   for (const FabricPodState& pod : job.pods) {
     check_cuda(job, pod);
     check_age(job, pod);
-    check_arm(job, pod);
     check_redirection(job, pod);
     check_slices(job, pod);
   }

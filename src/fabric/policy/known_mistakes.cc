@@ -93,6 +93,12 @@ bool topology_in_rack(const FabricJob& job, const FabricPodState& pod) {
   return in_rack(job, pod) && effective(*pod.facts, "NCCL_TOPO_FILE");
 }
 
+bool on_grace(const FabricJob& job, const FabricPodState& pod) {
+  const auto& gpus = pod.facts->gpus;
+  return several_pods(job, pod) && gpus &&
+         std::any_of(gpus->begin(), gpus->end(), is_grace);
+}
+
 bool one_gpu_each(const FabricJob& job, const FabricPodState& pod) {
   return several_pods(job, pod) &&
          std::all_of(job.pods.begin(), job.pods.end(), [](auto& any) {
@@ -302,6 +308,17 @@ constexpr std::array kMistakes = {
             "between machines that NVLink joins",
             "notes of NCCL 2.27.5",
             "use NCCL 2.27.5, or NCCL_PXN_DISABLE=1"},
+    // Where its compiler was older than gcc 10, as that of the packages was.
+    Mistake{nccl,
+            {0, 0, 0},
+            {2, 29, 3},
+            on_grace,
+            kMayFail,
+            "nccl_bug",
+            "NCCL before 2.29.3 may lose slots of its proxy on Arm, until all "
+            "ranks wait without an error",
+            "release notes of NCCL 2.29.3; marin-community/marin#8038",
+            "use NCCL 2.29.3 or later where jobs hang"},
     Mistake{ucx,
             {1, 6, 0},
             {1, 6, 1},
