@@ -60,6 +60,8 @@ bool was_near_limit(const NodeEvidence& node);
 // Where a relayed end tells a signal, by its number, name or code, the class
 // becomes the signal's; no class is there twice then.
 void name_signals(const RuleBook& rules, std::vector<LineMatch>& matches);
+// The signal of which `code` is the class; 0: of none, or of several.
+int signal_of_class(std::string_view code);
 
 struct LineScan {
   std::vector<Candidate> candidates;

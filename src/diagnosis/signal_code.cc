@@ -53,6 +53,13 @@ const Ending* ending_of(const LineMatch& match) {
 
 }  // namespace
 
+int signal_of_class(std::string_view code) {
+  for (const Ending& ending : kEndings) {
+    if (ending.code == code && ending.signal != SIGBUS) return ending.signal;
+  }
+  return 0;
+}
+
 void name_signals(const RuleBook& rules, std::vector<LineMatch>& matches) {
   for (size_t i = matches.size(); i-- > 0;) {
     const Ending* const ending = ending_of(matches[i]);

@@ -1,25 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "diagnosis/told_exit_code.h"
 
-#include <csignal>
-#include <map>
-
 #include "base/text.h"
 
 namespace muster {
 
 int told_exit_code(const Candidate& winner) {
   constexpr int kShells = 128;
-  static const std::map<std::string_view, int> kSignals = {
-      {"illegal_instruction", SIGILL},
-      {"abort_sigabrt", SIGABRT},
-      {"fpe", SIGFPE},
-      {"sigkill_unexplained", SIGKILL},
-      {"segfault", SIGSEGV},
-      {"terminated_external", SIGTERM}};
   const std::string& rule = winner.rule->code;
-  const auto signal = kSignals.find(rule);
-  if (signal != kSignals.end()) return kShells + signal->second;
+  if (const int signal = signal_of_class(rule)) return kShells + signal;
   if (rule != "exit_nonzero_silent" && rule != "mpi_abort_by_user") return 1;
   const auto told = winner.values.find("code");
   if (told == winner.values.end()) return 1;
