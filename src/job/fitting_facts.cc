@@ -57,6 +57,7 @@ std::string told(size_t links, const std::vector<std::string>& names) {
 
 std::string to_json_within(NodeFacts facts, size_t limit) {
   std::string text = to_json(facts);
+  if (text.size() <= limit) return text;
   const std::vector<std::string> names = by_worth(facts);
   size_t links = 0;
   std::vector<std::string> left_out;

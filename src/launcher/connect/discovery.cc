@@ -90,8 +90,10 @@ std::vector<JobHost> local_hosts(const LocalShape& shape) {
 
 Result<Hostfile> read_hostfile(const std::string& path) {
   auto text = read_file(path, 16 << 20);
-  if (!text) text.error().what = "cannot read the hostfile";
-  if (!text) return fail(text.error());
+  if (!text) {
+    text.error().what = "cannot read the hostfile";
+    return fail(text.error());
+  }
   return parse_hostfile(*text, path);
 }
 
