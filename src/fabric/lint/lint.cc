@@ -62,6 +62,7 @@ void lint_empty_plugin(FabricJob& job, FabricPodState& pod) {
 
 void lint_users_values(FabricJob& job) {
   for (FabricPodState& pod : job.pods) {
+    lint_open_mpi(job, pod);
     lint_mpi(job, pod);
     lint_libfabric(job, pod);
     lint_gloo(job, pod);

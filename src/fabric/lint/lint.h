@@ -40,7 +40,8 @@ void lint_conf(FabricJob& job, FabricPodState& pod);
 void lint_amd(FabricJob& job, FabricPodState& pod);
 // Gloo's list of interfaces, which frameworks set beside NCCL's.
 void lint_gloo(FabricJob& job, FabricPodState& pod);
-// UCX, Open MPI and Intel MPI.
+void lint_open_mpi(FabricJob& job, FabricPodState& pod);
+// UCX and Intel MPI.
 void lint_mpi(FabricJob& job, FabricPodState& pod);
 void lint_libfabric(FabricJob& job, FabricPodState& pod);
 // Names of interfaces and adapters, and addresses, in variables of others.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The user's variables for libfabric, which NCCL's plugin and MPI use. Sources:
-// libfabric's fi_efa(7), fi_psm3(7) and src/fabric.c; the EC2 guide; Intel MPI
-// reference. Pure.
+// libfabric's fi_efa(7), fi_psm3(7), fi_shm(7) and src/fabric.c; the EC2 guide;
+// Intel MPI reference. Pure.
 #include <algorithm>
 #include <set>
 
@@ -53,6 +53,26 @@ void lint_provider_hardware(FabricJob& job, const FabricPodState& pod) {
                   " is for adapters that are not in the pod: it finds no "
                   "network, or hangs",
               "remove it, or name tcp");
+  }
+}
+
+// Providers that share memory, and reach no other machine.
+void lint_local_provider(FabricJob& job, const FabricPodState& pod) {
+  if (job.pods.size() < 2) return;
+  for (const char* name : {"FI_PROVIDER", "I_MPI_OFI_PROVIDER"}) {
+    const std::string value = to_lower(value_of(pod, name));
+    const auto entries = entries_of(value);
+    const bool local =
+        !entries.empty() && !value.starts_with('^') &&
+        std::all_of(entries.begin(), entries.end(), [](auto& entry) {
+          return entry == "shm" || entry == "sm2";
+        });
+    if (!local || no(has_named_provider(*pod.facts, value))) continue;
+    lint_warn(job, pod, "lint_fi_provider",
+              name + ("=" + value) +
+                  " is memory that processes of one machine share: libfabric "
+                  "reaches no other pod",
+              "remove it, or name the network's provider, such as tcp");
   }
 }
 
@@ -162,6 +182,7 @@ void lint_needed_provider(FabricJob& job, const FabricPodState& pod) {
 void lint_libfabric(FabricJob& job, FabricPodState& pod) {
   lint_providers(job, pod);
   lint_provider_hardware(job, pod);
+  lint_local_provider(job, pod);
   lint_needed_provider(job, pod);
   lint_intel_verbs(job, pod);
 }

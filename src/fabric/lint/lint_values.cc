@@ -49,6 +49,26 @@ CNumber c_number(const std::string& text) {
   return out;
 }
 
+// Like no variable of NCCL's, up to the release whose sources were read. A
+// plugin may have it, or a newer NCCL; but who names a timeout counts on it,
+// and NCCL has those of InfiniBand only.
+void lint_unheard_of(FabricJob& job, FabricPodState& pod,
+                     const std::string& name) {
+  constexpr NcclVersion kRead{2, 30, 7};
+  if (pod.version && *pod.version > kRead) return;
+  const bool timeout = name.find("TIMEOUT") != name.npos;
+  if (has_amd_gpus(*pod.facts) && !timeout) return;  // RCCL's own are many
+  report(job, &pod,
+         {timeout ? Severity::kWarning : Severity::kInfo, "lint_unknown_name",
+          name + " is no variable of NCCL" +
+              (timeout ? ", which waits for its peers without end"
+                       : ": it has no effect unless a plugin reads it"),
+          "NCCL's sources to " + kRead.text(),
+          timeout ? "remove it: the framework has the timeout of collectives "
+                    "(PyTorch: init_process_group, timeout=)"
+                  : "remove it"});
+}
+
 // False: NCCL of this version does not read it, and that was said.
 bool lint_name(FabricJob& job, FabricPodState& pod, const std::string& name) {
   const NcclVariable* known =
@@ -66,8 +86,10 @@ bool lint_name(FabricJob& job, FabricPodState& pod, const std::string& name) {
       lint_warn(job, pod, "lint_unknown_name",
                 name + " is no NCCL variable and has no effect",
                 "did you mean " + *meant + "?");
+    } else {
+      lint_unheard_of(job, pod, name);
     }
-    return false;  // else a plugin's own variable
+    return false;
   }
   if (known->gone > NcclVersion{} && pod.assumed_version() >= known->gone) {
     lint_warn(job, pod, "lint_obsolete",

@@ -62,12 +62,15 @@ bool is_read(const FabricPodState& pod, const FabricSetting& setting) {
          setting.name.starts_with("NCCL_IB_");
 }
 
-// Another spelling of the same: interfaces hsn and hsn0,hsn1; levels.
+// Another spelling of the same: interfaces hsn and hsn0,hsn1; levels. Or as
+// good.
 bool same_meaning(const FabricPodState& pod, const FabricSetting& setting,
                   const EffectiveValue& users) {
   if (setting.name == "NCCL_NET_GDR_LEVEL") {
     return level_name(users.value) == level_name(setting.value);
   }
+  // Both watch the memory from the kernel: what deadlocks is memhooks.
+  if (setting.name == "FI_MR_CACHE_MONITOR") return users.value == "kdreg2";
   if (setting.name != "NCCL_SOCKET_IFNAME") return false;
   const auto version = pod.assumed_version();
   return nccl_interfaces(*pod.facts, version, users.value) ==

@@ -12,6 +12,7 @@
 #include "fabric/facts/effective.h"
 #include "fabric/policy/job_state.h"
 #include "fabric/policy/libfabric.h"
+#include "fabric/policy/open_mpi.h"
 #include "fabric/policy/plugins.h"
 #include "fabric/policy/ucx.h"
 
@@ -121,6 +122,9 @@ std::vector<std::string> others_than(std::string_view name) {
   if (name == "UCX_TLS") return {"^ib" + open_end};
   if (name == "UCX_NET_DEVICES") {
     return {"all, its default: adapters and interfaces that peers lack, too"};
+  }
+  if (name == "MV2_IBA_HCA") {
+    return {"UCX_NET_DEVICES: MVAPICH before 3 is without UCX"};
   }
   if (name == "FI_TCP_IFACE") {
     return {"unset: the provider offers every interface"};
@@ -236,6 +240,22 @@ void keep_ucx_off_bridges(FabricJob& job, FabricPodState& pod) {
   if (has_bridge(pod) || offers_loopback(pod)) set_ucx_interface(job, pod);
 }
 
+// The user's providers leave it in.
+bool libfabric_may_use_tcp(const PodFabric& pod) {
+  const auto users = effective(pod, "FI_PROVIDER");
+  return !users || users->value.empty() || users->value.starts_with('^') ||
+         users->value.find("tcp") != std::string::npos;
+}
+
+// With a list of what to leave out, Open MPI would stop using TCP.
+void set_open_mpi_interface(FabricJob& job, FabricPodState& pod) {
+  const bool ours = is_family(pod, "openmpi") || pod.facts->mpi.family.empty();
+  if (!ours || effective(*pod.facts, "OMPI_MCA_btl_tcp_if_exclude")) return;
+  set(job, pod, "Open MPI", "OMPI_MCA_btl_tcp_if_include", interface_of(pod),
+      "Open MPI offers the addresses of all interfaces to its peers",
+      "Open MPI documentation, btl_tcp_if_include");
+}
+
 // UCX and libfabric try the addresses of all interfaces too, where the image
 // has them.
 void set_interface(FabricJob& job, FabricPodState& pod, bool ucx_too) {
@@ -243,18 +263,13 @@ void set_interface(FabricJob& job, FabricPodState& pod, bool ucx_too) {
   const std::string& name = interface_of(pod);
   const std::string reason =
       " offers the addresses of all interfaces to its peers";
-  const bool ours = is_family(pod, "openmpi") || pod.facts->mpi.family.empty();
-  // With a list of what to leave out, Open MPI would stop using TCP.
-  const bool excludes =
-      effective(*pod.facts, "OMPI_MCA_btl_tcp_if_exclude").has_value();
-  if (ours && !excludes) {
-    set(job, pod, "Open MPI", "OMPI_MCA_btl_tcp_if_include", name,
-        "Open MPI" + reason, "Open MPI documentation, btl_tcp_if_include");
-  }
+  set_open_mpi_interface(job, pod);
   const bool mpich = is_family(pod, "mpich") || is_family(pod, "mvapich");
   if (ucx_too && has_ucx(*pod.facts)) set_ucx_interface(job, pod);
   // oneCCL is for Intel's GPUs, and has libfabric as Intel MPI has.
-  if (mpich || is_family(pod, "intel") || has_intel_gpus(*pod.facts)) {
+  const bool libfabric =
+      mpich || is_family(pod, "intel") || has_intel_gpus(*pod.facts);
+  if (libfabric && libfabric_may_use_tcp(*pod.facts)) {
     set(job, pod, "libfabric", "FI_TCP_IFACE", name, "libfabric" + reason,
         "fi_tcp(7)");
   }
@@ -313,6 +328,25 @@ bool is_mellanox(const FabricHca& hca) {
       [&](std::string_view other) { return hca.name.starts_with(other); });
 }
 
+// MVAPICH came to UCX and libfabric with 3; before, it opens the adapters by
+// itself, on InfiniBand without being told.
+bool is_mvapich2(const FabricPodState& pod) {
+  return is_family(pod, "mvapich") && pod.facts->mpi.version.starts_with("2");
+}
+
+void set_mvapich2(FabricJob& job, FabricPodState& pod) {
+  std::vector<std::string> names;
+  for (const PortView& view : pod.ports) {
+    if (view.chosen) names.push_back(view.hca->name);
+  }
+  const bool narrowed = !pod.list_reason.empty() && !names.empty();
+  if (!narrowed || job.transport != FabricTransport::kInfiniBand) return;
+  set(job, pod, "MVAPICH2", "MV2_IBA_HCA", join(names, ":"),
+      "MVAPICH2 opens the first adapters of the machine, whatever their link "
+      "layer",
+      "MVAPICH2 user guide, MV2_IBA_HCA");
+}
+
 void set_rdma(FabricJob& job, FabricPodState& pod) {
   std::vector<std::string> devices;
   bool mellanox = true;
@@ -321,7 +355,9 @@ void set_rdma(FabricJob& job, FabricPodState& pod) {
     devices.push_back(view.hca->name + ":" + std::to_string(view.port->number));
     mellanox = mellanox && is_mellanox(*view.hca);
   }
-  if (ucx_on_tcp(*pod.facts)) {
+  if (is_mvapich2(pod)) {
+    set_mvapich2(job, pod);
+  } else if (ucx_on_tcp(*pod.facts)) {
     keep_ucx_off_bridges(job, pod);
   } else if (!pod.list_reason.empty() && !devices.empty() &&
              !is_family(pod, "intel")) {
@@ -393,6 +429,9 @@ void set_mpi(FabricJob& job) {
     if (hide_rdma) set_tcp(job, pod);
     if (tcp) set_interface(job, pod, true);
     if (job.uses_verbs() && !job.mpi_on_tcp) set_rdma(job, pod);
+    if (!tcp && has_bridge(pod) && open_mpi_on_tcp(job, *pod.facts)) {
+      set_open_mpi_interface(job, pod);
+    }
     if (job.transport == FabricTransport::kUnknown && job.pods.size() > 1) {
       keep_ucx_off_bridges(job, pod);
     }

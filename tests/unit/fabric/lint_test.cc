@@ -295,6 +295,9 @@ TEST_CASE("variables of MPI, UCX and libfabric") {
   CHECK(codes(kRoce, "2.26.2", "UCX_IB_GID_INDEX=3").empty());
   CHECK(codes(kRoce, "2.26.2", "UCX_IB_GID_INDEX=auto").empty());
   CHECK(codes(kIb, "2.26.2", "UCX_IB_GID_INDEX=2").empty());
+  CHECK(codes(kTcp, "2.26.2", "FI_PROVIDER=shm") == "lint_fi_provider");
+  CHECK(codes(kTcp, "2.26.2", "I_MPI_OFI_PROVIDER=sm2") == "lint_fi_provider");
+  CHECK(codes(kTcp, "2.26.2", "FI_PROVIDER=shm,tcp").empty());
   CHECK(codes(kEfa, "2.26.2", "FI_PROVIDER=tcp") == "lint_fi_provider");
   CHECK(codes(kEfa, "2.26.2", "FI_PROVIDER=EFA").empty());
   CHECK(codes(kEfa, "2.26.2", "FI_PROVIDER=efa").empty());
@@ -306,6 +309,31 @@ TEST_CASE("variables of MPI, UCX and libfabric") {
   CHECK(codes(kTcp, "2.26.2", "I_MPI_FABRICS=shm:dapl",
               R"(, "mpi": {"family": "intel", "version": "2018.3"})")
             .empty());
+}
+
+TEST_CASE("an index that an InfiniBand port has not is told of UCX") {
+  const auto told = [](const char* gids, const char* variables) {
+    const auto facts = read_facts(
+        R"([{"name": "w[0-1]", "hcas": [{"name": "mlx5_0", "link_layer":
+        "InfiniBand", "state": "ACTIVE", "gids": [)" +
+            std::string(gids) + R"(]}], "environment": ")" + variables + "\"}]",
+        "test");
+    if (!facts) FAIL(facts.error().text());
+    const FabricPlan plan = plan_fabric(facts->pods, {});
+    return plan.verdict == FabricVerdict::kWarn;
+  };
+  const char* own = R"("0 ib fe80::e41d:2d03:e7:1")";
+  CHECK(told(own, "UCX_IB_GID_INDEX=3"));
+  CHECK(!told(own, "UCX_IB_GID_INDEX=0"));
+  CHECK(!told(own, "UCX_IB_GID_INDEX=3 UCX_TLS=tcp"));
+  CHECK(!told(R"("0 ib fe80::1", "3 ib fec0::2")", "UCX_IB_GID_INDEX=3"));
+}
+
+TEST_CASE("names that no release of NCCL has") {
+  const char* timeout = "NCCL_COMM_TIMEOUT_SECONDS=3600";
+  CHECK(codes(kIb, "2.27.3", timeout) == "lint_unknown_name");
+  CHECK(codes(kIb, "2.27.3", "NCCL_OF_A_PLUGIN=1") == "lint_unknown_name");
+  CHECK(codes(kIb, "2.99.0", timeout).empty());  // who knows
 }
 
 TEST_CASE("UCX without a device, where MPI has nothing else") {

@@ -324,3 +324,86 @@ TEST_CASE("UCX 1.8.0 is told with Open MPI") {
   CHECK(!told("1.9.0", ""));
   CHECK(!told("1.8.0", R"(, "environment": {"UCX_TLS": "tcp,self"})"));
 }
+
+TEST_CASE("Open MPI on TCP by its user keeps off bridges, beside RDMA") {
+  const auto open_mpi = [](const char* hcas, const char* variables,
+                           const char* bridge = "docker0 172.17.0.1/16") {
+    return plan(two(R"("mpi": "Open MPI 4.1.5", "hcas": [)" +
+                    std::string(hcas) + R"(], "netdevs":
+        ["eth0 10.0.0.[4-5]/24 default", ")" +
+                    bridge + R"("], "environment": ")" + variables + "\""));
+  };
+  const auto interface = [&](const char* hcas, const char* variables) {
+    return value(open_mpi(hcas, variables), 0, "OMPI_MCA_btl_tcp_if_include");
+  };
+  const char* ib = R"("mlx5_0 IB ACTIVE 200")";
+  const char* efa = R"("rdmap0s6 efa ACTIVE 100")";
+  CHECK(interface(ib, "OMPI_MCA_pml=ob1 OMPI_MCA_btl=tcp,self") == "eth0");
+  CHECK(interface(ib, "OMPI_MCA_pml=^ucx,cm OMPI_MCA_btl=tcp,self") == "eth0");
+  CHECK(interface(ib, "OMPI_MCA_pml=^cm OMPI_MCA_btl=tcp,self").empty());
+  CHECK(interface(efa, "OMPI_MCA_pml=^cm OMPI_MCA_btl=tcp,self") == "eth0");
+  CHECK(interface(ib, "OMPI_MCA_btl=tcp,self").empty());  // it has UCX
+  CHECK(interface(ib, "OMPI_MCA_pml=ob1 OMPI_MCA_btl=openib,tcp,self").empty());
+  CHECK(value(open_mpi(ib, "OMPI_MCA_pml=ob1 OMPI_MCA_btl=tcp,self",
+                       "ib0 10.1.0.[4-5]/24"),
+              0, "OMPI_MCA_btl_tcp_if_include")
+            .empty());  // slower would be worse than many
+  const auto told = [&](const char* excluded) {
+    const std::string variables =
+        "OMPI_MCA_pml=ob1 OMPI_MCA_btl=tcp,self OMPI_MCA_btl_tcp_if_exclude=" +
+        std::string(excluded);
+    return found(open_mpi(ib, variables.c_str()), "lint_bridge_left_in");
+  };
+  CHECK(told("lo,docker1"));
+  CHECK(told("lo,docker*"));
+  CHECK(!told("lo,docker0"));
+  CHECK(!told("127.0.0.0/8,172.17.0.0/16"));
+}
+
+TEST_CASE("MVAPICH2 is kept on InfiniBand by its own variable") {
+  const auto planned = [](const char* version, const char* variables) {
+    return plan(two(R"("gpus": 0, "mpi": {"family": "mvapich", "version": ")" +
+                    std::string(version) + R"("}, "hcas":
+        ["mlx5_0 RoCE ACTIVE 25", "mlx5_2 IB ACTIVE 100", "mlx5_3 IB ACTIVE
+        100"], "environment": ")" +
+                    variables + "\""));
+  };
+  CHECK(value(planned("2.3.4", ""), 0, "MV2_IBA_HCA") == "mlx5_2:mlx5_3");
+  CHECK(value(planned("2.3.4", ""), 0, "UCX_NET_DEVICES").empty());
+  CHECK(value(planned("3.0", ""), 0, "MV2_IBA_HCA").empty());
+  CHECK(value(planned("3.0", ""), 0, "UCX_NET_DEVICES") == "mlx5_2:1,mlx5_3:1");
+  const FabricPlan users = planned("2.3.4", "MV2_IBA_HCA=mlx5_2:mlx5_3");
+  CHECK(users.verdict == FabricVerdict::kLeave);
+}
+
+TEST_CASE("libfabric's interface for TCP is not told where it may not use it") {
+  const auto iface = [](const char* provider) {
+    return value(plan(two(R"("gpus": 0, "mpi": {"family": "intel"}, "hcas": [],
+        "netdevs": ["eth0 10.0.0.[4-5]/24 default", "ens2 10.9.0.[4-5]/24"],
+        "environment": {"FI_PROVIDER": ")" +
+                          std::string(provider) + "\"}")),
+                 0, "FI_TCP_IFACE");
+  };
+  CHECK(iface("tcp") == "eth0");
+  CHECK(iface("^verbs") == "eth0");
+  CHECK(iface("verbs;ofi_rxm").empty());
+}
+
+TEST_CASE("either monitor of the kernel is right for Slingshot") {
+  const auto kept = [](const char* monitor) {
+    for (const Finding& finding :
+         plan(two(R"("hcas": ["cxi[0-3] ACTIVE 200"], "gpus": "4x A100",
+         "environment": {"FI_MR_CACHE_MONITOR": ")" +
+                  std::string(monitor) + R"("}, "netdevs": ["hsn[0-3]"],
+         "plugins": [{"name": "libnccl-net.so", "network": "AWS Libfabric"}])"))
+             .findings) {
+      if (finding.text.find("FI_MR_CACHE_MONITOR") != std::string::npos) {
+        return true;
+      }
+    }
+    return false;
+  };
+  CHECK(kept("memhooks"));
+  CHECK(!kept("userfaultfd"));
+  CHECK(!kept("kdreg2"));
+}
