@@ -30,7 +30,8 @@ constexpr std::string_view kTransports =
     "cm mlx5 gaudi gaudi_gdr scopy tcp_sockcm ";
 constexpr std::string_view kProviders =
     " tcp udp sockets net xnet verbs mlx psm psm2 psm3 opx efa efa-direct cxi "
-    "gni bgq usnic shm sm2 rstream ofi_rxm ofi_rxd ofi_mrail mrail rxm rxd lnx "
+    "gni bgq tofu usnic shm sm2 rstream ofi_rxm ofi_rxd ofi_mrail mrail rxm "
+    "rxd lnx "
     "linkx lpp ucx coll off_coll offload_coll netdir hook noop ofi_hook_noop "
     "ofi_hook_perf ofi_hook_debug ofi_hook_hmem ofi_lnx ofi_coll ";
 
@@ -38,6 +39,8 @@ constexpr std::array kChoices = {
     Choice{"UCX_TLS", "UCX knows no transport", kTransports},
     Choice{"FI_PROVIDER", "libfabric has no provider", kProviders},
     Choice{"I_MPI_OFI_PROVIDER", "libfabric has no provider", kProviders},
+    Choice{"MPIR_CVAR_OFI_USE_PROVIDER", "libfabric has no provider",
+           kProviders},
     Choice{"OMPI_MCA_pml", "Open MPI has no pml",
            " ob1 cm ucx yalla v monitoring mxm crcpw bfo dr "},
     Choice{"OMPI_MCA_mtl", "Open MPI has no mtl",

@@ -16,7 +16,7 @@ namespace {
 // A provider that the image's libfabric does not have, or not for what is
 // there.
 void lint_providers(FabricJob& job, const FabricPodState& pod) {
-  for (const char* name : {"FI_PROVIDER", "I_MPI_OFI_PROVIDER"}) {
+  for (const char* name : kProviderVariables) {
     const std::string value = value_of(pod, name);
     if (!no(has_named_provider(*pod.facts, value))) continue;
     lint_warn(job, pod, "lint_fi_provider",
@@ -42,7 +42,7 @@ bool has_adapter_for(const FabricPodState& pod, std::string_view provider) {
 
 void lint_provider_hardware(FabricJob& job, const FabricPodState& pod) {
   if (!pod.facts->hcas) return;
-  for (const char* name : {"FI_PROVIDER", "I_MPI_OFI_PROVIDER"}) {
+  for (const char* name : kProviderVariables) {
     const std::string value = to_lower(value_of(pod, name));
     const auto entries = entries_of(value);
     if (value.starts_with('^') || entries.size() != 1) continue;
@@ -59,7 +59,7 @@ void lint_provider_hardware(FabricJob& job, const FabricPodState& pod) {
 // Providers that share memory, and reach no other machine.
 void lint_local_provider(FabricJob& job, const FabricPodState& pod) {
   if (job.pods.size() < 2) return;
-  for (const char* name : {"FI_PROVIDER", "I_MPI_OFI_PROVIDER"}) {
+  for (const char* name : kProviderVariables) {
     const std::string value = to_lower(value_of(pod, name));
     const auto entries = entries_of(value);
     const bool local =
@@ -73,6 +73,25 @@ void lint_local_provider(FabricJob& job, const FabricPodState& pod) {
                   " is memory that processes of one machine share: libfabric "
                   "reaches no other pod",
               "remove it, or name the network's provider, such as tcp");
+  }
+}
+
+// PSM's own list: without the adapter among it, it is of one machine.
+void lint_psm_devices(FabricJob& job, const FabricPodState& pod) {
+  if (job.pods.size() < 2) return;
+  for (const auto& [name, adapter] :
+       {std::pair{"PSM2_DEVICES", "hfi"}, std::pair{"PSM3_DEVICES", "nic"}}) {
+    const auto entries = entries_of(to_lower(value_of(pod, name)));
+    const bool there =
+        std::any_of(entries.begin(), entries.end(), [&](auto& entry) {
+          return entry.starts_with(adapter) || entry.starts_with("hfi");
+        });
+    if (entries.empty() || there) continue;
+    lint_warn(job, pod, "lint_psm_devices",
+              name + ("=" + value_of(pod, name)) +
+                  " leaves out the adapter: PSM reaches processes of this pod "
+                  "only",
+              "remove it, or add " + std::string(adapter));
   }
 }
 
@@ -183,6 +202,7 @@ void lint_libfabric(FabricJob& job, FabricPodState& pod) {
   lint_providers(job, pod);
   lint_provider_hardware(job, pod);
   lint_local_provider(job, pod);
+  lint_psm_devices(job, pod);
   lint_needed_provider(job, pod);
   lint_intel_verbs(job, pod);
 }

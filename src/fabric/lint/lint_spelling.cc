@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// lint_spelling(): names that are one slip away from a variable of UCX,
+// lint_spelling(): names that are one slip away from a variable of UCX, UCC,
 // libfabric, MPI, Gloo, oneCCL, NVSHMEM, PyTorch or aws-ofi-nccl. Their own
 // variables are many and grow, so that a name is only told where it differs by
 // one letter or by its case, and never where it is known itself. NCCL's are
@@ -107,6 +107,9 @@ constexpr const char* kNames[] = {
     "TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC",
     "TORCH_NCCL_TRACE_BUFFER_SIZE",
     "TP_SOCKET_IFNAME",
+    "UCC_CLS",
+    "UCC_CL_BASIC_TLS",
+    "UCC_TLS",
     "UCX_IB_ADDR_TYPE",
     "UCX_IB_GID_INDEX",
     "UCX_IB_GPU_DIRECT_RDMA",

@@ -29,4 +29,8 @@ inline std::vector<std::string> entries_of(std::string_view value) {
   return out;
 }
 
+// By which users name libfabric's providers: for all, Intel MPI, MPICH.
+inline constexpr const char* kProviderVariables[] = {
+    "FI_PROVIDER", "I_MPI_OFI_PROVIDER", "MPIR_CVAR_OFI_USE_PROVIDER"};
+
 }  // namespace muster

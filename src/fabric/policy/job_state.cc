@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "fabric/facts/effective.h"
 #include "fabric/facts/pci_distance.h"
 #include "fabric/policy/nccl_variables.h"
@@ -62,12 +63,24 @@ bool is_read(const FabricPodState& pod, const FabricSetting& setting) {
          setting.name.starts_with("NCCL_IB_");
 }
 
+// Some of the adapters of muster's list: a process may have its own.
+bool some_of(const std::string& list, const std::string& users) {
+  const std::string all = "," + list + ",";
+  const auto entries = split(users, ',');
+  return std::all_of(entries.begin(), entries.end(), [&](auto entry) {
+    return all.find("," + std::string(trim(entry)) + ",") != all.npos;
+  });
+}
+
 // Another spelling of the same: interfaces hsn and hsn0,hsn1; levels. Or as
 // good.
 bool same_meaning(const FabricPodState& pod, const FabricSetting& setting,
                   const EffectiveValue& users) {
   if (setting.name == "NCCL_NET_GDR_LEVEL") {
     return level_name(users.value) == level_name(setting.value);
+  }
+  if (setting.name == "UCX_NET_DEVICES") {
+    return some_of(setting.value, users.value);
   }
   // Both watch the memory from the kernel: what deadlocks is memhooks.
   if (setting.name == "FI_MR_CACHE_MONITOR") return users.value == "kdreg2";

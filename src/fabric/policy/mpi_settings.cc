@@ -240,11 +240,17 @@ void keep_ucx_off_bridges(FabricJob& job, FabricPodState& pod) {
   if (has_bridge(pod) || offers_loopback(pod)) set_ucx_interface(job, pod);
 }
 
+// MPICH is told a provider, and has no UCX then.
+constexpr const char* kMpichProvider = "MPIR_CVAR_OFI_USE_PROVIDER";
+
 // The user's providers leave it in.
 bool libfabric_may_use_tcp(const PodFabric& pod) {
-  const auto users = effective(pod, "FI_PROVIDER");
-  return !users || users->value.empty() || users->value.starts_with('^') ||
-         users->value.find("tcp") != std::string::npos;
+  const auto leaves_it_in = [&](const char* name) {
+    const auto users = effective(pod, name);
+    return !users || users->value.empty() || users->value.starts_with('^') ||
+           users->value.find("tcp") != std::string::npos;
+  };
+  return leaves_it_in("FI_PROVIDER") && leaves_it_in(kMpichProvider);
 }
 
 // With a list of what to leave out, Open MPI would stop using TCP.
@@ -265,7 +271,10 @@ void set_interface(FabricJob& job, FabricPodState& pod, bool ucx_too) {
       " offers the addresses of all interfaces to its peers";
   set_open_mpi_interface(job, pod);
   const bool mpich = is_family(pod, "mpich") || is_family(pod, "mvapich");
-  if (ucx_too && has_ucx(*pod.facts)) set_ucx_interface(job, pod);
+  if (ucx_too && has_ucx(*pod.facts) &&
+      !effective(*pod.facts, kMpichProvider)) {
+    set_ucx_interface(job, pod);
+  }
   // oneCCL is for Intel's GPUs, and has libfabric as Intel MPI has.
   const bool libfabric =
       mpich || is_family(pod, "intel") || has_intel_gpus(*pod.facts);

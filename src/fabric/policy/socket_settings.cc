@@ -112,12 +112,14 @@ void take_users_interface(FabricPodState& pod, const EffectiveValue& users) {
 }
 
 // On InfiniBand NCCL listens on IPoIB, which joins the adapters that move the
-// data; against that a name alone says nothing.
+// data: where the pods meet there, nothing has to be set; where that is not
+// known, a name alone says nothing against it.
 bool ipoib_will_do(const FabricJob& job) {
+  const bool meet = interfaces_meet(job, false);
   return job.transport == FabricTransport::kInfiniBand &&
-         std::all_of(job.pods.begin(), job.pods.end(), [](auto& pod) {
+         std::all_of(job.pods.begin(), job.pods.end(), [&](auto& pod) {
            const auto own = nccl_interfaces(*pod.facts, pod.assumed_version());
-           return pod.primary.by_name && !own.empty() &&
+           return (meet || pod.primary.by_name) && !own.empty() &&
                   own.front().starts_with("ib");
          });
 }

@@ -274,3 +274,15 @@ TEST_CASE("a hostile system neither hangs nor lies") {
   REQUIRE(facts->pods[0].hcas->size() == 3);
   CHECK(plan_fabric(facts->pods, {}).pods.size() == 1);
 }
+
+TEST_CASE("variables are read that some check of them looks at") {
+  const TemporaryDirectory root;
+  root.write("/proc/self/environ",
+             "GLOO_SOCKET_IFNAME=ib0\nPSM2_DEVICES=self\nMASTER_ADDR=w0\n"
+             "HCOLL_MAIN_IB=mlx5_0:1\nNVSHMEM_HCA_LIST=mlx5_0\nPATH=/bin\n"
+             "VLLM_API_KEY=secret\n");
+  const auto all = collect_fabric(root.path()).environment;
+  CHECK(all.size() == 5);
+  CHECK(all.contains("GLOO_SOCKET_IFNAME"));
+  CHECK(!all.contains("VLLM_API_KEY"));
+}

@@ -407,3 +407,44 @@ TEST_CASE("either monitor of the kernel is right for Slingshot") {
   CHECK(!kept("userfaultfd"));
   CHECK(!kept("kdreg2"));
 }
+
+TEST_CASE("some of the adapters are as good as all of them to UCX") {
+  const auto told = [](const char* devices) {
+    return found(plan(two(R"("nccl_version": "2.27.7", "hcas":
+        ["mlx5_[0-1] IB ACTIVE 400", "mlx5_2 Ethernet ACTIVE 100"],
+        "environment": {"UCX_NET_DEVICES": ")" +
+                          std::string(devices) + "\"}")),
+                 "user_value_kept");
+  };
+  CHECK(!told("mlx5_0:1"));
+  CHECK(!told("mlx5_1:1,mlx5_0:1"));
+  CHECK(told("mlx5_2:1"));
+}
+
+TEST_CASE("a provider that MPICH is told leaves it without UCX and TCP") {
+  const auto with = [](const char* provider) {
+    return plan(two(R"("gpus": 0, "hcas": [], "mpi": {"family": "mpich"},
+        "netdevs": ["eth0 10.0.0.[4-5]/24 default", "tofu1 10.9.0.[4-5]/24"],
+        "environment": {"MPIR_CVAR_OFI_USE_PROVIDER": ")" +
+                    std::string(provider) + "\"}"));
+  };
+  CHECK(with("tofu").pods[0].env().empty());
+  CHECK(value(with("tcp"), 0, "FI_TCP_IFACE") == "eth0");
+  CHECK(value(with("tcp"), 0, "UCX_NET_DEVICES").empty());
+  CHECK(found(with("shm"), "lint_fi_provider"));
+}
+
+TEST_CASE("PSM's list of devices without the adapter is of one machine") {
+  const auto told = [](const char* names, const char* variables) {
+    return found(plan(R"([{"name": ")" + std::string(names) +
+                      R"(", "gpus": 0, "hcas": ["hfi1_0 ACTIVE 100"],
+                      "environment": ")" +
+                      variables + "\"}]"),
+                 "lint_psm_devices");
+  };
+  CHECK(told("w[0-1]", "PSM2_DEVICES=shm,self"));
+  CHECK(told("w[0-1]", "PSM3_DEVICES=self,shm"));
+  CHECK(!told("w0", "PSM2_DEVICES=shm,self"));
+  CHECK(!told("w[0-1]", "PSM2_DEVICES=self,shm,hfi"));
+  CHECK(!told("w[0-1]", "PSM3_DEVICES=self,nic"));
+}

@@ -90,9 +90,9 @@ TEST_CASE("one slip makes a variable that nobody reads") {
   }
   for (const char* right :
        {"UCX_NET_DEVICES=all", "UCX_TLS=rc,tcp", "UCX_IB_SL=1", "UCX_LOG=info",
-        "FI_PROVIDER=verbs", "OMPI_MCA_plm=rsh", "OMPI_MCA_btl=self,tcp",
-        "OMPI_MCA_btl_tcp_if_exclude=lo", "TP_SOCKET_IFNAME=eth0",
-        "MASTER_PORT=29500"}) {
+        "UCC_TLS=ucp", "FI_PROVIDER=verbs", "OMPI_MCA_plm=rsh",
+        "OMPI_MCA_btl=self,tcp", "OMPI_MCA_btl_tcp_if_exclude=lo",
+        "TP_SOCKET_IFNAME=eth0", "MASTER_PORT=29500"}) {
     INFO(right);
     CHECK(!found(with(right), "lint_unknown_name"));
   }

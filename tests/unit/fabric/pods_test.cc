@@ -236,15 +236,21 @@ TEST_CASE("MPI's interface beside what the user gave NCCL and Open MPI") {
   CHECK(plan_to_text(excluded).find("if_include") == std::string::npos);
 }
 
-TEST_CASE("IPoIB beside an interface that only its name speaks for") {
-  const auto with = [](const char* route) {
+TEST_CASE("IPoIB in which all pods meet is where NCCL starts") {
+  const auto with = [](const char* route, const char* ib0) {
     return plan(std::string(R"([{"name": "w[0-1]", "nccl_version": "2.26.2",
         "hcas": ["mlx5_0 IB 400"], "netdevs": ["eth0 10.0.0.[1-2]/24)") +
-                route + R"(", "ib0 10.1.0.[1-2]/24"]}])");
+                route + R"(", "ib0 )" + ib0 + R"("]}])");
   };
-  CHECK(value(with(""), 0, "NCCL_SOCKET_IFNAME").empty());
-  CHECK(with("").pods[0].interface == "ib0");
-  CHECK(value(with(" default"), 0, "NCCL_SOCKET_IFNAME") == "=eth0");
+  const char* together = "10.1.0.[1-2]/24";
+  CHECK(value(with("", together), 0, "NCCL_SOCKET_IFNAME").empty());
+  CHECK(with("", together).pods[0].interface == "ib0");
+  // The default route says more than a name, and less than a network of all.
+  CHECK(value(with(" default", together), 0, "NCCL_SOCKET_IFNAME").empty());
+  for (const char* apart :
+       {"10.1.[0-1].1/24", "10.1.0.1/24", "fe80::[1-2]/64"}) {
+    CHECK(value(with(" default", apart), 0, "NCCL_SOCKET_IFNAME") == "=eth0");
+  }
 }
 
 TEST_CASE("a list that names both an interface and one that begins like it") {
