@@ -8,12 +8,12 @@
 #include <map>
 
 #include "base/text.h"
-#include "diagnosis/before_stop.h"
-#include "diagnosis/candidate.h"
-#include "diagnosis/missing_peers.h"
+#include "diagnosis/book/text_template.h"
+#include "diagnosis/cause/before_stop.h"
+#include "diagnosis/cause/candidate.h"
+#include "diagnosis/cause/missing_peers.h"
+#include "diagnosis/cause/told_exit_code.h"
 #include "diagnosis/strain.h"
-#include "diagnosis/text_template.h"
-#include "diagnosis/told_exit_code.h"
 #include "diagnosis/who.h"
 #include "job/exit_codes.h"
 

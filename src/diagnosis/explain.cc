@@ -11,8 +11,8 @@
 
 #include "base/fd.h"
 #include "base/text.h"
-#include "diagnosis/log_evidence.h"
-#include "diagnosis/rule_book.h"
+#include "diagnosis/book/rule_book.h"
+#include "diagnosis/log/log_evidence.h"
 #include "diagnosis/verdict.h"
 #include "job/exit_codes.h"
 #include "logs/line_reader.h"

@@ -13,7 +13,7 @@
 
 namespace muster {
 
-class RuleBook;  // diagnosis/rule_book.h
+class RuleBook;  // diagnosis/book/rule_book.h
 
 enum class Confidence { kPossible, kLikely, kProven };
 const char* to_text(Confidence confidence);

@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "fabric/policy/platform.h"
-#include "fabric/policy/ports.h"
-#include "fabric/policy/sockets.h"
+#include "fabric/policy/network/platform.h"
+#include "fabric/policy/network/ports.h"
+#include "fabric/policy/network/sockets.h"
 
 namespace muster {
 

@@ -5,7 +5,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mesh.h"
-#include "diagnosis/rule_book.h"
+#include "diagnosis/book/rule_book.h"
 #include "job/exit_codes.h"
 #include "job/own_variables.h"
 #include "launcher/drop_in.h"

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "diagnosis/log_evidence.h"
+#include "diagnosis/log/log_evidence.h"
 #include "diagnosis/verdict.h"
 
 namespace {

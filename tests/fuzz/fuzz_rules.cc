@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "diagnosis/rule_book.h"
-#include "diagnosis/text_template.h"
+#include "diagnosis/book/rule_book.h"
+#include "diagnosis/book/text_template.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace muster;

@@ -15,7 +15,7 @@
 #include "fabric/collect/locked_memory.h"
 #include "fabric/collect/sys_files.h"
 #include "fabric/facts/effective.h"
-#include "fabric/policy/nccl_variables.h"
+#include "fabric/policy/settings/nccl_variables.h"
 
 namespace muster {
 

@@ -14,7 +14,7 @@
 #include "fabric/collect/forked_probe.h"
 #include "fabric/collect/nccl_library.h"
 #include "fabric/facts/pci_distance.h"
-#include "fabric/policy/ports.h"
+#include "fabric/policy/network/ports.h"
 #include "fabric/prove/pair_rails.h"
 #include "fabric/prove/rc_queue.h"
 

@@ -5,9 +5,9 @@
 #include <set>
 
 #include "base/text.h"
-#include "fabric/policy/gids.h"
-#include "fabric/policy/ports.h"
-#include "fabric/policy/sockets.h"
+#include "fabric/policy/network/gids.h"
+#include "fabric/policy/network/ports.h"
+#include "fabric/policy/network/sockets.h"
 
 namespace muster {
 

@@ -9,7 +9,7 @@
 
 #include "fabric/facts/name_list.h"
 #include "fabric/lint/lint.h"
-#include "fabric/policy/gids.h"
+#include "fabric/policy/network/gids.h"
 
 namespace muster {
 

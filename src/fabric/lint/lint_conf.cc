@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "fabric/facts/gpu_names.h"
 #include "fabric/lint/lint.h"
-#include "fabric/policy/nccl_variables.h"
+#include "fabric/policy/settings/nccl_variables.h"
 
 namespace muster {
 

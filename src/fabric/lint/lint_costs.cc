@@ -8,7 +8,7 @@
 #include "fabric/facts/gpu_names.h"
 #include "fabric/facts/pci_distance.h"
 #include "fabric/lint/lint.h"
-#include "fabric/policy/plugins.h"
+#include "fabric/policy/network/plugins.h"
 
 namespace muster {
 

@@ -7,7 +7,7 @@
 
 #include "fabric/lint/lint.h"
 #include "fabric/lint/user_text.h"
-#include "fabric/policy/libfabric.h"
+#include "fabric/policy/network/libfabric.h"
 
 namespace muster {
 

@@ -8,9 +8,9 @@
 #include "base/text.h"
 #include "fabric/lint/lint.h"
 #include "fabric/lint/user_text.h"
-#include "fabric/policy/gids.h"
-#include "fabric/policy/libfabric.h"
-#include "fabric/policy/ucx.h"
+#include "fabric/policy/network/gids.h"
+#include "fabric/policy/network/libfabric.h"
+#include "fabric/policy/network/ucx.h"
 
 namespace muster {
 

@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "fabric/lint/lint.h"
 #include "fabric/lint/user_text.h"
-#include "fabric/policy/gids.h"
+#include "fabric/policy/network/gids.h"
 
 namespace muster {
 

@@ -7,8 +7,8 @@
 
 #include "base/text.h"
 #include "fabric/lint/lint.h"
-#include "fabric/policy/gids.h"
-#include "fabric/policy/plugins.h"
+#include "fabric/policy/network/gids.h"
+#include "fabric/policy/network/plugins.h"
 
 namespace muster {
 

@@ -7,9 +7,9 @@
 #include "base/text.h"
 #include "fabric/lint/lint.h"
 #include "fabric/lint/user_text.h"
-#include "fabric/policy/gids.h"
-#include "fabric/policy/open_mpi.h"
-#include "fabric/policy/ucx.h"
+#include "fabric/policy/network/gids.h"
+#include "fabric/policy/network/open_mpi.h"
+#include "fabric/policy/network/ucx.h"
 
 namespace muster {
 

@@ -9,8 +9,8 @@
 #include "fabric/facts/gpu_names.h"
 #include "fabric/facts/pci_distance.h"
 #include "fabric/lint/lint.h"
-#include "fabric/policy/nccl_variables.h"
-#include "fabric/policy/plugins.h"
+#include "fabric/policy/network/plugins.h"
+#include "fabric/policy/settings/nccl_variables.h"
 
 namespace muster {
 

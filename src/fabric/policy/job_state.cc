@@ -6,8 +6,8 @@
 #include "base/text.h"
 #include "fabric/facts/effective.h"
 #include "fabric/facts/pci_distance.h"
-#include "fabric/policy/nccl_variables.h"
-#include "fabric/policy/plugins.h"
+#include "fabric/policy/network/plugins.h"
+#include "fabric/policy/settings/nccl_variables.h"
 
 namespace muster {
 

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "fabric/facts/gpu_names.h"
-#include "fabric/policy/platform.h"
+#include "fabric/policy/network/platform.h"
+#include "fabric/policy/network/ports.h"
+#include "fabric/policy/network/sockets.h"
 #include "fabric/policy/policy.h"
-#include "fabric/policy/ports.h"
-#include "fabric/policy/sockets.h"
 
 namespace muster {
 

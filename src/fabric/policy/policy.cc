@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "fabric/policy/checks/known_mistakes.h"
 #include "fabric/policy/job_state.h"
-#include "fabric/policy/known_mistakes.h"
-#include "fabric/policy/plugins.h"
+#include "fabric/policy/network/plugins.h"
 
 namespace muster {
 

@@ -10,10 +10,10 @@
 #include "base/text.h"
 #include "fabric/facts/effective.h"
 #include "fabric/facts/name_list.h"
-#include "fabric/policy/gids.h"
 #include "fabric/policy/job_state.h"
-#include "fabric/policy/plugins.h"
-#include "fabric/policy/shape_network.h"
+#include "fabric/policy/network/gids.h"
+#include "fabric/policy/network/plugins.h"
+#include "fabric/policy/network/shape_network.h"
 
 namespace muster {
 

@@ -5,8 +5,8 @@
 #include <array>
 
 #include "fabric/facts/name_list.h"
-#include "fabric/policy/gids.h"
-#include "fabric/policy/ports.h"
+#include "fabric/policy/network/gids.h"
+#include "fabric/policy/network/ports.h"
 #include "job/json_fields.h"
 
 namespace muster {

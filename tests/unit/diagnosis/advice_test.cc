@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "diagnosis/advice.h"
+#include "diagnosis/cause/advice.h"
 
 #include "catch.h"
-#include "diagnosis/log_evidence.h"
+#include "diagnosis/log/log_evidence.h"
 #include "diagnosis/verdict.h"
 
 using namespace muster;

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "corpus.h"
-#include "diagnosis/log_evidence.h"
+#include "diagnosis/log/log_evidence.h"
 #include "diagnosis/verdict.h"
 
 using namespace muster;

@@ -8,7 +8,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "catch.h"
-#include "diagnosis/rule_book.h"
+#include "diagnosis/book/rule_book.h"
 
 using namespace muster;
 

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "corpus.h"
-#include "diagnosis/log_evidence.h"
+#include "diagnosis/log/log_evidence.h"
 #include "diagnosis/verdict.h"
 #include "logs/line_origin.h"
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Logs whose lines do not stand in the order in which they were written.
-#include "diagnosis/log_clock.h"
+#include "diagnosis/log/log_clock.h"
 
 #include "catch.h"
 #include "diagnosis/evidence.h"
-#include "diagnosis/log_evidence.h"
+#include "diagnosis/log/log_evidence.h"
 #include "diagnosis/verdict.h"
 
 using namespace muster;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a bare log tells on other lines than the one that names the cause.
 #include "catch.h"
-#include "diagnosis/line_host.h"
-#include "diagnosis/log_evidence.h"
-#include "diagnosis/torch_failures.h"
+#include "diagnosis/log/line_host.h"
+#include "diagnosis/log/log_evidence.h"
+#include "diagnosis/log/torch_failures.h"
 #include "diagnosis/verdict.h"
 
 using namespace muster;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "diagnosis/lone_worlds.h"
+#include "diagnosis/log/lone_worlds.h"
 
 #include "catch.h"
 

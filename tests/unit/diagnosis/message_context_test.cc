@@ -2,11 +2,11 @@
 // Lines that mean something else, or are of somebody else, than they say by
 // themselves: what stands around them tells.
 #include "catch.h"
-#include "diagnosis/asked_status.h"
-#include "diagnosis/help_host.h"
-#include "diagnosis/line_host.h"
-#include "diagnosis/log_evidence.h"
-#include "diagnosis/spawned_child.h"
+#include "diagnosis/cause/help_host.h"
+#include "diagnosis/log/asked_status.h"
+#include "diagnosis/log/line_host.h"
+#include "diagnosis/log/log_evidence.h"
+#include "diagnosis/log/spawned_child.h"
 #include "diagnosis/verdict.h"
 
 using namespace muster;

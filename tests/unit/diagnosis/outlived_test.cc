@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a log itself says is over, or is no rank, and whose NCCL's lines are.
 #include "catch.h"
-#include "diagnosis/line_numbers.h"
-#include "diagnosis/log_evidence.h"
-#include "diagnosis/nccl_ranks.h"
+#include "diagnosis/log/line_numbers.h"
+#include "diagnosis/log/log_evidence.h"
+#include "diagnosis/log/nccl_ranks.h"
 #include "diagnosis/verdict.h"
 
 using namespace muster;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "diagnosis/own_verdict.h"
+#include "diagnosis/log/own_verdict.h"
 
 #include "base/text.h"
 #include "catch.h"
-#include "diagnosis/log_evidence.h"
+#include "diagnosis/log/log_evidence.h"
 #include "job/json_fields.h"
 
 using namespace muster;

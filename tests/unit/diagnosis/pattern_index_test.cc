@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The index finds what trying every pattern finds.
-#include "diagnosis/pattern_index.h"
+#include "diagnosis/book/pattern_index.h"
 
 #include <re2/re2.h>
 
 #include "catch.h"
-#include "diagnosis/literal_finder.h"
+#include "diagnosis/book/literal_finder.h"
 
 using namespace muster;
 

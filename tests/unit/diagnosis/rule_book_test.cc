@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "diagnosis/rule_book.h"
+#include "diagnosis/book/rule_book.h"
 
 #include "catch.h"
-#include "diagnosis/builtin_rules.h"
-#include "diagnosis/text_template.h"
+#include "diagnosis/book/builtin_rules.h"
+#include "diagnosis/book/text_template.h"
 
 using namespace muster;
 

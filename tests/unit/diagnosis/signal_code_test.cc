@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "catch.h"
-#include "diagnosis/log_evidence.h"
+#include "diagnosis/log/log_evidence.h"
 #include "diagnosis/verdict.h"
 
 using namespace muster;

@@ -3,7 +3,7 @@
 #include <csignal>
 
 #include "catch.h"
-#include "diagnosis/log_evidence.h"
+#include "diagnosis/log/log_evidence.h"
 #include "diagnosis/verdict.h"
 
 using namespace muster;

@@ -3,7 +3,7 @@
 #include "diagnosis/strain.h"
 
 #include "catch.h"
-#include "diagnosis/rule_book.h"
+#include "diagnosis/book/rule_book.h"
 #include "diagnosis/verdict.h"
 
 using namespace muster;

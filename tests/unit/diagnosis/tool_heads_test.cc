@@ -5,8 +5,8 @@
 
 #include "base/json_text.h"
 #include "corpus.h"
-#include "diagnosis/common_head.h"
-#include "diagnosis/log_evidence.h"
+#include "diagnosis/log/common_head.h"
+#include "diagnosis/log/log_evidence.h"
 #include "diagnosis/verdict.h"
 
 using namespace muster;

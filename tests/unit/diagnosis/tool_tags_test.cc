@@ -5,7 +5,7 @@
 #include <array>
 
 #include "corpus.h"
-#include "diagnosis/log_evidence.h"
+#include "diagnosis/log/log_evidence.h"
 #include "diagnosis/verdict.h"
 
 using namespace muster;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "diagnosis/word_weights.h"
+#include "diagnosis/book/word_weights.h"
 
 #include "catch.h"
-#include "diagnosis/rule_book.h"
+#include "diagnosis/book/rule_book.h"
 
 using namespace muster;
 

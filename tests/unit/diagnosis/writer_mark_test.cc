@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ways in which launchers, libraries and log tools mark whose line it is.
-#include "diagnosis/writer_mark.h"
+#include "diagnosis/log/writer_mark.h"
 
 #include "base/fd.h"
 #include "base/text.h"
 #include "catch.h"
-#include "diagnosis/log_evidence.h"
+#include "diagnosis/log/log_evidence.h"
 #include "diagnosis/verdict.h"
 
 using namespace muster;

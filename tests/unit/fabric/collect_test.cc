@@ -13,8 +13,8 @@
 #include "../base/temporary_directory.h"
 #include "catch.h"
 #include "fabric/facts/facts_json.h"
+#include "fabric/policy/network/ports.h"
 #include "fabric/policy/policy.h"
-#include "fabric/policy/ports.h"
 
 using namespace muster;
 namespace fs = std::filesystem;

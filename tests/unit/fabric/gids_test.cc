@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "fabric/policy/gids.h"
+#include "fabric/policy/network/gids.h"
 
 #include "catch.h"
 #include "fabric/facts/facts_json.h"

@@ -8,8 +8,8 @@
 #include "base/text.h"
 #include "catch.h"
 #include "fabric/facts/facts_json.h"
-#include "fabric/policy/nccl_variables.h"
 #include "fabric/policy/policy.h"
+#include "fabric/policy/settings/nccl_variables.h"
 
 using namespace muster;
 

@@ -6,9 +6,9 @@
 #include "fabric/facts/name_list.h"
 #include "fabric/facts/nccl_version.h"
 #include "fabric/facts/pci_distance.h"
+#include "fabric/policy/network/sockets.h"
 #include "fabric/policy/profile.h"
 #include "fabric/policy/site_file.h"
-#include "fabric/policy/sockets.h"
 
 using namespace muster;
 

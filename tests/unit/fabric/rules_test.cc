@@ -6,9 +6,9 @@
 #include <string>
 
 #include "catch.h"
-#include "fabric/policy/platform.h"
-#include "fabric/policy/plugins.h"
-#include "fabric/policy/ports.h"
+#include "fabric/policy/network/platform.h"
+#include "fabric/policy/network/plugins.h"
+#include "fabric/policy/network/ports.h"
 #include "plan_of.h"
 
 using namespace muster;

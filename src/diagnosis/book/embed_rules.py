@@ -1,0 +1,24 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes the rule files into one C++ source: embed_rules.py OUT IN..."""
+import pathlib
+import sys
+
+
+def main() -> None:
+    out, *inputs = map(pathlib.Path, sys.argv[1:])
+    lines = ['// Written by embed_rules.py; do not edit.',
+             '#include "diagnosis/book/builtin_rules.h"',
+             'namespace muster {',
+             'std::vector<BuiltinRules> builtin_rules() {',
+             '  return {']
+    for path in inputs:
+        text = path.read_text(encoding='utf-8')
+        if ')RULES"' in text:
+            sys.exit(f'{path}: may not hold the end mark of a raw string')
+        lines.append(f'    {{"{path.name}", R"RULES({text})RULES"}},')
+    lines += ['  };', '}', '}  // namespace muster', '']
+    out.write_text('\n'.join(lines), encoding='utf-8')
+
+
+main()

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+// The reader behind rule_parser.h. Pure.
+#include "diagnosis/book/rule_parser.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "base/text.h"
+#include "diagnosis/strain.h"
+#include "job/exit_codes.h"
+
+namespace muster {
+
+namespace {
+
+struct StrainWord {
+  std::string_view word;
+  StrainKind kind;
+};
+
+constexpr std::array<StrainWord, 5> kStrainWords = {
+    StrainWord{"network", StrainKind::kNetwork},
+    {"cpu", StrainKind::kCpu},
+    {"memory", StrainKind::kMemory},
+    {"storage", StrainKind::kStorage},
+    {"gpu", StrainKind::kGpu}};
+
+struct RoleWord {
+  std::string_view word;
+  CauseRole role;
+};
+constexpr std::array<RoleWord, 5> kRoles = {{
+    {"control", CauseRole::kControl},
+    {"cause", CauseRole::kCause},
+    {"generic", CauseRole::kGeneric},
+    {"weak", CauseRole::kWeak},
+    {"consequence", CauseRole::kConsequence},
+}};
+
+struct PatternWord {
+  std::string_view key;
+  PatternUse use;
+  PatternKind kind;
+};
+constexpr std::array<PatternWord, 15> kPatternKeys = {{
+    {"match", PatternUse::kClass, PatternKind::kMatch},
+    {"maybe", PatternUse::kClass, PatternKind::kMaybe},
+    {"proven", PatternUse::kClass, PatternKind::kProven},
+    {"death", PatternUse::kClass, PatternKind::kDeath},
+    {"script", PatternUse::kClass, PatternKind::kScript},
+    {"setup", PatternUse::kClass, PatternKind::kSetup},
+    {"ignore", PatternUse::kIgnore, PatternKind::kMatch},
+    {"cut", PatternUse::kCut, PatternKind::kMatch},
+    {"progress", PatternUse::kProgress, PatternKind::kMatch},
+    {"success", PatternUse::kSuccess, PatternKind::kMatch},
+    {"well", PatternUse::kWell, PatternKind::kMatch},
+    {"fact", PatternUse::kFact, PatternKind::kMatch},
+    {"guess", PatternUse::kGuess, PatternKind::kMaybe},
+    {"shape", PatternUse::kShape, PatternKind::kMaybe},
+    {"calm", PatternUse::kCalm, PatternKind::kMaybe},
+}};
+
+bool is_code(std::string_view text) {
+  return !text.empty() && text.size() <= 64 &&
+         std::all_of(text.begin(), text.end(), [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+         });
+}
+
+class RulesReader {
+ public:
+  RulesReader(RuleSet& set, const std::string& file) : set_(set), file_(file) {}
+
+  Status read(std::string_view text) {
+    for (const std::string_view raw : split(text, '\n')) {
+      ++line_;
+      if (Status status = take(raw); !status) return status;
+    }
+    return flush();
+  }
+
+ private:
+  [[nodiscard]] std::string place(int line) const {
+    return file_ + ":" + std::to_string(line);
+  }
+
+  [[nodiscard]] tl::unexpected<Error> wrong(std::string why) const {
+    return fail(Error{"rules", "cannot read the rules", std::move(why),
+                      place(key_line_), ""});
+  }
+
+  Status take(std::string_view raw) {
+    if (trim(raw).empty()) return flush();
+    if (raw.front() == '#') return {};
+    if (raw.starts_with("  ")) {
+      if (key_.empty()) {
+        key_line_ = line_;
+        return wrong("a continued line, but nothing to continue");
+      }
+      value_ += ' ';
+      value_ += trim(raw);
+      return {};
+    }
+    if (Status status = flush(); !status) return status;
+    key_line_ = line_;
+    if (raw.front() == '[') return open(trim(raw));
+    const size_t colon = raw.find(':');
+    if (colon == std::string_view::npos) return wrong("no 'key: value' here");
+    key_ = trim(raw.substr(0, colon));
+    value_ = trim(raw.substr(colon + 1));
+    return {};
+  }
+
+  Status open(std::string_view head) {
+    if (!head.ends_with("]")) return wrong("no ] at the end of the class");
+    head = head.substr(1, head.size() - 2);
+    in_class_ = head != "*";
+    opened_ = true;
+    if (!in_class_) return {};
+    if (!is_code(head)) {
+      return wrong("a class is named by a-z, 0-9 and _ (64 at most)");
+    }
+    for (rule_ = 0; rule_ < set_.rules.size(); ++rule_) {
+      if (set_.rules[rule_].code == head) return {};
+    }
+    Rule rule;
+    rule.code = head;
+    set_.rules.push_back(std::move(rule));
+    return {};
+  }
+
+  Status flush() {
+    if (key_.empty()) return {};
+    const Status status = apply();
+    key_.clear();
+    return status;
+  }
+
+  Status apply() {
+    if (!opened_) return wrong("'" + key_ + "' stands before any [class]");
+    if (value_.empty()) return wrong("'" + key_ + "' has no value");
+    for (const PatternWord& word : kPatternKeys) {
+      if (key_ == word.key) return add_pattern(word);
+    }
+    if (!in_class_) return wrong("unknown key '" + key_ + "' in [*]");
+    return apply_field(set_.rules[rule_]);
+  }
+
+  Status add_pattern(const PatternWord& word) {
+    const bool for_class =
+        word.use == PatternUse::kClass || word.use == PatternUse::kGuess;
+    if (for_class != in_class_) {
+      return wrong("'" + key_ + "' belongs " +
+                   (for_class ? "into a class" : "into [*]"));
+    }
+    set_.patterns.push_back({word.use, word.kind,
+                             in_class_ ? set_.rules[rule_].code : "", value_,
+                             place(key_line_)});
+    return {};
+  }
+
+  Status apply_field(Rule& rule) {
+    if (key_ == "remedy") {
+      rule.remedies.push_back(value_);
+      return {};
+    }
+    if (key_ == "alias") {
+      for (const std::string_view word : split_words(value_)) {
+        rule.aliases.emplace_back(word);
+      }
+      return {};
+    }
+    if (key_ == "words") return apply_words(rule);
+    if (key_ == "role") return apply_role(rule);
+    if (key_ == "priority") return apply_number(rule.priority);
+    if (key_ == "message") return apply_number(rule.message_lines);
+    if (key_ == "shows") return apply_shows(rule);
+    if (key_ == "exit") {
+      if (!exit_class_by_name(value_)) {
+        return wrong("'" + value_ + "' is no exit class");
+      }
+      rule.exit_class = value_;
+      return {};
+    }
+    std::string* const field = text_field(rule);
+    if (field == nullptr) return wrong("unknown key '" + key_ + "'");
+    *field = value_;
+    return {};
+  }
+
+  Status apply_number(int& field) {
+    const auto number = parse_integer(value_);
+    if (!number || *number < 1 || *number > 99) {
+      return wrong("a " + key_ + " is a number from 1 to 99");
+    }
+    field = static_cast<int>(*number);
+    return {};
+  }
+
+  Status apply_words(const Rule& rule) {
+    constexpr int kMost = 999;
+    const std::vector<std::string_view> words = split_words(value_);
+    for (size_t i = 0; i < words.size(); i += 2) {
+      const auto weight =
+          i + 1 < words.size() ? parse_integer(words[i + 1]) : std::nullopt;
+      if (!weight || *weight < -kMost || *weight > kMost) {
+        return wrong("words are pairs of a word and a number up to " +
+                     std::to_string(kMost));
+      }
+      set_.words.push_back(
+          {rule.code, std::string(words[i]), static_cast<int>(*weight)});
+    }
+    return {};
+  }
+
+  Status apply_role(Rule& rule) {
+    for (const RoleWord& known : kRoles) {
+      if (value_ != known.word) continue;
+      rule.role = known.role;
+      return {};
+    }
+    return wrong(
+        "a role is control, cause, generic, weak or consequence, not '" +
+        value_ + "'");
+  }
+
+  Status apply_shows(Rule& rule) {
+    for (const auto word : split_words(value_)) {
+      const auto known = std::find_if(
+          kStrainWords.begin(), kStrainWords.end(),
+          [word](const auto& entry) { return entry.word == word; });
+      if (known == kStrainWords.end()) {
+        return wrong("shows lists network, cpu, memory or storage, not '" +
+                     std::string(word) + "'");
+      }
+      rule.shows.push_back(known->kind);
+    }
+    return {};
+  }
+
+  std::string* text_field(Rule& rule) const {
+    if (key_ == "phase") return &rule.phase;
+    if (key_ == "title") return &rule.title;
+    if (key_ == "headline") return &rule.headline;
+    if (key_ == "cause") return &rule.cause;
+    if (key_ == "meaning") return &rule.meaning;
+    if (key_ == "confirm") return &rule.confirm;
+    return nullptr;
+  }
+
+  RuleSet& set_;
+  const std::string& file_;
+  int line_ = 0;
+  int key_line_ = 0;
+  bool opened_ = false;
+  bool in_class_ = false;
+  size_t rule_ = 0;
+  std::string key_;
+  std::string value_;
+};
+
+}  // namespace
+
+Status parse_rules(RuleSet& set, std::string_view text,
+                   const std::string& file) {
+  if (text.size() > kMaxRulesText) {
+    return fail(Error{"rules", "cannot read the rules",
+                      "more than " + human_bytes(kMaxRulesText), file, ""});
+  }
+  return RulesReader(set, file).read(text);
+}
+
+}  // namespace muster

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads the text form of rules: `[code]` opens a class, `key: value` lines
+// fill it, a line that starts with two blanks goes on with the value before.
+// The class `[*]` holds patterns that belong to no class. Pure.
+// Refuses: unknown keys and words, values that are missing, more than
+// kMaxRulesText bytes; each with file:line.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "diagnosis/book/rule_book.h"
+
+namespace muster {
+
+constexpr size_t kMaxRulesText = 1 << 20;
+
+enum class PatternUse {
+  kClass,
+  kIgnore,
+  kCut,
+  kProgress,
+  kSuccess,
+  kWell,  // whatever came before, the whole ended well
+  kFact,
+  kGuess,  // of a class, where nothing else is known
+  kShape,  // what an error looks like
+  kCalm,   // what is no error, whatever its words
+};
+
+struct PatternText {
+  PatternUse use = PatternUse::kClass;
+  PatternKind kind = PatternKind::kMatch;  // kClass only
+  std::string code;                        // kClass and kGuess only
+  std::string expression;
+  std::string where;  // file:line
+};
+
+struct WordWeight {
+  std::string code;
+  std::string word;
+  int weight = 0;
+};
+
+struct RuleSet {
+  std::vector<Rule> rules;
+  std::vector<PatternText> patterns;
+  std::vector<WordWeight> words;
+};
+
+// Adds what `text` holds to `set`. Error code "rules".
+Status parse_rules(RuleSet& set, std::string_view text,
+                   const std::string& file);
+
+}  // namespace muster

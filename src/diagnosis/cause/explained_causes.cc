@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+// Candidates that another one explains, so that they are out of question
+// whatever their order: what a rank wrote when it was stopped, a script's own
+// failures, evictions from a node that was lost, symptoms of a broken GPU.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "diagnosis/cause/candidate.h"
+
+namespace muster {
+
+namespace {
+
+// Text of a rank that was already being stopped tells about the stop.
+void drop_after_stop(int64_t stop_ns, std::vector<Candidate>& candidates) {
+  if (stop_ns <= 0) return;
+  std::erase_if(candidates, [stop_ns](const Candidate& candidate) {
+    return candidate.time_ns > stop_ns &&
+           candidate.rule->role != CauseRole::kControl;
+  });
+}
+
+// "Something failed" is an answer only where there is no other. Beside a
+// silent end it is what was last heard.
+void drop_unknown(std::vector<Candidate>& candidates) {
+  const auto says_nothing = [](const Candidate& candidate) {
+    return candidate.rule->code == "unknown";
+  };
+  const auto heard =
+      std::find_if(candidates.begin(), candidates.end(), says_nothing);
+  if (heard != candidates.end()) {
+    for (Candidate& candidate : candidates) {
+      if (candidate.rule->code == "exit_nonzero_silent" &&
+          (candidate.rank < 0 || candidate.rank == heard->rank ||
+           heard->rank < 0) &&
+          candidate.line != heard->line) {
+        candidate.values["heard"] = heard->line;
+      }
+    }
+  }
+  if (std::all_of(candidates.begin(), candidates.end(), says_nothing)) return;
+  std::erase_if(candidates, says_nothing);
+}
+
+// Who makes other calls than MPI_Init has met the same MPI: what PMIx could not
+// read was part of that call.
+void drop_mismatch_of_started(std::vector<Candidate>& candidates) {
+  const auto calls = [](const Candidate& candidate) {
+    const auto call = candidate.values.find("reason");
+    return candidate.rule->code == "mpi_error" &&
+           call != candidate.values.end() && call->second.starts_with("MPI_") &&
+           !call->second.starts_with("MPI_I") &&
+           !call->second.starts_with("MPI_ERR");
+  };
+  if (std::none_of(candidates.begin(), candidates.end(), calls)) return;
+  std::erase_if(candidates, [](const Candidate& candidate) {
+    return candidate.rule->code == "mpi_version_mismatch" &&
+           candidate.line.find("PMIX ERROR") != std::string::npos;
+  });
+}
+
+// A script goes on after a command that fails ("nvidia-smi: command not
+// found"): what went wrong behind it is the cause. A bare exit code may be the
+// command's own.
+void drop_script_errors(std::vector<Candidate>& candidates) {
+  const std::vector<Candidate> all = candidates;
+  std::erase_if(candidates, [&all](const Candidate& candidate) {
+    return candidate.script &&
+           std::any_of(all.begin(), all.end(), [&](const Candidate& other) {
+             const bool says_why = other.rule->code != "exit_nonzero_silent" &&
+                                   other.rule->code != "unknown" &&
+                                   other.rule->role != CauseRole::kControl;
+             return says_why && !other.script && !other.maybe &&
+                    other.time_ns > candidate.time_ns &&
+                    (candidate.rank < 0 || other.rank == candidate.rank);
+           });
+  });
+}
+
+// Nobody finds, or reaches, a pod that was not started.
+void drop_absent_pods(std::vector<Candidate>& candidates) {
+  const auto not_started = [](const Candidate& candidate) {
+    return candidate.rule->code == "pod_not_started" && !candidate.maybe;
+  };
+  const std::vector<Candidate> all = candidates;
+  std::erase_if(candidates, [&](const Candidate& candidate) {
+    const std::string& code = candidate.rule->code;
+    if (code != "dns_unresolved" && code != "ssh_unreachable") return false;
+    const std::string name = candidate.host.substr(0, candidate.host.find('.'));
+    return std::any_of(all.begin(), all.end(), [&](const Candidate& other) {
+      return not_started(other) && (other.host.empty() || other.host == name);
+    });
+  });
+}
+
+// A line that looks like `code`, and a pattern of another class whose `mark`
+// knows better.
+void drop_misread(const std::string& mark, std::string_view code,
+                  std::vector<Candidate>& candidates) {
+  std::set<int64_t> known;
+  for (const Candidate& candidate : candidates) {
+    if (candidate.values.contains(mark)) known.insert(candidate.time_ns);
+  }
+  std::erase_if(candidates, [&](const Candidate& candidate) {
+    return candidate.rule->code == code && known.contains(candidate.time_ns);
+  });
+}
+
+// "This value will be ignored": a reason only where something failed.
+void drop_lone_warnings(std::vector<Candidate>& candidates) {
+  const auto warns = [](const Candidate& candidate) {
+    return candidate.values.contains("warned");
+  };
+  if (std::all_of(candidates.begin(), candidates.end(), warns)) {
+    candidates.clear();
+  }
+}
+
+// Kubernetes evicts the pods of a node that it lost: the loss is the cause.
+void drop_evictions_of_lost_nodes(std::vector<Candidate>& candidates) {
+  const auto lost = [](const Candidate& candidate) {
+    return candidate.values.contains("node_lost");
+  };
+  if (std::none_of(candidates.begin(), candidates.end(), lost)) return;
+  const auto of_pod = [](const Candidate& candidate) {
+    return candidate.line.find(" pod/") != std::string::npos;
+  };
+  const bool node_named = std::any_of(
+      candidates.begin(), candidates.end(), [&](const Candidate& candidate) {
+        return lost(candidate) && !candidate.host.empty() && !of_pod(candidate);
+      });
+  std::erase_if(candidates, [&](const Candidate& candidate) {
+    const bool evicted = candidate.rule->code == "preempted" &&
+                         candidate.values.contains("by_taint");
+    return evicted || (node_named && lost(candidate) && of_pod(candidate));
+  });
+}
+
+// A scheduler that ends a job interrupts its ranks: it says why, they do not.
+void drop_interrupted_by_scheduler(std::vector<Candidate>& candidates) {
+  const auto interrupted = [](const Candidate& candidate) {
+    return candidate.rule->code == "interrupted";
+  };
+  const auto told = [&](const Candidate& candidate) {
+    return candidate.rule->role == CauseRole::kControl && !candidate.maybe &&
+           !interrupted(candidate);
+  };
+  if (std::none_of(candidates.begin(), candidates.end(), told)) return;
+  std::map<int, int64_t> last;  // per rank
+  for (const Candidate& candidate : candidates) {
+    if (interrupted(candidate)) last[candidate.rank] = candidate.time_ns;
+  }
+  // With the traceback that leads to it.
+  std::erase_if(candidates, [&](const Candidate& candidate) {
+    const auto at = last.find(candidate.rank);
+    if (at == last.end()) return false;
+    const bool trace = candidate.maybe && candidate.time_ns < at->second &&
+                       candidate.rule->code == "python_exception";
+    return interrupted(candidate) || trace || candidate.time_ns == at->second;
+  });
+}
+
+// In a log, an untagged "terminate called" after a tagged error is its tail.
+// Not of who only lost a peer: the untagged one may be that peer.
+void drop_untagged_tails(std::vector<Candidate>& reduced) {
+  const std::vector<Candidate> all = reduced;
+  std::erase_if(reduced, [&all](const Candidate& candidate) {
+    return candidate.rank < 0 && !candidate.death &&
+           candidate.rule->role == CauseRole::kGeneric &&
+           std::any_of(all.begin(), all.end(), [&](const Candidate& other) {
+             return other.rank >= 0 && other.time_ns < candidate.time_ns &&
+                    other.rule->role != CauseRole::kConsequence;
+           });
+  });
+}
+
+// Of a traceback without its end, NCCL's words before it say more.
+void drop_open_tracebacks(std::vector<Candidate>& reduced) {
+  const std::vector<Candidate> all = reduced;
+  std::erase_if(reduced, [&all](const Candidate& candidate) {
+    return candidate.maybe && candidate.rule->code == "python_exception" &&
+           !candidate.values.contains("exception") &&
+           std::any_of(all.begin(), all.end(), [&](const Candidate& other) {
+             return other.rule->code == "nccl_error" &&
+                    other.time_ns < candidate.time_ns;
+           });
+  });
+}
+
+// An MPI call fails where another rank cannot take part. Not where one crashed:
+// ranks also crash while MPI ends the job.
+void drop_failed_calls_of_others(std::vector<Candidate>& reduced) {
+  const std::vector<Candidate> all = reduced;
+  std::erase_if(reduced, [&all](const Candidate& candidate) {
+    return candidate.rule->code == "mpi_error" &&
+           std::any_of(all.begin(), all.end(), [&](const Candidate& other) {
+             return is_cause(other) && !other.maybe && !other.death &&
+                    other.rank >= 0 && other.rank != candidate.rank &&
+                    other.rule->phase == "run" &&
+                    other.rule->code != "segfault";
+           });
+  });
+}
+
+// "ucp_ep_create(proc=7) failed": rank 7 says why, if it failed itself.
+void drop_who_names_peer(std::vector<Candidate>& reduced) {
+  const std::vector<Candidate> all = reduced;
+  std::erase_if(reduced, [&all](const Candidate& candidate) {
+    const auto peer = candidate.values.find("peer");
+    return peer != candidate.values.end() &&
+           std::any_of(all.begin(), all.end(), [&](const Candidate& other) {
+             return is_cause(other) && !other.maybe && other.rank >= 0 &&
+                    other.rank != candidate.rank &&
+                    std::to_string(other.rank) == peer->second;
+           });
+  });
+}
+
+// A server that says why it does not serve says more than who found it so.
+void drop_refused_clients(std::vector<Candidate>& reduced) {
+  const auto serves_not = [](const Candidate& candidate) {
+    return candidate.rule->code == "sshd_unavailable";
+  };
+  if (std::none_of(reduced.begin(), reduced.end(), serves_not)) return;
+  std::erase_if(reduced, [](const Candidate& candidate) {
+    return candidate.rule->code == "ssh_unreachable";
+  });
+}
+
+bool is_hardware(const Candidate& candidate) {
+  return candidate.rule->code == "node_hardware" ||
+         (candidate.rule->code == "gpu_hardware" &&
+          candidate.confidence == Confidence::kProven);
+}
+
+// A kernel's log and a rank's are two streams: that a GPU or a node failed is
+// why its ranks could not use it, whichever was heard first. A single rank with
+// symptoms is the one that had the GPU.
+void drop_symptoms_of_hardware(std::vector<Candidate>& reduced) {
+  const std::vector<Candidate> all = reduced;
+  std::set<int> ranks;
+  std::erase_if(reduced, [&all, &ranks](const Candidate& candidate) {
+    const std::string& code = candidate.rule->code;
+    const bool symptom =
+        code == "gpu_driver_platform" || code == "cuda_illegal_access" ||
+        code == "abort_sigabrt" || (code == "shm_full" && candidate.maybe);
+    const bool explained =
+        symptom && !candidate.fact &&
+        std::any_of(all.begin(), all.end(), [&](const Candidate& other) {
+          return is_hardware(other) &&
+                 (other.host.empty() || candidate.host.empty() ||
+                  other.host == candidate.host);
+        });
+    if (explained && code != "abort_sigabrt") ranks.insert(candidate.rank);
+    return explained;
+  });
+  if (ranks.size() != 1) return;
+  for (Candidate& candidate : reduced) {
+    const bool of_gpu = candidate.rule->code == "gpu_hardware";
+    if (of_gpu && is_hardware(candidate) && candidate.rank < 0) {
+      candidate.rank = *ranks.begin();
+    }
+  }
+}
+
+}  // namespace
+
+void drop_explained(const Evidence& evidence,
+                    std::vector<Candidate>& candidates) {
+  drop_after_stop(evidence.job.stop_ns, candidates);
+  drop_unknown(candidates);
+  if (!evidence.job.bare_log) return;
+  drop_mismatch_of_started(candidates);
+  drop_script_errors(candidates);
+  drop_absent_pods(candidates);
+  // "ssh: Could not resolve hostname cd /work; python …": no name was given.
+  drop_misread("no_name", "dns_unresolved", candidates);
+  // "/bin/sh: /etc/hosts: Permission denied": what it was to write to.
+  drop_misread("redirected", "exe_not_runnable", candidates);
+  drop_lone_warnings(candidates);
+  drop_evictions_of_lost_nodes(candidates);
+  drop_interrupted_by_scheduler(candidates);
+}
+
+void drop_explained_ranks(const Evidence& evidence,
+                          std::vector<Candidate>& reduced) {
+  if (!evidence.job.bare_log) return;
+  drop_untagged_tails(reduced);
+  drop_open_tracebacks(reduced);
+  drop_failed_calls_of_others(reduced);
+  drop_who_names_peer(reduced);
+  drop_refused_clients(reduced);
+  drop_symptoms_of_hardware(reduced);
+}
+
+}  // namespace muster

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// The last tier of a verdict: no rule knows why the job ended, but some line
+// has the shape of an error. Its words name a class ("cannot open": a missing
+// file), with the confidence "possible" and the line itself in the summary.
+// Refuses: to say anything where a rule or a fact explains the end, and to
+// blame warnings and what a line says was survived. Pure.
+#include <algorithm>
+
+#include "diagnosis/cause/advice.h"
+#include "diagnosis/cause/candidate.h"
+#include "logs/level.h"
+
+namespace muster {
+
+namespace {
+
+bool says_nothing(const Candidate& candidate) {
+  return candidate.rule->code == "unknown";
+}
+
+// "exit code 1", and of whom: an end, but no reason.
+bool is_silent_end(const Candidate& candidate) {
+  return candidate.rule->code == "exit_nonzero_silent";
+}
+
+bool says_none(const Rule& rule) {
+  return rule.code == "no_failure" || rule.code == "exit_nonzero_silent";
+}
+
+// Whether a line's words are far enough ahead to beat the patterns' class, or
+// to stand for one where no pattern has any.
+bool speaks(const LineGuess& guess) {
+  constexpr int kClearly = 20;
+  constexpr int kAlone = 60;
+  if (guess.by_words == nullptr || says_none(*guess.by_words)) return false;
+  // Each class says more than that somebody threw.
+  const bool bare = guess.by_words->code == "python_exception";
+  if (bare && guess.rule != nullptr) return false;
+  return guess.ahead >= (guess.rule == nullptr ? kAlone : kClearly);
+}
+
+bool is_calm(std::string_view line) {
+  const auto level = detect_level(line);
+  return level && *level <= LogLevel::kWarn;
+}
+
+// Where wait statuses are known, only who failed is asked for reasons.
+bool may_have_failed(const Evidence& evidence, int rank) {
+  if (evidence.job.bare_log) return true;
+  const RankEvidence* const owner = find_rank(evidence, rank);
+  return owner != nullptr && owner->outcome == RankOutcome::kExited &&
+         owner->wait_status != 0 && !owner->stopped_by_us;
+}
+
+class Guesser {
+ public:
+  Guesser(const RuleBook& rules, bool bad_end)
+      : rules_(rules), bad_end_(bad_end) {}
+
+  // Turns an "unknown" candidate into one of the class its words mean. False:
+  // the line is no error, or one that the program survived.
+  bool guess(Candidate& candidate, bool known_shape) const {
+    const LineGuess guess = rules_.guess(candidate.line);
+    if (guess.calm) return false;
+    if (is_calm(candidate.line) && !(bad_end_ && known_shape)) return false;
+    if (!known_shape && !guess.error_shape) return false;
+    const Rule* const rule = subject_of(without_asides(candidate.line));
+    if (rule == nullptr || rule == candidate.rule) return true;
+    // Whoever saw a rank end ends the others.
+    if (bad_end_ && rule->code == "terminated_external") return false;
+    candidate.rule = rule;
+    candidate.confidence = Confidence::kPossible;
+    candidate.maybe = true;
+    candidate.guess = true;
+    return true;
+  }
+
+ private:
+  // "Error executing script: shared directory /x does not exist": the last
+  // clause tells what failed, if it has the shape of an error itself.
+  [[nodiscard]] const Rule* subject_of(std::string_view text) const {
+    constexpr size_t kShortest = 12;
+    const LineGuess guess = rules_.guess(text);
+    const Rule* const whole = guess.rule;
+    if (whole != nullptr && whole->code == "unknown") return whole;
+    if (speaks(guess)) return guess.by_words;
+    const size_t colon = text.rfind(": ");
+    if (whole == nullptr || colon == std::string_view::npos ||
+        text.size() - colon < kShortest + 2) {
+      return whole;
+    }
+    const LineGuess last = rules_.guess(text.substr(colon + 2));
+    return last.error_shape && last.rule != nullptr ? last.rule : whole;
+  }
+
+  const RuleBook& rules_;
+  bool bad_end_;
+};
+
+// Of several who wrote errors, the one whose end a launcher told.
+void keep_who_ended(std::vector<Candidate>& candidates) {
+  const auto ended = [&candidates](const Candidate& guess) {
+    return std::any_of(
+        candidates.begin(), candidates.end(), [&guess](const Candidate& end) {
+          return is_silent_end(end) && end.rank >= 0 && end.rank == guess.rank;
+        });
+  };
+  const auto is_guess = [](const Candidate& candidate) {
+    return candidate.guess || says_nothing(candidate);
+  };
+  if (std::none_of(candidates.begin(), candidates.end(),
+                   [&](const Candidate& candidate) {
+                     return is_guess(candidate) && ended(candidate);
+                   })) {
+    return;
+  }
+  std::erase_if(candidates, [&](const Candidate& candidate) {
+    return is_guess(candidate) && candidate.rank >= 0 && !ended(candidate);
+  });
+}
+
+// A launcher's line about the end is no reason for it.
+bool tells_an_end(const Candidate& line,
+                  const std::vector<Candidate>& candidates) {
+  return std::any_of(candidates.begin(), candidates.end(),
+                     [&line](const Candidate& other) {
+                       return other.death && other.order == line.order &&
+                              other.time_ns == line.time_ns;
+                     });
+}
+
+}  // namespace
+
+void add_guesses(const Evidence& evidence, const RuleBook& rules,
+                 std::vector<Candidate> tails,
+                 std::vector<Candidate>& candidates) {
+  const bool explained = std::any_of(
+      candidates.begin(), candidates.end(), [](const Candidate& candidate) {
+        return !says_nothing(candidate) && !is_silent_end(candidate);
+      });
+  if (explained) return;
+  std::vector<Candidate> ends;
+  std::copy_if(candidates.begin(), candidates.end(), std::back_inserter(ends),
+               is_silent_end);
+  const Guesser guesser(rules, !ends.empty());
+  std::erase_if(candidates, [&](Candidate& candidate) {
+    if (!says_nothing(candidate)) return false;
+    return tells_an_end(candidate, ends) ||
+           !may_have_failed(evidence, candidate.rank) ||
+           !guesser.guess(candidate, true);
+  });
+  for (Candidate& tail : tails) {
+    if (!may_have_failed(evidence, tail.rank)) continue;
+    if (guesser.guess(tail, false)) candidates.push_back(std::move(tail));
+  }
+  keep_who_ended(candidates);
+}
+
+void name_exception(const RuleBook& rules, Candidate& winner) {
+  constexpr int kClearly = 40;
+  const auto exception = winner.values.find("exception");
+  if (winner.rule->code != "python_exception" ||
+      exception == winner.values.end()) {
+    return;
+  }
+  const LineGuess guess = rules.guess(without_asides(exception->second));
+  // Exceptions are of all kinds: only where patterns and words agree.
+  if (guess.rule == nullptr || guess.rule != guess.by_words ||
+      guess.ahead < kClearly) {
+    return;
+  }
+  const Rule& named = *guess.by_words;
+  const bool is_reason =
+      named.role == CauseRole::kCause || named.role == CauseRole::kWeak;
+  if (!is_reason || says_none(named)) return;
+  winner.rule = &named;
+  winner.confidence = Confidence::kPossible;
+  winner.guess = true;
+}
+
+}  // namespace muster

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Open MPI's help texts name the host some lines below the sentence that says
+// what is wrong: "  Local host: node-1", "Host:      node001"; MPT and Ray do,
+// too. Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "diagnosis/cause/candidate.h"
+
+namespace muster {
+
+// The name in such a line; empty: it is none.
+std::string_view host_in_help_line(std::string_view line);
+// The first one behind what `winner` says, in the same help text, or in front
+// of it, in the same table.
+std::string host_behind(const Evidence& evidence, const Candidate& winner);
+
+// "  Peer host:  node-2"; empty: it is no such line.
+std::string_view peer_in_help_line(std::string_view line);
+// "+ kubectl exec x-worker-0 -- /bin/sh -c …": the pod; empty: no such line.
+std::string_view pod_entered(std::string_view line);
+// Whom all miss who say that their peer "has unexpectedly disconnected"; empty:
+// nobody says so, or they miss several.
+std::string missed_host(const Evidence& evidence, const Candidate& winner);
+
+}  // namespace muster

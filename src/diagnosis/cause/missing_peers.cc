@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "diagnosis/cause/missing_peers.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "logs/mark_scan.h"
+
+namespace muster {
+
+namespace {
+
+constexpr size_t kMostRanks = 4096;
+constexpr std::string_view kTask = "/task:";
+constexpr std::string_view kHorovod = "[missing ranks:";
+
+// After these words names of tasks follow, in the line or in the next ones.
+// Looked for by letters that few lines have.
+size_t list_begins(std::string_view line) {
+  constexpr std::string_view kTimedOut = "imed out tas";
+  for (const std::string_view head :
+       {"k names:", "(stopped sending heartbeats):", "Missing ranks:"}) {
+    const size_t at = line.find(head);
+    if (at == std::string_view::npos) continue;
+    if (head.front() == 'k' && !line.substr(0, at).ends_with(kTimedOut)) {
+      continue;
+    }
+    return at + head.size();
+  }
+  return std::string_view::npos;
+}
+
+void read_tasks(std::string_view text, std::set<int>& ranks) {
+  for (size_t at = text.find(kTask);
+       at != std::string_view::npos && ranks.size() < kMostRanks;
+       at = text.find(kTask)) {
+    text.remove_prefix(at + kTask.size());
+    if (const auto rank = marks::take_number(text)) ranks.insert(*rank);
+  }
+}
+
+// "1, 3".
+void read_numbers(std::string_view text, std::set<int>& ranks) {
+  for (const std::string_view word : split(text, ',')) {
+    const auto rank = parse_integer(trim(word));
+    if (rank && *rank >= 0 && ranks.size() < kMostRanks) {
+      ranks.insert(static_cast<int>(*rank));
+    }
+  }
+}
+
+bool is_task(std::string_view line) {
+  line = trim(line);
+  return line.starts_with("/job:") &&
+         line.find(kTask) != std::string_view::npos;
+}
+
+// "3: [gradient.a, gradient.b]", "3!: [gradient.a]".
+std::optional<int> stalled_rank(std::string_view line) {
+  const auto rank = marks::take_number(line);
+  if (line.starts_with('!')) line.remove_prefix(1);
+  return line.starts_with(": [") ? rank : std::nullopt;
+}
+
+bool waits(const Rule& rule) {
+  return rule.role == CauseRole::kWeak ||
+         rule.role == CauseRole::kConsequence ||
+         rule.code == "collective_mismatch";
+}
+
+void read_lists(const std::vector<LineEvidence>& lines, bool horovod,
+                std::set<int>& ranks) {
+  bool inside = false;
+  for (const LineEvidence& line : lines) {
+    const std::string_view text = line.text;
+    const size_t begin = list_begins(text);
+    const size_t stall = horovod ? text.find(kHorovod) : std::string_view::npos;
+    if (stall != std::string_view::npos) {
+      const std::string_view rest = text.substr(stall + kHorovod.size());
+      read_numbers(rest.substr(0, rest.find(']')), ranks);
+    }
+    if (begin != std::string_view::npos) {
+      read_tasks(text.substr(begin), ranks);
+    } else if (inside && is_task(text)) {
+      read_tasks(text, ranks);
+    } else if (const auto rank = stalled_rank(text); inside && rank) {
+      ranks.insert(*rank);
+    }
+    inside =
+        begin != std::string_view::npos || (inside && continues_list(text));
+  }
+}
+
+// "work sequence id: 2847 PG status: last enqueued work: 2855, …" of who waits,
+// "Last enqueued NCCL work: 2846, last completed NCCL work: 2846" of who is
+// done with all that was asked of it, one short of what the others wait for.
+struct WorkCount {
+  int64_t waits_for = -1;
+  int64_t enqueued = -1;
+  int64_t completed = -1;
+};
+
+int64_t number_behind(std::string_view text, std::string_view words) {
+  const size_t at = text.find(words);
+  if (at == std::string_view::npos) return -1;
+  text.remove_prefix(at + words.size());
+  return parse_integer(text.substr(0, text.find_first_not_of("0123456789")))
+      .value_or(-1);
+}
+
+WorkCount count_work(const std::vector<LineEvidence>& lines) {
+  WorkCount count;
+  for (const LineEvidence& line : lines) {
+    const std::string_view text = line.text;
+    if (text.find("work") == std::string_view::npos) continue;
+    count.waits_for =
+        std::max(count.waits_for, number_behind(text, "work sequence id: "));
+    count.enqueued =
+        std::max(count.enqueued, number_behind(text, "enqueued NCCL work: "));
+    count.completed =
+        std::max(count.completed, number_behind(text, "completed NCCL work: "));
+  }
+  return count;
+}
+
+void read_work_counts(const Evidence& evidence, std::set<int>& ranks) {
+  std::vector<std::pair<int, WorkCount>> all;
+  int64_t waited_for = -1;
+  for (const RankEvidence& rank : evidence.ranks) {
+    all.emplace_back(rank.rank, count_work(rank.lines));
+    waited_for = std::max(waited_for, all.back().second.waits_for);
+  }
+  for (const auto& [rank, count] : all) {
+    const bool idle = count.waits_for < 0 && count.enqueued >= 0 &&
+                      count.enqueued == count.completed;
+    if (idle && count.enqueued + 1 == waited_for) ranks.insert(rank);
+  }
+}
+
+}  // namespace
+
+bool begins_list(std::string_view line) {
+  return list_begins(line) != std::string_view::npos ||
+         line.find(kHorovod) != std::string_view::npos;
+}
+
+bool continues_list(std::string_view line) {
+  return is_task(line) || stalled_rank(line).has_value();
+}
+
+std::vector<int> missing_peers(const Evidence& evidence,
+                               const Candidate& winner) {
+  std::set<int> ranks;
+  const auto told = winner.values.find("missing");
+  if (told != winner.values.end()) read_numbers(told->second, ranks);
+  if (winner.rule == nullptr || !waits(*winner.rule)) {
+    return {ranks.begin(), ranks.end()};
+  }
+  for (const CollectiveEvidence& one : evidence.collectives) {
+    if (one.waits && ranks.empty()) {
+      ranks.insert(one.ranks.begin(), one.ranks.end());
+    }
+  }
+  if (!ranks.empty()) return {ranks.begin(), ranks.end()};
+  // Of an operation that the job got over, Horovod warns, too.
+  const bool stalled = winner.rule->role != CauseRole::kConsequence;
+  read_lists(evidence.job.tool_lines, stalled, ranks);
+  for (const RankEvidence& rank : evidence.ranks) {
+    read_lists(rank.lines, stalled, ranks);
+  }
+  if (winner.rule->code == "nccl_timeout") read_work_counts(evidence, ranks);
+  return {ranks.begin(), ranks.end()};
+}
+
+std::string missing_text(const std::vector<int>& ranks) {
+  constexpr size_t kMost = 8;
+  std::vector<std::string> names;
+  for (const int rank : ranks) {
+    if (names.size() < kMost) names.push_back(std::to_string(rank));
+  }
+  return (ranks.size() == 1 ? "Rank " : "Ranks ") + join(names, ", ") +
+         (ranks.size() > kMost ? " and more" : "");
+}
+
+}  // namespace muster

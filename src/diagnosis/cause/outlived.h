@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Outlived: failures that the log itself says are over. A pod that no node had
+// room for was scheduled in the end; ranks ran after a worker could not be
+// reached; a failed attempt was followed by another, which ended well or failed
+// for a reason of its own. Pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "diagnosis/cause/candidate.h"
+
+namespace muster {
+
+class Outlived {
+ public:
+  // Facts of a line: scheduled, started, restart.
+  void record(const Captures& facts, const LineEvidence& line);
+  // A library's message that ends with "your job will continue", at `time_ns`,
+  // gives no reason for an end.
+  static void drop_excused(int64_t time_ns, std::vector<Candidate>& found);
+  // A rank got on with its work.
+  void record_progress(int64_t time_ns);
+  // The last attempt was a success, with no trouble behind its start.
+  [[nodiscard]] bool ended_well(int64_t success_ns, int64_t trouble_ns) const;
+  void drop(std::vector<Candidate>& candidates) const;
+
+ private:
+  struct Step {
+    std::string host;
+    int64_t time_ns = 0;
+    bool started = false;  // not only scheduled
+  };
+  [[nodiscard]] bool came_up(const Candidate& candidate) const;
+
+  // By then a rank had got on several times, not only by what looks like it.
+  [[nodiscard]] int64_t ran_ns() const;
+
+  std::vector<Step> steps_;
+  std::vector<int64_t> progress_ns_;  // the last ones
+  int64_t restart_ns_ = -1;
+};
+
+}  // namespace muster
