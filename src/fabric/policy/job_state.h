@@ -119,7 +119,14 @@ bool interfaces_meet(const FabricJob& job, bool all, bool users = false);
 // Cables between every two pods, each a subnet of its own: direct_links.cc.
 bool linked_by_cables(const FabricJob& job);
 
-// Steps, in order. See the .cc of each.
+// A pod's part of the plan, from its row. finish_plan.cc, as the next two.
+void finish_pod(const FabricJob& job, FabricPodState& pod);
+// "worker-0, worker-1 and 2 more: ", of `all` pods; empty where there is one.
+std::string pods_said(const std::vector<std::string>& pods, size_t all);
+FabricPlan finish_plan(FabricJob& job);
+
+// Steps, in order. See the .cc of each: set_* in settings/, check_* in checks/,
+// what only finds out in network/.
 void find_common_network(FabricJob& job);  // common_network.cc
 void choose_transport(FabricJob& job);     // transport.cc
 void explain_absence(FabricJob& job);      // absent.cc
