@@ -311,8 +311,9 @@ std::string sentence(const RasIssue& issue, const JobRankOf& job_rank) {
             (issue.operation.empty() ? "collectives" : issue.operation) + " ";
   }
   for (size_t i = 0; i < groups.size() && i < kMaxNamed; ++i) {
-    text += (i > 0 ? ", " : "") + who_text(issue, *groups[i], job_rank) +
-            state_text(issue, *groups[i], i == 0);
+    if (i > 0) text += ", ";
+    text += who_text(issue, *groups[i], job_rank);
+    text += state_text(issue, *groups[i], i == 0);
   }
   return text;
 }
