@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <memory>
@@ -42,14 +43,34 @@ void set_nonblocking(int fd, bool on) {
   ::fcntl(fd, F_SETFL, on ? flags | O_NONBLOCK : flags & ~O_NONBLOCK);
 }
 
+namespace {
+
+// Waits until a pipe has bytes or no writer; false: not by then, with errno.
+bool await_bytes(int fd, std::chrono::steady_clock::time_point until) {
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+      until - std::chrono::steady_clock::now());
+  pollfd ready{fd, POLLIN, 0};
+  const int found =
+      left.count() > 0 ? ::poll(&ready, 1, static_cast<int>(left.count())) : 0;
+  if (found == 0) errno = ETIMEDOUT;
+  return found > 0 || (found < 0 && errno == EINTR);
+}
+
+}  // namespace
+
+// Of the things that a path may name only a pipe makes one wait, at first for
+// somebody who opens its other end: with O_NONBLOCK it counts as empty then.
 Result<std::string> read_file(const std::string& path, size_t limit) {
-  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  constexpr std::chrono::seconds kPatience{10};
+  const auto until = std::chrono::steady_clock::now() + kPatience;
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   if (!fd) return fail_errno("file_unreadable", "cannot read", path);
   std::string out;
   char buffer[16384];
   for (;;) {
     const ssize_t n = ::read(fd.get(), buffer, sizeof buffer);
     if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EAGAIN && await_bytes(fd.get(), until)) continue;
     if (n < 0) return fail_errno("file_unreadable", "cannot read", path);
     if (n == 0) return out;
     if (out.size() + static_cast<size_t>(n) > limit) {

@@ -179,6 +179,11 @@ def test_hostfile_that_is_filled_late():
         run = launch(job, "--hostfile", "/tmp/hosts", "--connect-timeout",
                      "2s", "--", "true")
         expect(run, 200, "/tmp/hosts", "empty")
+        job.launcher.exec(["sh", "-c", "rm /tmp/hosts; mkfifo /tmp/hosts"],
+                          check=True)
+        run = launch(job, "--hostfile", "/tmp/hosts", "--connect-timeout",
+                     "2s", "--", "true")
+        expect(run, 200, "/tmp/hosts", "empty")
 
 
 def test_keys_that_are_missing_or_another_jobs():

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <thread>
 
 #include "catch.h"
@@ -40,6 +41,24 @@ TEST_CASE("files are read whole or not at all") {
   CHECK(read_file(directory.at("f"), 99).error().code == "file_too_large");
   CHECK(read_file(directory.at("none")).error().code == "file_unreadable");
   CHECK(read_file(directory.path()).error().code == "file_unreadable");
+}
+
+TEST_CASE("a pipe in place of a file is not waited for without an end") {
+  TemporaryDirectory directory;
+  const std::string path = directory.at("pipe");
+  REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+  CHECK(read_file(path) == "");  // nobody writes to it
+  // Held by this end, so that the writer need not wait for the reader.
+  const UniqueFd both(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  std::thread late([&path] {
+    const UniqueFd end(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    CHECK(write_all(end.get(), "w-0\n"));
+  });
+  const auto text = read_file(path, 3);  // what comes late is seen
+  late.join();
+  REQUIRE_FALSE(text);
+  CHECK(text.error().code == "file_too_large");
 }
 
 TEST_CASE("a file is replaced, never half written") {
