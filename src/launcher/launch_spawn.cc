@@ -42,12 +42,10 @@ void Launch::spawn() {
   if (agreement_.bootstrap == Bootstrap::kPmix && discovery_.line) {
     adopt(*discovery_.line, options_);
   }
-  run_ = std::make_unique<JobRun>(loop_, *fleet_, *output_, run_options(),
-                                  [this] { drained(); });
-  watch_nccl();
-  if (options_.stdin_mode != StdinMode::kNone) pump_stdin();
   const bool mpirun = agreement_.bootstrap == Bootstrap::kMpirun;
   if (mpirun) {
+    // Before there is a run: without them nothing was started, and a signal
+    // finds nothing to stop.
     if (auto written = write_mpirun_files(); !written) {
       fail(written.error());
       return;
@@ -56,6 +54,10 @@ void Launch::spawn() {
       log::info("{} is replaced by muster's own", words);
     }
   }
+  run_ = std::make_unique<JobRun>(loop_, *fleet_, *output_, run_options(),
+                                  [this] { drained(); });
+  watch_nccl();
+  if (options_.stdin_mode != StdinMode::kNone) pump_stdin();
   log::info("starting {}{} ({}: {})",
             agreement_.expected_ranks < 0
                 ? "the command"
