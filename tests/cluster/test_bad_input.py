@@ -3,8 +3,10 @@
 at once, and nothing is started."""
 import os
 import resource
+import signal
 import subprocess
 import sys
+import tempfile
 
 from harness import (PREFIX, apply, check, cluster, contains, equal, launch,
                      main, nothing_left, sentences_only)
@@ -49,6 +51,8 @@ LINES = [
     (["-n", "2", "--", "/etc/passwd"], 126, "/etc/passwd"),
     (["--hostfile", "/no/such/hostfile", "--", "true"], 100,
      "/no/such/hostfile"),
+    (["-H", "localhost:1,pi-launcher:1", "--", "true"], 100,
+     "two names of this pod"),
     (["--log-dir", "/proc/nowhere", "--", "true"], 100, "/proc/nowhere"),
 ]
 
@@ -120,6 +124,33 @@ def test_bad_hostfiles_and_options():
             except AssertionError as error:
                 raise AssertionError(f"{words}: {error}") from None
         nothing_left(job)
+
+
+def test_what_no_launch_begins_with_is_a_termination_message():
+    with tempfile.NamedTemporaryFile("r") as message:
+        run = subprocess.run(
+            [os.path.join(PREFIX, "bin/muster"), "launch", "--hostfile",
+             "/no/such/hostfile", "--termination-log", message.name, "--",
+             "true"], capture_output=True, text=True, timeout=60, check=False)
+        equal(run.returncode, 100, "exit code", run.stderr)
+        text = message.read()
+    contains(text, "/no/such/hostfile", "termination message")
+    contains(run.stderr, text.split(": ", 1)[1].strip(), "stderr")
+
+
+def test_no_room_for_the_files_of_mpirun():
+    """The hostfile of many nodes is larger than all that was written before."""
+    def little_room():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (400, 400))
+    run = subprocess.run(
+        [os.path.join(PREFIX, "bin/muster"), "launch", "--local", "32x1",
+         "--log-format", "text", "--bootstrap", "mpirun", "--", "true"],
+        capture_output=True, text=True, timeout=120, check=False,
+        preexec_fn=little_room)
+    equal(run.returncode, 101, "exit code", run.stderr)
+    contains(run.stderr, "hostfile", "stderr")
+    contains(run.stderr, "before any rank was started", "stderr")
 
 
 def test_more_ranks_than_slots_under_mpirun():

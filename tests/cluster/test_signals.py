@@ -7,6 +7,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 from harness import PREFIX, check, contains, equal, main, program
@@ -49,6 +50,19 @@ def test_quit_stops_a_job_as_others_do():
         _, err = run.communicate(timeout=60)
         equal(run.returncode, 131, "exit code", err)
         contains(err, "stopped by hand (SIGQUIT)", "stderr")
+
+
+def test_a_wait_for_the_hostfile_ends_as_a_job_does():
+    with tempfile.NamedTemporaryFile() as empty:
+        for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+            run = subprocess.Popen(
+                [MUSTER, "launch", "--hostfile", empty.name, "--", "true"],
+                stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            time.sleep(0.5)
+            run.send_signal(number)
+            _, err = run.communicate(timeout=60)
+            equal(run.returncode, code, "exit code", err)
+            contains(err, number.name + " came", "stderr")
 
 
 def test_a_signal_of_the_user_comes_once():

@@ -16,6 +16,7 @@
 #include "base/self_path.h"
 #include "base/text.h"
 #include "job/app_file.h"
+#include "job/exit_codes.h"
 #include "job/pod_view.h"
 #include "job/short_names.h"
 
@@ -26,15 +27,27 @@ namespace {
 constexpr Milliseconds kHostfilePoll{200};
 constexpr Milliseconds kHostfileNote{5000};
 
-// Sleeps; false if TERM or INT came.
-bool sleep_unless_stopped(Milliseconds time) {
+// Sleeps; how TERM or INT ends that, if one comes.
+std::optional<Error> sleep_unless_stopped(Milliseconds time) {
   sigset_t stop;
   sigemptyset(&stop);
   sigaddset(&stop, SIGTERM);
   sigaddset(&stop, SIGINT);
   const timespec timeout{time.count() / 1000,
                          (time.count() % 1000) * 1'000'000};
-  return ::sigtimedwait(&stop, nullptr, &timeout) < 0;
+  siginfo_t info{};
+  const int signal = ::sigtimedwait(&stop, &info, &timeout);
+  if (signal < 0) return std::nullopt;
+  // The kubelet is outside of our pid namespace: its pid reads 0 here.
+  const bool preempted = signal == SIGTERM && info.si_pid == 0;
+  return Error{
+      preempted          ? "preempted"
+      : signal == SIGINT ? "interrupted"
+                         : "stopped",
+      "stopped while waiting for the hostfile",
+      signal_word(signal) + (preempted ? " from outside the pod" : " came"),
+      {},
+      {}};
 }
 
 // Operators mount the hostfile empty and fill it when pods exist.
@@ -65,12 +78,9 @@ Result<Contract> contract_with_hostfile(const LaunchOptions& options,
                 contract.hostfile_path, human_duration_ms(waited.count()));
       next_note = waited + 2 * kHostfileNote;
     }
-    if (!sleep_unless_stopped(kHostfilePoll)) {
-      return fail(Error{"stopped",
-                        "stopped while waiting for the hostfile",
-                        "a signal came",
-                        contract.hostfile_path,
-                        {}});
+    if (auto stopped = sleep_unless_stopped(kHostfilePoll)) {
+      stopped->where = contract.hostfile_path;
+      return fail(*std::move(stopped));
     }
   }
 }
@@ -210,6 +220,25 @@ Status find_job_keys(const LaunchOptions& options, Discovery& found) {
   return {};
 }
 
+// "localhost" and this pod's own name in one list: its ranks would be numbered
+// twice from 0, and no transport leads from here to here.
+Status one_name_for_this_pod(const std::vector<JobHost>& hosts) {
+  const JobHost* first = nullptr;
+  for (const JobHost& host : hosts) {
+    if (!host.is_self) continue;
+    if (first != nullptr) {
+      return fail(Error{"same_pod",
+                        first->entry.name + " and " + host.entry.name +
+                            " are two names of this pod",
+                        "both are where the launcher runs",
+                        {},
+                        "name it once, with the sum of its slots"});
+    }
+    first = &host;
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Discovery> discover(const LaunchOptions& options) {
@@ -253,6 +282,9 @@ Result<Discovery> discover(const LaunchOptions& options) {
     const bool is_self =
         static_cast<int>(i) == self || hosts->hosts[i].name == "localhost";
     found.hosts.push_back({std::move(hosts->hosts[i]), is_self});
+  }
+  if (auto named = one_name_for_this_pod(found.hosts); !named) {
+    return fail(named.error());
   }
   if (auto keys = find_job_keys(options, found); !keys) {
     return fail(keys.error());

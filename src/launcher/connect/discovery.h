@@ -36,8 +36,10 @@ struct Discovery {
 };
 
 // Error codes: those of the hostfile, "no_hosts", "key_missing",
-// "key_unusable", "usage", "spare_launcher" (nothing to do here), "stopped"
-// (a signal while waiting for the hostfile; TERM and INT must be blocked).
+// "key_unusable", "usage", "same_pod" (this pod, twice), "spare_launcher"
+// (nothing to do here), and while it waits for the hostfile "stopped" (TERM),
+// "interrupted" (INT), "preempted" (TERM from outside the pod); TERM and INT
+// must be blocked.
 Result<Discovery> discover(const LaunchOptions& options);
 
 }  // namespace muster
