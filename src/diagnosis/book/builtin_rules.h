@@ -15,4 +15,7 @@ struct BuiltinRules {
 
 std::vector<BuiltinRules> builtin_rules();
 
+// rules/foreign.tsv, see foreign_words.h.
+std::string_view builtin_foreign_words();
+
 }  // namespace muster

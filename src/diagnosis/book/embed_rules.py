@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the rule files into one C++ source: embed_rules.py OUT IN..."""
+"""Writes the rule files, and the table of foreign words, into one C++ source:
+embed_rules.py OUT IN...
+"""
 import pathlib
 import sys
 
@@ -12,12 +14,19 @@ def main() -> None:
              'namespace muster {',
              'std::vector<BuiltinRules> builtin_rules() {',
              '  return {']
+    foreign = []
     for path in inputs:
         text = path.read_text(encoding='utf-8')
         if ')RULES"' in text:
             sys.exit(f'{path}: may not hold the end mark of a raw string')
-        lines.append(f'    {{"{path.name}", R"RULES({text})RULES"}},')
-    lines += ['  };', '}', '}  // namespace muster', '']
+        if path.suffix == '.rules':
+            lines.append(f'    {{"{path.name}", R"RULES({text})RULES"}},')
+        else:
+            foreign.append(f'R"RULES({text})RULES"')
+    lines += ['  };', '}',
+              'std::string_view builtin_foreign_words() {',
+              f'  return {foreign[0]};',
+              '}', '}  // namespace muster', '']
     out.write_text('\n'.join(lines), encoding='utf-8')
 
 

@@ -13,6 +13,7 @@
 
 #include "base/fd.h"
 #include "diagnosis/book/builtin_rules.h"
+#include "diagnosis/book/foreign_words.h"
 #include "diagnosis/book/pattern_index.h"
 #include "diagnosis/book/rule_parser.h"
 #include "diagnosis/book/word_weights.h"
@@ -273,6 +274,8 @@ const Rule* RuleBook::find(std::string_view code) const {
 
 LineMeaning RuleBook::read(std::string_view line) const {
   line = line.substr(0, kMaxLine);
+  const std::string english = in_english(line);
+  if (!english.empty()) line = english;
   LineMeaning meaning;
   compiled_->compile_once();
   const std::vector<int> hits = compiled_->index.match(line);
@@ -329,6 +332,8 @@ LineMeaning RuleBook::read(std::string_view line) const {
 LineGuess RuleBook::guess(std::string_view line) const {
   LineGuess guess;
   line = line.substr(0, kMaxLine);
+  const std::string english = in_english(line);
+  if (!english.empty()) line = english;
   compiled_->compile_guesses_once();
   for (const int hit : compiled_->guess_index.match(line)) {
     const Pattern& pattern =
