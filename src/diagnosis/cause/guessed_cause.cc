@@ -24,14 +24,15 @@ bool is_silent_end(const Candidate& candidate) {
 }
 
 bool says_none(const Rule& rule) {
-  return rule.code == "no_failure" || rule.code == "exit_nonzero_silent";
+  return rule.code == "no_failure" || rule.code == "exit_nonzero_silent" ||
+         rule.code == "unknown";
 }
 
 // Whether a line's words are far enough ahead to beat the patterns' class, or
 // to stand for one where no pattern has any.
 bool speaks(const LineGuess& guess) {
   constexpr int kClearly = 20;
-  constexpr int kAlone = 60;
+  constexpr int kAlone = 30;
   if (guess.by_words == nullptr || says_none(*guess.by_words)) return false;
   // Each class says more than that somebody threw.
   const bool bare = guess.by_words->code == "python_exception";

@@ -81,7 +81,7 @@ TEST_CASE("an end that a log tells has the exit code of a launch") {
                 "exited on signal 9 (Killed).") == 137);
   CHECK(code_of("  exitcode  : -6 (pid: 12)") == 134);
   CHECK(code_of("srun: error: gpu-3: task 3: Exited with exit code 3") == 3);
-  CHECK(code_of("solver: FATAL: the mesh has no cells") == 1);
+  CHECK(code_of("solver: FATAL: the tide has no moon") == 1);
 }
 
 TEST_CASE("guesses behind a fact in one line do not count") {
@@ -97,7 +97,7 @@ TEST_CASE("guesses behind a fact in one line do not count") {
 }
 
 TEST_CASE("errors that no rule knows are no success") {
-  Verdict verdict = of_log("solver: FATAL: the mesh has no cells\n");
+  Verdict verdict = of_log("solver: FATAL: the tide has no moon\n");
   CHECK(verdict.code == "unknown");
   CHECK(verdict.confidence == Confidence::kPossible);
   // … but they are, if the program went on.
