@@ -88,6 +88,23 @@ size_t other_tag(std::string_view text) {
   return std::string_view::npos;
 }
 
+// Where the next record begins in a line that a terminal filled with blanks, as
+// it is copied: "…closing signal SIGTERM        ERROR:torch.distributed…".
+size_t next_record(std::string_view text) {
+  constexpr std::string_view kBlanks = "        ";
+  for (size_t at = text.find(kBlanks); at != std::string_view::npos;
+       at = text.find(kBlanks, at)) {
+    at = text.find_first_not_of(' ', at);
+    if (at == std::string_view::npos) return at;
+    const std::string_view rest = text.substr(at);
+    for (const std::string_view head :
+         {"ERROR", "WARNING", "CRITICAL", "Traceback (most recent"}) {
+      if (rest.starts_with(head)) return at;
+    }
+  }
+  return std::string_view::npos;
+}
+
 // What somebody wrote behind a progress bar that had no newline:
 // "29%|## | 9/32 [3:28, 1.3s/it]Terminated". Empty: nothing.
 // A bar that does not know its end: "3 examples [00:02, 1.3 examples/s]".
@@ -221,6 +238,12 @@ void LogEvidence::add_written(std::string_view raw,
   if (const size_t other = other_tag(text); other != std::string::npos) {
     add_written(std::string_view(text).substr(0, other), head);
     add_written(std::string_view(text).substr(other), head);
+    return;
+  }
+  if (const size_t next = next_record(text);
+      next != std::string::npos && !trim(text.substr(0, next)).empty()) {
+    add_written(std::string_view(text).substr(0, next), head);
+    add_written(std::string_view(text).substr(next), head);
     return;
   }
   ParsedLine parsed = parse_line(text);

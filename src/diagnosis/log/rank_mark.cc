@@ -140,6 +140,21 @@ void read_psm_mark(std::string_view text, WriterMark& mark) {
   mark.host = text.substr(start, at - start);
 }
 
+// "459:MPT ERROR: " and "459:\tProcess ID: 64112": HPE's MPT leaves no blank
+// behind the label.
+bool take_mpt_label(std::string_view& text, WriterMark& mark) {
+  std::string_view rest = text;
+  const auto rank = take_number(rest);
+  if (!rank || !take_word(rest, ":")) return false;
+  const std::string_view words = trim(rest);
+  if (!words.starts_with("MPT") && !words.starts_with("Process ID: ")) {
+    return false;
+  }
+  mark.rank = *rank;
+  text = words;
+  return true;
+}
+
 }  // namespace
 
 bool take_rank_mark(std::string_view& text, WriterMark& mark) {
@@ -170,6 +185,7 @@ bool take_rank_mark(std::string_view& text, WriterMark& mark) {
 }
 
 bool take_library_mark(std::string_view& text, WriterMark& mark) {
+  if (take_mpt_label(text, mark)) return true;
   read_process_mark(text, mark);
   if (mark.rank < 0) read_petsc_mark(text, mark);
   if (mark.rank < 0) read_error_on(text, mark);

@@ -2,6 +2,8 @@
 // Hand-written scanners: they run on every line of every log that is read.
 #include "diagnosis/log/writer_mark.h"
 
+#include <algorithm>
+
 #include <cctype>
 
 #include "base/text.h"
@@ -34,6 +36,13 @@ bool is_pod(std::string_view name) {
   return number_behind("worker-") || number_behind("-master-") ||
          number_behind("-node-") || number_behind("worker_") ||
          name.find("-launcher-") != std::string_view::npos;
+}
+
+// "dec0314.hsn.de.hpc.ucar.edu", which is a host where a rank's number follows.
+bool is_in_domain(std::string_view name) {
+  const std::string_view host = name.substr(0, name.find('.'));
+  return std::count(name.begin(), name.end(), '.') >= 2 && !digit(name[0]) &&
+         ends_in_number(host) && !digit(name.back());
 }
 
 // A node by its name: node-7, nid001234, compute-3, x1000c0s0b0n0.
@@ -100,7 +109,8 @@ bool take_host_mark(std::string_view& text, WriterMark& mark) {
   const std::string_view close = rest.starts_with('(') ? ") " : "] ";
   if (bracket) rest.remove_prefix(1);
   const std::string_view name = take_name(rest);
-  if (name.size() < 3 || rest.empty() || (!is_pod(name) && !is_node(name))) {
+  const bool known = is_pod(name) || is_node(name);
+  if (name.size() < 3 || rest.empty() || (!known && !is_in_domain(name))) {
     return false;
   }
   if (bracket) {
@@ -110,7 +120,7 @@ bool take_host_mark(std::string_view& text, WriterMark& mark) {
       return false;
     }
     rest.remove_prefix(end + 2);
-  } else if (rest.starts_with(": ")) {
+  } else if (known && rest.starts_with(": ")) {
     rest.remove_prefix(2);
     // "node-2: task 3: Exited", "node-4: rank 5 died": a launcher's sentence.
     if (rest.starts_with("task") || rest.starts_with("rank")) return false;
@@ -121,6 +131,8 @@ bool take_host_mark(std::string_view& text, WriterMark& mark) {
     if (const auto rank = take_number(label); rank && take_word(label, ": ")) {
       mark.rank = *rank;
       rest = label;
+    } else if (!known) {
+      return false;
     } else if (rest.starts_with("| ")) {
       rest.remove_prefix(2);
     } else {

@@ -66,3 +66,15 @@ TEST_CASE("a logging library's head is taken off") {
     CHECK(behind_logger_head(bare).empty());
   }
 }
+
+TEST_CASE("labels of PALS behind a full host name, and of HPE's MPT") {
+  const WriterMark pals =
+      read_writer_mark("dec0314.hsn.hpc.example 2:  ERROR:");
+  CHECK(pals.rank == 2);
+  CHECK(pals.host == "dec0314.hsn.hpc.example");
+  CHECK(read_writer_mark("www3.solver.example 2 of 3 done").rank < 0);
+  const WriterMark mpt = read_writer_mark("459:MPT ERROR: Rank 459(g:459) is");
+  CHECK(mpt.rank == 459);
+  CHECK(mpt.rest.starts_with("MPT ERROR"));
+  CHECK(read_writer_mark("12:30 MPT started").rank < 0);
+}
