@@ -71,6 +71,7 @@ Status settle_lists(Json& pod) {
     Json& list = pod["hcas"];
     settle_short_values(list, "link_layer");
     if (list.is_string()) list = listed_hcas(list.get<std::string>());
+    name_counted(list);
     spread_lines(list, hcas_of_log);
     if (all_objects(list)) list = by_key(std::move(list), "name");
     if (Status status = settle_words(list, hca_of_words); !status) {
@@ -89,12 +90,31 @@ Status settle_lists(Json& pod) {
   }
   if (pod.contains("plugins")) {
     Json& list = pod["plugins"];
+    settle_short_values(list, "version");
     if (all_objects(list)) list = by_key(std::move(list), "name");
     return settle_words(list, [](const std::string& text) -> Result<Json> {
       return plugin_of_words(text);
     });
   }
   return {};
+}
+
+// Numbers and words of JSON mean what a shell would be given; containers get
+// what Apptainer's own prefix stands before.
+void settle_values(Json& variables) {
+  std::vector<std::string> prefixed;
+  for (auto& item : variables.items()) {
+    Json& value = item.value();
+    if (value.is_boolean()) value = value.get<bool>() ? "1" : "0";
+    for (const char* prefix : {"APPTAINERENV_", "SINGULARITYENV_"}) {
+      if (item.key().starts_with(prefix)) prefixed.push_back(item.key());
+    }
+  }
+  for (const std::string& name : prefixed) {
+    const std::string bare = name.substr(name.find('_') + 1);
+    if (!bare.empty()) variables[bare] = variables[name];
+    variables.erase(name);
+  }
 }
 
 // ["NCCL_DEBUG=INFO"], one text of such lines, or a pod's own
@@ -107,6 +127,7 @@ void settle_variables(Json& pod, const char* name) {
       item = item->is_null() ? given.erase(item) : std::next(item);
     }
   }
+  if (given.is_object()) settle_values(given);
   if (given.is_string()) given = Json::array({given});
   if (!given.is_array()) return;
   std::erase_if(given.get_ref<Json::array_t&>(), [](const Json& line) {
@@ -125,7 +146,46 @@ void settle_variables(Json& pod, const char* name) {
     if (read.empty()) return;
     out.update(read);
   }
+  settle_values(out);
   given = std::move(out);
+}
+
+// A line, or its words as a manifest has them.
+std::string text_of_words(const Json& given) {
+  if (given.is_string()) return given.get<std::string>();
+  std::string out;
+  if (!given.is_array()) return out;
+  for (const Json& word : given) {
+    if (!word.is_string()) return "";
+    out += (out.empty() ? "" : " ") + word.get<std::string>();
+  }
+  return out;
+}
+
+// The launcher's line beside variables that stand by themselves; where there
+// are none it is read as them.
+void take_command(Json& pod) {
+  std::vector<std::string> keys;
+  for (const auto& item : pod.items()) {
+    if (is_command_field(plain_field_name(item.key()))) {
+      keys.push_back(item.key());
+    }
+  }
+  for (const std::string& key : keys) {
+    const auto words = text_of_words(pod[key]);
+    if (words.empty()) continue;
+    Json line = Json{{"environment", words}};
+    settle_variables(line, "environment");
+    const Json& read = line["environment"];
+    if (!read.is_object() || read.empty()) continue;  // told as unknown
+    pod.erase(key);
+    Json& all = pod["environment"];
+    if (all.is_null()) all = Json::object();
+    if (!all.is_object()) continue;
+    for (const auto& [name, value] : read.items()) {
+      if (!all.contains(name)) all[name] = value;
+    }
+  }
 }
 
 // A rate in the field's unit: "400000 Mb/s" of Gb/s, "25G" of Mb/s.
@@ -149,7 +209,11 @@ Status settle_rate(Json& holder, const char* name, double gbps_of_one) {
 void settle_none(Json& pod) {
   for (const char* name :
        {"hcas", "netdevs", "gpus", "plugins", "pci_hcas", "modules"}) {
-    if (!pod.contains(name) || !pod[name].is_string()) continue;
+    if (!pod.contains(name)) continue;
+    if (pod[name].is_boolean() && !pod[name].get<bool>()) {
+      pod[name] = Json::array();
+    }
+    if (!pod[name].is_string()) continue;
     const std::string word = to_lower(trim(pod[name].get<std::string>()));
     if (word == "none" || word == "no" || word == "-") {
       pod[name] = Json::array();
@@ -248,7 +312,8 @@ void name_rccl(Json& pod) {
 // A shell's `ulimit -l` counts KiB.
 void name_ulimit(Json& pod) {
   for (auto item = pod.begin(); item != pod.end(); ++item) {
-    if (plain_field_name(item.key()) != "ulimit_l") continue;
+    const std::string name = plain_field_name(item.key());
+    if (name != "ulimit_l" && name != "max_locked_memory") continue;
     Json& value = item.value();
     const std::string text =
         value.is_string() ? value.get<std::string>() : value.dump();
@@ -267,10 +332,16 @@ Status settle_pod(Json& pod, FactsBudget& budget,
   settle_pasted_lists(pod);
   if (Status status = settle_lists(pod); !status) return status;
   if (Status status = settle_gpus(pod, budget); !status) return status;
+  if (pod.contains("gpus") && pod["gpus"].is_array()) {
+    for (Json& gpu : pod["gpus"]) {
+      rename_fields(gpu, FactsPlace::kGpu, notes);
+    }
+  }
   if (Status status = take_outputs(pod, budget); !status) return status;
   for (const char* name : {"environment", "nccl_conf", "nccl_user_conf"}) {
     settle_variables(pod, name);
   }
+  take_command(pod);
   settle_software(pod);
   if (pod.contains("hcas") && pod["hcas"].is_array()) {
     for (Json& hca : pod["hcas"]) {

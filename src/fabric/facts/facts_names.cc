@@ -23,6 +23,7 @@ constexpr Meant kOfPod[] = {
     {"env", "environment"},
     {"envs", "environment"},
     {"variables", "environment"},
+    {"environment_variables", "environment"},
     {"nccl", "nccl_version"},
     {"adapters", "hcas"},
     {"nics", "hcas"},
@@ -31,8 +32,14 @@ constexpr Meant kOfPod[] = {
     {"plugin", "plugins"},
     {"driver_version", "gpu_driver"},
     {"shm", "shm_bytes"},
+    {"shm_size", "shm_bytes"},
+    {"dev_shm", "shm_bytes"},
+    {"/dev/shm", "shm_bytes"},
+    {"nvidia_peermem", "peermem"},
+    {"nv_peer_mem", "peermem"},
     {"memlock", "memlock_bytes"},
     {"ulimit_l", "memlock_bytes"},
+    {"max_locked_memory", "memlock_bytes"},
     {"hostnetwork", "host_network"},
     {"peer_ip", "peer_address"},
     {"vm", "virtual_machine"},
@@ -46,6 +53,9 @@ constexpr Meant kOfPod[] = {
     {"gpu", "gpus"},
     {"instance_type", "shape"},
     {"machine_type", "shape"},
+    {"instance", "shape"},
+    {"vm_size", "shape"},
+    {"instance_shape", "shape"},
     {"driver", "gpu_driver"},
     {"nvidia_driver", "gpu_driver"},
     {"cuda", "cuda_version"},
@@ -53,8 +63,12 @@ constexpr Meant kOfPod[] = {
     {"rdma_devices", "hcas"},
     {"ib_devices", "hcas"},
     {"rdma", "hcas"},
+    {"infiniband", "hcas"},
+    {"rdma_adapters", "hcas"},
+    {"rdma_nics", "hcas"},
     {"hca", "hcas"},
     {"ifaces", "netdevs"},
+    {"networks", "netdevs"},
     {"network_interfaces", "netdevs"},
     {"ip", "peer_address"},
     {"pod_ip", "peer_address"},
@@ -73,6 +87,8 @@ constexpr Meant kOfPort[] = {
     {"physical_state", "phys_state"},
     {"port_state", "state"},
 };
+constexpr Meant kOfGpu[] = {
+    {"model", "name"}, {"type", "name"}, {"product", "name"}};
 constexpr Meant kOfGid[] = {
     {"ndev", "netdev"}, {"interface", "netdev"}, {"dev", "netdev"},
     {"idx", "index"},   {"gid_index", "index"},  {"gid_type", "type"},
@@ -122,6 +138,8 @@ Names names_in(FactsPlace place) {
       return {"ports", kOfPort};
     case FactsPlace::kGid:
       return {"gids", kOfGid};
+    case FactsPlace::kGpu:
+      return {"gpus", kOfGpu};
     case FactsPlace::kNetdev:
       break;
   }
@@ -149,8 +167,24 @@ std::string instead_of_tool(const std::string& key) {
   return "";
 }
 
+bool is_command_field(const std::string& plain) {
+  constexpr const char* kFields[] = {"command",
+                                     "command_line",
+                                     "cmd",
+                                     "launch_command",
+                                     "mpirun",
+                                     "mpirun_line",
+                                     "mpirun_command",
+                                     "run_command",
+                                     "mpiexec",
+                                     "args"};
+  return std::find(std::begin(kFields), std::end(kFields), plain) !=
+         std::end(kFields);
+}
+
 bool is_other_name_in_pod(const std::string& plain) {
-  return std::any_of(std::begin(kOfPod), std::end(kOfPod),
+  return is_command_field(plain) ||
+         std::any_of(std::begin(kOfPod), std::end(kOfPod),
                      [&](auto& meant) { return plain == meant.written; });
 }
 

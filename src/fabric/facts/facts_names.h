@@ -9,13 +9,15 @@
 
 namespace muster {
 
-enum class FactsPlace { kPod, kHca, kPort, kGid, kNetdev };
+enum class FactsPlace { kPod, kHca, kPort, kGid, kGpu, kNetdev };
 
 // "Link layer" -> "link_layer", "ulimit -l" -> "ulimit_l", "env | grep NCCL" ->
 // "env"
 std::string plain_field_name(const std::string& key);
 // "env", "nics", …, of a pod.
 bool is_other_name_in_pod(const std::string& plain);
+// "command", "mpirun", …: a launcher's line, whose variables count.
+bool is_command_field(const std::string& plain);
 // What to write instead of a tool's output that is not read; "" if `key` is the
 // name of none.
 std::string instead_of_tool(const std::string& key);

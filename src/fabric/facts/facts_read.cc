@@ -90,11 +90,15 @@ class FactsIn {
     const Json* found = find(name);
     if (found == nullptr) return;
     const std::string word = scalar(*found) ? to_lower(text_of(*found)) : "";
-    if (word == "true" || word == "yes" || word == "1") {
+    const auto is = [&](std::initializer_list<const char*> words) {
+      return std::find(words.begin(), words.end(), word) != words.end();
+    };
+    if (is({"true", "yes", "1", "on", "enabled", "loaded", "present"})) {
       value = true;
-    } else if (word == "false" || word == "no" || word == "0") {
+    } else if (is({"false", "no", "0", "off", "disabled", "not loaded",
+                   "absent", "missing"})) {
       value = false;
-    } else {
+    } else if (word != "unknown" && word != "?") {
       reject(name, "true or false");
     }
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
@@ -122,33 +123,6 @@ bool is_address(std::string_view word) {
          word.find_first_not_of("0123456789abcdefABCDEF.:/[],-") == word.npos;
 }
 
-bool is_variable(std::string_view word) {
-  const size_t equals = word.find('=');
-  return equals != 0 && equals != word.npos &&
-         word.substr(0, equals).find_first_not_of(
-             "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
-             "abcdefghijklmnopqrstuvwxyz") == word.npos;
-}
-
-// "NCCL_DEBUG:", as a manifest has it.
-bool is_yaml_name(std::string_view word) {
-  return word.size() > 1 && word.ends_with(':') &&
-         word.find('_') != word.npos &&
-         word.substr(0, word.size() - 1)
-                 .find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") ==
-             word.npos;
-}
-
-std::string_view without_quotes(std::string_view text) {
-  text = trim(text);
-  for (const char quote : {'"', '\''}) {
-    if (text.size() >= 2 && text.front() == quote && text.back() == quote) {
-      return text.substr(1, text.size() - 2);
-    }
-  }
-  return text;
-}
-
 tl::unexpected<Error> unreadable(const char* list, std::string_view text,
                                  std::string_view word, const char* form) {
   return fail({.code = "facts_invalid",
@@ -186,6 +160,13 @@ void take_name(std::string_view word, Json& hca) {
     word = word.substr(0, colon);
   }
   hca["name"] = with_brackets(without_end(word, ":,"));
+}
+
+// "2x100G", of two ports joined.
+std::optional<double> rate_of_pair(const std::string& word) {
+  if (!word.starts_with("2x") || !is_rate(word.substr(2))) return std::nullopt;
+  const auto one = gbps_of_words(word.substr(2), 1);
+  return one ? std::optional(*one * 2) : std::nullopt;
 }
 
 }  // namespace
@@ -238,6 +219,12 @@ Result<Json> hca_of_words(std::string_view text) {
       hca["rate_gbps"] = word;
     } else if (word == "mtu" && more) {
       hca["mtu"] = words[++i];
+    } else if (word == "vf") {
+      hca["vf"] = true;
+    } else if (word == "lid" && more) {
+      ++i;
+    } else if (const auto twice = rate_of_pair(word); twice) {
+      hca["rate_gbps"] = *twice;
     } else if (is_driver(word)) {
       hca["driver"] = word;
     } else if (one_of(words[i], {"PIX", "PXB", "PHB", "NODE", "SYS"})) {
@@ -289,6 +276,69 @@ Json listed_netdevs(std::string_view text) {
   return found.empty() ? listed_texts(text) : found;
 }
 
+namespace {
+
+// What the driver of a card calls its adapters.
+const char* names_of_card(const std::string& lower) {
+  constexpr std::array<std::pair<const char*, const char*>, 8> kCards = {
+      {{"thor", "bnxt_re"},
+       {"bnxt", "bnxt_re"},
+       {"broadcom", "bnxt_re"},
+       {"pollara", "ionic_"},
+       {"ainic", "ionic_"},
+       {"ionic", "ionic_"},
+       {"cxi", "cxi"},
+       {"slingshot", "cxi"}}};
+  for (const auto& [word, name] : kCards) {
+    if (lower.find(word) != lower.npos) return name;
+  }
+  return lower.find("efa") != lower.npos ? "rdmap" : "mlx5_";
+}
+
+// "8x ConnectX-7 400G" -> 8 and what stands behind; 0 where no number is told.
+int64_t take_count(std::vector<std::string_view>& words) {
+  if (words.empty()) return 0;
+  const size_t digits = words[0].find_first_not_of("0123456789");
+  if (digits == 0) return 0;
+  const bool joined = digits != words[0].npos && words[0].substr(digits) == "x";
+  const bool apart =
+      digits == words[0].npos && words.size() > 1 && words[1] == "x";
+  if (!joined && !apart) return 0;
+  const auto count = parse_integer(words[0].substr(0, digits));
+  words.erase(words.begin(), words.begin() + (joined ? 1 : 2));
+  return count.value_or(0);
+}
+
+}  // namespace
+
+// How many there are is known, and the names are those of such cards. Of the
+// other words the maker's and the card's decide nothing more.
+void name_counted(Json& list) {
+  if (!list.is_array()) return;
+  constexpr int64_t kMostCounted = 4096;
+  std::map<std::string, int64_t> used;
+  for (Json& item : list) {
+    if (!item.is_string()) continue;
+    const std::string text = item.get<std::string>();
+    auto words = split_words(text);
+    const int64_t count = take_count(words);
+    if (count < 1 || count > kMostCounted) continue;
+    std::string rest;
+    for (const std::string_view written : words) {
+      const std::string word = to_lower(written);
+      const bool known = is_layer(word) || is_state(word) || is_rate(word) ||
+                         is_unit(word) || is_driver(word) ||
+                         generation_gbps(word) > 0;
+      if (known) rest += " " + std::string(written);
+    }
+    const std::string name = names_of_card(to_lower(text));
+    const int64_t first = used[name];
+    used[name] += count;
+    item = name + "[" + std::to_string(first) + "-" +
+           std::to_string(first + count - 1) + "]" + rest;
+  }
+}
+
 Json listed_hcas(std::string_view text) {
   Json found = hcas_of_log(text);
   if (!found.empty()) return found;
@@ -306,6 +356,27 @@ Json listed_hcas(std::string_view text) {
   }
   return found;
 }
+
+namespace {
+
+// 24 of "255.255.255.0"; -1 of what is no mask.
+int bits_of_mask(std::string_view mask) {
+  int bits = 0;
+  bool ended = false;
+  const auto parts = split(mask, '.');
+  for (const auto part : parts) {
+    const int64_t value = parse_integer(part).value_or(-1);
+    for (int bit = 7; bit >= 0; --bit) {
+      const bool set = value >= 0 && ((value >> bit) & 1) != 0;
+      if (value < 0 || value > 255 || (set && ended)) return -1;
+      ended = ended || !set;
+      bits += set ? 1 : 0;
+    }
+  }
+  return parts.size() == 4 ? bits : -1;
+}
+
+}  // namespace
 
 Result<Json> netdev_of_words(std::string_view text) {
   Json netdev = Json::object();
@@ -325,15 +396,27 @@ Result<Json> netdev_of_words(std::string_view text) {
   const std::string_view name = without_end(words[0], ":,");
   netdev["name"] = name.substr(0, name.find('@'));  // "eth0@if12" of ip
   for (size_t i = 1; i < words.size(); ++i) {
-    words[i] = without_end(words[i], ",;");
+    if (words[i].starts_with('(')) words[i].remove_prefix(1);
+    words[i] = without_end(words[i], ",;)");
     const std::string word = to_lower(words[i]);
     const bool more = i + 1 < words.size();
+    if (word.empty() || (word == "route" && netdev.contains("default_route"))) {
+      continue;
+    }
     if (one_of(word, {"brd", "qlen"}) && more) {
       ++i;  // of "ip addr": nothing to know
     } else if (word == "mtu" && more) {
       netdev["mtu"] = words[++i];
+    } else if (word == "netmask" && more && netdev.contains("addresses")) {
+      const int bits = bits_of_mask(words[++i]);
+      std::string last = netdev["addresses"].back().get<std::string>();
+      if (bits >= 0 && last.find('/') == last.npos) {
+        netdev["addresses"].back() = last + "/" + std::to_string(bits);
+      }
     } else if (is_address(words[i])) {
       netdev["addresses"].push_back(words[i]);
+    } else if (is_rate(word) && word.find('g') != word.npos) {
+      netdev["speed_mbps"] = words[i];
     } else if (word == "default") {
       netdev["default_route"] = true;
     } else if (word == "up" || word == "down") {
@@ -382,46 +465,6 @@ Json library_of_words(std::string_view text) {
     if (number && word.find('.') != word.npos) library["version"] = word;
   }
   return library;
-}
-
-Json variables_of_words(std::string_view text) {
-  Json out = Json::object();
-  for (const auto line : split(text, '\n')) {
-    std::string name;
-    std::string value;
-    for (const auto word : split_words(line)) {
-      if (one_of(word, {"export", "-x", "-e", "--env", "env"})) continue;
-      if (is_yaml_name(word)) {
-        if (!name.empty()) out[name] = without_quotes(value);
-        name = word.substr(0, word.size() - 1);
-        value.clear();
-      } else if (is_variable(word)) {
-        if (!name.empty()) out[name] = without_quotes(value);
-        const size_t equals = word.find('=');
-        name = word.substr(0, equals);
-        value = word.substr(equals + 1);
-      } else if (!name.empty()) {
-        value += (value.empty() ? "" : " ") + std::string(word);
-      }
-    }
-    if (!name.empty()) out[name] = without_quotes(value);
-  }
-  return out;
-}
-
-Json conf_of_lines(std::string_view text) {
-  Json out = Json::object();
-  for (const auto line : split(text, '\n')) {
-    if (trim(line).starts_with('#')) continue;
-    Json words = variables_of_words(line);
-    const size_t equals = line.find('=');
-    if (words.size() > 1 || equals == line.npos) {
-      out.update(words);
-    } else {
-      out[std::string(line.substr(0, equals))] = line.substr(equals + 1);
-    }
-  }
-  return out;
 }
 
 Json listed_texts(std::string_view text) {

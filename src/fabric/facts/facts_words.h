@@ -23,6 +23,8 @@ Result<nlohmann::json> netdev_of_words(std::string_view text);
 nlohmann::json hcas_of_log(std::string_view line);
 // Such a line, or what listed_texts() makes of a list.
 nlohmann::json listed_hcas(std::string_view text);
+// "8x ConnectX-7 400G" among the entries, which get names as such cards have.
+void name_counted(nlohmann::json& list);
 // The same of "NET/Socket : Using [0]eth0:10.0.0.1<0> [1]…".
 nlohmann::json netdevs_of_log(std::string_view line);
 nlohmann::json listed_netdevs(std::string_view text);

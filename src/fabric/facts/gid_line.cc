@@ -69,7 +69,15 @@ std::vector<std::string_view> without_device(
 Result<FabricGid> parse_gid_line(std::string_view line) {
   FabricGid gid;
   std::string text = without_gid_frame(line);
-  std::replace(text.begin(), text.end(), ',', ' ');
+  for (char& c : text) {
+    if (c == ',' || c == '(' || c == ')') c = ' ';
+  }
+  // "3: ::ffff:10.1.2.3"
+  const size_t end = text.find_first_not_of("0123456789 ");
+  if (end != text.npos && text[end] == ':' && end + 1 < text.size() &&
+      text[end + 1] == ' ' && text.find_first_of("0123456789") < end) {
+    text[end] = ' ';
+  }
   for (const auto word : without_device(split_words(text))) {
     if (take(std::string(word), gid)) continue;
     return fail({.code = "facts_invalid",

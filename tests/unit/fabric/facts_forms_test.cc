@@ -494,3 +494,100 @@ TEST_CASE("pods by a number, by names, by other words") {
   CHECK(!read_facts(R"({"pods":99999})", "f"));
   CHECK(!read_facts(R"({"pods":-1})", "f"));
 }
+
+TEST_CASE("a launcher's line tells its variables") {
+  const auto of = [](const std::string& field, const std::string& text) {
+    return pod_of("{\"" + field + "\": " + text + "}").environment;
+  };
+  const auto all = of("mpirun", R"("mpirun -np 16 --mca btl tcp,self -mca pml
+      ob1 -x NCCL_IB_HCA='=mlx5_0,mlx5_1' \\\n -x LD_LIBRARY_PATH
+      --prtemca prte_if_include eth0 -x NCCL_DEBUG=INFO ./perf size=8")");
+  CHECK(all.size() == 5);
+  CHECK(all.at("OMPI_MCA_btl") == "tcp,self");
+  CHECK(all.at("NCCL_IB_HCA") == "=mlx5_0,mlx5_1");
+  CHECK(all.at("PRTE_MCA_prte_if_include") == "eth0");
+  CHECK(all.at("NCCL_DEBUG") == "INFO");
+  const auto intel = of(
+      "command", R"("mpiexec.hydra -genv I_MPI_FABRICS shm:ofi -genv A=b x")");
+  CHECK(intel.at("I_MPI_FABRICS") == "shm:ofi");
+  CHECK(intel.at("A") == "b");
+  const auto words =
+      of("args", R"(["mpirun", "-x", "NCCL_IB_DISABLE=1", "run"])");
+  CHECK(words.at("NCCL_IB_DISABLE") == "1");
+  const auto beside = pod_of(R"({"command": "mpirun -x A=1 -x B=2 run",
+      "env": {"B": "3"}})");
+  CHECK(beside.environment.at("A") == "1");
+  CHECK(beside.environment.at("B") == "3");
+  CHECK(notes_of(R"({"command": ["sleep", "infinity"]})").find("command") !=
+        std::string::npos);
+}
+
+TEST_CASE("variables of scripts, as a shell takes them") {
+  const auto of = [](const std::string& text) {
+    return pod_of("{\"env\": \"" + text + "\"}").environment;
+  };
+  CHECK(of("# export NCCL_IB_DISABLE=1\\nexport A=1 # why").size() == 1);
+  CHECK(of("export A=1 # why").at("A") == "1");
+  CHECK(of("A=1 B=2 torchrun --nproc 8 train.py").at("B") == "2");
+  CHECK(of("setenv FI_PROVIDER tcp").at("FI_PROVIDER") == "tcp");
+  // What a shell cuts off, and its user did not mean to.
+  CHECK(of("export A=x, y").at("A") == "x, y");
+  const auto container =
+      of("export APPTAINERENV_A=1\\nexport SINGULARITYENV_B=2");
+  CHECK(container.at("A") == "1");
+  CHECK(container.at("B") == "2");
+  const auto json = pod_of(R"({"env": {"A": true, "B": false}})").environment;
+  CHECK(json.at("A") == "1");
+  CHECK(json.at("B") == "0");
+}
+
+TEST_CASE("adapters of which only the number is told") {
+  const auto eight = pod_of(R"({"hcas": "8x ConnectX-7 NDR InfiniBand"})");
+  REQUIRE(eight.hcas->size() == 8);
+  CHECK(eight.hcas->at(7).name == "mlx5_7");
+  CHECK(eight.hcas->at(7).ports.at(0).rate_gbps == 400);
+  CHECK(pod_of(R"({"infiniband": "2 x Broadcom Thor2 RoCE 400G"})")
+            .hcas->at(1)
+            .name == "bnxt_re1");
+}
+
+TEST_CASE("words in brackets behind an address") {
+  const FabricNetdev netdev =
+      pod_of(R"x({"networks": ["eth0: 10.0.0.4/24 (default route)"]})x")
+          .netdevs->at(0);
+  CHECK(yes(netdev.default_route));
+  const FabricGid gid = gid_of("3: ::ffff:10.0.0.4 (RoCE v2)");
+  CHECK(gid.index == 3);
+  CHECK(gid.type == "v2");
+  CHECK(gid.gid == "::ffff:10.0.0.4");
+}
+
+TEST_CASE("more words that people use") {
+  const auto hcas =
+      *pod_of(R"({"hcas": ["8x mlx5 400 IB", "1x mlx5 25 Ethernet",
+      "mlx5_20 VF RoCE 2x100G LID 3"]})")
+           .hcas;
+  REQUIRE(hcas.size() == 10);
+  CHECK(hcas[8].name == "mlx5_8");
+  CHECK(hcas[8].ports.at(0).rate_gbps == 25);
+  CHECK(yes(hcas[9].vf));
+  CHECK(hcas[9].ports.at(0).rate_gbps == 200);
+  CHECK(pod_of(R"({"hcas": false})").hcas->empty());
+  const auto netdev = pod_of(R"({"netdevs": ["eth0 10.0.0.4 netmask
+      255.255.240.0 25G"]})")
+                          .netdevs->at(0);
+  CHECK(netdev.addresses.at(0) == "10.0.0.4/20");
+  CHECK(netdev.speed_mbps == 25000);
+  const auto pod = pod_of(R"({"acs": "enabled", "nvidia_peermem": "not loaded",
+      "iommu": "unknown", "shm_size": "64m", "max locked memory": "64",
+      "plugins": {"libnccl-net.so": "1.9.1"}, "instance": "p5.48xlarge",
+      "gpus": {"model": "H100", "count": 2}})");
+  CHECK(yes(pod.acs));
+  CHECK(no(pod.peermem));
+  CHECK(!pod.iommu);
+  CHECK(pod.shm_bytes == 64 << 20);
+  CHECK(pod.memlock_bytes == 64 << 10);
+  CHECK(pod.plugins->at(0).version == "1.9.1");
+  CHECK(pod.shape == "p5.48xlarge");
+  CHECK(pod.gpus->at(1).name == "H100");
+}
