@@ -396,13 +396,13 @@ int Connection::on_key(const char* user, ssh_key key, char state) {
   // A library that is not itself in FIPS mode would take it.
   const bool approved =
       !options_.fips || ssh_key_type(key) != SSH_KEYTYPE_ED25519;
-  const bool known =
-      approved &&
-      std::any_of(authorized.begin(), authorized.end(), [key](const auto& k) {
+  const auto match =
+      std::find_if(authorized.begin(), authorized.end(), [key](const auto& k) {
         return ssh_key_cmp(key, k.get(), SSH_KEY_CMP_PUBLIC) == 0;
       });
-  const SshKey copy = SshKey::adopt(ssh_key_dup(key));
-  fingerprint_ = copy.fingerprint();
+  const bool known = approved && match != authorized.end();
+  fingerprint_ = known ? match->fingerprint()
+                       : SshKey::adopt(ssh_key_dup(key)).fingerprint();
   user_ = user != nullptr ? user : "";
   if (known && state == SSH_PUBLICKEY_STATE_NONE) return SSH_AUTH_SUCCESS;
   if (!known || state != SSH_PUBLICKEY_STATE_VALID) {

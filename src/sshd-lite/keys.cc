@@ -49,11 +49,17 @@ void read_authorized(const KeyFiles& files, JobKeys& keys) {
   }
 }
 
+// With what every login is to show, made once.
+void read_and_remember(const KeyFiles& files, JobKeys& keys) {
+  read_authorized(files, keys);
+  for (SshKey& key : keys.authorized) key.remember_fingerprint();
+}
+
 Result<JobKeys> ephemeral_keys(const KeyFiles& files) {
   auto key = SshKey::generate(KeyType::kEcdsaP256);
   if (!key) return tl::unexpected(key.error());
   JobKeys out;
-  read_authorized(files, out);
+  read_and_remember(files, out);
   if (out.authorized.empty()) {
     return tl::unexpected(no_private_key(files.private_key));
   }
@@ -85,7 +91,7 @@ Result<JobKeys> load_keys(const KeyFiles& files) {
   out.private_key = std::move(*key);
   out.fingerprint = out.private_key.fingerprint();
   out.source = files.private_key;
-  read_authorized(files, out);
+  read_and_remember(files, out);
   if (out.authorized.empty()) {
     out.notes.push_back(join(files.authorized, ", ") +
                         ": no usable key in it, nobody can log in");

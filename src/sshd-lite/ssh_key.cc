@@ -188,6 +188,7 @@ bool SshKey::same_public(const SshKey& other) const {
 }
 
 std::string SshKey::fingerprint() const {
+  if (!fingerprint_.empty()) return fingerprint_;
   unsigned char* hash = nullptr;
   size_t length = 0;
   if (!key_ || ssh_get_publickey_hash(get(), SSH_PUBLICKEY_HASH_SHA256, &hash,

@@ -38,7 +38,9 @@ class SshKey {
 
   // Do both stand for the same public key?
   [[nodiscard]] bool same_public(const SshKey& other) const;
-  [[nodiscard]] std::string fingerprint() const;    // "SHA256:…"
+  [[nodiscard]] std::string fingerprint() const;  // "SHA256:…"
+  // Makes every later fingerprint() a copy; for a key that many will show.
+  void remember_fingerprint() { fingerprint_ = fingerprint(); }
   [[nodiscard]] std::string type() const;           // "ecdsa-sha2-nistp521"
   [[nodiscard]] std::string public_base64() const;  // "AAAA…"
   [[nodiscard]] bool is_rsa() const;
@@ -57,6 +59,7 @@ class SshKey {
   };
   std::unique_ptr<ssh_key_struct, Free> key_;
   std::string secret_;
+  std::string fingerprint_;  // "": not remembered
 };
 
 }  // namespace muster
