@@ -228,7 +228,7 @@ bool Connection::exchange_keys() {
     }
   }
   keys_agreed_ = true;
-  tell(KeysAgreed{});
+  if (!options_.proven) tell(KeysAgreed{});
   return ssh_event_add_session(event_, session_) == SSH_OK;
 }
 

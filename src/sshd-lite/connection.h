@@ -25,6 +25,7 @@ struct ConnectionOptions {
   Milliseconds auth_timeout{10000};
   int max_attempts = 3;
   bool fips = false;
+  bool proven = false;  // at the door: pid 1 need not hear how far it is
   bool sandbox = true;  // false only for a fuzzer, which has to go on
 };
 

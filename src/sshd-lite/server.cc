@@ -243,6 +243,7 @@ void Server::start_child(Visitor visitor) {
   options.nonce = nonce;
   options.auth_timeout = options_.auth_timeout;
   options.fips = options_.fips;
+  options.proven = proven;
   if (!proven) pace_.count(Clock::now());
   const pid_t parent = ::getpid();
   const pid_t pid = ::fork();

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -19,7 +20,10 @@
 
 #include "catch.h"
 #include "sshd-lite/client.h"
+#include "sshd-lite/connection.h"
+#include "sshd-lite/door_proof.h"
 #include "sshd-lite/keys.h"
+#include "sshd-lite/link.h"
 #include "test_server.h"
 
 using namespace muster;
@@ -119,6 +123,44 @@ Session run_one(int port, SshClientOptions options, bool eof = true) {
   runner.run();
   session.client.reset();
   return session;
+}
+
+// The kinds of what a connection process says to pid 1 until it is refused its
+// command.
+std::string told_to_pid_1(const JobKeys& keys, bool proven) {
+  auto wire = make_socketpair(SOCK_STREAM);
+  auto link = make_socketpair(SOCK_SEQPACKET);
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    wire->write.reset();
+    (void)write_all(wire->read.get(), server_version_line(""));
+    ConnectionOptions options;
+    options.keys = &keys;
+    options.proven = proven;
+    serve_connection(std::move(wire->read), std::move(link->read), options);
+    ::_exit(0);
+  }
+  wire->read.reset();
+  link->read.reset();
+  Runner runner;
+  Session session;
+  std::string told;
+  FdWatch watch(runner.loop, link->write.get());
+  watch.on_readable([&] {
+    const auto message = receive_with_fds(link->write.get(), kMaxLinkMessage);
+    if (!message || message->eof) return watch.stop_reading();
+    told += message->bytes.front();
+    if (told.back() != 'E') return;
+    (void)send_with_fds(link->write.get(),
+                        encode(LinkReply(ProgramRefused{"no"})), {});
+  });
+  runner.start(session, std::move(wire->write),
+               options_for(keys.private_key, "true"));
+  runner.run();
+  CHECK(session.error);
+  session.client.reset();
+  ::waitpid(pid, nullptr, 0);
+  return told;
 }
 
 }  // namespace
@@ -626,6 +668,14 @@ TEST_CASE("changed keys count from the next connection on") {
   REQUIRE(old.error);
   CHECK(old.error->code == "ssh_hostkey");
   CHECK(run_one(server.port(), options_for(*next, "true")).status == 0);
+}
+
+TEST_CASE("pid 1 hears of agreed keys from whom it may turn out") {
+  JobKeys keys;
+  keys.private_key = std::move(*SshKey::generate(KeyType::kEcdsaP256));
+  keys.authorized.push_back(std::move(*keys.private_key.public_part()));
+  CHECK(told_to_pid_1(keys, false) == "KAE");
+  CHECK(told_to_pid_1(keys, true) == "AE");
 }
 
 TEST_CASE("128 clients with the job key pass strangers who fill all places") {
