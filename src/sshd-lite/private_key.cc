@@ -35,12 +35,13 @@ std::string mount_of(const UniqueFd& file) {
 // it. A Secret is a mount of its own, whatever its mode.
 bool bare_in_image(const std::string& path) {
   const UniqueFd file(::open(path.c_str(), O_PATH | O_CLOEXEC));
-  const UniqueFd root(::open("/", O_PATH | O_CLOEXEC));
   struct stat info {};
-  if (!file || !root || ::fstat(file.get(), &info) != 0) return false;
+  if (!file || ::fstat(file.get(), &info) != 0) return false;
+  if ((info.st_mode & S_IROTH) == 0) return false;
+  const UniqueFd root(::open("/", O_PATH | O_CLOEXEC));
+  if (!root) return false;
   const std::string mount = mount_of(file);
-  return !mount.empty() && mount == mount_of(root) &&
-         (info.st_mode & S_IROTH) != 0;
+  return !mount.empty() && mount == mount_of(root);
 }
 
 }  // namespace
