@@ -132,15 +132,16 @@ class Terminal {
   }
 
   void read_stdin() {
-    char bytes[kReadChunk];
-    const ssize_t n = ::read(STDIN_FILENO, bytes, sizeof bytes);
+    // Not on the stack, each page of which would be touched.
+    const auto bytes = std::make_unique_for_overwrite<char[]>(kReadChunk);
+    const ssize_t n = ::read(STDIN_FILENO, bytes.get(), kReadChunk);
     if (n < 0 && (errno == EINTR || errno == EAGAIN)) return;
     if (n <= 0) {
       stdin_.reset();
       client_->send_eof();
       return;
     }
-    client_->send({bytes, static_cast<size_t>(n)});
+    client_->send({bytes.get(), static_cast<size_t>(n)});
     if (client_->queued() >= kSshQueueMark) stdin_->stop_reading();
   }
 
