@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "base/process_table.h"
-#include "worker/agent_sweep.h"
 #include "worker/rank/rank_protocol.h"
 
 namespace muster {
@@ -21,6 +20,7 @@ constexpr Milliseconds kLinger{2000};
 constexpr Milliseconds kLastWords{50};
 // Programs that end before this are asked nothing.
 constexpr Milliseconds kFirstMpiSample{150};
+static_assert(kFirstMpiSample > RecentProcesses::kMoment);
 constexpr Milliseconds kNextMpiSample{1000};
 
 // By a signal, or, as a shell tells it, its command by SIGKILL. A rank that
@@ -34,10 +34,11 @@ bool was_killed(int wait_status) {
 
 }  // namespace
 
-AgentProcess::AgentProcess(Loop& loop, SendFrame send, AgentProcessInfo info,
-                           Pipes pipes, uint32_t credit,
+AgentProcess::AgentProcess(Loop& loop, RecentProcesses& recent, SendFrame send,
+                           AgentProcessInfo info, Pipes pipes, uint32_t credit,
                            std::function<void()> complete)
-    : send_(send),
+    : recent_(recent),
+      send_(send),
       info_(std::move(info)),
       complete_(std::move(complete)),
       sample_timer_(loop),
@@ -92,7 +93,7 @@ void AgentProcess::sample_later(Milliseconds delay) {
 }
 
 void AgentProcess::look_for_mpi() {
-  for (const pid_t pid : with_descendants(info_.pid)) {
+  for (const pid_t pid : recent_.with_descendants(info_.pid)) {
     const LoadedMpi loaded = loaded_mpi(pid);
     if (!loaded.any()) continue;
     loaded_mpi_ = true;

@@ -19,6 +19,7 @@
 #include "wire/messages.h"
 #include "worker/agent_input.h"
 #include "worker/agent_output.h"
+#include "worker/agent_sweep.h"
 #include "worker/rank/loaded_mpi.h"
 
 namespace muster {
@@ -46,8 +47,10 @@ class AgentProcess {
   };
 
   // `complete` runs once, after kExited was sent; it must not destroy this.
-  AgentProcess(Loop& loop, SendFrame send, AgentProcessInfo info, Pipes pipes,
-               uint32_t credit, std::function<void()> complete);
+  // `recent` outlives this.
+  AgentProcess(Loop& loop, RecentProcesses& recent, SendFrame send,
+               AgentProcessInfo info, Pipes pipes, uint32_t credit,
+               std::function<void()> complete);
 
   [[nodiscard]] const AgentProcessInfo& info() const { return info_; }
   [[nodiscard]] bool running() const { return !exited_; }
@@ -68,6 +71,7 @@ class AgentProcess {
   void give_up_streams();
   void send_exited();
 
+  RecentProcesses& recent_;
   SendFrame send_;
   AgentProcessInfo info_;
   std::function<void()> complete_;

@@ -166,9 +166,9 @@ void AgentProcesses::add(AgentProcessInfo info, AgentProcess::Pipes pipes,
   auto complete = [this, id] {
     loop_.post([this, id] { processes_.erase(id); });
   };
-  processes_[id] = std::make_unique<AgentProcess>(loop_, send_, std::move(info),
-                                                  std::move(pipes), credit,
-                                                  std::move(complete));
+  processes_[id] = std::make_unique<AgentProcess>(
+      loop_, recent_, send_, std::move(info), std::move(pipes), credit,
+      std::move(complete));
 }
 
 void AgentProcesses::refuse(uint32_t id, const Error& error) {

@@ -74,6 +74,7 @@ class AgentProcesses {
   Identity identity_;
   AgentPmi* pmi_ = nullptr;
   uint32_t next_attached_id_ = wire::kAttachedIds;
+  RecentProcesses recent_;
   std::map<uint32_t, std::unique_ptr<AgentProcess>> processes_;
 };
 

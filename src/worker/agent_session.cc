@@ -238,8 +238,8 @@ void AgentSession::handle_facts(uint32_t id, const std::string& mpirun) {
       [this, id](std::optional<std::string> answer) {
         if (!answer) {
           log("warn",
-              "collecting facts took too long (a slow user "
-              "database or mpirun?); some are missing");
+              "collecting facts failed or took too long (a slow user "
+              "database or mpirun, no room for a process?); some are missing");
           answer = to_json_within(
               collect_quick_facts(options_.root, health_.cgroup()),
               wire::kMaxPayload);

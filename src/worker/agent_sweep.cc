@@ -15,13 +15,10 @@ namespace muster {
 
 namespace {
 
-struct TableEntry {
-  pid_t parent = 0;
-  bool zombie = false;
-};
+using ProcessTable = std::map<pid_t, ProcessEntry>;
 
-std::map<pid_t, TableEntry> process_table(const std::string& proc) {
-  std::map<pid_t, TableEntry> table;
+ProcessTable process_table(const std::string& proc) {
+  ProcessTable table;
   const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(proc.c_str()),
                                                       ::closedir);
   if (!directory) return table;
@@ -42,10 +39,7 @@ std::map<pid_t, TableEntry> process_table(const std::string& proc) {
   return table;
 }
 
-}  // namespace
-
-std::vector<pid_t> with_descendants(pid_t root, const std::string& proc) {
-  const auto table = process_table(proc);
+std::vector<pid_t> below(pid_t root, const ProcessTable& table) {
   std::vector<pid_t> found{root};
   for (size_t i = 0; i < found.size(); ++i) {
     for (const auto& [pid, entry] : table) {
@@ -57,6 +51,21 @@ std::vector<pid_t> with_descendants(pid_t root, const std::string& proc) {
     return entry == table.end() || entry->second.zombie;
   });
   return found;
+}
+
+}  // namespace
+
+std::vector<pid_t> with_descendants(pid_t root, const std::string& proc) {
+  return below(root, process_table(proc));
+}
+
+std::vector<pid_t> RecentProcesses::with_descendants(pid_t root) {
+  const auto now = Clock::now();
+  if (now >= good_until_) {
+    table_ = process_table(proc_);
+    good_until_ = now + kMoment;
+  }
+  return below(root, table_);
 }
 
 std::vector<pid_t> launch_processes(pid_t agent, const std::string& agent_key,

@@ -2,13 +2,16 @@
 // Finds every process of a launch in this pod, whatever it did to get away:
 // the tree below the agent (which is a subreaper, so double forks stay in it)
 // and whoever carries the agent's key in its environment.
-// Reads /proc only. Any thread.
+// Reads /proc only. Any thread, but for RecentProcesses.
 #pragma once
 
 #include <sys/types.h>
 
+#include <map>
 #include <string>
 #include <vector>
+
+#include "base/loop.h"
 
 namespace muster {
 
@@ -20,6 +23,28 @@ inline constexpr const char* kRunDirVariable = "MUSTER_RUN_DIR";
 // `root` first, then its live descendants; zombies are left out.
 std::vector<pid_t> with_descendants(pid_t root,
                                     const std::string& proc = "/proc");
+struct ProcessEntry {
+  pid_t parent = 0;
+  bool zombie = false;
+};
+
+// The same of many roots at about the same time: one look at all processes
+// serves whoever asks within the next moment, as each of them would otherwise
+// cost one. A root must be older than that moment.
+class RecentProcesses {
+ public:
+  static constexpr Milliseconds kMoment{100};
+
+  explicit RecentProcesses(std::string proc = "/proc")
+      : proc_(std::move(proc)) {}
+  std::vector<pid_t> with_descendants(pid_t root);
+
+ private:
+  std::string proc_;
+  std::map<pid_t, ProcessEntry> table_;
+  Clock::time_point good_until_;
+};
+
 // Live processes of the launch, without `agent` itself.
 std::vector<pid_t> launch_processes(pid_t agent, const std::string& agent_key,
                                     const std::string& proc = "/proc");

@@ -433,7 +433,8 @@ TEST_CASE("a kill for memory is told of a rank, and of a shell's command") {
   info.oom_kills_before = one.before;
   auto out = make_pipe();
   auto err = make_pipe();
-  AgentProcess process(loop, send, info,
+  RecentProcesses recent;
+  AgentProcess process(loop, recent, send, info,
                        {UniqueFd(), std::move(out->read), std::move(err->read)},
                        wire::kFirstCredit, [&] { loop.stop(); });
   out->write.reset();
