@@ -107,7 +107,7 @@ class Fleet {
   Timer progress_;
 };
 
-// "3/16 workers not ready after 10.0 s: w-4, w-9 (its name is not in DNS) …"
+// "w-4, w-9: its name is not in DNS; w-5: …", of each reason `limit` hosts.
 std::string laggards_text(const std::vector<Laggard>& laggards, size_t limit);
 
 // Of `names` that are looked up in DNS, which few are the only ones that are

@@ -4,8 +4,8 @@
 // wants on a host becomes a Start frame to that host's agent: no second ssh
 // handshake, any transport. Each rank runs under the rank wrapper and attaches
 // to the agent of its pod, which gives us its lines and its wait status.
-// Owns the relay socket and the hostfile on disk. Also runs a script (--once)
-// in which any mpirun is ours through the drop-in.
+// Owns the relay socket; the hostfile is there already. Runs a script (--once)
+// likewise, in which any mpirun is ours through the drop-in.
 #pragma once
 
 #include <map>
