@@ -44,7 +44,7 @@ Result<Pipe> make_pipe();
 Result<Pipe> make_socketpair(int type);
 void set_nonblocking(int fd, bool on = true);
 
-// Whole file, at most `limit` bytes (more is an error, not a cut).
+// Whole file, at most `limit` bytes, else an error; a pipe's within 10 s.
 Result<std::string> read_file(const std::string& path, size_t limit = 1 << 20);
 // Writes to PATH.tmp, not through a link there, and renames: no half a file.
 Status write_file_atomically(const std::string& path, std::string_view text,

@@ -28,7 +28,7 @@ struct SpawnOptions {
   bool inherit_stdio = false;
   bool new_session = true;        // setsid: the child leads a process group
   int parent_death_signal = 0;    // PR_SET_PDEATHSIG; 0: none
-  bool raise_soft_limits = true;  // memlock, nofile, stack, core: soft = hard
+  bool raise_soft_limits = true;  // memlock, nofile, core: soft = hard
   std::vector<int> cpus;          // sched_setaffinity; empty: ours
 };
 
@@ -36,7 +36,7 @@ struct SpawnOptions {
 // "resources".
 Result<pid_t> spawn(const SpawnOptions& options);
 
-// The absolute path that exec would use, or why there is none.
+// The path that exec is given, as is where it has a slash, or why none.
 Result<std::string> find_program(const std::string& name,
                                  const std::string& search_path,
                                  const std::string& cwd = {});

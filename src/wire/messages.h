@@ -53,7 +53,7 @@ struct ProbeRequest {
   std::vector<std::string> names;
   std::vector<ProbeTarget> targets;
   int timeout_ms = 5000;
-  bool listen = false;  // open a listening port until the next probe or start
+  bool listen = false;  // open a port until another is asked for, or a start
 };
 struct ProbeResult {
   std::string subject;  // name or host:port
