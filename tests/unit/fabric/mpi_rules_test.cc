@@ -448,3 +448,27 @@ TEST_CASE("PSM's list of devices without the adapter is of one machine") {
   CHECK(!told("w[0-1]", "PSM2_DEVICES=self,shm,hfi"));
   CHECK(!told("w[0-1]", "PSM3_DEVICES=self,nic"));
 }
+
+TEST_CASE("another interface of the user's for Open MPI is a remark") {
+  const auto told = [](const char* names) {
+    return severity(plan(two(R"("hcas": [], "gpus": 0, "mpi": "Open MPI 4.1.1",
+        "netdevs": ["eth0 10.0.0.[4-5]/24 default", "eth1 10.9.0.[4-5]/24",
+        "docker0 172.17.0.1/16"], "environment":
+        {"OMPI_MCA_btl_tcp_if_include": ")" +
+                             std::string(names) + "\"}")),
+                    "user_value_kept");
+  };
+  CHECK(told("eth1") == Severity::kInfo);
+  CHECK(told("10.9.0.0/24") == Severity::kInfo);
+  CHECK(told("eth1,docker0") == Severity::kWarning);
+}
+
+TEST_CASE("HPC-X' plugin is no way to EFA, by any of its names") {
+  for (const char* name : {"NCCL RDMA Plugin (v5)", "IBext_v8", "HPC-X"}) {
+    const FabricPlan one = plan(two(R"("nccl_version": "2.18.3", "hcas":
+        ["rdmap[0-3]s27 efa ACTIVE 100"], "plugins": [{"name":
+        "libnccl-net.so", "network": ")" +
+                                    std::string(name) + R"("}])"));
+    CHECK(one.verdict == FabricVerdict::kTcp);
+  }
+}

@@ -19,6 +19,8 @@ constexpr KindWord kWords[] = {
     {"ibext", PluginKind::kIbExt},
     {"sharp", PluginKind::kIbExt},
     {"hpcx", PluginKind::kIbExt},
+    {"hpc-x", PluginKind::kIbExt},
+    {"nccl rdma plugin", PluginKind::kIbExt},  // until 2.18
     {"spcx", PluginKind::kSpectrumX},
     {"spectrum", PluginKind::kSpectrumX},
     {"gib", PluginKind::kGib},

@@ -132,6 +132,19 @@ std::vector<std::string> others_than(std::string_view name) {
   return {"^verbs" + open_end};  // providers of libfabric
 }
 
+// The user names interfaces or networks by which others can be reached: which
+// of several is no trouble.
+bool users_own_interfaces(const FabricPodState& pod, std::string_view name) {
+  if (name != "OMPI_MCA_btl_tcp_if_include") return false;
+  const auto users = effective(*pod.facts, std::string(name));
+  if (!users) return false;
+  const auto entries = split(users->value, ',');
+  return std::none_of(entries.begin(), entries.end(), [&](auto entry) {
+    const FabricNetdev* dev = find_netdev(*pod.facts, std::string(trim(entry)));
+    return dev != nullptr && netdev_class(*dev) != NetdevClass::kUsable;
+  });
+}
+
 void set(FabricJob& job, FabricPodState& pod, const char* library,
          const char* name, std::string value, const std::string& reason,
          const char* source) {
@@ -146,6 +159,7 @@ void set(FabricJob& job, FabricPodState& pod, const char* library,
                         source};
   setting.alone = "its own choice among all devices";
   setting.rejected = others_than(name);
+  setting.tuning = users_own_interfaces(pod, name);
   propose(job, pod, setting);
 }
 
