@@ -26,6 +26,7 @@ HOSTFILES = [
     ("pi-worker-0.pi.default.svc slots=99999999999999\n", 100, "slots"),
     ("pi-worker-0.pi.default.svc slots=1\n"
      "pi-worker-0.pi.default.svc slots=2\n", 100, "pi-worker-0"),
+    ("".join(f"w-{i}\n" for i in range(65536)), 100, "at most 65535"),
 ]
 
 # options, exit code, part of the sentence

@@ -220,6 +220,16 @@ Status find_job_keys(const LaunchOptions& options, Discovery& found) {
   return {};
 }
 
+// A frame's 16 bits say which agent it is for, and 0 is the launcher's.
+Status few_enough(const Hostfile& hosts) {
+  constexpr size_t kMostHosts = 65'535;
+  if (hosts.hosts.size() <= kMostHosts) return {};
+  return fail(Error{"hostfile_syntax", "too many hosts",
+                    "there are " + std::to_string(hosts.hosts.size()) +
+                        ", at most 65535 are possible",
+                    hosts.source, "split the job"});
+}
+
 // "localhost" and this pod's own name in one list: its ranks would be numbered
 // twice from 0, and no transport leads from here to here.
 Status one_name_for_this_pod(const std::vector<JobHost>& hosts) {
@@ -273,6 +283,7 @@ Result<Discovery> discover(const LaunchOptions& options) {
   }
   auto hosts = choose_hosts(options, found);
   if (!hosts) return fail(hosts.error());
+  if (auto few = few_enough(*hosts); !few) return fail(few.error());
   if (const auto job = operators_hosts(options, where, found)) {
     name_as_operator(*job, found.hostname, *hosts);
   }
