@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/output/rank_output.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -27,6 +28,14 @@ constexpr size_t kMaxGroup = 64 << 10;
 // A stream whose frames are that long prints without a pause.
 constexpr size_t kBusyFrame = 4 << 10;
 
+bool stderr_is_stdout() {
+  struct stat out {};
+  struct stat err {};
+  return ::fstat(STDOUT_FILENO, &out) == 0 &&
+         ::fstat(STDERR_FILENO, &err) == 0 && out.st_dev == err.st_dev &&
+         out.st_ino == err.st_ino;
+}
+
 }  // namespace
 
 RankOutput::RankOutput(Loop& loop, OutputOptions options,
@@ -52,7 +61,16 @@ RankOutput::RankOutput(Loop& loop, OutputOptions options,
                 [this](std::string text) {
                   stdio_.write(STDOUT_FILENO, std::move(text), {});
                 }) {
+  if (!stderr_is_stdout()) {
+    stderr_ = std::make_unique<OutputWriter>(
+        loop, [this](int fd, int error) { write_failed(fd, error); },
+        [this] { credit_.settle(); });
+  }
   reader_timer_.start(kReaderCheck, [this] { watch_reader(); });
+}
+
+OutputWriter& RankOutput::writer_of(int fd) {
+  return fd == STDERR_FILENO && stderr_ ? *stderr_ : stdio_;
 }
 
 RankOutput::~RankOutput() = default;
@@ -262,7 +280,7 @@ void RankOutput::node_lost(uint16_t node) {
 void RankOutput::own_line(std::string line) {
   line = masked(line);
   if (::isatty(STDERR_FILENO) == 1) line = terminal_.around(std::move(line));
-  stdio_.write(STDERR_FILENO, std::move(line), {});
+  writer_of(STDERR_FILENO).write(STDERR_FILENO, std::move(line), {});
 }
 
 // Says once that the reader of stdout holds up the ranks, and once for how
@@ -310,19 +328,19 @@ void RankOutput::hand_over(ProcessKey key, ProcessOutput& process,
     stream.raw.clear();
   }
   stream.ready = terminal_.around(std::move(stream.ready));
-  if (stream.ready.empty() || drops(stdio_, stream.ready)) {
+  // Only plain output keeps a rank's stderr apart, as mpirun does; with a tag
+  // on each line one ordered stream is worth more.
+  const bool to_stderr =
+      options_.format == LogFormat::kPlain && stream.flag == wire::kStderr;
+  const int fd = to_stderr ? STDERR_FILENO : STDOUT_FILENO;
+  if (stream.ready.empty() || drops(writer_of(fd), stream.ready)) {
     stdio_.give_back(std::move(stream.ready));
     stream.ready = {};
     done();
     credit_.settle();
     return;
   }
-  // Only plain output keeps a rank's stderr apart, as mpirun does; with a tag
-  // on each line one ordered stream is worth more.
-  const bool to_stderr =
-      options_.format == LogFormat::kPlain && stream.flag == wire::kStderr;
-  stdio_.write(to_stderr ? STDERR_FILENO : STDOUT_FILENO,
-               std::move(stream.ready), std::move(done));
+  writer_of(fd).write(fd, std::move(stream.ready), std::move(done));
   stream.ready.clear();
 }
 
@@ -379,9 +397,13 @@ bool RankOutput::drain(Milliseconds limit) {
   terminal_.finish();
   const auto end = Clock::now() + limit;
   const bool written = stdio_.drain(limit);
-  const auto left =
-      std::chrono::duration_cast<Milliseconds>(end - Clock::now());
-  return files_.drain(std::max(left, Milliseconds{100})) && written;
+  const auto left = [end] {
+    return std::max(
+        std::chrono::duration_cast<Milliseconds>(end - Clock::now()),
+        Milliseconds{100});
+  };
+  const bool told = !stderr_ || stderr_->drain(left());
+  return files_.drain(left()) && told && written;
 }
 
 }  // namespace muster

@@ -108,11 +108,13 @@ class RankOutput {
   bool drain(Milliseconds limit);
   // Bytes that no reader has taken yet.
   [[nodiscard]] size_t waiting_bytes() const {
-    return stdio_.waiting_bytes() + files_.waiting_bytes();
+    return stdio_.waiting_bytes() + files_.waiting_bytes() +
+           (stderr_ ? stderr_->waiting_bytes() : 0);
   }
   [[nodiscard]] uint64_t lines() const { return lines_; }
   [[nodiscard]] uint64_t dropped_bytes() const {
-    return stdio_.dropped_bytes() + files_.dropped_bytes() + lost_at_source_;
+    return stdio_.dropped_bytes() + files_.dropped_bytes() + lost_at_source_ +
+           (stderr_ ? stderr_->dropped_bytes() : 0);
   }
   // How long nobody has read stdout, while something waits for it.
   [[nodiscard]] Milliseconds stalled() const { return stdio_.stalled(); }
@@ -138,6 +140,7 @@ class RankOutput {
   void watch_reader();
   void let_groups_go();
   void hand_over(ProcessKey key, ProcessOutput& process, ProcessStream& stream);
+  OutputWriter& writer_of(int fd);
   [[nodiscard]] bool drops(const OutputWriter& writer, std::string& text);
   void write_failed(int fd, int error);
 
@@ -150,6 +153,9 @@ class RankOutput {
   std::string_view word_;  // without which on_line_ need not be asked
   std::function<void()> on_reader_gone_;
   OutputWriter stdio_;
+  // stderr's own, where it is another file: who does not read stdout must not
+  // keep muster's messages, and the verdict, from who reads stderr.
+  std::unique_ptr<OutputWriter> stderr_;
   OutputWriter files_;
   std::map<ProcessKey, std::unique_ptr<ProcessOutput>> processes_;
   LogFiles log_files_;

@@ -115,6 +115,35 @@ TEST_CASE("plain keeps stderr apart, as mpirun does") {
   CHECK(bed.captured.err() == "err\n");
 }
 
+TEST_CASE("who does not read stdout keeps nothing from stderr") {
+  auto pipe = make_pipe();
+  REQUIRE(pipe);
+  size_t before = 0;
+  size_t after = 0;
+  std::string said;
+  {
+    Bed bed(with(LogFormat::kPlain), pipe->write.get());
+    bed.out(kRank0, std::string(200'000, 'x') + "\n");
+    run_for(bed.loop, 50ms);
+    before = bed.ranks.waiting_bytes();
+    bed.err(kRank0, "rank's\n");
+    bed.ranks.own_line("muster: the verdict\n");
+    bed.ranks.drain(200ms);
+    after = bed.ranks.waiting_bytes();
+    set_nonblocking(pipe->read.get());
+    run_until(bed.loop, [&] {
+      char buffer[65536];
+      while (::read(pipe->read.get(), buffer, sizeof buffer) > 0) {
+      }
+      return bed.ranks.waiting_bytes() == 0;
+    });
+    said = bed.captured.err();
+  }
+  CHECK(before > 0);
+  CHECK(after == before);
+  CHECK(said == "rank's\nmuster: the verdict\n");
+}
+
 TEST_CASE("sequence numbers count each stream from one") {
   Bed bed(with(LogFormat::kJson));
   bed.out(kRank0, "a\nb\n");
