@@ -11,6 +11,8 @@ def main() -> None:
     out, *inputs = map(pathlib.Path, sys.argv[1:])
     lines = ['// Written by embed_rules.py; do not edit.',
              '#include "diagnosis/book/builtin_rules.h"',
+             '// Both compilers take longer texts than they have to.',
+             '#pragma GCC diagnostic ignored "-Woverlength-strings"',
              'namespace muster {',
              'std::vector<BuiltinRules> builtin_rules() {',
              '  return {']

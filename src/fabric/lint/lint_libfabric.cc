@@ -79,8 +79,9 @@ void lint_local_provider(FabricJob& job, const FabricPodState& pod) {
 // PSM's own list: without the adapter among it, it is of one machine.
 void lint_psm_devices(FabricJob& job, const FabricPodState& pod) {
   if (job.pods.size() < 2) return;
-  for (const auto& [name, adapter] :
+  for (const auto& [name, own] :
        {std::pair{"PSM2_DEVICES", "hfi"}, std::pair{"PSM3_DEVICES", "nic"}}) {
+    const std::string_view adapter = own;
     const auto entries = entries_of(to_lower(value_of(pod, name)));
     const bool there =
         std::any_of(entries.begin(), entries.end(), [&](auto& entry) {
