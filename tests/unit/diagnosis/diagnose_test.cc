@@ -611,3 +611,35 @@ TEST_CASE("a rank that native ranks miss has a class of its own, and a name") {
       judged("rank_missing", "MPI_Init waited 3 s for ranks 1-2 on w-0", -1);
   CHECK(verdict.first_rank == -1);
 }
+
+TEST_CASE("nobody connects to a rank that has ended, and no network is wrong") {
+  Evidence evidence = job({exited(0, 15, 990), exited(1, 3 << 8, 950)});
+  evidence.job.backend = "mpirun";
+  evidence.job.tool_ended = true;
+  evidence.job.tool_status = 3 << 8;
+  for (const char* line :
+       {"WARNING: Open MPI failed to TCP connect to a peer MPI process.  This",
+        "should not happen.", "", "Your Open MPI job may now hang or fail.", "",
+        "  Local host: pi-worker-0", "  PID:        36",
+        "  Message:    connect() to 10.244.0.3:1024 failed",
+        "  Error:      Operation now in progress (115)"}) {
+    evidence.job.tool_lines.push_back({940 * kMs, true, line});
+  }
+  Verdict verdict = diagnose(evidence);
+  CHECK(verdict.code == "exit_nonzero_silent");
+  CHECK(verdict.first_rank == 1);
+  CHECK(verdict.exit_code == 3);
+  // A crash, of which we hear behind the message.
+  evidence.ranks[1].wait_status = SIGSEGV;
+  verdict = diagnose(evidence);
+  CHECK(verdict.code == "segfault");
+  CHECK(verdict.first_rank == 1);
+  // Who gave up for it is on the host that wrote it.
+  evidence.ranks[0] = exited(0, 255 << 8, 945);
+  evidence.ranks[1] = exited(1, SIGTERM, 960);
+  CHECK(diagnose(evidence).code == "net_interface_wrong");
+  // It came long before anybody ended.
+  evidence.ranks[0] = exited(0, SIGTERM, 9'990);
+  evidence.ranks[1] = exited(1, 3 << 8, 9'950);
+  CHECK(diagnose(evidence).code == "net_interface_wrong");
+}
