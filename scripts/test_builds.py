@@ -31,7 +31,9 @@ SETUP = {
                "include_file_mtime,include_file_ctime"},
               ["--buildtype=debug", *SANITIZERS, "-Db_lundef=false",
                "-Db_pch=true", "-Dfuzz=true",
-               "-Dcpp_args=-Xclang -fno-pch-timestamp"]),
+               # Of debug information stack traces need the lines only.
+               "-Dcpp_args=-Xclang -fno-pch-timestamp"
+               " -gline-tables-only"]),
     # Unit tests where there is no clang.
     "test": (GCC, ["--buildtype=debug", *SANITIZERS]),
     "release": (GCC, ["--buildtype=release", "-Db_lto=true", "-Dwerror=true",

@@ -65,9 +65,10 @@ class Runner:
         if os.path.exists(results):
             os.unlink(results)
         # Three times the limit of each test: CI machines are slow and shared.
+        env = {"MUSTER_SWEEP": "all"} if self.options.long else None
         step = run(["meson", "test", "--no-rebuild", "--print-errorlogs",
                     "--timeout-multiplier=3", "-C", folder, *names],
-                   20 * MINUTE, None, title, show=False)
+                   20 * MINUTE, env, title, show=False)
         seen = set()
         if os.path.exists(results):
             with open(results) as f:
@@ -128,6 +129,15 @@ class Runner:
             print(f"FAIL  {name}: {ended}, last line {last!r}", flush=True)
             self.tally.fail(name)
 
+    def podnet(self):
+        """The test bed by itself, which needs no build."""
+        if not self.wants("podnet"):
+            return
+        if reason := no_pods_because():
+            self.tally.skip("podnet", reason)
+            return
+        self.script("podnet", ["tests/podnet/selftest"], 15 * MINUTE)
+
     def cluster(self, build="release", extra_env=None):
         folder = os.path.join(ROOT, "tests", "cluster")
         files = sorted(glob.glob(os.path.join(folder, "test_*.py")))
@@ -137,15 +147,12 @@ class Runner:
                 limits[path] = 120 * MINUTE
         limits = {path: limit for path, limit in limits.items()
                   if self.wants(os.path.basename(path), "cluster")}
-        selftest = build == "release" and self.wants("podnet")
-        if not limits and not selftest:
+        if not limits:
             return
         if reason := no_pods_because():
-            self.tally.skip("podnet and cluster tests", reason)
+            self.tally.skip("cluster tests", reason)
             return
-        if selftest:
-            self.script("podnet", ["tests/podnet/selftest"], 15 * MINUTE)
-        if not limits or not self.builds.need(build):
+        if not self.builds.need(build):
             return
         env = {"MUSTER_PREFIX": PREFIXES[build], **(extra_env or {})}
         self.timed("Debian 13 root", lambda: env.update(self.newer_root()))
@@ -327,9 +334,13 @@ class Runner:
         if not self.options.names and not self.options.quick:
             if not no_pods_because():
                 self.begin_newer_root()
-            # Tests on pods mostly wait; the longest build fills the gaps.
+            # Tests on pods mostly wait; builds fill the gaps.
+            self.builds.begin("release")
+            self.podnet()
             if self.builds.need("release"):
                 self.builds.begin(SANITIZED)
+        elif not self.options.quick:
+            self.podnet()
         if not self.options.quick:
             self.papers()
             self.interop()

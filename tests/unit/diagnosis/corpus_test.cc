@@ -8,6 +8,7 @@
 #include "corpus.h"
 #include "diagnosis/log/log_evidence.h"
 #include "diagnosis/verdict.h"
+#include "sweep.h"
 
 using namespace muster;
 
@@ -100,10 +101,13 @@ TEST_CASE("what prepares a job's shell changes no verdict") {
       "number. Also try \"module spider ...\"\n"
       "bash: warning: setlocale: LC_ALL: cannot change locale (en_US.UTF-8)\n"};
   const std::string directory = std::string(MUSTER_CORPUS) + "/public";
+  size_t start = 0;
   for (const std::string& preamble : preambles) {
     size_t all = 0;
     size_t changed = 0;
+    Sweep sweep(start++);
     for (const Expected& expected : read_expected(directory)) {
+      if (!sweep.takes()) continue;
       const auto log = read_file(directory + "/" + expected.file);
       REQUIRE(log);
       const Verdict verdict =

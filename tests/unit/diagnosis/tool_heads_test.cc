@@ -8,6 +8,7 @@
 #include "diagnosis/log/common_head.h"
 #include "diagnosis/log/log_evidence.h"
 #include "diagnosis/verdict.h"
+#include "sweep.h"
 
 using namespace muster;
 
@@ -59,7 +60,7 @@ std::vector<std::string> lines_of(const std::string& text) {
 }
 
 // How many of `folder` were long enough to have a head.
-size_t check_folder(const std::string& folder, Wrap wrap) {
+size_t check_folder(const std::string& folder, Wrap wrap, Sweep sweep) {
   constexpr size_t kEnough = 12;
   const std::string directory = std::string(MUSTER_CORPUS) + "/" + folder;
   size_t judged = 0;
@@ -69,7 +70,7 @@ size_t check_folder(const std::string& folder, Wrap wrap) {
     const std::vector<std::string> lines = lines_of(*text);
     // Its lines have a viewer's numbers, which are looked for in front only.
     const bool numbered = expected.file == "one_rank_did_not_enqueue.log";
-    if (lines.size() < kEnough || numbered) continue;
+    if (lines.size() < kEnough || numbered || !sweep.takes()) continue;
     ++judged;
     std::string wrapped;
     int number = 0;
@@ -97,9 +98,10 @@ std::string_view stripped(std::vector<std::string> first,
 }  // namespace
 
 TEST_CASE("logs behind a log tool's heads get the right verdict") {
+  size_t start = 0;
   for (const Wrap wrap : {in_brackets, by_airflow, by_logging, by_compose,
                           by_runtime, by_viewer}) {
-    CHECK(check_folder("heldout", wrap) > 100);
+    CHECK(check_folder("heldout", wrap, Sweep(start++)) > 30);
   }
 }
 
