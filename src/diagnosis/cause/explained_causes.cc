@@ -7,15 +7,11 @@
 #include <set>
 
 #include "diagnosis/cause/candidate.h"
-#include "diagnosis/cause/help_host.h"
+#include "diagnosis/cause/unreached_peers.h"
 
 namespace muster {
 
 namespace {
-
-std::string_view short_name(std::string_view host) {
-  return host.substr(0, host.find('.'));
-}
 
 // Text of a rank that was already being stopped tells about the stop.
 void drop_after_stop(int64_t stop_ns, std::vector<Candidate>& candidates) {
@@ -92,7 +88,7 @@ void drop_absent_pods(std::vector<Candidate>& candidates) {
   std::erase_if(candidates, [&](const Candidate& candidate) {
     const std::string& code = candidate.rule->code;
     if (code != "dns_unresolved" && code != "ssh_unreachable") return false;
-    const std::string_view name = short_name(candidate.host);
+    const std::string name = candidate.host.substr(0, candidate.host.find('.'));
     return std::any_of(all.begin(), all.end(), [&](const Candidate& other) {
       return not_started(other) && (other.host.empty() || other.host == name);
     });
@@ -120,43 +116,6 @@ void drop_lone_warnings(std::vector<Candidate>& candidates) {
   if (std::all_of(candidates.begin(), candidates.end(), warns)) {
     candidates.clear();
   }
-}
-
-// "Local host: node-1" is some lines above the error that it is about.
-std::string_view writer_of_help(const Evidence& evidence,
-                                const Candidate& error) {
-  constexpr size_t kLinesAbove = 4;
-  const RankEvidence* const rank = find_rank(evidence, error.rank);
-  if (rank != nullptr) return rank->host;
-  const std::vector<LineEvidence>& lines = evidence.job.tool_lines;
-  const size_t end = std::min(error.order, lines.size());
-  for (size_t i = end; i > 0 && end - i < kLinesAbove; --i) {
-    const std::string_view host = host_in_help_line(lines[i - 1].text);
-    if (!host.empty()) return host;
-  }
-  return {};
-}
-
-// Nobody can connect to a rank that has just ended. Where the first bad end was
-// on another host than that of who could not connect, it is the cause.
-void drop_unreached_dead(const Evidence& evidence,
-                         std::vector<Candidate>& candidates) {
-  constexpr int64_t kHeardLateNs = 1'000'000'000;
-  const Candidate* first = nullptr;
-  for (const Candidate& candidate : candidates) {
-    const bool ended = candidate.fact && candidate.rank >= 0;
-    if (ended && (first == nullptr || candidate.time_ns < first->time_ns)) {
-      first = &candidate;
-    }
-  }
-  if (first == nullptr) return;
-  const Candidate ended = *first;
-  std::erase_if(candidates, [&](const Candidate& candidate) {
-    const auto writer = short_name(writer_of_help(evidence, candidate));
-    return candidate.values.contains("unreached") && !writer.empty() &&
-           writer != short_name(ended.host) &&
-           ended.time_ns <= candidate.time_ns + kHeardLateNs;
-  });
 }
 
 // Kubernetes evicts the pods of a node that it lost: the loss is the cause.
@@ -313,7 +272,7 @@ void drop_explained(const Evidence& evidence,
   drop_after_stop(evidence.job.stop_ns, candidates);
   drop_unknown(candidates);
   if (!evidence.job.bare_log) {
-    drop_unreached_dead(evidence, candidates);
+    drop_unreached_peers(evidence, candidates);
     return;
   }
   drop_mismatch_of_started(candidates);

@@ -304,7 +304,16 @@ class FactReader {
           add_for(node, ours ? "launcher_stalled" : "daemon_lost",
                   ours ? Confidence::kLikely : Confidence::kProven, line);
       candidate->values["why"] = node.error.why;
+      candidate->time_ns = fell_silent_ns(node);
     }
+  }
+
+  // A worker that says nothing is given up some time after its end, in which
+  // others may have failed for it.
+  static int64_t fell_silent_ns(const NodeEvidence& node) {
+    const bool silent = node.error.code == "worker_silent";
+    return silent && !node.memory.empty() ? node.memory.back().time_ns
+                                          : node.lost_ns;
   }
 
   void read_job() {

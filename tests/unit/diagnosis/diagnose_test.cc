@@ -643,3 +643,57 @@ TEST_CASE("nobody connects to a rank that has ended, and no network is wrong") {
   evidence.ranks[1] = exited(1, 3 << 8, 9'950);
   CHECK(diagnose(evidence).code == "net_interface_wrong");
 }
+
+TEST_CASE("nobody connects to ranks of a worker that gave the launcher up") {
+  Evidence evidence =
+      job({exited(0, 1 << 8, 950,
+                  {"WARNING: Open MPI failed to TCP connect to a peer MPI "
+                   "process.  This",
+                   "  Local host: pi-worker-0",
+                   "  Error:      Operation now in progress (115)"}),
+           exited(1, 15, 950)});
+  evidence.ranks[1].outcome = RankOutcome::kLost;
+  CHECK(diagnose(evidence).code == "net_interface_wrong");
+  evidence.nodes = {node(1), node(2)};
+  for (NodeEvidence& lost : evidence.nodes) {
+    lost.outcome = NodeOutcome::kLost;
+    lost.lost_ns = 20'000 * kMs;
+    lost.error.code = "launcher_silent";
+    lost.error.why = "the agent took this launcher for gone";
+  }
+  CHECK(diagnose(evidence).code == "launcher_stalled");
+  CHECK(diagnose(evidence).exit_class == "worker_lost");
+  // A pod that went away takes its address along.
+  evidence.nodes[0].outcome = NodeOutcome::kConnected;
+  evidence.nodes[1].error.code = "worker_lost";
+  evidence.ranks[0].lines[2].text =
+      "[pi-worker-0][[1,1],0][btl_tcp_endpoint.c:803:mca_btl_tcp_endpoint_"
+      "complete_connect] connect() to 10.244.0.3 failed: No route to host "
+      "(113)";
+  CHECK(diagnose(evidence).code == "daemon_lost");
+  CHECK(diagnose(evidence).host == "pi-worker-1");
+  evidence.nodes[1].outcome = NodeOutcome::kConnected;
+  CHECK(diagnose(evidence).code == "net_interface_wrong");
+}
+
+TEST_CASE("a silent worker was lost when it was last heard of") {
+  Evidence evidence = job(
+      {exited(0, 1 << 8, 5'950,
+              {"pi-worker-0:55:91 [0] transport/net_ib.cc:1295 NCCL WARN "
+               "NET/IB: Got completion from peer 10.0.0.2<4791> with status=12 "
+               "opcode=0 len=0 vendor err 129 (Send)"}),
+       exited(1, 15, 950)});
+  evidence.ranks[1].outcome = RankOutcome::kLost;
+  evidence.nodes = {node(1), node(2)};
+  NodeEvidence& lost = evidence.nodes[1];
+  lost.outcome = NodeOutcome::kLost;
+  lost.lost_ns = 14'000 * kMs;
+  lost.error = {"worker_silent", "worker lost", "no answer for 12 s",
+                "pi-worker-1", ""};
+  lost.memory = {{2'000 * kMs, kGib, 32 * kGib, kGib, 0}};
+  CHECK(diagnose(evidence).code == "daemon_lost");
+  CHECK(diagnose(evidence).host == "pi-worker-1");
+  // A connection that is reset tells of an end at once.
+  lost.error.code = "ssh_lost";
+  CHECK(diagnose(evidence).code == "ib_retry_exceeded");
+}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// "No route to host", "failed to TCP connect to a peer": a wrong network,
+// unless the peer had gone. No network leads to a worker that was lost; of that
+// we hear late, and where we were silent ourselves as late as can be. And
+// nobody can connect to a rank that has just ended, of which Open MPI tells
+// what errno happened to hold ("Operation now in progress"). For launches only,
+// of which there are wait statuses. Pure.
+#pragma once
+
+#include <vector>
+
+#include "diagnosis/cause/candidate.h"
+
+namespace muster {
+
+// Takes out who could not reach a peer that was lost, or whose end was the
+// first bad one, on another host than the writer's.
+void drop_unreached_peers(const Evidence& evidence,
+                          std::vector<Candidate>& candidates);
+
+}  // namespace muster
