@@ -225,8 +225,14 @@ Result<RuleBook> RuleBook::Compiled::parse_texts(
     }
     return found;
   };
+  std::string_view code;  // the words of a class stand together
+  size_t rule = 0;
   for (const WordWeight& word : parsed.words) {
-    book->words.add(index_of(word.code), word.word, word.weight);
+    if (word.code != code) {
+      code = word.code;
+      rule = index_of(word.code);
+    }
+    book->words.add(rule, word.word, word.weight);
   }
   for (PatternText& text : parsed.patterns) {
     Pattern pattern;

@@ -40,6 +40,7 @@ size_t end_of_digits(std::string_view line, size_t at) {
 
 std::vector<std::string> WordWeights::words_of(std::string_view line) {
   constexpr size_t kLongestNumber = 3;
+  constexpr size_t kStem = 5;
   std::vector<std::string> words;
   size_t at = 0;
   while (at < line.size()) {
@@ -59,6 +60,7 @@ std::vector<std::string> WordWeights::words_of(std::string_view line) {
       for (char& c : word) {
         if (is_large(c)) c = static_cast<char>(c - 'A' + 'a');
       }
+      if (word.size() > kStem) words.push_back("^" + word.substr(0, kStem));
       words.push_back(std::move(word));
     } else {
       ++at;

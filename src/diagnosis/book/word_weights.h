@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // WordWeights: what the words of an error line speak for, each by itself, as
 // learnt from messages whose class is known (rules/words.rules): "oom" for GPU
-// memory, "resolve" for DNS. A class' score is the sum over the line's words;
-// how far the best is ahead of the next says how much that is worth.
+// memory, "resolve" for DNS. A word may also speak against a class. A class'
+// score is the sum over the line's words; how far the best is ahead of the next
+// says how much that is worth.
 // Refuses: to know grammar. "not" is one word among others. Immutable once
 // filled; any thread may read it. Pure.
 #pragma once
@@ -31,7 +32,8 @@ class WordWeights {
                                              std::string_view hint) const;
 
   // Letters in small ones, "camelCase" as two words, numbers of up to three
-  // digits as "#12"; each once. As in learn_words.py.
+  // digits as "#12", and how a longer word begins, "^addre"; each once. As in
+  // word_model.py.
   static std::vector<std::string> words_of(std::string_view line);
 
  private:

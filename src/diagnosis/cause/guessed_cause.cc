@@ -31,8 +31,8 @@ bool says_none(const Rule& rule) {
 // Whether a line's words are far enough ahead to beat the patterns' class, or
 // to stand for one where no pattern has any.
 bool speaks(const LineGuess& guess) {
-  constexpr int kClearly = 20;
-  constexpr int kAlone = 30;
+  constexpr int kClearly = 5;
+  constexpr int kAlone = 25;
   if (guess.by_words == nullptr || says_none(*guess.by_words)) return false;
   // Each class says more than that somebody threw.
   const bool bare = guess.by_words->code == "python_exception";
@@ -158,18 +158,17 @@ void add_guesses(const Evidence& evidence, const RuleBook& rules,
 }
 
 void name_exception(const RuleBook& rules, Candidate& winner) {
-  constexpr int kClearly = 40;
+  constexpr int kAgreed = 20;
+  constexpr int kAlone = 40;
   const auto exception = winner.values.find("exception");
   if (winner.rule->code != "python_exception" ||
       exception == winner.values.end()) {
     return;
   }
   const LineGuess guess = rules.guess(without_asides(exception->second));
-  // Exceptions are of all kinds: only where patterns and words agree.
-  if (guess.rule == nullptr || guess.rule != guess.by_words ||
-      guess.ahead < kClearly) {
-    return;
-  }
+  // Exceptions are of all kinds: words alone have to be clearer.
+  if (guess.by_words == nullptr) return;
+  if (guess.ahead < (guess.rule == guess.by_words ? kAgreed : kAlone)) return;
   const Rule& named = *guess.by_words;
   const bool is_reason =
       named.role == CauseRole::kCause || named.role == CauseRole::kWeak;

@@ -12,14 +12,14 @@ using Words = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("a line is taken apart into words and small numbers") {
+TEST_CASE("a line is taken apart into words, their stems and small numbers") {
   CHECK(WordWeights::words_of("").empty());
   CHECK(WordWeights::words_of("ncclCommInitRank: failed, FAILED!") ==
-        Words{"comm", "failed", "init", "nccl", "rank"});
+        Words{"^faile", "comm", "failed", "init", "nccl", "rank"});
   CHECK(WordWeights::words_of("errno 12 at 0x7f2b3d of 131072 bytes a") ==
         Words{"#12", "at", "bytes", "errno", "of"});
   CHECK(WordWeights::words_of("CUDAError x9 0xyz") ==
-        Words{"#0", "#9", "cudaerror", "xyz"});
+        Words{"#0", "#9", "^cudae", "cudaerror", "xyz"});
 }
 
 TEST_CASE("the class that most words speak for wins, and says how clearly") {
@@ -39,6 +39,19 @@ TEST_CASE("the class that most words speak for wins, and says how clearly") {
   REQUIRE(gpu);
   CHECK(gpu->rule == 2);
   CHECK(gpu->ahead == 35);  // 20 + 40 + 15 - 20, of 30 - 10
+}
+
+TEST_CASE("a word may speak against a class, and a stem for one") {
+  WordWeights words;
+  words.add(0, "*", 0);
+  words.add(0, "memory", 30);
+  words.add(0, "shared", -25);
+  words.add(1, "*", 0);
+  words.add(1, "^alloc", 10);
+  const auto stem = words.vote("allocator: shared memory", "");
+  REQUIRE(stem);
+  CHECK(stem->rule == 1);
+  CHECK(stem->ahead == 5);
 }
 
 TEST_CASE("a book's guess holds what words and what patterns say") {
