@@ -25,7 +25,6 @@ namespace {
 
 constexpr Milliseconds kLastWords{5'000};
 constexpr int kMostReconnects = 3;             // more is no accident
-constexpr Milliseconds kReportLimit{30'000};   // after all else is over
 constexpr Milliseconds kHurriedReport{1'000};  // … and somebody is waiting
 // Of the logs that --bundle keeps: 128 MiB a stream.
 constexpr LogRotation kBundleRotation{64 << 20, 1};

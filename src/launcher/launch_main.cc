@@ -8,10 +8,10 @@
 #include "diagnosis/book/rule_book.h"
 #include "job/exit_codes.h"
 #include "job/own_variables.h"
-#include "job/termination_message.h"
 #include "launcher/drop_in.h"
 #include "launcher/launch.h"
 #include "launcher/output/log_choice.h"
+#include "launcher/report/failed_discovery.h"
 
 namespace muster {
 
@@ -24,25 +24,6 @@ void block_stop_signals() {
   for (const int signal : {SIGTERM, SIGINT}) sigaddset(&stop, signal);
   ::sigprocmask(SIG_BLOCK, &stop, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
-}
-
-int discovery_exit(const Error& error, const std::string& termination_log) {
-  if (error.code == "spare_launcher") {
-    log::info("{}", error.text());
-    return 0;
-  }
-  log::error("{}", error.text());
-  write_termination_message(termination_log,
-                            "muster launch: " + error.text() + "\n");
-  if (error.code == "stopped") return 128 + SIGTERM;
-  if (error.code == "interrupted") return 128 + SIGINT;
-  if (error.code == "preempted") return exit_code_for(ExitClass::kPreempted);
-  if (error.code == "usage") return exit_code_for(ExitClass::kUsage);
-  if (error.code == "exe_not_found") return exit_code_for(ExitClass::kNotFound);
-  if (error.code == "hostfile_empty") {
-    return exit_code_for(ExitClass::kWorkersNotReady);
-  }
-  return exit_code_for(ExitClass::kConfiguration);
 }
 
 }  // namespace
@@ -72,9 +53,13 @@ int launch(LaunchOptions options) {
     }
   }
   const Mesh mesh = mesh_of(options.mesh);
+  const auto began = Clock::now();
   auto discovery = discover(options);
   if (!discovery) {
-    const int code = discovery_exit(discovery.error(), options.termination_log);
+    const Error& error = discovery.error();
+    const bool spare = error.code == "spare_launcher";
+    if (spare) log::info("{}", error.text());
+    const int code = spare ? 0 : report_failed_discovery(error, options, began);
     mesh_quit(mesh);
     return code;
   }

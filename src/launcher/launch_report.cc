@@ -7,7 +7,6 @@
 #include "base/json_text.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "diagnosis/book/rule_book.h"
 #include "diagnosis/log/last_progress.h"
 #include "launcher/launch.h"
 #include "launcher/plan_text.h"
@@ -21,15 +20,6 @@ namespace {
 constexpr Milliseconds kLeaveDeadline{3'000};
 constexpr Milliseconds kDrainLimit{30'000};
 constexpr Milliseconds kDrainSlice{200};
-
-// With the user's own rules, if they can (still) be read.
-Verdict judge(const Evidence& evidence, const LaunchOptions& options) {
-  if (options.rules_directory.empty()) return diagnose(evidence);
-  const auto rules = RuleBook::with_directory(options.rules_directory);
-  if (rules) return diagnose(evidence, *rules);
-  log::warn("{}", rules.error().text());
-  return diagnose(evidence);
-}
 
 }  // namespace
 
@@ -93,7 +83,7 @@ std::string Launch::facts_json() const {
 
 void Launch::tell_early() {
   if (stop_signal_ != 0 && !preempted_) return;  // who did it knows
-  const Verdict verdict = judge(evidence(), options_);
+  const Verdict verdict = judge(evidence(), options_.rules_directory);
   if (!verdict.failed() || verdict.code == "unknown") return;
   log::warn("so far: {} ({}, {}); the verdict follows when all have ended",
             verdict.headline, verdict.code, to_text(verdict.confidence));
@@ -110,7 +100,7 @@ void Launch::report() {
   report.took = since(began_);
   report.phases = clock_.phases();
   report.evidence = evidence();
-  report.verdict = judge(report.evidence, options_);
+  report.verdict = judge(report.evidence, options_.rules_directory);
   fill_workers(report);
   report.fabric = agreement_.fabric.summary;
   report.settings = agreement_.fabric.reasons;
@@ -236,11 +226,7 @@ Evidence Launch::evidence() const {
     if (run_->stop_finding()) out.findings.push_back(*run_->stop_finding());
   }
   if (failure_ && laggards_.empty() && lost_.empty() && stop_signal_ == 0) {
-    out.findings.push_back(
-        {Severity::kError, failure_->code,
-         (failure_->where.empty() ? "" : failure_->where + ": ") +
-             failure_->what,
-         failure_->why, failure_->hint});
+    out.findings.push_back(finding_of(*failure_));
   }
   if (fleet_) {
     out.nodes = node_evidence(*fleet_, {memory_, lost_, lost_ns_, laggards_,

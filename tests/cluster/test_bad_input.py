@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bad input: one clear sentence that names the place, the right exit code,
 at once, and nothing is started."""
+import json
 import os
 import resource
 import signal
@@ -127,16 +128,50 @@ def test_bad_hostfiles_and_options():
         nothing_left(job)
 
 
-def test_what_no_launch_begins_with_is_a_termination_message():
-    with tempfile.NamedTemporaryFile("r") as message:
-        run = subprocess.run(
-            [os.path.join(PREFIX, "bin/muster"), "launch", "--hostfile",
-             "/no/such/hostfile", "--termination-log", message.name, "--",
-             "true"], capture_output=True, text=True, timeout=60, check=False)
-        equal(run.returncode, 100, "exit code", run.stderr)
-        text = message.read()
-    contains(text, "/no/such/hostfile", "termination message")
-    contains(run.stderr, text.split(": ", 1)[1].strip(), "stderr")
+def early_end(folder, *words, env=None):
+    """A launch that ends before it has any worker: its run and its report."""
+    report = os.path.join(folder, "report.json")
+    message = os.path.join(folder, "message")
+    open(message, "w").close()
+    run = subprocess.run(
+        [os.path.join(PREFIX, "bin/muster"), "launch", "--report-json", report,
+         "--termination-log", message, *words], capture_output=True, text=True,
+        timeout=60, check=False, env={**os.environ, **(env or {})})
+    with open(message, encoding="utf-8") as file:
+        told = file.read()
+    check(os.path.exists(report), "no report", run.stderr)
+    with open(report, encoding="utf-8") as file:
+        found = json.load(file)
+    os.unlink(report)
+    equal(found["exit_code"], run.returncode, "exit code told", run.stderr)
+    equal(found["workers"], [], "workers")
+    for text in (run.stderr, told):
+        contains(text, found["verdict"]["summary"], "stderr and message")
+    check(len(run.stderr.splitlines()) <= 12, "too long", run.stderr)
+    return run, found
+
+
+def test_the_end_of_a_launch_without_workers_is_reported():
+    with tempfile.TemporaryDirectory() as folder:
+        empty = os.path.join(folder, "hosts")
+        open(empty, "w").close()
+        for words, code, kind, part in (
+                (["--hostfile", "/no/such/hostfile", "--", "true"], 100,
+                 "configuration", "/no/such/hostfile"),
+                (["--hostfile", empty, "--connect-timeout", "1s", "--",
+                  "true"], 200, "workers_not_ready", "hostfile is still empty"),
+                (["-H", "a,b", "--key-dir", folder, "--", "true"], 100,
+                 "configuration", "private SSH key"),
+                (["--", "mpirun", "-np", "many", "true"], 2, "usage",
+                 "is not a number of ranks"),
+                (["--", "mpirun", "-np", "1", "true"], 127, "not_found",
+                 "cannot run mpirun")):
+            run, report = early_end(folder, *words, env={"PATH": "/none"})
+            equal(run.returncode, code, f"exit code of {words}", run.stderr)
+            equal(report["class"], kind, f"class of {words}", run.stderr)
+            equal(report["verdict"]["retryable"], code == 200, "retryable")
+            contains(run.stderr, part, f"stderr of {words}")
+            check(report["verdict"]["remedies"], "no remedy", run.stderr)
 
 
 def test_no_room_for_the_files_of_mpirun():

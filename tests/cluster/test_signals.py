@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Signals to a launcher at a shell, on emulated nodes."""
+import json
 import os
 import pty
 import select
@@ -53,16 +54,20 @@ def test_quit_stops_a_job_as_others_do():
 
 
 def test_a_wait_for_the_hostfile_ends_as_a_job_does():
-    with tempfile.NamedTemporaryFile() as empty:
+    with tempfile.NamedTemporaryFile() as empty, \
+            tempfile.NamedTemporaryFile() as report:
         for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
             run = subprocess.Popen(
-                [MUSTER, "launch", "--hostfile", empty.name, "--", "true"],
+                [MUSTER, "launch", "--hostfile", empty.name, "--report-json",
+                 report.name, "--", "true"],
                 stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
             time.sleep(0.5)
             run.send_signal(number)
             _, err = run.communicate(timeout=60)
             equal(run.returncode, code, "exit code", err)
             contains(err, number.name + " came", "stderr")
+            with open(report.name, encoding="utf-8") as file:
+                equal(json.load(file)["exit_code"], code, "code in the report")
 
 
 def test_a_signal_of_the_user_comes_once():

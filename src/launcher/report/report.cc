@@ -13,6 +13,7 @@
 #include "base/json_text.h"
 #include "base/log_record.h"
 #include "base/text.h"
+#include "diagnosis/book/rule_book.h"
 #include "diagnosis/verdict_record.h"
 #include "job/exit_codes.h"
 #include "job/termination_message.h"
@@ -72,6 +73,20 @@ Json rank_json(const RankEvidence& rank) {
 }
 
 }  // namespace
+
+Verdict judge(const Evidence& evidence, const std::string& rules_directory) {
+  if (rules_directory.empty()) return diagnose(evidence);
+  const auto rules = RuleBook::with_directory(rules_directory);
+  if (rules) return diagnose(evidence, *rules);
+  log::warn("{}", rules.error().text());
+  return diagnose(evidence);
+}
+
+Finding finding_of(const Error& error) {
+  const std::string place = error.where.empty() ? "" : error.where + ": ";
+  return {Severity::kError, error.code, place + error.what, error.why,
+          error.hint};
+}
 
 std::string to_json(const LaunchReport& report) {
   Json out;

@@ -50,6 +50,11 @@ struct LaunchReport {
   Verdict verdict;
 };
 
+// With the user's own rules, if they can (still) be read.
+Verdict judge(const Evidence& evidence, const std::string& rules_directory);
+// What ended a launch before any rank was started.
+Finding finding_of(const Error& error);
+
 std::string to_json(const LaunchReport& report);
 // One line for people: "16 ranks on 4 workers ended well after 12.3 s (…)".
 std::string summary_line(const LaunchReport& report);

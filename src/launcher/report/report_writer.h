@@ -16,6 +16,8 @@
 
 namespace muster {
 
+constexpr Milliseconds kReportLimit{30'000};  // for finish(), after all else
+
 class ReportWriter {
  public:
   ReportWriter(Loop& loop, LaunchReport report, const LaunchOptions& options);

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/report/failed_discovery.h"
+
+#include <signal.h>
+
+#include "base/json_text.h"
+#include "base/log.h"
+#include "base/random.h"
+#include "launcher/report/report_writer.h"
+
+namespace muster {
+
+namespace {
+
+// The command is left out: its secrets are not known yet.
+Evidence evidence_of(const Error& error) {
+  Evidence out;
+  out.job.phase = "discover";
+  if (error.code == "preempted") {
+    out.job.preempted = true;
+  } else if (error.code == "interrupted") {
+    out.job.stop_signal = SIGINT;
+  } else if (error.code == "stopped") {
+    out.job.stop_signal = SIGTERM;
+  } else {
+    out.findings.push_back(finding_of(error));
+  }
+  return out;
+}
+
+}  // namespace
+
+int report_failed_discovery(const Error& error, const LaunchOptions& options,
+                            Clock::time_point began) {
+  LaunchReport report;
+  report.launch_id = random_id();
+  report.took = since(began);
+  report.ended_ns = realtime_ns();
+  report.started_ns = report.ended_ns - report.took.count() * 1'000'000;
+  report.phases = {{"discover", report.took}};
+  report.evidence = evidence_of(error);
+  report.verdict = judge(report.evidence, options.rules_directory);
+  const int exit_code = report.verdict.exit_code;
+  // The verdict tells that it was stopped, but not in what.
+  if (report.evidence.findings.empty()) log::info("{}", error.text());
+  announce(report, options);
+  Loop loop;
+  ReportWriter(loop, std::move(report), options)
+      .finish(kReportLimit, {SIGTERM, SIGINT});
+  return exit_code;
+}
+
+}  // namespace muster

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// A launch that discovery ended has its verdict, termination message and
+// reports like any other: whoever looks for them need not know how far it came.
+#pragma once
+
+#include "base/loop.h"
+#include "launcher/options.h"
+
+namespace muster {
+
+// `error` is discover()'s, but "spare_launcher": another pod's launch has the
+// reports then. Returns the launcher's exit code. TERM and INT are blocked.
+int report_failed_discovery(const Error& error, const LaunchOptions& options,
+                            Clock::time_point began);
+
+}  // namespace muster
