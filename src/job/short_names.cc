@@ -2,6 +2,9 @@
 #include "job/short_names.h"
 
 #include <algorithm>
+#include <optional>
+#include <set>
+#include <string_view>
 
 #include "base/text.h"
 
@@ -23,6 +26,30 @@ const HostEntry* meant(const std::string& name,
   return found;
 }
 
+std::string_view without_number(std::string_view label) {
+  return label.substr(0, label.find_last_not_of("0123456789") + 1);
+}
+
+// `name`, which is none of the job's, among hosts that are called like it.
+std::optional<Stranger> like_one_of(const std::string& name,
+                                    const std::vector<HostEntry>& job) {
+  const std::string label = to_lower(first_label(name));
+  size_t most = std::min<size_t>(2, label.size() / 3);
+  std::optional<Stranger> found;
+  for (const HostEntry& host : job) {
+    const std::string other = to_lower(first_label(host.name));
+    if (without_number(other) == without_number(label)) {
+      if (!found) found = Stranger{name, {}};
+      continue;
+    }
+    const size_t edits = edit_distance(label, other);
+    if (edits > most) continue;
+    most = edits - 1;  // whoever comes later must be nearer
+    found = Stranger{name, host.name};
+  }
+  return found;
+}
+
 }  // namespace
 
 void give_one_slot_each(std::vector<HostEntry>& hosts, int ranks) {
@@ -32,16 +59,24 @@ void give_one_slot_each(std::vector<HostEntry>& hosts, int ranks) {
   for (HostEntry& host : hosts) host.slots_given = true;
 }
 
-std::vector<std::string> use_job_names(std::vector<HostEntry>& hosts,
-                                       const std::vector<HostEntry>& job) {
-  std::vector<std::string> strangers;
+std::vector<Stranger> use_job_names(std::vector<HostEntry>& hosts,
+                                    const std::vector<HostEntry>& job) {
+  constexpr size_t kMostGuesses = 8;  // each is compared with the whole job
+  std::set<std::string> labels;
+  for (const HostEntry& host : job) {
+    labels.insert(to_lower(first_label(host.name)));
+  }
+  std::vector<Stranger> strangers;
   for (HostEntry& host : hosts) {
-    if (host.name.find('.') != std::string::npos || is_ip_address(host.name)) {
-      continue;
-    }
-    const HostEntry* const known = meant(host.name, job);
+    if (is_ip_address(host.name)) continue;
+    const bool dotted = host.name.find('.') != std::string::npos;
+    const HostEntry* const known = dotted ? nullptr : meant(host.name, job);
     if (known == nullptr) {
-      strangers.push_back(host.name);
+      const bool guess = strangers.size() < kMostGuesses &&
+                         labels.count(to_lower(first_label(host.name))) == 0;
+      auto stranger = guess ? like_one_of(host.name, job) : std::nullopt;
+      if (!stranger && !dotted) stranger = Stranger{host.name, {}};
+      if (stranger) strangers.push_back(std::move(*stranger));
       continue;
     }
     // Two spellings of one host stay two entries: one name twice is refused.

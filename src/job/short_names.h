@@ -2,7 +2,9 @@
 // Hosts as people type them, "pi-worker-0", against those of the job's
 // hostfile, "pi-worker-0.pi.default.svc": only the latter are in a cluster's
 // DNS. A name with a dot, an address, and a label that two hosts of the job
-// have in common are left as they are. Pure.
+// have in common are left as they are. A name that is none of the job's is
+// told, with the one that may be meant; one with a dot only where it is like
+// those of the job, since it may well be somewhere else. Pure.
 #pragma once
 
 #include <string>
@@ -17,8 +19,13 @@ namespace muster {
 // an MPI would refuse, the hosts keep what their pods have.
 void give_one_slot_each(std::vector<HostEntry>& hosts, int ranks);
 
-// Gives `hosts` the job's names; returns the bare labels that are none of its.
-std::vector<std::string> use_job_names(std::vector<HostEntry>& hosts,
-                                       const std::vector<HostEntry>& job);
+struct Stranger {
+  std::string name;
+  std::string meant;  // the job's host that is a typo away; empty: none
+};
+
+// Gives `hosts` the job's names; returns those that are none of its.
+std::vector<Stranger> use_job_names(std::vector<HostEntry>& hosts,
+                                    const std::vector<HostEntry>& job);
 
 }  // namespace muster

@@ -53,6 +53,8 @@ LINES = [
     (["-n", "2", "--", "/etc/passwd"], 126, "/etc/passwd"),
     (["--hostfile", "/no/such/hostfile", "--", "true"], 100,
      "/no/such/hostfile"),
+    (["-H", "pi-wroker-0", "--connect-timeout", "1s", "--", "true"], 200,
+     "did you mean pi-worker-0.pi.default.svc?"),
     (["-H", "localhost:1,pi-launcher:1", "--", "true"], 100,
      "two names of this pod"),
     (["--log-dir", "/proc/nowhere", "--", "true"], 100, "/proc/nowhere"),

@@ -102,6 +102,8 @@ Result<Hostfile> read_hostfile(const std::string& path) {
   auto text = read_file(path, 16 << 20);
   if (!text) {
     text.error().what = "cannot read the hostfile";
+    text.error().hint =
+        "check the path, and that the file is in the launcher's pod";
     return fail(text.error());
   }
   return parse_hostfile(*text, path);
@@ -150,11 +152,18 @@ std::optional<Hostfile> operators_hosts(const LaunchOptions& options,
 // Hosts of a command line by the names that the operator's hostfile has.
 void name_as_operator(const Hostfile& job, const std::string& own_name,
                       Hostfile& hosts) {
+  constexpr int kMostTold = 8;
   if (job.source == hosts.source) return;
-  for (const std::string& name : use_job_names(hosts.hosts, job.hosts)) {
-    if (name == "localhost" || name == own_name) continue;
-    log::warn("{}: {} is no host of this job: {} does not have it",
-              hosts.source, name, job.source);
+  int told = 0;
+  for (const auto& [name, meant] : use_job_names(hosts.hosts, job.hosts)) {
+    if (name == "localhost" || first_label(name) == own_name) continue;
+    if (++told > kMostTold) {
+      log::warn("{}: more hosts are none of this job", hosts.source);
+      return;
+    }
+    log::warn("{}: {} is no host of this job: {} does not have it{}",
+              hosts.source, name, job.source,
+              meant.empty() ? "" : "; did you mean " + meant + "?");
   }
 }
 

@@ -221,10 +221,14 @@ std::string lone_missing_names(const std::vector<Laggard>& laggards,
 }
 
 std::string laggards_text(const std::vector<Laggard>& laggards, size_t limit) {
-  // Grouped by what they are stuck at: 60 pods wait for the same thing.
+  // Grouped by what they are stuck at: 60 pods wait for the same thing. What
+  // waiting does not mend is told with the first one's reason.
   std::map<std::string, std::vector<std::string>> groups;
-  for (const Laggard& laggard : laggards) {
-    groups[laggard.error.what].push_back(laggard.host);
+  std::map<std::string, std::string> whys;
+  for (const auto& [node, host, step, error] : laggards) {
+    groups[error.what].push_back(host);
+    std::string& why = whys[error.what];
+    if (why.empty() && is_permanent(error.code)) why = error.why;
   }
   std::string out;
   for (const auto& [reason, hosts] : groups) {
@@ -236,6 +240,9 @@ std::string laggards_text(const std::vector<Laggard>& laggards, size_t limit) {
       out += " and " + std::to_string(hosts.size() - limit) + " more";
     }
     out += ": " + reason;
+    if (const std::string& why = whys[reason]; !why.empty()) {
+      out += " (" + why + ")";
+    }
   }
   return out;
 }

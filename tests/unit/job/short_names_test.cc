@@ -14,6 +14,16 @@ std::vector<HostEntry> hosts(const std::string& list) {
 
 const std::string kJob = "pi-worker-0.pi.ns.svc,pi-worker-1.pi.ns.svc";
 
+using Names = std::vector<std::pair<std::string, std::string>>;
+
+Names strangers(std::vector<HostEntry>& asked, const std::string& job = kJob) {
+  Names out;
+  for (const Stranger& one : use_job_names(asked, hosts(job))) {
+    out.emplace_back(one.name, one.meant);
+  }
+  return out;
+}
+
 TEST_CASE("the name of a pod stands for the job's host") {
   auto asked = hosts("pi-worker-1:2,pi-worker-0");
   CHECK(use_job_names(asked, hosts(kJob)).empty());
@@ -30,11 +40,20 @@ TEST_CASE("capital letters name the same host") {
 
 TEST_CASE("what is no pod of the job is named and left alone") {
   auto asked = hosts("pi-worker-7,10.1.2.3,a.b,pi-worker-0.pi");
-  CHECK(use_job_names(asked, hosts(kJob)) ==
-        std::vector<std::string>{"pi-worker-7"});
+  CHECK(strangers(asked) == Names{{"pi-worker-7", ""}});
   CHECK(asked[0].name == "pi-worker-7");
   CHECK(asked[1].name == "10.1.2.3");
   CHECK(asked[3].name == "pi-worker-0.pi");
+}
+
+TEST_CASE("a name that is misspelt is told with the job's") {
+  auto asked = hosts("pi-wroker-1,pi-worke-0.pi.ns.svc,pi-worker-2.pi.ns.svc");
+  CHECK(strangers(asked) ==
+        Names{{"pi-wroker-1", "pi-worker-1.pi.ns.svc"},
+              {"pi-worke-0.pi.ns.svc", "pi-worker-0.pi.ns.svc"},
+              {"pi-worker-2.pi.ns.svc", ""}});
+  asked = hosts("b,10.0.0.2,x-0.y");
+  CHECK(strangers(asked, "a,10.0.0.1") == Names{{"b", ""}});
 }
 
 TEST_CASE("no guess among hosts of one label, no host twice") {

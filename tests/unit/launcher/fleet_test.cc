@@ -318,6 +318,12 @@ TEST_CASE("laggards are told in groups") {
         "w-0, w-1 and 3 more: its name is not in DNS; "
         "w-9: no answer yet (step tcp)");
   CHECK(laggards_text({}, 8).empty());
+  all = {{1, "w-1", "agent",
+          Error{"agent_refused", "the agent refused", "it is too old", "", ""}},
+         {2, "w-2", "agent", Error{"agent_refused", "the agent refused"}},
+         {3, "w-3", "tcp", Error{"tcp_refused", "closed", "errno", "", ""}}};
+  CHECK(laggards_text(all, 8) ==
+        "w-3: closed; w-1, w-2: the agent refused (it is too old)");
 }
 
 }  // namespace
