@@ -65,16 +65,19 @@ wire::NamesReply NameBoard::publish(const wire::NamesRequest& request) {
   if (request.keys.size() != request.values.size()) {
     return refusal("not_supported");
   }
-  size_t added = 0;
+  std::map<std::string, Entry> added;
+  size_t bytes = 0;
   for (size_t i = 0; i < request.keys.size(); ++i) {
-    if (entries_.count(request.keys[i]) > 0) return refusal("exists");
-    added += request.keys[i].size() + request.values[i].size();
+    const std::string& key = request.keys[i];
+    const Entry entry{request.values[i], request.owner};
+    if (entries_.count(key) > 0 || !added.emplace(key, entry).second) {
+      return refusal("exists");
+    }
+    bytes += key.size() + entry.value.size();
   }
-  if (bytes_ + added > kMostBytes) return refusal("full");
-  bytes_ += added;
-  for (size_t i = 0; i < request.keys.size(); ++i) {
-    entries_[request.keys[i]] = {request.values[i], request.owner};
-  }
+  if (bytes_ + bytes > kMostBytes) return refusal("full");
+  bytes_ += bytes;
+  entries_.merge(added);
   return {};
 }
 

@@ -2,7 +2,8 @@
 // NameBoard: what ranks published for each other (MPI_Publish_name and the
 // like): one map for the job, at the launcher. A lookup may wait for keys that
 // are not there yet; its caller keeps the time.
-// Refuses: a key that is taken by another rank, more than 64 MiB in all.
+// Refuses: a key that is taken, also within one request; more than 64 MiB in
+// all.
 // Pure; the launcher's loop feeds it.
 #pragma once
 

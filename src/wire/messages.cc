@@ -40,6 +40,18 @@ void visit_kind(JsonReader& reader, ProcessKind& kind) {
   reader.reject("kind", "rank, daemon or tool");
 }
 
+void visit_cpus(JsonWriter& writer, const std::vector<int>& cpus) {
+  writer.field("cpus", cpus);
+}
+
+void visit_cpus(JsonReader& reader, std::vector<int>& cpus) {
+  constexpr int kHighest = 65'535;  // as of a list of CPUs
+  reader.field("cpus", cpus);
+  for (const int cpu : cpus) {
+    if (cpu < 0 || cpu > kHighest) reader.reject("cpus", "a list of CPUs");
+  }
+}
+
 template <class Visitor>
 void visit(Visitor& visitor, Is<Hello> auto& message) {
   visitor.required("protocol_min", message.protocol_min);
@@ -110,7 +122,7 @@ void visit(Visitor& visitor, Is<StartRequest> auto& message) {
   visitor.field("stdin_open", message.stdin_open);
   visitor.field("rank", message.rank);
   visitor.field("credit", message.credit);
-  visitor.field("cpus", message.cpus);
+  visit_cpus(visitor, message.cpus);
   visitor.field("rank_env", message.rank_env);
   visitor.objects("local_rank_env", message.local_rank_env,
                   [](auto& inner, auto& env) { inner.field("env", env); });

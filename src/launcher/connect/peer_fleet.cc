@@ -133,7 +133,8 @@ void PeerFleet::listen() {
 
 void PeerFleet::output(uint16_t node, const wire::Frame& frame) {
   const auto output = wire::parse_output(frame.payload);
-  if (!output) return;
+  // Without credit, who was given up says no more.
+  if (!output || gone_.count(node) != 0) return;
   const auto stream = static_cast<uint8_t>(frame.flags & wire::kStreamMask);
   fleet_->send(node, wire::FrameType::kOutputCredit, kHelper,
                wire::u32_payload(static_cast<uint32_t>(output->bytes.size())),
@@ -145,13 +146,15 @@ void PeerFleet::output(uint16_t node, const wire::Frame& frame) {
   }
   std::string& text = partial_[node];
   text += output->bytes;
-  if (text.size() > kMaxLine) lost(node, "its answer does not end");
   size_t end = 0;
   while ((end = text.find('\n')) != std::string::npos) {
     const std::string whole = text.substr(0, end);
     text.erase(0, end + 1);
     line(node, whole);
   }
+  if (text.size() <= kMaxLine) return;
+  text = {};
+  lost(node, "its answer does not end");
 }
 
 void PeerFleet::line(uint16_t node, const std::string& text) {

@@ -70,6 +70,16 @@ TEST_CASE("a stalled fence names the missing ranks") {
         "ranks 0-1,4-5 on w-0 and 1 more hosts");
 }
 
+TEST_CASE("a request that publishes a name twice is refused whole") {
+  NameBoard board;
+  const auto answers = board.handle(
+      1, {"publish", 0, {"b", "a", "a"}, {"", "v", "w"}, false, 0});
+  REQUIRE(answers.size() == 1);
+  CHECK(answers[0].reply.error == "exists");
+  CHECK(board.handle(2, {"lookup", 0, {"b"}, {}, false, 0})[0].reply.error ==
+        "not_found");
+}
+
 TEST_CASE("names are found, waited for, and taken back") {
   NameBoard board;
   wire::NamesRequest lookup{"lookup", 1, {"a"}, {}, true, 0};

@@ -240,6 +240,12 @@ TEST_CASE("wrong texts are named by field") {
             R"({"kind":"rank","argv":["ls"],"env":{"A":"b"}})") != "");
   CHECK(error_of<StartRequest>(
             R"({"kind":"rank","argv":[{"base64":"!!!!"}]})") != "");
+  CHECK(error_of<StartRequest>(
+            R"({"kind":"rank","argv":["ls"],"cpus":[0,-1]})") ==
+        "could not understand the message StartRequest: "
+        "field cpus is not a list of CPUs");
+  CHECK(error_of<StartRequest>(
+            R"({"kind":"rank","argv":["ls"],"cpus":[2147483647]})") != "");
   CHECK(error_of<ProbeRequest>(R"({"targets":[{"host":"h"}]})") ==
         "could not understand the message ProbeRequest.targets: "
         "field port is missing");
