@@ -85,24 +85,19 @@ struct FdWatch::Impl : std::enable_shared_from_this<FdWatch::Impl> {
     polled = static_cast<bool>(error);
   }
 
-  // Waits again after each callback while the slot is still filled; `armed`
-  // keeps it to one outstanding wait per direction.
+  // A direction waits while its task is there, and again after each call of it.
+  // `armed`: a wait is outstanding; never two.
+  struct Direction {
+    std::function<void()> task;
+    bool armed = false;
+  };
+
   void arm(bool write) {
-    bool& armed = write ? write_armed : read_armed;
-    if (armed || closed) return;
-    armed = true;
+    Direction& direction = write ? writing : reading;
+    if (direction.armed || closed) return;
+    direction.armed = true;
     auto handler = [self = shared_from_this(), write](const auto& error) {
-      (write ? self->write_armed : self->read_armed) = false;
-      auto& slot = write ? self->writable : self->readable;
-      if (error == asio::error::operation_not_supported && slot) {
-        self->always_ready = true;
-        return self->arm(write);
-      }
-      if (error || self->closed || !slot) return;
-      if (!self->ready(write)) return self->arm(write);
-      const auto task = slot;  // the callback may empty the slot or destroy us
-      task();
-      if (slot && !self->closed) self->arm(write);
+      self->woken(write, error);
     };
     if (always_ready) {
       asio::post(loop.impl().context,
@@ -114,6 +109,20 @@ struct FdWatch::Impl : std::enable_shared_from_this<FdWatch::Impl> {
                  : asio::posix::stream_descriptor::wait_read,
            handler);
     }
+  }
+
+  void woken(bool write, const asio::error_code& error) {
+    Direction& direction = write ? writing : reading;
+    direction.armed = false;
+    if (error == asio::error::operation_not_supported) {
+      always_ready = true;
+    } else if (error) {
+      return;
+    } else if (direction.task && ready(write)) {
+      const auto task = direction.task;  // it may replace itself or destroy us
+      task();
+    }
+    if (direction.task) arm(write);
   }
 
   template <class Handler>
@@ -147,14 +156,12 @@ struct FdWatch::Impl : std::enable_shared_from_this<FdWatch::Impl> {
   Loop& loop;
   int fd;
   asio::posix::stream_descriptor stream;
-  std::function<void()> readable;
-  std::function<void()> writable;
+  Direction reading;
+  Direction writing;
   bool always_ready = false;  // epoll does not take such a file
   bool polled = false;        // … has no room (fs.epoll.max_user_watches)
   bool waited = false;
   bool blocking = false;
-  bool read_armed = false;
-  bool write_armed = false;
   bool closed = false;
 };
 
@@ -163,23 +170,23 @@ FdWatch::FdWatch(Loop& loop, int fd)
 
 FdWatch::~FdWatch() {
   impl_->closed = true;
-  impl_->readable = nullptr;
-  impl_->writable = nullptr;
+  impl_->reading.task = nullptr;
+  impl_->writing.task = nullptr;
   impl_->stream.release();
 }
 
 void FdWatch::on_readable(std::function<void()> ready) {
-  impl_->readable = std::move(ready);
+  impl_->reading.task = std::move(ready);
   impl_->arm(false);
 }
 
 void FdWatch::on_writable(std::function<void()> ready) {
-  impl_->writable = std::move(ready);
+  impl_->writing.task = std::move(ready);
   impl_->arm(true);
 }
 
-void FdWatch::stop_reading() { impl_->readable = nullptr; }
-void FdWatch::stop_writing() { impl_->writable = nullptr; }
+void FdWatch::stop_reading() { impl_->reading.task = nullptr; }
+void FdWatch::stop_writing() { impl_->writing.task = nullptr; }
 
 SignalWatch::SignalWatch(Loop& loop, const std::vector<int>& signals,
                          std::function<void(const signalfd_siginfo&)> handler) {

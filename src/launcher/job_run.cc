@@ -225,14 +225,29 @@ void JobRun::check_world(const RankRecord& record) {
   }
 }
 
+// Comes once, or twice: of a rank that failed while a child of its own holds
+// its output open (draining), and when that has ended, too.
 void JobRun::rank_exited(ProcessKey key, const wire::Exited& exit) {
   RankRecord* record = ranks_.find(key);
   if (record == nullptr) return;
-  if (record->state == RankState::kExited) {  // and now its output has, too
-    output_.add_lost(exit.bytes_lost);
-    return;
+  const bool first = record->state != RankState::kExited;
+  if (first && exit.draining && stopping_) return;  // nobody waits for it now
+  output_.add_lost(exit.bytes_lost);
+  if (!first) return;
+  note_end(*record, exit);
+  if (stdin_ != nullptr) stdin_->remove_target(key);
+  if (failed(exit.wait_status)) {
+    rank_failed(*record);
+  } else {
+    ended_well(key);
   }
-  if (exit.draining && stopping_) return;  // nobody waits for it any more
+  if (!failed_saving_.empty() && ranks_.all_ended()) {
+    stop(StopCause::kRankFailed, failed_saving_);
+  }
+  consider_end();
+}
+
+void JobRun::note_end(RankRecord& record, const wire::Exited& exit) {
   int64_t ended_ns = ended_at_ns(exit);
   // How long its output was held open says little then: on a busy machine the
   // failure that it follows may have taken as long to arrive.
@@ -242,41 +257,36 @@ void JobRun::rank_exited(ProcessKey key, const wire::Exited& exit) {
   if (failed(exit.wait_status) && first_failed_ns_ == 0) {
     first_failed_ns_ = ended_ns;
   }
-  ranks_.ended(*record, RankState::kExited, ended_ns);
-  record->exit = exit;
-  output_.add_lost(exit.bytes_lost);
-  // After MPI_Abort some wait to be killed: that is still their failure. So is
-  // an end before the stop that we hear of behind it.
-  // Nor is it ours if mpirun had ended with the same code before we stopped:
-  // then this exit only took longer to arrive.
+  ranks_.ended(record, RankState::kExited, ended_ns);
+  record.exit = exit;
+  // What ended behind our stop is no cause, but for three. After MPI_Abort some
+  // wait to be killed. An end before the stop may be heard of behind it, as may
+  // one with the code that mpirun had ended with.
   const bool told_by_tool =
       stop_cause_ == StopCause::kToolFailed && tool_status_ == exit.wait_status;
-  const bool before = exit.ended_ms_ago > 0 && record->ended_ns < stop_ns_;
-  record->after_stop = stopping_ && !before && !exit.aborted && !told_by_tool;
-  if (stdin_ != nullptr) stdin_->remove_target(key);
-  if (!failed(exit.wait_status)) {
-    ended_well(key);
-  } else {
-    log::debug("rank {} on {} {}", record->rank, record->host,
-               describe_wait_status(exit.wait_status));
+  const bool before = exit.ended_ms_ago > 0 && record.ended_ns < stop_ns_;
+  record.after_stop = stopping_ && !before && !exit.aborted && !told_by_tool;
+}
+
+void JobRun::rank_failed(const RankRecord& record) {
+  const std::string reason = "rank " + std::to_string(record.rank) + " on " +
+                             record.host + " " +
+                             describe_wait_status(record.exit.wait_status);
+  log::debug("{}", reason);
+  if (stop_cause_ != StopCause::kNone) return;
+  if (options_.has_tool) {
+    stop_soon(StopCause::kRankFailed, reason);
+  } else if (!saving_) {
+    stop(StopCause::kRankFailed, reason);
+  } else if (failed_saving_.empty()) {
+    failed_saving_ = reason;
   }
-  if (failed(exit.wait_status) && stop_cause_ == StopCause::kNone) {
-    const std::string reason = "rank " + std::to_string(record->rank) + " on " +
-                               record->host + " " +
-                               describe_wait_status(exit.wait_status);
-    if (saving_ && !options_.has_tool) {
-      if (failed_saving_.empty()) failed_saving_ = reason;
-    } else if (!options_.has_tool) {
-      stop(StopCause::kRankFailed, reason);
-    } else if (!settle_.pending()) {
-      settle_.start(kToolSettles,
-                    [this, reason] { stop(StopCause::kRankFailed, reason); });
-    }
-  }
-  if (!failed_saving_.empty() && ranks_.all_ended()) {
-    stop(StopCause::kRankFailed, failed_saving_);
-  }
-  consider_end();
+}
+
+// Whoever asks first has told why.
+void JobRun::stop_soon(StopCause cause, const std::string& reason) {
+  if (settle_.pending()) return;
+  settle_.start(kToolSettles, [this, cause, reason] { stop(cause, reason); });
 }
 
 void JobRun::ended_well(ProcessKey key) {
@@ -298,10 +308,7 @@ void JobRun::rank_aborted(ProcessKey key, int code,
   log::error("{}", reason);
   if (!abort_) abort_ = RankAbort{record->rank, code};
   // Its own exit, which carries the code, is on its way.
-  if (!settle_.pending()) {
-    settle_.start(kToolSettles,
-                  [this, reason] { stop(StopCause::kRankFailed, reason); });
-  }
+  stop_soon(StopCause::kRankFailed, reason);
 }
 
 void JobRun::rank_refused(ProcessKey key, const wire::StartFailed& refusal) {
@@ -320,12 +327,9 @@ void JobRun::backend_finished(int tool_status) {
   if (options_.has_tool) tool_status_ = tool_status;
   start_deadline_.cancel();
   time_limit_.cancel();
-  if (stop_cause_ == StopCause::kNone && failed(tool_status) &&
-      !settle_.pending()) {
-    settle_.start(kToolSettles, [this] {
-      stop(StopCause::kToolFailed,
-           options_.tool + " " + describe_wait_status(*tool_status_));
-    });
+  if (stop_cause_ == StopCause::kNone && failed(tool_status)) {
+    stop_soon(StopCause::kToolFailed,
+              options_.tool + " " + describe_wait_status(tool_status));
   }
   give_up_.start(kLateExits, [this] {
     if (stop_cause_ == StopCause::kNone) end();

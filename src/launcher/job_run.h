@@ -111,6 +111,8 @@ class JobRun {
   void rank_starting(RankRecord record);
   void rank_running(ProcessKey key, int pid);
   void rank_exited(ProcessKey key, const wire::Exited& exit);
+  void note_end(RankRecord& record, const wire::Exited& exit);
+  void rank_failed(const RankRecord& record);
   void rank_aborted(ProcessKey key, int code, const std::string& message);
   void rank_refused(ProcessKey key, const wire::StartFailed& refusal);
   void ended_well(ProcessKey key);
@@ -118,6 +120,7 @@ class JobRun {
   void check_world(const RankRecord& record);
   void arm_deadlines();
   void time_is_up();
+  void stop_soon(StopCause cause, const std::string& reason);
   void stop_for(StopCause cause, const Error& error, int rank = -1);
   void node_stopped(uint16_t node);
   void consider_end();

@@ -30,7 +30,6 @@ void AgentStopper::stop(Milliseconds grace, Milliseconds tool_delay,
   const auto kill_at = Clock::now() + grace;
   if (!stopping_) {
     stopping_ = true;
-    killing_ = false;
     tools_terminated_ = grace.count() == 0;
     kill_at_ = kill_at;
     tools_at_ = Clock::now() + tool_delay;
@@ -51,8 +50,7 @@ void AgentStopper::terminate_tools() {
   tools_terminated_ = true;
   if (on_tools_) on_tools_();
   processes_.signal_tools(SIGTERM);
-  for (const pid_t pid :
-       launch_processes(::getpid(), processes_.identity().agent_key)) {
+  for (const pid_t pid : launched()) {
     const pid_t group = ::getpgid(pid);
     const AgentProcess* ancestor = processes_.ancestor_of(pid);
     const bool reached = ancestor != nullptr && ancestor->info().pid == group;
@@ -60,29 +58,30 @@ void AgentStopper::terminate_tools() {
   }
 }
 
+std::vector<pid_t> AgentStopper::launched() const {
+  return launch_processes(::getpid(), processes_.identity().agent_key);
+}
+
 void AgentStopper::kill_all() {
   processes_.signal(0, SIGKILL);
-  for (const pid_t pid :
-       launch_processes(::getpid(), processes_.identity().agent_key)) {
-    ::kill(pid, SIGKILL);
-  }
+  for (const pid_t pid : launched()) ::kill(pid, SIGKILL);
 }
 
 void AgentStopper::check() {
   const auto now = Clock::now();
   if (!tools_terminated_ && now >= tools_at_) terminate_tools();
-  if (!killing_ && now >= kill_at_) {
-    killing_ = true;
-    give_up_at_ = now + kUnkillable;
+  if (now >= kill_at_) {
+    // From when it was sent: the whole pod may have been frozen until then.
+    if (!give_up_at_) give_up_at_ = now + kUnkillable;
+    kill_all();
   }
-  if (killing_) kill_all();
   // Scanning /proc is not free: only once our own children are gone.
   std::vector<pid_t> left;
   if (!processes_.any_running()) {
-    left = launch_processes(::getpid(), processes_.identity().agent_key);
+    left = launched();
     if (left.empty() && processes_.empty()) return finish();
   }
-  if (killing_ && now >= give_up_at_) {
+  if (give_up_at_ && now >= *give_up_at_) {
     warn_((left.empty() ? std::string("a process")
                         : "process " + std::to_string(left.front())) +
           " of this job cannot be killed (it hangs inside the kernel, perhaps "
@@ -95,7 +94,7 @@ void AgentStopper::check() {
 
 void AgentStopper::finish() {
   stopping_ = false;
-  killing_ = false;
+  give_up_at_.reset();
   timer_.cancel();
   for (const auto& done : std::exchange(done_, {})) done();
 }

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// AgentStopper: ends everything of the launch in this pod: TERM, a grace
-// period, KILL, then KILL again for whatever still shows up, until nothing is
-// left. Asking again can only make it faster.
+// AgentStopper: ends everything of the launch in this pod. At once the ranks
+// get TERM; at tools_at_ what is not a rank; from kill_at_ on whatever still
+// shows up gets KILL, at every look, until nothing is left. Asking again can
+// only bring the two times nearer.
 // Refuses: to wait for ever for a process that the kernel will not kill
 // (10 s, then it says so and gives up). Loop thread.
 #pragma once
 
+#include <sys/types.h>
+
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +36,7 @@ class AgentStopper {
   void terminate_tools();
   void kill_all();
   void check();
+  [[nodiscard]] std::vector<pid_t> launched() const;
   void finish();
 
   AgentProcesses& processes_;
@@ -39,11 +44,10 @@ class AgentStopper {
   std::function<void()> on_tools_;
   std::vector<std::function<void()>> done_;
   bool stopping_ = false;
-  bool killing_ = false;
   bool tools_terminated_ = false;
   Clock::time_point tools_at_;
   Clock::time_point kill_at_;
-  Clock::time_point give_up_at_;
+  std::optional<Clock::time_point> give_up_at_;  // once KILL has been sent
   Timer timer_;
 };
 
