@@ -8,7 +8,7 @@
 #include <array>
 
 #include "fabric/lint/lint.h"
-#include "fabric/lint/user_text.h"
+#include "fabric/policy/user_text.h"
 
 namespace muster {
 

@@ -6,8 +6,8 @@
 #include <set>
 
 #include "fabric/lint/lint.h"
-#include "fabric/lint/user_text.h"
 #include "fabric/policy/network/libfabric.h"
+#include "fabric/policy/user_text.h"
 
 namespace muster {
 

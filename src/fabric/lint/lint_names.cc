@@ -12,8 +12,8 @@
 
 #include "base/text.h"
 #include "fabric/lint/lint.h"
-#include "fabric/lint/user_text.h"
 #include "fabric/policy/network/gids.h"
+#include "fabric/policy/user_text.h"
 
 namespace muster {
 

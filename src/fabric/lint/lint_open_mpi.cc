@@ -6,10 +6,10 @@
 
 #include "base/text.h"
 #include "fabric/lint/lint.h"
-#include "fabric/lint/user_text.h"
 #include "fabric/policy/network/gids.h"
 #include "fabric/policy/network/open_mpi.h"
 #include "fabric/policy/network/ucx.h"
+#include "fabric/policy/user_text.h"
 
 namespace muster {
 

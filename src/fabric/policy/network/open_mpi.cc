@@ -8,21 +8,15 @@
 
 #include "base/text.h"
 #include "fabric/policy/network/gids.h"
+#include "fabric/policy/user_text.h"
 
 namespace muster {
 
 namespace {
 
-std::string value_of(const PodFabric& pod, const char* name) {
-  const auto found = pod.environment.find(name);
-  return found == pod.environment.end() ? "" : std::string(trim(found->second));
-}
-
 bool names(std::string_view list, std::string_view word) {
-  if (list.starts_with('^')) list.remove_prefix(1);
-  const auto parts = split(list, ',');
-  return std::any_of(parts.begin(), parts.end(),
-                     [&](auto part) { return trim(part) == word; });
+  const std::vector<std::string> entries = entries_of(list);
+  return std::find(entries.begin(), entries.end(), word) != entries.end();
 }
 
 // ucx is taken for verbs only, cm for what libfabric and PSM2 reach.

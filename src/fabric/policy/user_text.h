@@ -12,12 +12,14 @@
 namespace muster {
 
 // "" where it is unset or empty, which UCX and Open MPI take for unset.
+inline std::string value_of(const PodFabric& pod, const std::string& name) {
+  const auto found = pod.environment.find(name);
+  return found == pod.environment.end() ? "" : std::string(trim(found->second));
+}
+
 inline std::string value_of(const FabricPodState& pod,
                             const std::string& name) {
-  const auto found = pod.facts->environment.find(name);
-  return found == pod.facts->environment.end()
-             ? ""
-             : std::string(trim(found->second));
+  return value_of(*pod.facts, name);
 }
 
 inline std::vector<std::string> entries_of(std::string_view value) {
