@@ -274,6 +274,25 @@ TEST_CASE("the one network of all pods is theirs, a bridge's is not") {
   CHECK(interface("192.168.8.2/24").empty());
 }
 
+TEST_CASE("a wire that all pods share goes before the wireless default route") {
+  const auto interface = [](const char* second, const char* more = "") {
+    return value(plan(std::string(R"([
+      {"name": "a", "hcas": [], "host_network": true, "netdevs":
+        ["wlp2s0 192.168.1.5/24 default", "enp1s0 10.7.0.1/24"]},
+      {"name": "b", "hcas": [], "host_network": true, "netdevs": [)") +
+                      second + "]" + more + "}]"),
+                 1, "NCCL_SOCKET_IFNAME");
+  };
+  const char* both = R"("wlp2s0 192.168.1.6/24 default", "enp1s0 10.7.0.2/24")";
+  CHECK(interface(both) == "=enp1s0");
+  // One of them has a cable to the same router, and its default route there.
+  CHECK(interface(R"("ens3 192.168.1.6/24 default", "enp1s0 10.7.0.2/24")") ==
+        "=enp1s0");
+  CHECK(interface(R"("wlp2s0 192.168.1.6/24 default", "enp1s0 10.8.0.2/24")") ==
+        "=wlp2s0");
+  CHECK(interface(both, R"(, "peer_address": "192.168.1.6")") == "=wlp2s0");
+}
+
 TEST_CASE("interfaces that meet in all pods need no choice for the bootstrap") {
   const auto unknown = [](const char* second, const char* hcas) {
     return found(plan(std::string(R"([{"name": "a", "hcas": [)") + hcas +

@@ -3,6 +3,7 @@
 // peers reach, a network in which every pod has an address of its own is how
 // they do: docker0 has the same address everywhere, a pod network's bridge
 // another network on each node. Pure.
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -79,21 +80,53 @@ bool default_route_is_nat(const FabricJob& job) {
   return addresses.size() < known;
 }
 
+bool is_wireless(const std::string& netdev) {
+  return netdev.starts_with("wl");  // wlan0, wlp2s0
+}
+
+bool default_route_is_wireless(const FabricJob& job) {
+  const auto known = [](const FabricPodState& pod) {
+    return !pod.facts->peer_address.empty();
+  };
+  const auto wireless = [](const FabricPodState& pod) {
+    return is_wireless(pod.primary.name);
+  };
+  return std::none_of(job.pods.begin(), job.pods.end(), known) &&
+         std::any_of(job.pods.begin(), job.pods.end(), wireless);
+}
+
+// Those of them that are wired in every pod; all, if none is.
+Places best_of(const Places& shared, const std::vector<Places>& pods) {
+  Places wired;
+  for (const auto& [network, place] : shared) {
+    const bool air = std::any_of(pods.begin(), pods.end(),
+                                 [name = network](const Places& pod) {
+                                   return is_wireless(pod.at(name).netdev);
+                                 });
+    if (!air) wired[network] = place;
+  }
+  return wired.empty() ? shared : wired;
+}
+
 }  // namespace
 
 void find_common_network(FabricJob& job) {
   if (job.pods.size() < 2) return;
   std::vector<Places> pods;
   for (const FabricPodState& pod : job.pods) pods.push_back(places_of(pod));
-  const Places shared = common(pods);
+  const Places all = common(pods);
+  const Places shared = best_of(all, pods);
   if (shared.size() != 1) return;
+  const std::string which =
+      all.size() > 1 ? "the one wired network" : "the one network";
   const std::string& network = shared.begin()->first;
-  const bool nat = default_route_is_nat(job);
+  const bool instead =
+      default_route_is_nat(job) || default_route_is_wireless(job);
   for (size_t i = 0; i < job.pods.size(); ++i) {
     FabricPodState& pod = job.pods[i];
-    if ((!pod.primary.name.empty() && !nat) || pod.on_loopback) continue;
+    if ((!pod.primary.name.empty() && !instead) || pod.on_loopback) continue;
     pod.primary = {pods[i].at(network).netdev,
-                   "it is in " + network + ", the one network of all pods"};
+                   "it is in " + network + ", " + which + " of all pods"};
   }
 }
 
