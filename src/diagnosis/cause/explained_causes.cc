@@ -118,6 +118,19 @@ void drop_lone_warnings(std::vector<Candidate>& candidates) {
   }
 }
 
+// Workers that hear nothing from the launcher end what runs there: mpirun then
+// misses its daemons.
+void drop_ended_daemons(const Evidence& evidence,
+                        std::vector<Candidate>& candidates) {
+  const bool gave_up = std::any_of(
+      evidence.nodes.begin(), evidence.nodes.end(),
+      [](const NodeEvidence& n) { return n.error.code == "launcher_silent"; });
+  if (!gave_up) return;
+  std::erase_if(candidates, [](const Candidate& candidate) {
+    return !candidate.fact && candidate.rule->code == "daemon_lost";
+  });
+}
+
 // Kubernetes evicts the pods of a node that it lost: the loss is the cause.
 void drop_evictions_of_lost_nodes(std::vector<Candidate>& candidates) {
   const auto lost = [](const Candidate& candidate) {
@@ -273,6 +286,7 @@ void drop_explained(const Evidence& evidence,
   drop_unknown(candidates);
   if (!evidence.job.bare_log) {
     drop_unreached_peers(evidence, candidates);
+    drop_ended_daemons(evidence, candidates);
     return;
   }
   drop_mismatch_of_started(candidates);

@@ -676,6 +676,24 @@ TEST_CASE("nobody connects to ranks of a worker that gave the launcher up") {
   CHECK(diagnose(evidence).code == "net_interface_wrong");
 }
 
+TEST_CASE("mpirun misses the daemons of workers that gave the launcher up") {
+  Evidence evidence = job({exited(0, 0, 990), exited(1, 0, 990)});
+  evidence.ranks[0].outcome = evidence.ranks[1].outcome = RankOutcome::kLost;
+  evidence.job.backend = "mpirun";
+  evidence.job.tool_ended = true;
+  evidence.job.tool_status = 1 << 8;
+  evidence.job.tool_lines = {
+      {940 * kMs, true, "ORTE has lost communication with a remote daemon."}};
+  CHECK(diagnose(evidence).code == "daemon_lost");
+  evidence.nodes = {node(1), node(2)};
+  for (NodeEvidence& lost : evidence.nodes) {
+    lost.outcome = NodeOutcome::kLost;
+    lost.lost_ns = 12'000 * kMs;
+    lost.error.code = "launcher_silent";
+  }
+  CHECK(diagnose(evidence).code == "launcher_stalled");
+}
+
 TEST_CASE("a silent worker was lost when it was last heard of") {
   Evidence evidence = job(
       {exited(0, 1 << 8, 5'950,
