@@ -296,6 +296,8 @@ void drop_explained(const Evidence& evidence,
   drop_misread("no_name", "dns_unresolved", candidates);
   // "/bin/sh: /etc/hosts: Permission denied": what it was to write to.
   drop_misread("redirected", "exe_not_runnable", candidates);
+  // "ucx function returned with failed status(… Input/output error)": no disk.
+  drop_misread("over_network", "storage_failed", candidates);
   drop_lone_warnings(candidates);
   drop_evictions_of_lost_nodes(candidates);
   drop_interrupted_by_scheduler(candidates);

@@ -73,8 +73,30 @@ bool waits(const Rule& rule) {
          rule.code == "collective_mismatch";
 }
 
+// PyTorch's report of who is behind: "ranks [3] are the lagging ranks", "[3, 5]
+// joined but didn't finish collective #7".
+std::string_view lagging_ranks(std::string_view line) {
+  for (const std::string_view words :
+       {"] are the lagging ranks", "] joined but didn't finish collective"}) {
+    const size_t end = line.find(words);
+    if (end == std::string_view::npos) continue;
+    const size_t open = line.rfind('[', end);
+    if (open == std::string_view::npos) continue;
+    return line.substr(open + 1, end - open - 1);
+  }
+  return {};
+}
+
+// `reader` is who wrote the lines: where it counts itself among those that are
+// behind, all wait alike.
+void read_lagging(std::string_view line, int reader, std::set<int>& ranks) {
+  std::set<int> lagging;
+  read_numbers(lagging_ranks(line), lagging);
+  if (!lagging.contains(reader)) ranks.merge(lagging);
+}
+
 void read_lists(const std::vector<LineEvidence>& lines, bool horovod,
-                std::set<int>& ranks) {
+                int reader, std::set<int>& ranks) {
   bool inside = false;
   for (const LineEvidence& line : lines) {
     const std::string_view text = line.text;
@@ -84,6 +106,7 @@ void read_lists(const std::vector<LineEvidence>& lines, bool horovod,
       const std::string_view rest = text.substr(stall + kHorovod.size());
       read_numbers(rest.substr(0, rest.find(']')), ranks);
     }
+    read_lagging(text, reader, ranks);
     if (begin != std::string_view::npos) {
       read_tasks(text.substr(begin), ranks);
     } else if (inside && is_task(text)) {
@@ -146,7 +169,8 @@ void read_work_counts(const Evidence& evidence, std::set<int>& ranks) {
 
 bool begins_list(std::string_view line) {
   return list_begins(line) != std::string_view::npos ||
-         line.find(kHorovod) != std::string_view::npos;
+         line.find(kHorovod) != std::string_view::npos ||
+         !lagging_ranks(line).empty();
 }
 
 bool continues_list(std::string_view line) {
@@ -169,9 +193,9 @@ std::vector<int> missing_peers(const Evidence& evidence,
   if (!ranks.empty()) return {ranks.begin(), ranks.end()};
   // Of an operation that the job got over, Horovod warns, too.
   const bool stalled = winner.rule->role != CauseRole::kConsequence;
-  read_lists(evidence.job.tool_lines, stalled, ranks);
+  read_lists(evidence.job.tool_lines, stalled, -1, ranks);
   for (const RankEvidence& rank : evidence.ranks) {
-    read_lists(rank.lines, stalled, ranks);
+    read_lists(rank.lines, stalled, rank.rank, ranks);
   }
   if (winner.rule->code == "nccl_timeout") read_work_counts(evidence, ranks);
   return {ranks.begin(), ranks.end()};
