@@ -7,6 +7,7 @@
 //                    D user fingerprint        turned away: no such key
 //                    E command {name value}*   start this
 //                    S number                  signal the program
+//                    B reason                  the peer broke the protocol
 //   pid 1 -> child   P  (+3 descriptors)       started: stdin, stdout, stderr
 //                    R reason                  refused
 //                    X wait-status             the program has ended

@@ -29,24 +29,24 @@ Status MpirunBackend::open_relay() {
     start_daemon(id, request);
   };
   callbacks.on_stdin = [this](uint32_t id, std::string_view bytes) {
-    if (const ProcessKey* key = daemon_of(id)) {
+    if (const auto key = daemon_of(id)) {
       fleet_.send(key->node, wire::FrameType::kStdin, key->id, bytes);
     }
   };
   callbacks.on_stdin_eof = [this](uint32_t id) {
-    if (const ProcessKey* key = daemon_of(id)) {
+    if (const auto key = daemon_of(id)) {
       fleet_.send(key->node, wire::FrameType::kStdinEof, key->id);
     }
   };
   callbacks.on_hangup = [this](uint32_t id) {
     // mpirun killed its "ssh": end what that had started.
-    if (const ProcessKey* key = daemon_of(id)) {
+    if (const auto key = daemon_of(id)) {
       fleet_.send(key->node, wire::FrameType::kSignal, key->id,
                   wire::to_json(wire::SignalRequest{SIGTERM}));
     }
   };
   callbacks.on_written = [this](uint32_t id, uint8_t stream, uint32_t bytes) {
-    if (const ProcessKey* key = daemon_of(id)) {
+    if (const auto key = daemon_of(id)) {
       fleet_.send(key->node, wire::FrameType::kOutputCredit, key->id,
                   wire::u32_payload(bytes), stream);
     }
@@ -55,9 +55,10 @@ Status MpirunBackend::open_relay() {
   return relay_->listen(plan_.socket_path);
 }
 
-const ProcessKey* MpirunBackend::daemon_of(uint32_t relay_id) const {
-  const auto key = relays_.find(relay_id);
-  return key == relays_.end() ? nullptr : &key->second;
+std::optional<ProcessKey> MpirunBackend::daemon_of(uint32_t relay_id) const {
+  const auto found = daemons_.find(relay_id);
+  if (found == daemons_.end()) return std::nullopt;
+  return ProcessKey{found->second, kTool.id + relay_id};
 }
 
 void MpirunBackend::start() {
@@ -104,9 +105,7 @@ void MpirunBackend::start_daemon(uint32_t relay_id,
     return;
   }
   const auto index = static_cast<size_t>(node);
-  const ProcessKey key{static_cast<uint16_t>(node), next_id_++};
-  daemons_[key] = Daemon{relay_id, false};
-  relays_[relay_id] = key;
+  daemons_[relay_id] = static_cast<uint16_t>(node);
   wire::StartRequest request;
   request.kind = wire::ProcessKind::kDaemon;
   // mpirun composes a shell command line (PATH=…; export …; orted …).
@@ -117,6 +116,7 @@ void MpirunBackend::start_daemon(uint32_t relay_id,
   request.rank_env = plan_.rank_env[index];
   request.local_rank_env = plan_.local_rank_env[index];
   log::debug("{}: mpirun starts: {}", relay.host, relay.command);
+  const ProcessKey key = *daemon_of(relay_id);
   fleet_.send(key.node, wire::FrameType::kStart, key.id,
               wire::to_json(request));
 }
@@ -137,38 +137,42 @@ void MpirunBackend::listen() {
             });
   fleet_.on(FrameType::kOutput,
             [this](uint16_t node, const wire::Frame& frame) {
-              if (const Daemon* daemon = daemon_at({node, frame.id})) {
-                daemon_output(*daemon, frame);
+              if (const auto relay = relay_of({node, frame.id})) {
+                daemon_output(*relay, frame);
               }
             });
   fleet_.on(FrameType::kStdinCredit,
             [this](uint16_t node, const wire::Frame& frame) {
-              const Daemon* daemon = daemon_at({node, frame.id});
+              const auto relay = relay_of({node, frame.id});
               const auto bytes = wire::parse_u32(frame.payload);
-              if (daemon == nullptr || !bytes) return;
-              relay_->stdin_credit(daemon->relay_id, *bytes);
+              if (relay && bytes) relay_->stdin_credit(*relay, *bytes);
             });
 }
 
-MpirunBackend::Daemon* MpirunBackend::daemon_at(ProcessKey key) {
-  const auto found = daemons_.find(key);
-  return found == daemons_.end() ? nullptr : &found->second;
+std::optional<uint32_t> MpirunBackend::relay_of(ProcessKey daemon) const {
+  const auto found = daemons_.find(daemon.id - kTool.id);
+  if (found == daemons_.end() || found->second != daemon.node) {
+    return std::nullopt;
+  }
+  return found->first;
 }
 
-void MpirunBackend::daemon_output(const Daemon& daemon,
-                                  const wire::Frame& frame) {
+std::optional<uint32_t> MpirunBackend::take_relay(ProcessKey daemon) {
+  const auto relay = relay_of(daemon);
+  if (relay) daemons_.erase(*relay);
+  return relay;
+}
+
+void MpirunBackend::daemon_output(uint32_t relay_id, const wire::Frame& frame) {
   const auto output = wire::parse_output(frame.payload);
   if (!output || output->bytes.empty()) return;
-  relay_->output(daemon.relay_id, frame.flags & wire::kStreamMask,
-                 output->bytes);
+  relay_->output(relay_id, frame.flags & wire::kStreamMask, output->bytes);
 }
 
 void MpirunBackend::start_failed(ProcessKey key, const wire::Frame& frame) {
   const auto refusal = wire::from_json<wire::StartFailed>(frame.payload);
-  if (Daemon* daemon = daemon_at(key)) {
-    daemon->ended = true;
-    relay_->failed(daemon->relay_id,
-                   refusal ? refusal->error.text() : "not started");
+  if (const auto relay = take_relay(key)) {
+    relay_->failed(*relay, refusal ? refusal->error.text() : "not started");
     return;
   }
   if (key != kTool) return;
@@ -182,9 +186,8 @@ void MpirunBackend::start_failed(ProcessKey key, const wire::Frame& frame) {
 
 void MpirunBackend::exited(ProcessKey key, const wire::Frame& frame) {
   const wire::Exited exit = exited_of(frame);
-  if (Daemon* daemon = daemon_at(key)) {
-    daemon->ended = true;
-    relay_->exited(daemon->relay_id, exit.wait_status);
+  if (const auto relay = take_relay(key)) {
+    relay_->exited(*relay, exit.wait_status);
   } else if (key == kTool) {
     if (!std::exchange(tool_ended_, true)) {
       events_.on_finished(exit.wait_status);
@@ -229,10 +232,11 @@ void MpirunBackend::check_place(uint16_t node, const wire::Attached& rank) {
 }
 
 void MpirunBackend::node_lost(uint16_t node) {
-  for (auto& [key, daemon] : daemons_) {
-    if (key.node != node || daemon.ended) continue;
-    daemon.ended = true;
-    relay_->failed(daemon.relay_id, "the worker is lost");
+  for (auto daemon = daemons_.begin(); daemon != daemons_.end();) {
+    const auto [relay, where] = *daemon++;
+    if (where != node) continue;
+    daemons_.erase(relay);
+    relay_->failed(relay, "the worker is lost");
   }
   if (node == 0 && !tool_ended_) {
     tool_ended_ = true;

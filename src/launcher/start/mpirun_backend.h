@@ -10,6 +10,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,19 +48,17 @@ class MpirunBackend : public Backend {
 
  private:
   static constexpr ProcessKey kTool{0, 1};  // mpirun itself, or the script
-  struct Daemon {
-    uint32_t relay_id = 0;
-    bool ended = false;
-  };
 
   Status open_relay();
   void start_daemon(uint32_t relay_id, const wire::RelayRequest& relay);
-  // nullptr: mpirun asked for nothing under this id, or was refused.
-  [[nodiscard]] const ProcessKey* daemon_of(uint32_t relay_id) const;
+  // nullopt: no daemon that runs was asked for under this id.
+  [[nodiscard]] std::optional<ProcessKey> daemon_of(uint32_t relay_id) const;
   void listen();
-  // nullptr: this process is none of mpirun's daemons.
-  [[nodiscard]] Daemon* daemon_at(ProcessKey key);
-  void daemon_output(const Daemon& daemon, const wire::Frame& frame);
+  // nullopt: this process is none of mpirun's daemons, or has ended.
+  [[nodiscard]] std::optional<uint32_t> relay_of(ProcessKey daemon) const;
+  // The same; it has ended now.
+  std::optional<uint32_t> take_relay(ProcessKey daemon);
+  void daemon_output(uint32_t relay_id, const wire::Frame& frame);
   void start_failed(ProcessKey key, const wire::Frame& frame);
   void exited(ProcessKey key, const wire::Frame& frame);
   void attached(uint16_t node, const wire::Frame& frame);
@@ -72,9 +71,8 @@ class MpirunBackend : public Backend {
   MpirunPlan plan_;
   BackendEvents events_;
   std::unique_ptr<wire::RelayServer> relay_;
-  std::map<ProcessKey, Daemon> daemons_;
-  std::map<uint32_t, ProcessKey> relays_;
-  uint32_t next_id_ = kTool.id + 1;
+  // The nodes of daemons that run, by relay; their ids there follow kTool's.
+  std::map<uint32_t, uint16_t> daemons_;
   bool tool_ended_ = false;
   bool misplaced_ = false;  // and said so
 };
