@@ -21,8 +21,8 @@ constexpr Milliseconds kToolSettles{500};
 constexpr int kToolEnds = 2'000;
 // What the children of a rank that failed have to say, before they are told.
 constexpr int kChildrenEnd = 500;
-// After the backend's end, exits of ranks on other hosts may still be on
-// their way.
+// After the backend's end, starts and exits of ranks on other hosts may still
+// be on their way.
 constexpr Milliseconds kLateExits{2'000};
 // On top of the grace: agents report what they could not kill after 10 s.
 constexpr Milliseconds kStopSlack{12'000};
@@ -331,9 +331,8 @@ void JobRun::backend_finished(int tool_status) {
     stop_soon(StopCause::kToolFailed,
               options_.tool + " " + describe_wait_status(tool_status));
   }
-  give_up_.start(kLateExits, [this] {
-    if (stop_cause_ == StopCause::kNone) end();
-  });
+  // A stop has its own limit, also for what comes later than this.
+  if (!stopping_) give_up_.start(kLateExits, [this] { end(); });
   consider_end();
 }
 
@@ -427,7 +426,10 @@ void JobRun::consider_end() {
     if (still_stopping_.empty()) end();
     return;
   }
-  if (finished_ && !settle_.pending() && ranks_.all_ended()) end();
+  const bool all_known =
+      options_.expected_ranks < 0 ||
+      ranks_.records().size() >= static_cast<size_t>(options_.expected_ranks);
+  if (finished_ && !settle_.pending() && all_known && ranks_.all_ended()) end();
 }
 
 void JobRun::end() {

@@ -347,6 +347,22 @@ TEST_CASE("mpirun that ends well without starting anything is no success") {
   CHECK(bed.run->stop_cause() == StopCause::kPlacement);
 }
 
+// mpirun's own way to us is shorter than that of a worker's agent.
+TEST_CASE("ranks that are heard of after mpirun's end count") {
+  RunOptions options = expecting(2);
+  options.has_tool = true;
+  const bool one_is_known = GENERATE(false, true);
+  Bed bed(options);
+  if (one_is_known) bed.exit(bed.run_rank(0, 1, 2), 0);
+  bed.events.on_finished(0);
+  run_for(bed.loop, 50ms);
+  CHECK(bed.done == 0);
+  if (!one_is_known) bed.exit(bed.run_rank(0, 1, 2), 0);
+  bed.exit(bed.run_rank(1, 2, 2), 0);
+  REQUIRE(bed.ends(1s));
+  CHECK(bed.run->stop_cause() == StopCause::kNone);
+}
+
 TEST_CASE("worlds of the wrong size, and ranks at the wrong place") {
   Bed bed(expecting(2));
   bed.run_rank(0, 1, 1);
@@ -453,6 +469,17 @@ TEST_CASE("agents that never say stopped do not hold up the end") {
   bed.fleet.peers[2]->hang_up("worker_silent");
   REQUIRE(bed.ends());
   CHECK(bed.run->stop_cause() == StopCause::kSignal);
+}
+
+// The backend's end gives late exits a moment; the stop has a limit of its own.
+TEST_CASE("an agent that lives and never says stopped does not hold it up") {
+  Bed bed(expecting(2));
+  bed.run_rank(0, 1);
+  bed.run_rank(1, 2);
+  bed.run->stop(StopCause::kSignal, "SIGTERM");
+  bed.events.on_finished(0);
+  CHECK_FALSE(bed.ends(3s));
+  REQUIRE(bed.ends(20s));
 }
 
 TEST_CASE("a backend that cannot go on, and a world that broke") {
