@@ -158,8 +158,13 @@ bool AgentPmi1::read_some(int rank) {
 void AgentPmi1::write(int rank, std::string_view line) {
   const auto link = links_.find(rank);
   if (link == links_.end()) return;
-  const bool idle = link->second.unsent.empty();
-  link->second.unsent.append(line);
+  std::string& unsent = link->second.unsent;
+  const bool idle = unsent.empty();
+  unsent.append(line);
+  if (unsent.size() > kMostUnsent) {
+    events_.complain(rank, "it does not read what its PMI server answers");
+    return drop(rank);
+  }
   if (idle) flush(rank);
 }
 
@@ -171,7 +176,7 @@ void AgentPmi1::flush(int rank) {
     const ssize_t n = ::send(link.socket.get(), link.unsent.data(),
                              link.unsent.size(), MSG_NOSIGNAL);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0 && errno == EAGAIN && link.unsent.size() <= kMostUnsent) {
+    if (n < 0 && errno == EAGAIN) {
       link.watch->on_writable([this, rank] { flush(rank); });
       return;
     }

@@ -113,6 +113,14 @@ TEST_CASE("lines may come in pieces, and not grow for ever") {
   CHECK_FALSE(node.server.receive(0, std::string(5000, 'x')));
 }
 
+TEST_CASE("of a rank's second MPI program it is known that it connects") {
+  Node node(*make_world(1, {"0"}));
+  node.ask(0, "cmd=init pmi_version=1 pmi_subversion=1");
+  node.ask(0, "cmd=finalize");
+  node.ask(0, "cmd=init pmi_version=1 pmi_subversion=1");
+  CHECK(node.connected == std::vector<int>{0, 0});
+}
+
 TEST_CASE("abort keeps the code, in both spellings") {
   Node node(*make_world(1, {"0"}));
   CHECK(node.ask(0, "cmd=abort exitcode=7").empty());

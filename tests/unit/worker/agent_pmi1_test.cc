@@ -57,5 +57,35 @@ TEST_CASE("all ranks of a pod may come by PMI_PORT at once") {
   CHECK(welcome == kRanks);
 }
 
+TEST_CASE("a rank that never reads its answers is hung up on") {
+  Loop loop;
+  const auto world = test::make_world(1, {"0"});
+  REQUIRE(world);
+  ModexClient modex(
+      [](wire::FrameType, uint8_t, uint32_t, std::string_view) {});
+  std::string complaint;
+  PmiEvents events;
+  events.complain = [&](int, const std::string& text) { complaint = text; };
+  AgentPmi1 pmi(loop, *world, modex, events);
+  auto rank = pmi.connect(0);
+  REQUIRE(rank);
+  set_nonblocking(rank->get());
+  const std::string put =
+      "cmd=put key=k value=" + std::string(1000, 'v') + "\n";
+  REQUIRE(::send(rank->get(), put.data(), put.size(), MSG_NOSIGNAL) > 0);
+  std::string asked;
+  for (int i = 0; i < 100; ++i) asked += "cmd=get key=k\n";
+  // Each line is answered by a thousand bytes.
+  bool open = true;
+  for (int turn = 0; turn < 100 && open; ++turn) {
+    open = ::send(rank->get(), asked.data(), asked.size(), MSG_NOSIGNAL) > 0;
+    Timer end(loop);
+    end.start(Milliseconds{5}, [&] { loop.stop(); });
+    loop.run();
+  }
+  CHECK_FALSE(open);
+  CHECK(complaint.find("does not read") != std::string::npos);
+}
+
 }  // namespace
 }  // namespace muster
