@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/process_table.h"
 
-#include <dirent.h>
 #include <unistd.h>
 
-#include <memory>
-
+#include "base/directory.h"
 #include "base/fd.h"
 #include "base/text.h"
 
@@ -15,11 +13,8 @@ namespace {
 
 std::vector<pid_t> all_pids(const std::string& proc) {
   std::vector<pid_t> pids;
-  const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(proc.c_str()),
-                                                      ::closedir);
-  if (!directory) return pids;
-  while (const dirent* entry = ::readdir(directory.get())) {
-    const auto pid = parse_integer(entry->d_name);
+  for (const std::string& name : names_in(proc)) {
+    const auto pid = parse_integer(name);
     if (pid && *pid > 0) pids.push_back(static_cast<pid_t>(*pid));
   }
   return pids;

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/directory.h"
 #include "base/fd.h"
 
 namespace muster {
@@ -111,12 +112,10 @@ bool abandoned(const std::string& path) {
 
 void remove_abandoned(const std::string& prefix) {
   for (const std::string& directory : writable_candidates()) {
-    std::error_code error;
-    for (std::filesystem::directory_iterator at(directory, error), end;
-         !error && at != end; at.increment(error)) {
-      const std::string path = at->path().string();
-      if (!at->path().filename().string().starts_with("muster-" + prefix) ||
-          !is_own_directory(path) || !abandoned(path)) {
+    for (const std::string& name : names_in(directory)) {
+      const std::string path = directory + "/" + name;
+      if (!name.starts_with("muster-" + prefix) || !is_own_directory(path) ||
+          !abandoned(path)) {
         continue;
       }
       std::error_code ignored;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "doctor/path_marks.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
 
+#include "base/directory.h"
 #include "base/fd.h"
 
 namespace muster {
@@ -30,14 +30,10 @@ std::string prefix_of(const MarkRequest& request) {
 std::vector<std::string> list(const std::string& directory,
                               const std::string& prefix) {
   std::vector<std::string> pods;
-  DIR* dir = ::opendir(directory.c_str());
-  if (dir == nullptr) return pods;
-  while (const dirent* entry = ::readdir(dir)) {
-    const std::string name = entry->d_name;
+  for (const std::string& name : names_in(directory)) {
     if (!name.starts_with(prefix) || pods.size() >= kMostMarks) continue;
     pods.push_back(name.substr(prefix.size()));
   }
-  ::closedir(dir);
   std::sort(pods.begin(), pods.end());
   return pods;
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The looking behind `muster doctor`.
-#include <dirent.h>
 
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/directory.h"
 #include "base/fd.h"
 #include "base/spawn.h"
 #include "base/text.h"
@@ -21,13 +21,8 @@ constexpr int kListen = 0x0A;  // TCP_LISTEN, include/net/tcp_states.h
 constexpr size_t kMostNames = 64;
 
 std::vector<std::string> entries(const std::string& directory) {
-  std::vector<std::string> names;
-  DIR* dir = ::opendir(directory.c_str());
-  if (dir == nullptr) return names;
-  while (const dirent* entry = ::readdir(dir)) {
-    if (entry->d_name[0] != '.') names.emplace_back(entry->d_name);
-  }
-  ::closedir(dir);
+  std::vector<std::string> names = names_in(directory);
+  std::erase_if(names, [](auto& name) { return name.starts_with('.'); });
   std::sort(names.begin(), names.end());
   return names;
 }

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/directory.h"
 #include "base/process_table.h"
 #include "base/runtime_dir.h"
 #include "base/text.h"
@@ -70,9 +71,8 @@ std::optional<Holder> read_holder(const std::filesystem::path& path) {
 std::vector<Holder> other_holders(const std::string& area,
                                   const std::string& incarnation) {
   std::vector<Holder> out;
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator(area, ignored)) {
-    auto holder = read_holder(entry.path());
+  for (const std::string& name : names_in(area)) {
+    auto holder = read_holder(area + "/" + name);
     if (!holder || holder->pid == ::getpid()) continue;
     if (holder->alive && holder->incarnation == incarnation) continue;
     out.push_back(std::move(*holder));
@@ -105,10 +105,8 @@ AgentLock::~AgentLock() {
   // The last one clears up; whoever waits for the lock sees that it is gone.
   const UniqueFd guard(::open(lock_path().c_str(), O_RDWR | O_CLOEXEC));
   if (!guard || ::flock(guard.get(), LOCK_EX | LOCK_NB) != 0) return;
-  std::error_code ignored;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(area_, ignored)) {
-    if (entry.path().string() != lock_path()) return;
+  for (const std::string& name : names_in(area_)) {
+    if (area_ + "/" + name != lock_path()) return;
   }
   ::unlink(lock_path().c_str());
   ::rmdir(area_.c_str());

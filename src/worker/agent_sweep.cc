@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/agent_sweep.h"
 
-#include <dirent.h>
-
 #include <algorithm>
 #include <map>
 #include <memory>
 
+#include "base/directory.h"
 #include "base/fd.h"
 #include "base/process_table.h"
 #include "base/text.h"
@@ -19,13 +18,10 @@ using ProcessTable = std::map<pid_t, ProcessEntry>;
 
 ProcessTable process_table(const std::string& proc) {
   ProcessTable table;
-  const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(proc.c_str()),
-                                                      ::closedir);
-  if (!directory) return table;
-  while (const dirent* entry = ::readdir(directory.get())) {
-    const auto pid = parse_integer(entry->d_name);
+  for (const std::string& name : names_in(proc)) {
+    const auto pid = parse_integer(name);
     if (!pid || *pid <= 0) continue;
-    const auto stat = read_file(proc + "/" + entry->d_name + "/stat", 4096);
+    const auto stat = read_file(proc + "/" + name + "/stat", 4096);
     if (!stat) continue;
     // The command, in parentheses, may hold anything: look behind the last one.
     const size_t behind = stat->rfind(')');

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/directory.h"
 #include "base/fd.h"
 #include "base/text.h"
 #include "fabric/collect/elf_data.h"
@@ -69,15 +70,11 @@ class Search {
     visit_lines("/etc/ld.so.conf");
     const std::string parts = "/etc/ld.so.conf.d";
     std::vector<std::string> files;
-    std::error_code ignored;
-    for (const auto& entry :
-         std::filesystem::directory_iterator(root_ + parts, ignored)) {
-      files.push_back(parts + "/" + entry.path().filename().string());
+    for (const std::string& name : names_in(root_ + parts)) {
+      if (name.ends_with(".conf")) files.push_back(parts + "/" + name);
     }
     std::sort(files.begin(), files.end());
-    for (const std::string& file : files) {
-      if (file.ends_with(".conf")) visit_lines(file);
-    }
+    for (const std::string& file : files) visit_lines(file);
   }
 
   void visit_wheels(const std::string& prefix) {

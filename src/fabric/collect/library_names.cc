@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fabric/collect/library_names.h"
 
-#include <dirent.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <ctime>
-#include <memory>
 #include <string_view>
 
+#include "base/directory.h"
 #include "base/text.h"
 
 namespace muster {
@@ -19,17 +18,13 @@ constexpr size_t kMaxNames = 256;
 constexpr time_t kSettled = 2;  // seconds
 
 std::vector<std::string> list(const std::string& directory) {
-  const std::unique_ptr<DIR, int (*)(DIR*)> open(::opendir(directory.c_str()),
-                                                 ::closedir);
   std::vector<std::string> names;
-  if (!open) return names;
-  while (const dirent* entry = ::readdir(open.get())) {
-    const std::string_view name = entry->d_name;
+  for (std::string& name : names_in(directory)) {
     if (!name.starts_with("libnccl") && !name.starts_with("librccl") &&
         !name.starts_with("libcudart") && !name.starts_with("python3")) {
       continue;
     }
-    names.emplace_back(name);
+    names.push_back(std::move(name));
     if (names.size() == kMaxNames) break;
   }
   std::sort(names.begin(), names.end());

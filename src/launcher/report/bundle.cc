@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "base/directory.h"
 #include "base/fd.h"
 #include "launcher/report/kept_logs.h"
 
@@ -39,17 +40,17 @@ void prune(const fs::path& directory, const fs::path& newest) {
   const auto now = fs::file_time_type::clock::now();
   std::vector<std::pair<fs::file_time_type, fs::path>> finished;
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(directory, error)) {
-    const std::string name = entry.path().filename().string();
-    if (!name.starts_with(kPrefix) || entry.path() == newest ||
-        entry.is_symlink(error) || !entry.is_directory(error)) {
+  for (const std::string& name : names_in(directory.string())) {
+    const fs::path path = directory / name;
+    if (!name.starts_with(kPrefix) || path == newest ||
+        fs::is_symlink(path, error) || !fs::is_directory(path, error)) {
       continue;
     }
-    const auto time = newest_in(entry.path());
-    if (fs::exists(entry.path() / "report.json", error)) {
-      finished.emplace_back(time, entry.path());
+    const auto time = newest_in(path);
+    if (fs::exists(path / "report.json", error)) {
+      finished.emplace_back(time, path);
     } else if (time < now - kUnfinishedKept) {
-      fs::remove_all(entry.path(), error);
+      fs::remove_all(path, error);
     }
   }
   std::sort(finished.begin(), finished.end());

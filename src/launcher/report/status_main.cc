@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <filesystem>
 
+#include "base/directory.h"
 #include "base/fd.h"
 #include "base/runtime_dir.h"
 #include "launcher/phase_clock.h"
@@ -56,14 +56,13 @@ int show(const char* command, const std::vector<std::string>& args,
 
 // A directory of another user may hold anything; root looks at all the same.
 // That of a launcher which was killed holds what was true before.
-bool is_run_directory(const std::filesystem::path& path) {
+bool is_run_directory(const std::string& path) {
   struct stat directory {};
   struct stat status {};
-  return path.filename().string().starts_with("muster-run-") &&
-         ::lstat(path.c_str(), &directory) == 0 && S_ISDIR(directory.st_mode) &&
+  return ::lstat(path.c_str(), &directory) == 0 && S_ISDIR(directory.st_mode) &&
          (directory.st_uid == ::geteuid() || ::geteuid() == 0) &&
-         ::lstat((path / "status.json").c_str(), &status) == 0 &&
-         S_ISREG(status.st_mode) && !abandoned(path.string());
+         ::lstat((path + "/status.json").c_str(), &status) == 0 &&
+         S_ISREG(status.st_mode) && !abandoned(path);
 }
 
 }  // namespace
@@ -71,17 +70,15 @@ bool is_run_directory(const std::filesystem::path& path) {
 std::vector<RunningLaunch> running_launches() {
   std::vector<RunningLaunch> out;
   for (const std::string& directory : writable_candidates()) {
-    std::error_code error;
-    for (const auto& entry :
-         std::filesystem::directory_iterator(directory, error)) {
-      if (!is_run_directory(entry.path())) continue;
-      const auto text =
-          read_file(entry.path().string() + "/status.json", 64 << 20);
+    for (const std::string& name : names_in(directory)) {
+      const std::string path = directory + "/" + name;
+      if (!name.starts_with("muster-run-") || !is_run_directory(path)) continue;
+      const auto text = read_file(path + "/status.json", 64 << 20);
       if (!text) continue;
       auto status = job_status_from_json(*text);
       if (!status) continue;
       if (auto now = aged(std::move(*status), steady_ms())) {
-        out.push_back({entry.path().string(), std::move(*now)});
+        out.push_back({path, std::move(*now)});
       }
     }
   }

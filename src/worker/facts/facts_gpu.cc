@@ -4,10 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <string_view>
 #include <vector>
 
+#include "base/directory.h"
 #include "base/fd.h"
 #include "base/text.h"
 #include "worker/facts/facts_gpu_place.h"
@@ -24,14 +24,11 @@ constexpr std::string_view kIntel = "0x8086";
 std::vector<std::string> numbered(const std::string& directory,
                                   std::string_view prefix) {
   std::vector<std::pair<int64_t, std::string>> found;
-  std::error_code ignored;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(directory, ignored)) {
-    const std::string name = entry.path().filename().string();
+  for (std::string& name : names_in(directory)) {
     if (!name.starts_with(prefix)) continue;
     const auto number =
         parse_integer(std::string_view(name).substr(prefix.size()));
-    if (number && *number >= 0) found.emplace_back(*number, name);
+    if (number && *number >= 0) found.emplace_back(*number, std::move(name));
   }
   std::sort(found.begin(), found.end());
   std::vector<std::string> names;

@@ -3,19 +3,17 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 #include <initializer_list>
 #include <optional>
 #include <string_view>
 
+#include "base/directory.h"
 #include "base/fd.h"
 #include "base/text.h"
 
 namespace muster {
 
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr size_t kSmall = 64 * 1024;
 
@@ -107,15 +105,6 @@ void read_port(const std::string& port, wire::PodCounters& out) {
   }
 }
 
-template <class Visit>
-void each_entry(const std::string& directory, Visit visit) {
-  std::error_code error;
-  for (fs::directory_iterator at(directory, error), end; !error && at != end;
-       at.increment(error)) {
-    visit(at->path().string());
-  }
-}
-
 }  // namespace
 
 wire::PodCounters read_pod_counters(const std::string& root,
@@ -128,10 +117,13 @@ wire::PodCounters read_pod_counters(const std::string& root,
     out.io_stall_us = stall_us(place.memory + "/io.pressure");
   }
   read_interfaces(root, out);
-  each_entry(root + "/sys/class/infiniband", [&](const std::string& device) {
-    each_entry(device + "/ports",
-               [&](const std::string& port) { read_port(port, out); });
-  });
+  const std::string adapters = root + "/sys/class/infiniband";
+  for (const std::string& adapter : names_in(adapters)) {
+    const std::string ports = adapters + "/" + adapter + "/ports";
+    for (const std::string& port : names_in(ports)) {
+      read_port(ports + "/" + port, out);
+    }
+  }
   return out;
 }
 
