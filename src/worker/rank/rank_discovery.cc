@@ -8,8 +8,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <filesystem>
 
+#include "base/directory.h"
 #include "base/process_table.h"
 #include "base/runtime_dir.h"
 #include "worker/rank/rank_protocol.h"
@@ -43,12 +43,9 @@ std::vector<std::string> run_directories(const Environment& env) {
     if (is_ours(*hint, S_IFDIR)) out.push_back(*hint);
   }
   for (const std::string& parent : writable_candidates()) {
-    std::error_code ignored;
-    for (const auto& entry :
-         std::filesystem::directory_iterator(parent, ignored)) {
-      const std::string path = entry.path().string();
-      if (entry.path().filename().string().starts_with("muster-") &&
-          is_ours(path, S_IFDIR)) {
+    for (const std::string& name : names_in(parent)) {
+      const std::string path = parent + "/" + name;
+      if (name.starts_with("muster-") && is_ours(path, S_IFDIR)) {
         out.push_back(path);
       }
     }
@@ -56,15 +53,17 @@ std::vector<std::string> run_directories(const Environment& env) {
   return out;
 }
 
-std::string find_agent_socket(const std::vector<pid_t>& chain,
-                              const std::vector<std::string>& directories) {
+UniqueFd connect_agent(const std::vector<pid_t>& chain,
+                       const std::vector<std::string>& directories) {
   for (const pid_t pid : chain) {
     for (const std::string& directory : directories) {
       const std::string path = directory + "/" + agent_socket_name(pid);
-      if (is_ours(path, S_IFSOCK)) return path;
+      if (!is_ours(path, S_IFSOCK)) continue;
+      UniqueFd socket = connect_unix(path, SOCK_SEQPACKET);
+      if (socket && peer_pid(socket.get()) == pid) return socket;
     }
   }
-  return "";
+  return {};
 }
 
 UniqueFd connect_unix(const std::string& path, int type) {

@@ -19,9 +19,11 @@ namespace muster {
 std::vector<pid_t> parent_chain(pid_t pid, const std::string& proc = "/proc");
 // $MUSTER_RUN_DIR, then every muster-* directory of ours where muster writes.
 std::vector<std::string> run_directories(const Environment& env);
-// The socket of the nearest agent in `chain`; "".
-std::string find_agent_socket(const std::vector<pid_t>& chain,
-                              const std::vector<std::string>& directories);
+// A connection to the nearest agent in `chain`; empty if none listens. The
+// socket of a killed agent may have stayed, and its pid be another's by now; in
+// a directory that pods share, the same pid may be that of another pod's agent.
+UniqueFd connect_agent(const std::vector<pid_t>& chain,
+                       const std::vector<std::string>& directories);
 // Empty if nobody listens. `type` is SOCK_STREAM or SOCK_SEQPACKET.
 UniqueFd connect_unix(const std::string& path, int type);
 // The pid that listens at the other end of a connected socket; 0 if unknown.

@@ -63,9 +63,7 @@ bool tell(int socket, RankMessage tag, const std::string& body,
 std::optional<Attachment> attach(const wire::Attached& self,
                                  const Environment& env) {
   Attachment out;
-  out.socket = connect_unix(
-      find_agent_socket(parent_chain(::getpid()), run_directories(env)),
-      SOCK_SEQPACKET);
+  out.socket = connect_agent(parent_chain(::getpid()), run_directories(env));
   auto out_pipe = make_pipe();
   auto err_pipe = make_pipe();
   if (!out.socket || !out_pipe || !err_pipe) return std::nullopt;
