@@ -296,6 +296,34 @@ void lint_sockets(FabricJob& job, FabricPodState& pod,
             "keep the product at 64 or below");
 }
 
+// Sends and receives go in steps, each of which has its place in a buffer. NCCL
+// holds no chunk against that place: a longer one lies over its neighbours.
+// Sources: NCCL src/enqueue.cc and computeBuffSizes() of src/init.cc;
+// NVIDIA/nccl#2408, #1496.
+void lint_chunk(FabricJob& job, FabricPodState& pod, const std::string& name,
+                const std::string& value) {
+  if (name != "NCCL_CHUNK_SIZE") return;
+  constexpr int64_t kSteps = 8;
+  const auto number = [&](const char* of, int64_t otherwise) {
+    const auto users = effective(*pod.facts, of);
+    const int64_t set = users ? c_number(users->value).value : otherwise;
+    return set > 0 ? set : otherwise;
+  };
+  const int64_t place = number("NCCL_BUFFSIZE", 4 << 20) / kSteps;
+  const int64_t step = std::min(
+      place, job.pods.size() > 1 ? number("NCCL_P2P_NET_CHUNKSIZE", 128 << 10)
+                                 : number("NCCL_P2P_NVL_CHUNKSIZE", 512 << 10));
+  if (c_number(value).value <= step) return;
+  lint_warn(job, pod, "lint_chunk",
+            name + "=" + value + " is more than a step of a send (" +
+                std::to_string(step) +
+                " bytes): NCCL writes over data in flight, and results are "
+                "wrong without an error",
+            "remove it, or keep it at " + std::to_string(step) +
+                "; NCCL_BUFFSIZE and NCCL_P2P_NET_CHUNKSIZE make the step "
+                "longer");
+}
+
 }  // namespace
 
 void lint_value(FabricJob& job, FabricPodState& pod, const std::string& name,
@@ -309,6 +337,7 @@ void lint_value(FabricJob& job, FabricPodState& pod, const std::string& name,
   lint_timeout(job, pod, name, users.value);
   lint_file(job, pod, name, users);
   lint_sockets(job, pod, name);
+  lint_chunk(job, pod, name, users.value);
 }
 
 }  // namespace muster

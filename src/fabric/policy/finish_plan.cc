@@ -87,8 +87,50 @@ bool any_with(const FabricPlan& plan, Severity severity) {
       [&](auto& finding) { return finding.severity == severity; });
 }
 
+// One pod, no adapter, nothing of the user's that speaks of a network: its GPUs
+// meet inside, and what is wrong there counts more than a network that nobody
+// uses.
+bool stays_inside(const FabricJob& job) {
+  if (job.pods.size() != 1 || job.profile != Profile::kAuto) return false;
+  const PodFabric& pod = *job.pods.front().facts;
+  return pod.hcas && pod.hcas->empty() && !pod.pci_hcas &&
+         !job.pods.front().tcp_by_user && pod.gpus && pod.gpus->size() > 1;
+}
+
+// Every pod has RDMA, and a list of the user's in which no adapter is found is
+// all that keeps the job from it.
+bool list_is_mistaken(const FabricJob& job) {
+  bool any = false;
+  for (const FabricPodState& pod : job.pods) {
+    if (pod.offers.empty()) return false;
+    any = any || pod.ruled_out_by == "NCCL_IB_HCA";
+  }
+  return any && job.profile == Profile::kAuto;
+}
+
+// What is said or set for want of an adapter does not count.
+std::optional<FabricVerdict> judge_inside(const FabricPlan& plan) {
+  for (const Finding& finding : plan.findings) {
+    if (finding.severity == Severity::kWarning &&
+        !finding.code.starts_with("rdma_")) {
+      return FabricVerdict::kWarn;
+    }
+  }
+  for (const FabricSetting& setting : plan.pods.front().settings) {
+    if (setting.library == "NCCL" && setting.name != "NCCL_NET" &&
+        !setting.name.starts_with("NCCL_SOCKET")) {
+      return FabricVerdict::kSet;
+    }
+  }
+  return std::nullopt;
+}
+
 FabricVerdict judge(const FabricJob& job, const FabricPlan& plan) {
   if (any_with(plan, Severity::kError)) return FabricVerdict::kRefuse;
+  if (stays_inside(job)) {
+    if (const auto verdict = judge_inside(plan)) return *verdict;
+  }
+  if (list_is_mistaken(job)) return FabricVerdict::kWarn;
   if (sends_by_tcp(job)) {
     return FabricVerdict::kTcp;
   }

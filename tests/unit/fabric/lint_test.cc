@@ -110,6 +110,18 @@ TEST_CASE("values that NCCL reads otherwise than they look") {
         "lint_range");
 }
 
+TEST_CASE("a chunk is no longer than a step of a send") {
+  CHECK(codes(kIb, "2.26.2", "NCCL_CHUNK_SIZE=131072").empty());
+  CHECK(codes(kIb, "2.26.2", "NCCL_CHUNK_SIZE=131073") == "lint_chunk");
+  CHECK(codes(kIb, "2.26.2",
+              R"(NCCL_CHUNK_SIZE=524288", "NCCL_P2P_NET_CHUNKSIZE=524288)")
+            .empty());
+  // A buffer has room for eight steps.
+  CHECK(codes(kIb, "2.26.2",
+              R"(NCCL_CHUNK_SIZE=1048576", "NCCL_P2P_NET_CHUNKSIZE=1048576)") ==
+        "lint_chunk");
+}
+
 TEST_CASE("values that do not fit the network") {
   CHECK(codes(kIb, "2.26.2", "NCCL_IB_GID_INDEX=3") == "lint_no_effect");
   CHECK(codes(kEfa, "2.26.2", "NCCL_IB_HCA=rdmap") == "lint_no_effect");

@@ -10,6 +10,7 @@
 #include "fabric/facts/effective.h"
 #include "fabric/facts/gpu_names.h"
 #include "fabric/policy/job_state.h"
+#include "fabric/policy/network/gids.h"
 #include "fabric/policy/network/plugins.h"
 
 namespace muster {
@@ -208,6 +209,47 @@ void check_subnets(FabricJob& job) {
           subnets, "muster fabric check shows whether they do"});
 }
 
+// The family of the addresses that an index stands for in this pod; "" where
+// the tables do not tell, or ports differ.
+std::string family_at(const FabricPodState& pod, std::int64_t index) {
+  std::set<std::string> families;
+  for (const PortView& view : pod.ports) {
+    if (!view.chosen) continue;
+    if (!view.port->gids) return "";
+    for (const FabricGid& gid : *view.port->gids) {
+      if (gid.index != index) continue;
+      const GidAddress kind = gid_address(gid);
+      if (kind == GidAddress::kIpv4) families.insert("IPv4");
+      if (kind == GidAddress::kIpv6) families.insert("IPv6");
+    }
+  }
+  return families.size() == 1 ? *families.begin() : "";
+}
+
+// One index for all pods, whose tables differ: an adapter does not send from an
+// address of one family to one of the other.
+void check_gid_families(FabricJob& job) {
+  if (job.transport != FabricTransport::kRoce) return;
+  const std::string families = difference(
+      job, [](const FabricPodState& pod) -> std::optional<std::string> {
+        const auto index =
+            parse_integer(trim(value_in(pod, "NCCL_IB_GID_INDEX")));
+        if (!index || pod.mpi_only()) return std::nullopt;
+        const std::string family = family_at(pod, *index);
+        if (family.empty()) return std::nullopt;
+        return family;
+      });
+  if (families.empty()) return;
+  report(job, nullptr,
+         {Severity::kWarning, "gid_families_differ",
+          "NCCL_IB_GID_INDEX stands for addresses of different families "
+          "(" +
+              families + "): those pods do not reach each other",
+          families,
+          "remove it: NCCL since 2.21 finds the address in each pod, older "
+          "ones need an index for each"});
+}
+
 }  // namespace
 
 void check_agreement(FabricJob& job) {
@@ -217,6 +259,7 @@ void check_agreement(FabricJob& job) {
   check_variables(job);
   check_host_ids(job);
   check_subnets(job);
+  check_gid_families(job);
 }
 
 }  // namespace muster
