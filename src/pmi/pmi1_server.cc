@@ -117,7 +117,7 @@ void Pmi1Server::handle(int rank, Client& client, std::string_view text) {
     // Intel MPI asks; an empty table is an answer that it takes.
     reply(rank, "cmd=put_ranks2hosts 0 0");
   } else if (command == "finalize") {
-    client.initialized = false;  // a shell's next MPI program may follow
+    client.initialized = false;  // a script's next MPI program may follow
     actions_.finalized(rank);
     reply(rank, "cmd=finalize_ack rc=0");
   } else if (command == "abort") {

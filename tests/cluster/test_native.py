@@ -52,8 +52,7 @@ def test_mpich_4_0():
 
 
 def test_mpich_by_pmi_port():
-    """As behind a wrapper that closes what it does not know: without PMI_FD
-    the program is to come by PMI_PORT."""
+    """Without PMI_FD the program is to come by PMI_PORT."""
     runs("native-port", program("native", "mpicc.mpich"),
          ["-u", "PMI_FD", "SKIP_FINALIZE=1"])
 

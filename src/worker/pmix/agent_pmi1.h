@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // AgentPmi1: the sockets through which the ranks of this pod speak PMI-1 around
-// the protocol in pmi/pmi1_server.h: one end of a pair is the rank's PMI_FD;
-// where a wrapper around the program has closed that, it comes by PMI_PORT.
+// the protocol in pmi/pmi1_server.h: one end of a pair is the rank's PMI_FD; a
+// program without that variable comes by PMI_PORT.
 // Refuses: a rank that never reads its answers (1 MiB queued: hang up), and
 // who knocks without an id of ours, or as a rank that is already there.
 // Owns our ends of the sockets. Loop thread.
