@@ -9,6 +9,7 @@
 #include "launcher/option_words.h"
 #include "launcher/output/log_choice.h"
 #include "launcher/start/placement_words.h"
+#include "logs/log_filter.h"
 
 namespace muster {
 
@@ -170,8 +171,12 @@ Status read_options(const OptionWords& raw, LaunchOptions& o) {
     }
     o.env.push_back(std::move(request));
   }
-  if (auto ranks = parse_rank_set(o.log_ranks); !ranks) {
-    return fail(ranks.error());
+  if (!o.log_ranks.empty() && !parse_rank_set(o.log_ranks)) {
+    return fail(Error{"usage",
+                      "bad value of --log-ranks",
+                      "'" + o.log_ranks + "' is no set of ranks",
+                      {},
+                      "As in --log-ranks 0-3,8."});
   }
   if (auto rotation = parse_rotation(o.log_rotate); !rotation) {
     return fail(rotation.error());

@@ -4,12 +4,11 @@
 #include <re2/re2.h>
 
 #include "base/text.h"
+#include "job/plan.h"
 
 namespace muster {
 
 namespace {
-
-constexpr int kMaxRank = 65535;
 
 tl::unexpected<Error> wrong(std::string why) {
   return fail(Error{"usage", "cannot read the options", std::move(why), "",
@@ -44,7 +43,9 @@ Status apply(LogFilter& filter, const std::string& option,
              const std::string& value, int64_t now_ns) {
   if (option == "--rank") {
     auto ranks = parse_rank_set(value);
-    if (!ranks) return fail(ranks.error());
+    if (!ranks) {
+      return wrong("'" + value + "' is no set of ranks such as 0-3,7");
+    }
     filter.ranks = *std::move(ranks);
   } else if (option == "--worker") {
     filter.worker = value;
@@ -120,7 +121,7 @@ Result<LogFilter> parse_logs_options(const std::vector<std::string>& args,
   return filter;
 }
 
-Result<std::set<int>> parse_rank_set(std::string_view text) {
+std::optional<std::set<int>> parse_rank_set(std::string_view text) {
   std::set<int> ranks;
   for (const std::string_view part : split(text, ',')) {
     const size_t dash = part.find('-');
@@ -128,9 +129,8 @@ Result<std::set<int>> parse_rank_set(std::string_view text) {
     const auto last = dash == std::string_view::npos
                           ? first
                           : parse_integer(part.substr(dash + 1));
-    if (!first || !last || *first < 0 || *last < *first || *last > kMaxRank) {
-      return wrong("'" + std::string(text) +
-                   "' is no set of ranks such as 0-3,7");
+    if (!first || !last || *first < 0 || *last < *first || *last >= kMaxRanks) {
+      return std::nullopt;
     }
     for (int64_t rank = *first; rank <= *last; ++rank) {
       ranks.insert(static_cast<int>(rank));

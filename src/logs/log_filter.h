@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -38,7 +40,7 @@ extern const char* const kLogsUsage;
 // `now_ns`: what "--since 10m" counts back from. Error code "usage".
 Result<LogFilter> parse_logs_options(const std::vector<std::string>& args,
                                      int64_t now_ns);
-// "0-3,7" -> {0,1,2,3,7}; at most 65536 ranks.
-Result<std::set<int>> parse_rank_set(std::string_view text);
+// "0-3,7" -> {0,1,2,3,7}; nullopt: it is none, or no job has so many ranks.
+std::optional<std::set<int>> parse_rank_set(std::string_view text);
 
 }  // namespace muster

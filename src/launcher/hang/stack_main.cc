@@ -11,8 +11,8 @@
 #include "base/loop.h"
 #include "base/random.h"
 #include "launcher/hang/hang_watch.h"
-#include "launcher/output/log_choice.h"
 #include "launcher/report/status_main.h"
+#include "logs/log_filter.h"
 
 namespace muster {
 
@@ -98,7 +98,7 @@ int stack_main(const std::vector<std::string>& args) {
       continue;
     }
     const auto ranks = parse_rank_set(args[i]);
-    if (!ranks || ranks->empty()) return usage_error(args[i]);
+    if (!ranks) return usage_error(args[i]);
     request.ranks.insert(request.ranks.end(), ranks->begin(), ranks->end());
   }
   const auto launches = running_launches();

@@ -12,6 +12,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "logs/log_filter.h"
 
 namespace muster {
 
@@ -74,28 +75,6 @@ MpiTags tags_of(const MpirunLine& line) {
     return option.name == "tag-output" ? MpiTags::kOpenMpi : MpiTags::kHydra;
   }
   return MpiTags::kNone;
-}
-
-Result<std::set<int>> parse_rank_set(const std::string& text) {
-  std::set<int> out;
-  if (text.empty()) return out;
-  for (const auto part : split(text, ',')) {
-    const auto ends = split(part, '-');
-    const auto first = parse_integer(ends[0]);
-    const auto last = ends.size() == 2 ? parse_integer(ends[1]) : first;
-    if (ends.size() > 2 || !first || !last || *first < 0 || *last < *first ||
-        *last >= kMaxRanks) {
-      return fail(Error{"usage",
-                        "bad value of --log-ranks",
-                        "'" + std::string(part) + "' is no rank or range",
-                        {},
-                        "As in --log-ranks 0-3,8."});
-    }
-    for (int64_t rank = *first; rank <= *last; ++rank) {
-      out.insert(static_cast<int>(rank));
-    }
-  }
-  return out;
 }
 
 namespace {

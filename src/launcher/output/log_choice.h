@@ -17,9 +17,6 @@ OutputOptions choose_output(const LaunchOptions& options);
 // The labels that an mpirun line asks for.
 MpiTags tags_of(const MpirunLine& line);
 
-// "0-3,8". Error code "usage".
-Result<std::set<int>> parse_rank_set(const std::string& text);
-
 // --log-rotate "1G,8", "off"; "": the default. Error code "usage".
 Result<LogRotation> parse_rotation(const std::string& text);
 

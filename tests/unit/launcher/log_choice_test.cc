@@ -55,19 +55,6 @@ TEST_CASE("what else the options say about output") {
   CHECK(out.ranks == std::set<int>{1, 3, 4});
 }
 
-TEST_CASE("sets of ranks") {
-  CHECK(parse_rank_set("")->empty());
-  CHECK(*parse_rank_set("0") == std::set<int>{0});
-  CHECK(*parse_rank_set("0-2,2,7") == std::set<int>{0, 1, 2, 7});
-  for (const char* bad : {"a", "-1", "3-1", "1-", "-", "1-2-3", "0,", ",",
-                          "1048576", "99999999999999999999", "1 2"}) {
-    INFO(bad);
-    const auto set = parse_rank_set(bad);
-    REQUIRE_FALSE(set);
-    CHECK(set.error().code == "usage");
-  }
-}
-
 TEST_CASE("rotation of log files") {
   CHECK(parse_rotation("")->bytes == uint64_t{1} << 30);
   CHECK(parse_rotation("")->older == 8);

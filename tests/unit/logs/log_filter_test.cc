@@ -39,6 +39,17 @@ TEST_CASE("options become a filter") {
   CHECK_FALSE(wants(line_of(7, "pi-worker-2", "axb", 1), LogLevel::kError));
 }
 
+TEST_CASE("sets of ranks") {
+  CHECK(*parse_rank_set("0") == std::set<int>{0});
+  CHECK(*parse_rank_set("0-2,2,7") == std::set<int>{0, 1, 2, 7});
+  CHECK(*parse_rank_set("1048575") == std::set<int>{1048575});
+  for (const char* bad : {"", "a", "-1", "3-1", "1-", "-", "1-2-3", "0,", ",",
+                          "1048576", "99999999999999999999", "1 2"}) {
+    INFO(bad);
+    CHECK_FALSE(parse_rank_set(bad));
+  }
+}
+
 TEST_CASE("an age beyond all clocks leaves nothing out") {
   for (const char* age : {"106751d", "200000d", "1000000000d"}) {
     INFO(age);
