@@ -2,12 +2,28 @@
 #include "launcher/connect/process_transport.h"
 
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <utility>
 
+#include "base/process_table.h"
+#include "base/random.h"
+#include "wire/agent_tag.h"
+
 namespace muster {
+
+namespace {
+
+// A rank's children: the ranks themselves die with their agent.
+void end_tagged(const std::string& tag) {
+  for (const pid_t pid : processes_with_env(kAgentTagVariable, tag)) {
+    ::kill(pid, SIGKILL);
+  }
+}
+
+}  // namespace
 
 ProcessTransport::ProcessTransport(Loop& loop, Reaper& reaper, std::string host,
                                    std::vector<std::string> argv,
@@ -34,9 +50,11 @@ void ProcessTransport::start(TransportEvents events) {
     error.where = host_;
     return close(std::move(error));
   }
+  const std::string tag = random_id();
   SpawnOptions options;
   options.argv = argv_;
   options.env = env_;
+  set_env(options.env, kAgentTagVariable, tag);
   options.fds = {
       {in->read.get(), 0}, {out->write.get(), 1}, {err->write.get(), 2}};
   const auto pid = spawn(options);
@@ -47,7 +65,9 @@ void ProcessTransport::start(TransportEvents events) {
     return;
   }
   pid_ = *pid;
-  reaper_.watch(pid_, [](const ChildExit&) {});  // the pipes tell the rest
+  reaper_.watch(pid_, [tag](const ChildExit& exit) {
+    if (WIFSIGNALED(exit.wait_status)) end_tagged(tag);
+  });  // the pipes tell the rest
   stdin_ = std::move(in->write);
   stdout_ = std::move(out->read);
   stderr_ = std::move(err->read);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ProcessTransport: the agent behind a child process: muster-agent itself
 // (--local, and the launcher pod's own ranks) or any command that carries its
-// stdio (--transport exec:…, for example kubectl exec).
+// stdio (--transport exec:…, for example kubectl exec). What outlives a child
+// that was killed is ended, as far as it has the child's environment.
 #pragma once
 
 #include <memory>

@@ -21,6 +21,7 @@
 #include "sshd-lite/crypto_start.h"
 #include "sshd-lite/sandbox.h"
 #include "wire/agent_exit_code.h"
+#include "wire/agent_tag.h"
 #include "worker/facts/facts_collect.h"
 
 namespace muster {

@@ -10,6 +10,7 @@
 #include "base/process_table.h"
 #include "base/random.h"
 #include "logs/masker.h"
+#include "wire/agent_tag.h"
 
 namespace muster {
 

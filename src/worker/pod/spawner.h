@@ -18,8 +18,6 @@
 
 namespace muster {
 
-inline constexpr const char* kAgentTagVariable = "MUSTER_AGENT_TAG";
-
 struct ProgramExit {
   ConnectionId connection = 0;
   int wait_status = 0;

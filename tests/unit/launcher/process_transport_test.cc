@@ -70,6 +70,15 @@ TEST_CASE("the end of its output is the end, told once") {
   CHECK(bed.errors == "why\n");
 }
 
+// Here there is no pid 1 of ours to do it.
+TEST_CASE("what outlives an agent that was killed is ended") {
+  Bed bed;
+  // The output of what is left is the agent's.
+  bed.start({"sh", "-c", "sleep 1000 & kill -9 $$"});
+  CHECK(run_until(
+      bed.loop, [&] { return !bed.closed.empty(); }, 10s));
+}
+
 TEST_CASE("writing to one that is gone does no harm") {
   const auto before = ::signal(SIGPIPE, SIG_IGN);
   Bed bed;
