@@ -104,6 +104,8 @@ class Runner:
         word = "FAIL" if failed else "ok  "
         print(f"{word}  {name}: {cases - failed} passed, {failed} failed, "
               f"{result['duration']:.1f} s", flush=True)
+        if failed:
+            print("\n".join(text.splitlines()[-40:]), flush=True)
 
     # Scripts that print `N passed, N failed` themselves
 
