@@ -15,6 +15,8 @@ namespace {
 
 constexpr Milliseconds kTick{500};
 constexpr size_t kHostsNamed = 8;
+// Ranks that all leave without MPI_Finalize do so within it.
+constexpr Milliseconds kLeaving{5'000};
 // Of a fence's participants, behind its kind (pmi/participants.h).
 constexpr std::string_view kAllRanks = ":*";
 
@@ -239,6 +241,8 @@ void ModexRouter::rank_ended(int rank, const wire::Exited& exit) {
                  "Call MPI_Finalize on every way out of the program, or "
                  "MPI_Abort where it gives up."},
            rank);
+  } else if (well && left_open && !left_) {
+    left_ = {rank, Clock::now()};
   }
   // Failures end the job without our help.
   if (well && !exit.mpi_finalized && stage != Stage::kFinalized) {
@@ -249,13 +253,26 @@ void ModexRouter::rank_ended(int rank, const wire::Exited& exit) {
   check_gone();
 }
 
+bool ModexRouter::any_connected_now() const {
+  return std::any_of(stages_.begin(), stages_.end(),
+                     [](Stage stage) { return stage == Stage::kConnected; });
+}
+
+// Whether others wait for it in a collective only they know. Told once.
+void ModexRouter::tell_left(Clock::time_point now) {
+  if (!left_ || now - left_->second < kLeaving) return;
+  left_->second = Clock::time_point::max();
+  if (any_connected_now()) {
+    log::warn(
+        "{} ended with code 0 without MPI_Finalize. Ranks that wait for it in "
+        "a collective wait for ever; --hang-timeout names such",
+        world_.who(left_->first));
+  }
+}
+
 // Somebody waits for a rank that has left: nobody can wait long enough.
 void ModexRouter::check_gone() {
-  if (!any_connected_) return;
-  const bool others =
-      std::any_of(stages_.begin(), stages_.end(),
-                  [](Stage stage) { return stage == Stage::kConnected; });
-  if (!others) return;
+  if (!any_connected_now()) return;
   for (const int rank : ranks_in(Stage::kGone)) {
     if (!fences_.awaits(rank)) continue;
     return broken(Error{"rank_left_fence",
@@ -290,6 +307,7 @@ void ModexRouter::tick() {
       lookups_.erase(ticket);
     }
   }
+  tell_left(now);
   if (deadline_.count() > 0) expire(now);
 }
 

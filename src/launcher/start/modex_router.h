@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -65,6 +66,7 @@ class ModexRouter {
   void rank_state(const wire::Frame& frame);
   void spread(int node, const wire::Frame& frame);
   void check_gone();
+  void tell_left(Clock::time_point now);
   void tick();
   void expire(Clock::time_point now);
   void broken(Error error, int rank = -1);
@@ -74,6 +76,7 @@ class ModexRouter {
   void send(int node, wire::FrameType type, uint32_t id,
             std::string_view payload);
   [[nodiscard]] std::vector<int> ranks_in(Stage stage) const;
+  [[nodiscard]] bool any_connected_now() const;
 
   Fleet& fleet_;
   World world_;
@@ -94,6 +97,8 @@ class ModexRouter {
   std::map<Peer, Upload> uploads_;
   std::map<uint64_t, Clock::time_point> lookups_;  // ticket -> deadline
   std::set<std::pair<std::string, uint32_t>> told_;
+  // The first that ended well without MPI_Finalize, and when.
+  std::optional<std::pair<int, Clock::time_point>> left_;
   Timer tick_;
 };
 

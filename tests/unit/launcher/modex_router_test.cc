@@ -197,6 +197,25 @@ TEST_CASE("a rank that finalized may end, one that did not may not") {
   CHECK(bed.broken[0].code == "exit_without_finalize");
 }
 
+// Its library does not count it as arrived: others may wait in a collective.
+TEST_CASE("whom a rank of PMI-1 leaves without finalize is told of it") {
+  Bed bed;
+  const bool other_ends = GENERATE(false, true);
+  wire::Exited exit;
+  exit.mpi_attached = true;
+  bed.state(1, 0, "connected");
+  bed.state(2, 1, "connected");
+  bed.router->rank_ended(1, exit);
+  run_for(bed.loop, 1s);
+  if (other_ends) bed.router->rank_ended(0, exit);
+  run_for(bed.loop, 5s);
+  CHECK(bed.broken.empty());
+  const bool told = bed.told.find(
+                        "rank 1 on w-1 ended with code 0 without "
+                        "MPI_Finalize") != std::string::npos;
+  CHECK(told != other_ends);
+}
+
 TEST_CASE("an abort is told with its code") {
   Bed bed;
   bed.state(2, 1, "aborted", 7);
