@@ -72,8 +72,8 @@ std::unique_ptr<Transport> JobChannel::make_transport(bool own_pod,
                                                       int attempts) {
   if (own_pod || options_.local) {
     return std::make_unique<ProcessTransport>(
-        loop_, reaper_, host, std::vector<std::string>{agent_, "agent"},
-        current_environment());
+        loop_, reaper_, host, ProcessTransport::Child::kAgent,
+        std::vector<std::string>{agent_, "agent"}, current_environment());
   }
   if (!options_.exec_transport.empty()) {
     std::vector<std::string> argv = options_.exec_transport;
@@ -82,7 +82,8 @@ std::unique_ptr<Transport> JobChannel::make_transport(bool own_pod,
       if (at != std::string::npos) word.replace(at, 6, host);
     }
     return std::make_unique<ProcessTransport>(
-        loop_, reaper_, host, std::move(argv), current_environment());
+        loop_, reaper_, host, ProcessTransport::Child::kCarrier,
+        std::move(argv), current_environment());
   }
   SshTransportOptions ssh;
   ssh.host = host;

@@ -26,17 +26,20 @@ void end_tagged(const std::string& tag) {
 }  // namespace
 
 ProcessTransport::ProcessTransport(Loop& loop, Reaper& reaper, std::string host,
-                                   std::vector<std::string> argv,
+                                   Child child, std::vector<std::string> argv,
                                    Environment env)
     : loop_(loop),
       reaper_(reaper),
       host_(std::move(host)),
+      child_(child),
       argv_(std::move(argv)),
       env_(std::move(env)) {}
 
-// Closing stdin is the order to leave; the agent stops its ranks first, so it
-// is not killed here. The Reaper collects it.
-ProcessTransport::~ProcessTransport() { *alive_ = false; }
+// Closing stdin is the order to leave. The Reaper collects it.
+ProcessTransport::~ProcessTransport() {
+  *alive_ = false;
+  if (child_ == Child::kCarrier && *pid_ > 0) ::kill(-*pid_, SIGTERM);
+}
 
 void ProcessTransport::start(TransportEvents events) {
   events_ = std::move(events);
@@ -57,6 +60,7 @@ void ProcessTransport::start(TransportEvents events) {
   set_env(options.env, kAgentTagVariable, tag);
   options.fds = {
       {in->read.get(), 0}, {out->write.get(), 1}, {err->write.get(), 2}};
+  if (child_ == Child::kCarrier) options.parent_death_signal = SIGTERM;
   const auto pid = spawn(options);
   if (!pid) {
     Error error = pid.error();
@@ -64,8 +68,9 @@ void ProcessTransport::start(TransportEvents events) {
     close(std::move(error));
     return;
   }
-  pid_ = *pid;
-  reaper_.watch(pid_, [tag](const ChildExit& exit) {
+  *pid_ = *pid;
+  reaper_.watch(*pid, [tag, running = pid_](const ChildExit& exit) {
+    *running = 0;
     if (WIFSIGNALED(exit.wait_status)) end_tagged(tag);
   });  // the pipes tell the rest
   stdin_ = std::move(in->write);

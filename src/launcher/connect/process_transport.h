@@ -19,7 +19,12 @@ namespace muster {
 
 class ProcessTransport : public Transport {
  public:
-  ProcessTransport(Loop& loop, Reaper& reaper, std::string host,
+  // An agent leaves by itself, once its ranks have ended, when its input does.
+  // What only leads to one may hang, as kubectl does before an API server that
+  // does not answer: it is told to end.
+  enum class Child { kAgent, kCarrier };
+
+  ProcessTransport(Loop& loop, Reaper& reaper, std::string host, Child child,
                    std::vector<std::string> argv, Environment env);
   ~ProcessTransport() override;
 
@@ -35,10 +40,12 @@ class ProcessTransport : public Transport {
   Loop& loop_;
   Reaper& reaper_;
   std::string host_;
+  Child child_;
   std::vector<std::string> argv_;
   Environment env_;
   TransportEvents events_;
-  pid_t pid_ = 0;
+  // Until it was reaped, perhaps when we are gone.
+  std::shared_ptr<pid_t> pid_ = std::make_shared<pid_t>(0);
   UniqueFd stdin_;
   UniqueFd stdout_;
   UniqueFd stderr_;

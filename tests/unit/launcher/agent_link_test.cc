@@ -274,7 +274,7 @@ struct RealAgent : Bed {
     hello.heartbeat_ms = 100;
     hello.silence_ms = 10'000;
     start(std::make_unique<ProcessTransport>(
-              loop, reaper, "w-1",
+              loop, reaper, "w-1", ProcessTransport::Child::kAgent,
               std::vector<std::string>{MUSTER_AGENT_BINARY, "agent"},
               current_environment()),
           hello);
@@ -312,7 +312,7 @@ TEST_CASE("the real agent refuses a protocol that it does not speak") {
   hello.protocol_min = 900;
   hello.protocol_max = 901;
   bed.start(std::make_unique<ProcessTransport>(
-                bed.loop, bed.reaper, "w-1",
+                bed.loop, bed.reaper, "w-1", ProcessTransport::Child::kAgent,
                 std::vector<std::string>{MUSTER_AGENT_BINARY, "agent"},
                 current_environment()),
             hello);
@@ -325,7 +325,7 @@ TEST_CASE("a program that is no agent") {
   wire::Hello hello = test::test_hello();
   hello.host = "w-1";
   bed.start(std::make_unique<ProcessTransport>(
-                bed.loop, bed.reaper, "w-1",
+                bed.loop, bed.reaper, "w-1", ProcessTransport::Child::kAgent,
                 std::vector<std::string>{"sh", "-c", "echo broken >&2; exit 1"},
                 current_environment()),
             hello);

@@ -4,6 +4,7 @@
 
 #include <signal.h>
 
+#include "base/process_table.h"
 #include "catch.h"
 #include "run_loop.h"
 
@@ -24,9 +25,10 @@ struct Bed {
   std::vector<Error> closed;
   std::unique_ptr<ProcessTransport> transport;
 
-  void start(std::vector<std::string> argv) {
+  using Child = ProcessTransport::Child;
+  void start(std::vector<std::string> argv, Child child = Child::kAgent) {
     transport = std::make_unique<ProcessTransport>(
-        loop, reaper, "w-1", std::move(argv), current_environment());
+        loop, reaper, "w-1", child, std::move(argv), current_environment());
     TransportEvents events;
     events.on_step = [this](std::string_view step) { steps += step; };
     events.on_open = [this] { ++opened; };
@@ -111,11 +113,25 @@ TEST_CASE("destroyed, it closes the program's input and says nothing more") {
   CHECK(bed.closed.empty());
 }
 
+TEST_CASE("a command on the way to an agent does not outlive its attempt") {
+  const bool carrier = GENERATE(false, true);
+  Bed bed;
+  bed.start({"sh", "-c", "echo $$; exec sleep 1000"},
+            carrier ? Bed::Child::kCarrier : Bed::Child::kAgent);
+  REQUIRE(run_until(bed.loop, [&] { return bed.data.ends_with('\n'); }));
+  const pid_t pid = std::stoi(bed.data);
+  bed.transport.reset();
+  CHECK(run_until(
+            bed.loop, [&] { return !is_alive(pid); }, carrier ? 10s : 100ms) ==
+        carrier);
+  ::kill(pid, SIGKILL);
+}
+
 TEST_CASE("it may be destroyed by its own end") {
   Bed bed;
   bed.transport = std::make_unique<ProcessTransport>(
-      bed.loop, bed.reaper, "w-1", std::vector<std::string>{"true"},
-      current_environment());
+      bed.loop, bed.reaper, "w-1", Bed::Child::kAgent,
+      std::vector<std::string>{"true"}, current_environment());
   TransportEvents events;
   bool closed = false;
   events.on_step = [](std::string_view) {};
