@@ -165,6 +165,7 @@ void visit(Visitor& visitor, Is<JobEvidence> auto& job) {
   visitor.field("world_size", job.world_size);
   visitor.field("lone_worlds", job.lone_worlds);
   visitor.field("local_failure", job.local_failure);
+  visitor.field("rank_hosts", job.rank_hosts);
   visitor.field("workers", job.workers);
   visitor.field("bare_log", job.bare_log);
   visitor.field("stop_signal", job.stop_signal);

@@ -131,6 +131,7 @@ struct JobEvidence {
   bool bare_log = false;   // there is nothing but text: no wait statuses
   int lone_worlds = 0;     // processes of it that said "rank 0 of 1"
   int local_failure = -1;  // of a log of one node: the rank that failed first
+  std::vector<std::string> rank_hosts;  // as a log lists them; empty: not told
   int stop_signal = 0;     // that the launcher got; SIGPIPE: its reader left
   bool preempted = false;  // the launcher's pod was told to leave
   int64_t preempted_ns = 0;

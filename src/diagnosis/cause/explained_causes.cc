@@ -151,6 +151,23 @@ void drop_evictions_of_lost_nodes(std::vector<Candidate>& candidates) {
   });
 }
 
+// The kubelet says what a pod was evicted for: that is the cause, and not that
+// it was told to leave. Other tables call the same pod just "Evicted".
+void drop_reasoned_evictions(std::vector<Candidate>& candidates) {
+  std::set<int64_t> reasoned;
+  for (const Candidate& candidate : candidates) {
+    if (candidate.values.contains("evicted_for")) {
+      reasoned.insert(candidate.time_ns);
+    }
+  }
+  if (reasoned.empty()) return;
+  std::erase_if(candidates, [&reasoned](const Candidate& candidate) {
+    return candidate.rule->code == "preempted" &&
+           (reasoned.contains(candidate.time_ns) ||
+            candidate.line.find("Evicted") != std::string::npos);
+  });
+}
+
 // A scheduler that ends a job interrupts its ranks: it says why, they do not.
 void drop_interrupted_by_scheduler(std::vector<Candidate>& candidates) {
   const auto interrupted = [](const Candidate& candidate) {
@@ -298,8 +315,11 @@ void drop_explained(const Evidence& evidence,
   drop_misread("redirected", "exe_not_runnable", candidates);
   // "ucx function returned with failed status(… Input/output error)": no disk.
   drop_misread("over_network", "storage_failed", candidates);
+  // "OutOfMemoryError()": Julia's, which PyTorch's looks like.
+  drop_misread("of_host", "gpu_oom", candidates);
   drop_lone_warnings(candidates);
   drop_evictions_of_lost_nodes(candidates);
+  drop_reasoned_evictions(candidates);
   drop_interrupted_by_scheduler(candidates);
 }
 

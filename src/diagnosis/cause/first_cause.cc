@@ -292,6 +292,13 @@ void name_rank_of_tool(const Evidence& evidence,
   winner.host = rank->host;
 }
 
+// As the job listed its ranks when it started.
+std::string listed_host(const Evidence& evidence, int rank) {
+  const std::vector<std::string>& hosts = evidence.job.rank_hosts;
+  const bool listed = rank >= 0 && static_cast<size_t>(rank) < hosts.size();
+  return listed ? hosts[static_cast<size_t>(rank)] : std::string();
+}
+
 }  // namespace
 
 std::optional<Candidate> first_cause(const Evidence& evidence,
@@ -341,6 +348,7 @@ std::optional<Candidate> first_cause(const Evidence& evidence,
   if (evidence.job.bare_log) {
     name_owner(candidates, one_writer, winner);
     if (winner.rank < 0 && one_writer) winner.rank = evidence.job.local_failure;
+    if (winner.host.empty()) winner.host = listed_host(evidence, winner.rank);
     if (winner.host.empty()) winner.host = host_behind(evidence, winner);
     if (std::string peer = missed_host(evidence, winner); !peer.empty()) {
       winner.rank = -1;

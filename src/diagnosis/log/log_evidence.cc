@@ -266,6 +266,7 @@ void LogEvidence::add_written(std::string_view raw,
 void LogEvidence::add_parsed(ParsedLine parsed) {
   if (parsed.rank < 0 && own_.add(parsed.message)) return;
   if (only_relays(parsed.host)) parsed.host.clear();
+  rank_hosts_.learn(parsed.message);
   add_marks(parsed, tags_);
   nccl_.learn(parsed.message);
   local_failure_.add(parsed.message, parsed.host);
@@ -298,6 +299,7 @@ void LogEvidence::add_parsed(ParsedLine parsed) {
     // "[1,5]<stderr>:[node-7:4711] *** Process received signal ***".
     if (rank >= 0 && writer.host.empty()) writer.host = named;
     if (named.empty()) named = addresses_.host_in(line.text);
+    if (named.empty()) named = ssh_.host_of(line.text);
     if (named.empty()) named = described_.host_of(line.text);
     if (named.empty()) named = broadcasts_.host_of(line.text);
     if (!named.empty()) line.host = named;
@@ -394,6 +396,7 @@ Evidence LogEvidence::take() {
   evidence.job.backend = "log";
   evidence.job.lone_worlds = lone_worlds_.count();
   evidence.job.local_failure = local_failure_.rank();
+  evidence.job.rank_hosts = rank_hosts_.take();
   int highest = -1;
   for (auto& [rank, lines] : take_lines()) {
     if (rank < 0) {
@@ -425,6 +428,7 @@ Evidence LogEvidence::take() {
   clock_ = {};
   tags_ = {};
   addresses_ = {};
+  ssh_ = {};
   described_ = {};
   local_failure_ = {};
   broadcasts_ = {};

@@ -28,6 +28,8 @@
 #include "diagnosis/log/lone_worlds.h"
 #include "diagnosis/log/nccl_ranks.h"
 #include "diagnosis/log/own_verdict.h"
+#include "diagnosis/log/rank_hosts.h"
+#include "diagnosis/log/ssh_target.h"
 #include "diagnosis/log/torch_failures.h"
 #include "logs/line_origin.h"
 
@@ -80,10 +82,12 @@ class LogEvidence {
   std::vector<std::string> held_;  // until both are known
   TorchFailures failures_;
   NcclRanks nccl_;
+  RankHosts rank_hosts_;
   LoneWorlds lone_worlds_;
   LocalFailure local_failure_;
   LearntTags tags_;
   KnownAddresses addresses_;
+  SshTarget ssh_;
   DescribedPod described_;
   BroadcastHost broadcasts_;
   AskedStatus asked_;

@@ -96,7 +96,8 @@ TEST_CASE("an uncaught error of any language is the program's") {
 TEST_CASE("Kubernetes' reasons count wherever they stand") {
   CHECK(code_of("Status:   Failed\nReason:   Evicted\n"
                 "Message:  The node had condition: [DiskPressure].\n") ==
-        "preempted");
+        "fs_unwritable");
+  CHECK(code_of("Status:   Failed\nReason:   Evicted\n") == "preempted");
   CHECK(
       code_of("  Warning  Preempting  2m  default-scheduler  low priority\n") ==
       "preempted");

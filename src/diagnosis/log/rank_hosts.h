@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// RankHosts: which rank runs where, from what programs and launchers list when
+// they start: "Slave 3 runs on host = node-2", "Process 3 of 8 is on node-2",
+// Intel MPI's and nccl-tests' tables, Open MPI's bindings. A rank that is told
+// two hosts (two jobs in one log) has none. Not thread-safe.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace muster {
+
+class RankHosts {
+ public:
+  void learn(std::string_view line);
+  // By rank; empty: not told. Ends with the highest one that was.
+  [[nodiscard]] std::vector<std::string> take();
+
+ private:
+  std::map<int, std::string> hosts_;
+};
+
+}  // namespace muster
