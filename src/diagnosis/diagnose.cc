@@ -234,6 +234,8 @@ class Judge {
     } else if (rank != nullptr && rank->outcome == RankOutcome::kRefused) {
       set_class(rank->refusal_exit_code == 126 ? ExitClass::kNotExecutable
                                                : ExitClass::kNotFound);
+    } else if (evidence_.job.tool_killed && winner_->values.contains("tool")) {
+      verdict_.exit_code = exit_code_for(evidence_.job.tool_status);
     } else if (!on_purpose && failed_by_itself(rank)) {
       verdict_.exit_code = exit_code_for(rank->wait_status);
     } else if (rule_class) {

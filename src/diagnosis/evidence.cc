@@ -183,6 +183,7 @@ void visit(Visitor& visitor, Is<JobEvidence> auto& job) {
   visitor.field("mpi_abort_rank", job.mpi_abort_rank);
   visitor.field("tool_ended", job.tool_ended);
   visitor.field("tool_status", job.tool_status);
+  visitor.field("tool_killed", job.tool_killed);
   visitor.objects("tool_lines", job.tool_lines, visit_leaf);
 }
 

@@ -147,7 +147,8 @@ struct JobEvidence {
   int mpi_abort_rank = -1;
   // mpirun or the script, if there was one.
   bool tool_ended = false;
-  int tool_status = 0;  // wait status
+  int tool_status = 0;       // wait status
+  bool tool_killed = false;  // by SIGKILL, and not by the launcher
   std::vector<LineEvidence> tool_lines;
 };
 

@@ -128,7 +128,7 @@ BackendEvents JobRun::backend_events() {
     finished_ = true;
     stop_for(StopCause::kBackendFailed, error);
   };
-  events.on_finished = [this](int status) { backend_finished(status); };
+  events.on_finished = [this](auto& tool) { backend_finished(tool); };
   events.on_wants_stdin = [this](ProcessKey key) {
     if (stdin_ != nullptr) stdin_->add_target(key);
   };
@@ -322,9 +322,15 @@ void JobRun::rank_refused(ProcessKey key, const wire::StartFailed& refusal) {
            " was not started: " + refusal.error.text());
 }
 
-void JobRun::backend_finished(int tool_status) {
+void JobRun::backend_finished(const wire::Exited& tool) {
+  const int tool_status = tool.wait_status;
   finished_ = true;
-  if (options_.has_tool) tool_status_ = tool_status;
+  if (options_.has_tool) {
+    tool_status_ = tool_status;
+    const bool ours = stop_ns_ > 0 && ended_at_ns(tool) >= stop_ns_;
+    tool_killed_ =
+        !ours && WIFSIGNALED(tool_status) && WTERMSIG(tool_status) == SIGKILL;
+  }
   start_deadline_.cancel();
   time_limit_.cancel();
   if (stop_cause_ == StopCause::kNone && failed(tool_status)) {

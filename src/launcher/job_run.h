@@ -96,6 +96,8 @@ class JobRun {
   }
   [[nodiscard]] int64_t stop_ns() const { return stop_ns_; }
   [[nodiscard]] std::optional<int> tool_status() const { return tool_status_; }
+  // By SIGKILL, while nothing was being stopped.
+  [[nodiscard]] bool tool_killed() const { return tool_killed_; }
   [[nodiscard]] std::optional<ProcessKey> tool() const { return tool_; }
   // When the first rank was running, and all; nullopt: not yet.
   [[nodiscard]] const std::optional<Clock::time_point>& first_rank_at() const {
@@ -116,7 +118,7 @@ class JobRun {
   void rank_aborted(ProcessKey key, int code, const std::string& message);
   void rank_refused(ProcessKey key, const wire::StartFailed& refusal);
   void ended_well(ProcessKey key);
-  void backend_finished(int tool_status);
+  void backend_finished(const wire::Exited& tool);
   void check_world(const RankRecord& record);
   void arm_deadlines();
   void time_is_up();
@@ -150,6 +152,7 @@ class JobRun {
   std::string failed_saving_;  // the first such one
   bool ended_ = false;
   std::optional<int> tool_status_;
+  bool tool_killed_ = false;
   std::optional<ProcessKey> tool_;
   std::set<uint16_t> still_stopping_;
   std::optional<Clock::time_point> first_rank_at_;

@@ -8,6 +8,7 @@
 #include "base/no_descriptors.h"
 #include "base/text.h"
 #include "diagnosis/cause/candidate.h"
+#include "diagnosis/cause/left_early.h"
 #include "job/exit_codes.h"
 
 namespace muster {
@@ -32,6 +33,8 @@ class FactReader {
   std::vector<Candidate> read() {
     for (const RankEvidence& rank : evidence_.ranks) read_rank(rank);
     for (const NodeEvidence& node : evidence_.nodes) read_node(node);
+    if (const auto left = left_early(evidence_)) read_left(*left);
+    read_killed_tool();
     read_job();
     read_findings();
     read_collectives();
@@ -142,6 +145,8 @@ class FactReader {
   }
 
   void read_signal(const RankEvidence& rank, int signal) {
+    const bool told = signal == SIGKILL || signal == SIGTERM;
+    if (evidence_.job.tool_killed && told && !rank.oom_killed) return;
     const std::string line =
         who(rank) + " was " + describe_wait_status(rank.wait_status);
     switch (signal) {
@@ -242,6 +247,39 @@ class FactReader {
         add_for(rank, "exit_nonzero_silent", Confidence::kPossible, line);
     candidate->values["code"] = std::to_string(code);
     candidate->death = true;
+  }
+
+  void read_left(const LeftEarly& left) {
+    const std::string line =
+        who(*left.rank) + " ended with code 0 without MPI_Finalize";
+    Candidate* const candidate =
+        add_for(*left.rank, "mpi_not_finalized", left.confidence, line);
+    candidate->values["missing"] = line;
+    candidate->time_ns = left.time_ns;
+  }
+
+  // Its daemons then end their ranks, which is no cause of its own.
+  void read_killed_tool() {
+    const JobEvidence& job = evidence_.job;
+    if (!job.tool_killed) return;
+    const std::string tool =
+        job.argv.empty() ? "the command"
+                         : job.argv[0].substr(job.argv[0].rfind('/') + 1);
+    Candidate* const candidate =
+        add("sigkill_unexplained", Confidence::kPossible,
+            tool + " " + describe_wait_status(job.tool_status));
+    candidate->values["who"] = tool;
+    candidate->values["tool"] = tool;
+    for (const RankEvidence& rank : evidence_.ranks) {
+      if (rank.outcome != RankOutcome::kExited || rank.wait_status == 0 ||
+          rank.exit_ns <= 0) {
+        continue;
+      }
+      const int64_t before = rank.exit_ns - 1;
+      candidate->time_ns = candidate->time_ns == 0
+                               ? before
+                               : std::min(candidate->time_ns, before);
+    }
   }
 
   void read_node(const NodeEvidence& node) {

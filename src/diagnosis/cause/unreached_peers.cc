@@ -67,8 +67,13 @@ void drop_unreached_peers(const Evidence& evidence,
   const Candidate* const first = first_bad_end(candidates);
   const std::string ended = first == nullptr ? "" : first->host;
   const int64_t ended_ns = first == nullptr ? 0 : first->time_ns;
+  const bool one_left =
+      std::any_of(candidates.begin(), candidates.end(), [](auto& candidate) {
+        return candidate.fact && candidate.rule->code == "mpi_not_finalized";
+      });
   std::erase_if(candidates, [&](const Candidate& candidate) {
     if (!is_unreached(candidate)) return false;
+    if (one_left && candidate.values.contains("stale")) return true;
     const auto writer = short_name(writer_of_help(evidence, candidate));
     if (writer.empty()) return false;
     return lost_elsewhere(evidence, writer) ||

@@ -13,8 +13,8 @@
 
 namespace muster {
 
-// Takes out who could not reach a peer that was lost, or whose end was the
-// first bad one, on another host than the writer's.
+// Takes out who could not reach a peer that was lost, or that left early, or
+// whose end was the first bad one, on another host than the writer's.
 void drop_unreached_peers(const Evidence& evidence,
                           std::vector<Candidate>& candidates);
 

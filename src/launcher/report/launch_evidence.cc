@@ -135,6 +135,7 @@ void add_run(const JobRun& run, const RankOutput& output, JobEvidence& job) {
   if (run.tool_status()) {
     job.tool_ended = true;
     job.tool_status = *run.tool_status();
+    job.tool_killed = run.tool_killed();
   }
   if (run.tool()) {
     job.tool_lines = output.last_lines(*run.tool());

@@ -31,9 +31,9 @@ struct BackendEvents {
   // Ranks that run cannot go on together: `rank` is missing, or left too early;
   // -1: not one alone.
   std::function<void(Error, int rank)> on_world_broken;
-  // Everything the backend started by itself has ended. `tool_status`: wait
-  // status of mpirun or the script; 0 for native starts.
-  std::function<void(int tool_status)> on_finished;
+  // Everything the backend started by itself has ended. `tool`: the end of
+  // mpirun or the script; a good one for native starts.
+  std::function<void(const wire::Exited& tool)> on_finished;
   // Processes that take the launcher's stdin.
   std::function<void(ProcessKey)> on_wants_stdin;
 };

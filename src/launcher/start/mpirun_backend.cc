@@ -190,7 +190,7 @@ void MpirunBackend::exited(ProcessKey key, const wire::Frame& frame) {
     relay_->exited(*relay, exit.wait_status);
   } else if (key == kTool) {
     if (!std::exchange(tool_ended_, true)) {
-      events_.on_finished(exit.wait_status);
+      events_.on_finished(exit);
     }
   } else if (key.id >= wire::kAttachedIds) {
     events_.on_rank_exited(key, exit);
@@ -240,7 +240,9 @@ void MpirunBackend::node_lost(uint16_t node) {
   }
   if (node == 0 && !tool_ended_) {
     tool_ended_ = true;
-    events_.on_finished(SIGKILL);
+    wire::Exited lost;
+    lost.wait_status = SIGKILL;
+    events_.on_finished(lost);
   }
 }
 

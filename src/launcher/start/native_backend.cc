@@ -127,7 +127,7 @@ void NativeBackend::node_lost(uint16_t node) {
 }
 
 void NativeBackend::one_ended() {
-  if (--remaining_ == 0) events_.on_finished(0);
+  if (--remaining_ == 0) events_.on_finished({});
 }
 
 }  // namespace muster

@@ -71,6 +71,13 @@ struct Bed {
     exited.wait_status = status;
     events.on_rank_exited(key, exited);
   }
+  // mpirun, or the script; `ms_ago` as its agent counts.
+  void finished(int status, int64_t ms_ago = 0) {
+    wire::Exited exited;
+    exited.wait_status = status;
+    exited.ended_ms_ago = ms_ago;
+    events.on_finished(exited);
+  }
   void all_stopped() {
     for (auto& peer : fleet.peers) peer->say(wire::FrameType::kStopped);
   }
@@ -110,7 +117,7 @@ TEST_CASE("all ranks end well") {
   bed.exit(a, 0);
   bed.exit(b, 0);
   CHECK(bed.done == 0);
-  bed.events.on_finished(0);
+  bed.finished(0);
   REQUIRE(bed.ends());
   CHECK(bed.run->stop_cause() == StopCause::kNone);
   CHECK(bed.stops() == 0);
@@ -140,7 +147,7 @@ TEST_CASE("of very many ranks that ended well the last ones' words are kept") {
   const size_t kept = expected < 0 ? 4096 : kRanks;
   CHECK(bed.run->ranks().records().size() == kept);
   CHECK(bed.run->ranks().forgotten() == kRanks - kept);
-  bed.events.on_finished(0);
+  bed.finished(0);
   REQUIRE(bed.ends());
   CHECK(bed.run->stop_cause() == StopCause::kNone);
 }
@@ -330,10 +337,37 @@ TEST_CASE("mpirun that fails without any rank before it") {
   RunOptions options = expecting(2);
   options.has_tool = true;
   Bed bed(options);
-  bed.events.on_finished(1 << 8);
+  bed.finished(1 << 8);
   REQUIRE(run_until(bed.loop, [&] { return bed.stops() == 1; }));
   CHECK(bed.run->stop_cause() == StopCause::kToolFailed);
   CHECK(bed.run->tool_status() == 1 << 8);
+  bed.all_stopped();
+  REQUIRE(bed.ends());
+}
+
+TEST_CASE("who killed mpirun is told from ourselves") {
+  RunOptions options = expecting(1);
+  options.has_tool = true;
+  Bed bed(options);
+  const ProcessKey rank = bed.run_rank(0, 1);
+  SECTION("before a rank") {
+    bed.finished(SIGKILL);
+    CHECK(bed.run->tool_killed());
+    bed.exit(rank, SIGTERM);
+  }
+  SECTION("before our stop, and heard of behind it") {
+    bed.exit(rank, SIGTERM);
+    REQUIRE(run_until(bed.loop, [&] { return bed.stops() == 1; }));
+    bed.finished(SIGKILL, 30'000);
+    CHECK(bed.run->tool_killed());
+  }
+  SECTION("by our stop") {
+    bed.exit(rank, SIGTERM);
+    REQUIRE(run_until(bed.loop, [&] { return bed.stops() == 1; }));
+    bed.finished(SIGKILL);
+    CHECK_FALSE(bed.run->tool_killed());
+  }
+  REQUIRE(run_until(bed.loop, [&] { return bed.stops() == 1; }));
   bed.all_stopped();
   REQUIRE(bed.ends());
 }
@@ -342,7 +376,7 @@ TEST_CASE("mpirun that ends well without starting anything is no success") {
   RunOptions options = expecting(2);
   options.has_tool = true;
   Bed bed(options);
-  bed.events.on_finished(0);
+  bed.finished(0);
   REQUIRE(bed.ends());
   CHECK(bed.run->stop_cause() == StopCause::kPlacement);
 }
@@ -354,7 +388,7 @@ TEST_CASE("ranks that are heard of after mpirun's end count") {
   const bool one_is_known = GENERATE(false, true);
   Bed bed(options);
   if (one_is_known) bed.exit(bed.run_rank(0, 1, 2), 0);
-  bed.events.on_finished(0);
+  bed.finished(0);
   run_for(bed.loop, 50ms);
   CHECK(bed.done == 0);
   if (!one_is_known) bed.exit(bed.run_rank(0, 1, 2), 0);
@@ -477,7 +511,7 @@ TEST_CASE("an agent that lives and never says stopped does not hold it up") {
   bed.run_rank(0, 1);
   bed.run_rank(1, 2);
   bed.run->stop(StopCause::kSignal, "SIGTERM");
-  bed.events.on_finished(0);
+  bed.finished(0);
   CHECK_FALSE(bed.ends(3s));
   REQUIRE(bed.ends(20s));
 }

@@ -34,7 +34,7 @@ struct Bed {
     };
     events.on_wants_stdin = [](ProcessKey) {};
     events.on_world_broken = [](const Error&, int) {};
-    events.on_finished = [this](int) { ++finished; };
+    events.on_finished = [this](auto&) { ++finished; };
     backend = std::make_unique<NativeBackend>(
         loop, *fleet.fleet, std::move(job), std::move(events));
     backend->start();
