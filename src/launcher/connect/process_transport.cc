@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
+#include <thread>
 #include <utility>
 
 #include "base/process_table.h"
@@ -16,10 +18,16 @@ namespace muster {
 
 namespace {
 
-// A rank's children: the ranks themselves die with their agent.
+// A rank's children: the ranks themselves die with their agent. One that is in
+// the middle of an exec has no environment for a moment, so looks are several.
 void end_tagged(const std::string& tag) {
-  for (const pid_t pid : processes_with_env(kAgentTagVariable, tag)) {
-    ::kill(pid, SIGKILL);
+  constexpr int kLooks = 3;
+  constexpr std::chrono::milliseconds kBetween{10};
+  for (int look = 0; look < kLooks; ++look) {
+    if (look > 0) std::this_thread::sleep_for(kBetween);
+    for (const pid_t pid : processes_with_env(kAgentTagVariable, tag)) {
+      ::kill(pid, SIGKILL);
+    }
   }
 }
 
