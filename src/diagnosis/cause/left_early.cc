@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "diagnosis/cause/candidate.h"
+#include "logs/mark_scan.h"
 
 namespace muster {
 
@@ -33,7 +34,9 @@ int told_rank(const std::vector<LineEvidence>& lines) {
         sentence.find("exiting without") == std::string::npos) {
       continue;
     }
-    return std::atoi(lines[i].text.c_str() + at + kDue.size());
+    std::string_view rest(lines[i].text);
+    rest.remove_prefix(at + kDue.size());
+    return marks::take_number(rest).value_or(-1);
   }
   return -1;
 }

@@ -59,6 +59,24 @@ bool is_unreached(const Candidate& candidate) {
           candidate.line.find("nreachable") != std::string::npos);
 }
 
+// The fact that a rank left without MPI_Finalize; null: none did.
+const Candidate* one_that_left(const std::vector<Candidate>& candidates) {
+  const auto left =
+      std::find_if(candidates.begin(), candidates.end(), [](auto& candidate) {
+        return candidate.fact && candidate.rule->code == "mpi_not_finalized";
+      });
+  return left == candidates.end() ? nullptr : &*left;
+}
+
+// What another rank's MPI says of it, whose words may be stamped before the
+// end that they are about: an agent hears of that later.
+bool misses(const Candidate& candidate, const Candidate& left) {
+  constexpr int64_t kHeardLateNs = 1'000'000'000;
+  return candidate.rule->code == "mpi_error" && !candidate.fact &&
+         candidate.rank >= 0 && candidate.rank != left.rank &&
+         candidate.time_ns >= left.time_ns - kHeardLateNs;
+}
+
 }  // namespace
 
 void drop_unreached_peers(const Evidence& evidence,
@@ -67,11 +85,11 @@ void drop_unreached_peers(const Evidence& evidence,
   const Candidate* const first = first_bad_end(candidates);
   const std::string ended = first == nullptr ? "" : first->host;
   const int64_t ended_ns = first == nullptr ? 0 : first->time_ns;
-  const bool one_left =
-      std::any_of(candidates.begin(), candidates.end(), [](auto& candidate) {
-        return candidate.fact && candidate.rule->code == "mpi_not_finalized";
-      });
+  const Candidate* const found = one_that_left(candidates);
+  const bool one_left = found != nullptr;
+  const Candidate left = one_left ? *found : Candidate{};
   std::erase_if(candidates, [&](const Candidate& candidate) {
+    if (one_left && misses(candidate, left)) return true;
     if (!is_unreached(candidate)) return false;
     if (one_left && candidate.values.contains("stale")) return true;
     const auto writer = short_name(writer_of_help(evidence, candidate));

@@ -3,8 +3,8 @@
 // unless the peer had gone. No network leads to a worker that was lost; of that
 // we hear late, and where we were silent ourselves as late as can be. And
 // nobody can connect to a rank that has just ended, of which Open MPI tells
-// what errno happened to hold ("Operation now in progress"). For launches only,
-// of which there are wait statuses. Pure.
+// what errno happened to hold ("Operation now in progress"), and MPICH that a
+// call failed. For launches only, of which there are wait statuses. Pure.
 #pragma once
 
 #include <vector>
@@ -14,7 +14,8 @@
 namespace muster {
 
 // Takes out who could not reach a peer that was lost, or that left early, or
-// whose end was the first bad one, on another host than the writer's.
+// whose end was the first bad one, on another host than the writer's; and whose
+// MPI failed as one left early.
 void drop_unreached_peers(const Evidence& evidence,
                           std::vector<Candidate>& candidates);
 

@@ -612,6 +612,31 @@ TEST_CASE("a rank that native ranks miss has a class of its own, and a name") {
   CHECK(verdict.first_rank == -1);
 }
 
+TEST_CASE("an error of MPI about a rank that left is not the cause") {
+  Evidence evidence = job({exited(0, 15 << 8, 990), exited(1, 0, 950)});
+  evidence.job.backend = "mpirun";
+  evidence.job.tool_ended = true;
+  evidence.job.tool_status = 15 << 8;
+  evidence.job.tool_lines = {
+      {960 * kMs, true,
+       "mpiexec has exited due to process rank 1 with PID 7 on"},
+      {960 * kMs, true, "node pi-worker-1 exiting improperly."}};
+  evidence.ranks[1].mpi_attached = true;
+  evidence.ranks[0].lines = {
+      {945 * kMs, true,
+       "Abort(473550351) on node 0 (rank 0 in comm 0): Fatal error in "
+       "internal_Init: Other MPI error, error stack:"},
+      {945 * kMs, true,
+       "initial_address_exchange(145).:  ucx function returned with failed "
+       "status(ucx_init.c 145 initial_address_exchange Shared memory error)"}};
+  CHECK(diagnose(evidence).code == "mpi_not_finalized");
+  CHECK(diagnose(evidence).first_rank == 1);
+  // Of its own it says so.
+  evidence.ranks[1].mpi_finalized = true;
+  CHECK(diagnose(evidence).code == "mpi_error");
+  CHECK(diagnose(evidence).first_rank == 0);
+}
+
 TEST_CASE("nobody connects to a rank that has ended, and no network is wrong") {
   Evidence evidence = job({exited(0, 15, 990), exited(1, 3 << 8, 950)});
   evidence.job.backend = "mpirun";
