@@ -46,7 +46,9 @@ ProcessTransport::ProcessTransport(Loop& loop, Reaper& reaper, std::string host,
 // Closing stdin is the order to leave. The Reaper collects it.
 ProcessTransport::~ProcessTransport() {
   *alive_ = false;
-  if (child_ == Child::kCarrier && *pid_ > 0) ::kill(-*pid_, SIGTERM);
+  if (child_ != Child::kCarrier || *pid_ <= 0) return;
+  ::kill(-*pid_, SIGTERM);
+  *pid_ = 0;
 }
 
 void ProcessTransport::start(TransportEvents events) {
@@ -78,8 +80,9 @@ void ProcessTransport::start(TransportEvents events) {
   }
   *pid_ = *pid;
   reaper_.watch(*pid, [tag, running = pid_](const ChildExit& exit) {
+    const bool ours = *running == 0;  // the signal was
     *running = 0;
-    if (WIFSIGNALED(exit.wait_status)) end_tagged(tag);
+    if (!ours && WIFSIGNALED(exit.wait_status)) end_tagged(tag);
   });  // the pipes tell the rest
   stdin_ = std::move(in->write);
   stdout_ = std::move(out->read);

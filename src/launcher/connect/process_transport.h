@@ -44,7 +44,7 @@ class ProcessTransport : public Transport {
   std::vector<std::string> argv_;
   Environment env_;
   TransportEvents events_;
-  // Until it was reaped, perhaps when we are gone.
+  // Until it was reaped, perhaps when we are gone, or told to end by us.
   std::shared_ptr<pid_t> pid_ = std::make_shared<pid_t>(0);
   UniqueFd stdin_;
   UniqueFd stdout_;

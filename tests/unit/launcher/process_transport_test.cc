@@ -127,6 +127,26 @@ TEST_CASE("a command on the way to an agent does not outlive its attempt") {
   ::kill(pid, SIGKILL);
 }
 
+// It may have gone into the background by intent, as an SSH control master.
+TEST_CASE("what a command that we told to end left behind is not searched") {
+  const bool told = GENERATE(false, true);
+  Bed bed;
+  bed.start({"sh", "-c",
+             "setsid sh -c 'echo $$; exec sleep 1000' & read a; kill -9 $$"},
+            Bed::Child::kCarrier);
+  REQUIRE(run_until(bed.loop, [&] { return bed.data.ends_with('\n'); }));
+  const pid_t pid = std::stoi(bed.data);
+  if (told) {
+    bed.transport.reset();
+  } else {
+    bed.transport->send("\n");
+  }
+  CHECK(run_until(
+            bed.loop, [&] { return !is_alive(pid); }, told ? 200ms : 10s) !=
+        told);
+  ::kill(pid, SIGKILL);
+}
+
 TEST_CASE("it may be destroyed by its own end") {
   Bed bed;
   bed.transport = std::make_unique<ProcessTransport>(
