@@ -80,6 +80,12 @@ def test_stacks_on_demand():
         equal([x["rank"] for x in found], [3], "ranks asked for")
         check(any("load_batch" in f for f in found[0]["frames"]),
               "no load_batch", found)
+        # Two shells may ask at once.
+        both = job.launcher.exec(
+            ["sh", "-c", "muster stack 0 -o json & muster stack 3 -o json; "
+             "wait"]).stdout.splitlines()
+        equal(sorted(json.loads(answer)["ranks"][0]["rank"]
+                     for answer in both), [0, 3], "two who ask at once")
         # Nobody is left stopped.
         states = [x["state"] for x in json.loads(job.launcher.exec(
             ["muster", "stack", "-o", "json"]).stdout)["ranks"]]

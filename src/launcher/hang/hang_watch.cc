@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/directory.h"
 #include "base/fd.h"
 #include "base/json_text.h"
 #include "base/log.h"
@@ -43,7 +44,25 @@ std::string answer_json(const std::vector<PlacedStack>& stacks,
   return out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+constexpr std::string_view kRequestPrefix = "stack-request-";
+
+// The id of one of the requests in the launch's directory; empty: none.
+std::string waiting_request(const std::string& directory) {
+  for (const std::string& name : names_in(directory)) {
+    if (!name.starts_with(kRequestPrefix)) continue;
+    std::string id = name.substr(kRequestPrefix.size());
+    if (id.find_first_not_of("0123456789abcdef") == std::string::npos) {
+      return id;
+    }
+  }
+  return {};
+}
+
 }  // namespace
+
+std::string stack_request_file(const std::string& id) {
+  return std::string(kRequestPrefix) + id;
+}
 
 std::string stack_answer_file(const std::string& id) {
   return "stack-" + id + ".json";
@@ -100,18 +119,14 @@ void HangWatch::look_for_silence() {
 
 void HangWatch::look_for_request() {
   if (options_.directory.empty() || !waiting_.empty()) return;
-  const std::string path = options_.directory + "/" + kStackRequestFile;
-  if (::access(path.c_str(), R_OK) != 0) return;
+  const std::string id = waiting_request(options_.directory);
+  if (id.empty()) return;
+  const std::string path = options_.directory + "/" + stack_request_file(id);
   const auto text = read_file(path, 1 << 20);
   static_cast<void>(::unlink(path.c_str()));
   if (!text) return;
-  const size_t space = text->find(' ');
-  auto request = wire::stack_request_from_json(
-      space == std::string::npos ? "" : text->substr(space + 1));
-  const std::string id = text->substr(0, space);
-  const bool plain = !id.empty() && id.find_first_not_of("0123456789abcdef") ==
-                                        std::string::npos;
-  if (!request || !plain) return;
+  const auto request = wire::stack_request_from_json(*text);
+  if (!request) return;
   request_id_ = id;
   asker_ = Asker::kRequest;
   ask(*request);

@@ -98,8 +98,9 @@ class HangWatch {
   Timer deadline_;
 };
 
-// What `muster stack` writes and the launcher answers in its run directory.
-constexpr const char* kStackRequestFile = "stack-request";
+// What `muster stack` writes and the launcher answers in its run directory;
+// `id` is of hexadecimal digits.
+std::string stack_request_file(const std::string& id);
 std::string stack_answer_file(const std::string& id);
 
 }  // namespace muster

@@ -18,15 +18,16 @@ namespace muster {
 
 namespace {
 
-constexpr Milliseconds kAnswerLimit{15'000};
+// Longer than a question before ours may wait for a node that is silent.
+constexpr Milliseconds kAnswerLimit{25'000};
 constexpr useconds_t kPoll = 50'000;
 
 std::optional<std::string> ask(const std::string& directory,
                                const wire::StackRequest& request) {
   const std::string id = random_id();
+  const std::string question = directory + "/" + stack_request_file(id);
   const std::string answer = directory + "/" + stack_answer_file(id);
-  if (!write_file_atomically(directory + "/" + kStackRequestFile,
-                             id + " " + wire::to_json(request), 0600)) {
+  if (!write_file_atomically(question, wire::to_json(request), 0600)) {
     return {};
   }
   const auto end = Clock::now() + kAnswerLimit;
@@ -37,6 +38,7 @@ std::optional<std::string> ask(const std::string& directory,
     }
     ::usleep(kPoll);
   }
+  static_cast<void>(::unlink(question.c_str()));
   return {};
 }
 
