@@ -64,6 +64,7 @@ Launch::Launch(Loop& loop, LaunchOptions options, Discovery discovery)
       status_timer_(loop) {}
 
 Launch::~Launch() {
+  remove_abandoned(launch_id_ + "-n");  // of agents of ours that were
   if (writer_) {
     writer_->finish(hurried_ ? kHurriedReport : kReportLimit, stop_signals());
   }
@@ -91,7 +92,7 @@ Status Launch::prepare() {
   auto agent = agent_path();
   if (!agent) return muster::fail(agent.error());
   agent_ = std::move(*agent);
-  remove_abandoned("run-");  // of launchers that were killed
+  remove_abandoned("");  // of launchers and agents that were killed
   auto directory = RuntimeDir::create_owned("run-" + launch_id_);
   if (!directory) return muster::fail(directory.error());
   directory_ = std::move(*directory);

@@ -160,7 +160,7 @@ void AgentSession::claimed(Result<int> evicted) {
   if (phase_ != Phase::kClaiming) return;
   if (!evicted) return refuse(evicted.error().code, evicted.error().text());
   const std::string key = agent_key(hello_);
-  auto run_dir = RuntimeDir::create(key);
+  auto run_dir = RuntimeDir::create_owned(key);
   if (!run_dir) return refuse(run_dir.error().code, run_dir.error().text());
   run_dir_ = std::move(*run_dir);
   processes_.set_identity({hello_.launch_id, key, run_dir_.path()});

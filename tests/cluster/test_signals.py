@@ -109,6 +109,19 @@ def test_mpirun_leaves_ranks_their_grace():
         check(time.monotonic() - began < 4 + 7, "the whole grace went by", err)
 
 
+def test_a_killed_agent_leaves_no_folder():
+    with tempfile.TemporaryDirectory() as scratch:
+        run = subprocess.run(
+            [MUSTER, "launch", "--local", "1x1", "--bootstrap", "pmix", "--",
+             "sh", "-c", "kill -9 $PPID; sleep 60"],
+            stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            timeout=60, env={**os.environ, "TMPDIR": scratch})
+        contains(run.stdout + run.stderr, "verdict", "output")
+        left = [name for name in os.listdir(scratch)
+                if not name.startswith("muster-job-")]
+        equal(left, [], "what is left", run.stderr)
+
+
 def at_a_terminal(*words):
     """A shell with job control at a terminal of its own, the launcher in its
     foreground; the shell's pid and the terminal."""
