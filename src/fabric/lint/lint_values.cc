@@ -49,6 +49,19 @@ CNumber c_number(const std::string& text) {
   return out;
 }
 
+int64_t number_set(const FabricPodState& pod, const char* name,
+                   int64_t otherwise) {
+  const auto users = effective(*pod.facts, name);
+  return users ? c_number(users->value).value : otherwise;
+}
+
+// Of what is a size: one that is set to nothing does not count.
+int64_t size_set(const FabricPodState& pod, const char* name,
+                 int64_t otherwise) {
+  const int64_t size = number_set(pod, name, otherwise);
+  return size > 0 ? size : otherwise;
+}
+
 // Like no variable of NCCL's, up to the release whose sources were read. A
 // plugin may have it, or a newer NCCL; but who names a timeout counts on it,
 // and NCCL has those of InfiniBand only.
@@ -279,12 +292,8 @@ void lint_file(FabricJob& job, FabricPodState& pod, const std::string& name,
 void lint_sockets(FabricJob& job, FabricPodState& pod,
                   const std::string& name) {
   if (name != "NCCL_NSOCKS_PERTHREAD") return;
-  const auto number = [&](const char* of) -> int64_t {
-    const auto users = effective(*pod.facts, of);
-    return users ? c_number(users->value).value : 1;
-  };
-  const int64_t threads = number("NCCL_SOCKET_NTHREADS");
-  const int64_t sockets = number("NCCL_NSOCKS_PERTHREAD");
+  const int64_t threads = number_set(pod, "NCCL_SOCKET_NTHREADS", 1);
+  const int64_t sockets = number_set(pod, "NCCL_NSOCKS_PERTHREAD", 1);
   if (threads < 1 || sockets < 1 || threads > kMaxSockets ||
       sockets > kMaxSockets || threads * sockets <= kMaxSockets) {
     return;
@@ -304,15 +313,11 @@ void lint_chunk(FabricJob& job, FabricPodState& pod, const std::string& name,
                 const std::string& value) {
   if (name != "NCCL_CHUNK_SIZE") return;
   constexpr int64_t kSteps = 8;
-  const auto number = [&](const char* of, int64_t otherwise) {
-    const auto users = effective(*pod.facts, of);
-    const int64_t set = users ? c_number(users->value).value : otherwise;
-    return set > 0 ? set : otherwise;
-  };
-  const int64_t place = number("NCCL_BUFFSIZE", 4 << 20) / kSteps;
-  const int64_t step = std::min(
-      place, job.pods.size() > 1 ? number("NCCL_P2P_NET_CHUNKSIZE", 128 << 10)
-                                 : number("NCCL_P2P_NVL_CHUNKSIZE", 512 << 10));
+  const int64_t place = size_set(pod, "NCCL_BUFFSIZE", 4 << 20) / kSteps;
+  const int64_t chunk =
+      job.pods.size() > 1 ? size_set(pod, "NCCL_P2P_NET_CHUNKSIZE", 128 << 10)
+                          : size_set(pod, "NCCL_P2P_NVL_CHUNKSIZE", 512 << 10);
+  const int64_t step = std::min(place, chunk);
   if (c_number(value).value <= step) return;
   lint_warn(job, pod, "lint_chunk",
             name + "=" + value + " is more than a step of a send (" +

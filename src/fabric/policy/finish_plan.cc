@@ -90,7 +90,7 @@ bool any_with(const FabricPlan& plan, Severity severity) {
 // One pod, no adapter, nothing of the user's that speaks of a network: its GPUs
 // meet inside, and what is wrong there counts more than a network that nobody
 // uses.
-bool stays_inside(const FabricJob& job) {
+bool needs_no_network(const FabricJob& job) {
   if (job.pods.size() != 1 || job.profile != Profile::kAuto) return false;
   const PodFabric& pod = *job.pods.front().facts;
   return pod.hcas && pod.hcas->empty() && !pod.pci_hcas &&
@@ -127,7 +127,7 @@ std::optional<FabricVerdict> judge_inside(const FabricPlan& plan) {
 
 FabricVerdict judge(const FabricJob& job, const FabricPlan& plan) {
   if (any_with(plan, Severity::kError)) return FabricVerdict::kRefuse;
-  if (stays_inside(job)) {
+  if (needs_no_network(job)) {
     if (const auto verdict = judge_inside(plan)) return *verdict;
   }
   if (list_is_mistaken(job)) return FabricVerdict::kWarn;
