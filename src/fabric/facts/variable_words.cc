@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "fabric/facts/fact_word.h"
 #include "fabric/facts/facts_words.h"
 
 namespace muster {
@@ -15,10 +16,6 @@ namespace muster {
 namespace {
 
 using Json = nlohmann::json;
-
-bool one_of(std::string_view word, std::initializer_list<const char*> words) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
 
 bool is_variable(std::string_view word) {
   const size_t equals = word.find('=');
