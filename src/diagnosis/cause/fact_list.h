@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// What was seen of the job's end, as candidates: collected while facts are
+// read, rank by rank, node by node, and of the job. Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "diagnosis/cause/candidate.h"
+
+namespace muster {
+
+class FactList {
+ public:
+  FactList(const Evidence& evidence, const RuleBook& rules)
+      : evidence_(evidence), rules_(rules) {}
+
+  [[nodiscard]] const Evidence& evidence() const { return evidence_; }
+  [[nodiscard]] const RuleBook& rules() const { return rules_; }
+
+  // The new candidate, until the next is added. Built-in codes are in every
+  // rule book.
+  Candidate* add(std::string_view code, Confidence confidence,
+                 std::string line);
+  Candidate* add_for(const RankEvidence& rank, std::string_view code,
+                     Confidence confidence, std::string line);
+  Candidate* add_for(const NodeEvidence& node, std::string_view code,
+                     Confidence confidence, std::string line);
+  // Rank, and its node and host where they are known.
+  void blame(Candidate& candidate, int rank) const;
+
+  std::vector<Candidate> take() { return std::move(found_); }
+
+ private:
+  const Evidence& evidence_;
+  const RuleBook& rules_;
+  std::vector<Candidate> found_;
+};
+
+// How the rank ended, and that it left early.
+void read_rank(const RankEvidence& rank, FactList& facts);
+void read_left_early(FactList& facts);
+// How the node came, went, and what its drivers said.
+void read_node(const NodeEvidence& node, FactList& facts);
+// What the launcher itself did or saw, and findings of its own.
+void read_job(FactList& facts);
+
+}  // namespace muster

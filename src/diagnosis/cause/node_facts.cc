@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a worker came and went: never ready, lost, told to leave, and what the
+// drivers of its node said.
+#include "diagnosis/cause/fact_list.h"
+
+namespace muster {
+
+namespace {
+
+void read_never_ready(const NodeEvidence& node, FactList& facts) {
+  const Rule* const rule = facts.rules().find(node.error.code);
+  Candidate* const candidate = facts.add_for(
+      node, rule == nullptr ? "agent_unusable" : rule->code,
+      Confidence::kLikely,
+      node.error.code.empty()
+          ? node.host + " was not ready; it got as far as: " + node.step
+          : node.error.text());
+  Captures& values = candidate->values;
+  values["why"] = node.error.why;
+  const std::string& code = node.error.code;
+  if (code == "tcp_refused") values["refused"] = "yes";
+  if (code == "tcp_filtered") values["filtered"] = "yes";
+  if (code == "dns_failure") values["dns_down"] = "yes";
+  if (code == "ssh_banner" || code == "ssh_closed") values["mesh"] = "yes";
+}
+
+// Of several ranks, which one took the memory is not known: -1.
+int only_rank_on(const NodeEvidence& node, const FactList& facts) {
+  int found = -1;
+  for (const RankEvidence& rank : facts.evidence().ranks) {
+    if (rank.node != node.node) continue;
+    if (found >= 0) return -1;
+    found = rank.rank;
+  }
+  return found;
+}
+
+// A worker that says nothing is given up some time after its end, in which
+// others may have failed for it.
+int64_t fell_silent_ns(const NodeEvidence& node) {
+  const bool silent = node.error.code == "worker_silent";
+  return silent && !node.memory.empty() ? node.memory.back().time_ns
+                                        : node.lost_ns;
+}
+
+void read_lost(const NodeEvidence& node, FactList& facts) {
+  std::string line = node.error.text();
+  if (line.empty()) line = "the connection to " + node.host + " ended";
+  if (oom_counter_rose(node)) {
+    facts
+        .add_for(node, "host_oom_kill", Confidence::kProven,
+                 line + "; the kernel's oom_kill counter had risen")
+        ->rank = only_rank_on(node, facts);
+  } else if (was_near_limit(node)) {
+    facts
+        .add_for(node, "host_oom_kill", Confidence::kLikely,
+                 line + ", at its memory limit")
+        ->rank = only_rank_on(node, facts);
+  } else {
+    // A worker that gave us up tells of us, not of itself.
+    const bool ours = node.error.code == "launcher_silent";
+    Candidate* const candidate =
+        facts.add_for(node, ours ? "launcher_stalled" : "daemon_lost",
+                      ours ? Confidence::kLikely : Confidence::kProven, line);
+    candidate->values["why"] = node.error.why;
+    candidate->time_ns = fell_silent_ns(node);
+  }
+}
+
+}  // namespace
+
+void read_node(const NodeEvidence& node, FactList& facts) {
+  for (const std::string& event : node.driver_events) {
+    Candidate* const candidate =
+        facts.add_for(node, "gpu_hardware", Confidence::kProven, event);
+    candidate->values["event"] = event;
+  }
+  if (node.outcome == NodeOutcome::kNeverReady) read_never_ready(node, facts);
+  if (node.outcome == NodeOutcome::kLost) read_lost(node, facts);
+  if (node.told_to_leave) {
+    facts.add_for(node, "preempted", Confidence::kProven,
+                  node.host + " got SIGTERM from outside its container");
+  }
+}
+
+}  // namespace muster
