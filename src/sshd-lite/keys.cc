@@ -21,12 +21,14 @@ namespace {
 
 constexpr std::array<const char*, 4> kPrivateNames = {
     "id_rsa", "ssh-privatekey", "id_ecdsa", "id_ed25519"};
+constexpr const char* kEphemeral = "ephemeral";
 
 bool exists(const std::string& path) {
   return ::access(path.c_str(), F_OK) == 0;
 }
 
-void read_authorized(const KeyFiles& files, JobKeys& keys) {
+// False: there is no such file.
+bool read_authorized(const KeyFiles& files, JobKeys& keys) {
   bool read_any = false;
   for (const std::string& file : files.authorized) {
     if (!exists(file)) continue;
@@ -43,16 +45,18 @@ void read_authorized(const KeyFiles& files, JobKeys& keys) {
               std::back_inserter(keys.notes));
   }
   // A file that is there but holds nothing usable must stay a refusal.
-  if (read_any || !keys.private_key) return;
+  if (read_any || !keys.private_key) return read_any;
   if (auto own = keys.private_key.public_part()) {
     keys.authorized.push_back(std::move(*own));
   }
+  return false;
 }
 
 // With what every login is to show, made once.
-void read_and_remember(const KeyFiles& files, JobKeys& keys) {
-  read_authorized(files, keys);
+bool read_and_remember(const KeyFiles& files, JobKeys& keys) {
+  const bool read_any = read_authorized(files, keys);
   for (SshKey& key : keys.authorized) key.remember_fingerprint();
+  return read_any;
 }
 
 Result<JobKeys> ephemeral_keys(const KeyFiles& files) {
@@ -65,7 +69,7 @@ Result<JobKeys> ephemeral_keys(const KeyFiles& files) {
   }
   out.private_key = std::move(*key);
   out.fingerprint = out.private_key.fingerprint();
-  out.source = "ephemeral";
+  out.source = kEphemeral;
   out.notes.emplace_back(
       "no private key is mounted, so this pod made a host key of its own; "
       "launchers that pin the job key will refuse it");
@@ -129,13 +133,22 @@ const JobKeys& KeyStore::current() {
   if (now == seen_) return keys_;
   seen_ = std::move(now);
   auto fresh = load_keys(files_);
+  // A key of the worker's own has no file; who may log in to it has.
+  JobKeys beside;
+  if (!fresh && fresh.error().code == "key_missing" &&
+      keys_.source == kEphemeral && read_and_remember(files_, beside)) {
+    beside.private_key = std::move(keys_.private_key);
+    beside.fingerprint = keys_.fingerprint;
+    beside.source = kEphemeral;
+    fresh = std::move(beside);
+  }
   if (!fresh) {
     log::warn("{}; the keys read before stay in use", fresh.error().text());
     return keys_;
   }
   for (const std::string& note : fresh->notes) log::warn("{}", note);
-  log::info("the keys in {} have changed, now {}", fresh->source,
-            fresh->fingerprint);
+  log::info("the keys have changed: {} ({}), {} may log in", fresh->fingerprint,
+            fresh->source, fresh->authorized.size());
   keys_ = std::move(*fresh);
   return keys_;
 }

@@ -136,6 +136,27 @@ TEST_CASE("a worker without a private key makes one, if someone may log in") {
   CHECK(store->current().notes.size() == 1);
 }
 
+TEST_CASE("who may log in to a key of the worker's own can change") {
+  const SshKey first = make_key();
+  const SshKey second = make_key();
+  const KeyDirectory directory(first);
+  const std::string authorized = directory.path() + "/authorized_keys";
+  ::unlink((directory.path() + "/id_rsa").c_str());
+  auto store = KeyStore::open(key_files_in(directory.path()));
+  REQUIRE(store);
+  const std::string host_key = store->current().fingerprint;
+  const KeyDirectory next(second);
+  REQUIRE(write_file_atomically(authorized,
+                                *read_file(next.path() + "/authorized_keys")));
+  REQUIRE(store->current().authorized.size() == 1);
+  CHECK(store->current().authorized[0].same_public(second));
+  CHECK(store->current().fingerprint == host_key);
+  REQUIRE(write_file_atomically(authorized, "#\n"));
+  CHECK(store->current().authorized.empty());
+  ::unlink(authorized.c_str());
+  CHECK(store->current().authorized.empty());
+}
+
 TEST_CASE("a broken key is no reason for an ephemeral one") {
   const SshKey key = make_key();
   const KeyDirectory directory(key);
