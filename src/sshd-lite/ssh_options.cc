@@ -38,6 +38,15 @@ Status take_number(const std::string& text, int most, const std::string& where,
   return {};
 }
 
+// The first one given counts, as in ssh.
+Status take_port(const std::string& text, const std::string& where,
+                 SshArguments& out) {
+  int port = 0;
+  const auto taken = take_number(text, 65535, where, port);
+  if (out.port == 0) out.port = port;
+  return taken;
+}
+
 // "1M", "512K", "100000"; 0 for what names no amount ("default", "none 1h").
 uint64_t rekey_limit(std::string_view text) {
   text = text.substr(0, text.find_first_of(" \t"));
@@ -68,7 +77,7 @@ Status take_setting(std::string_view text, SshArguments& out) {
   if (name == "user") {
     if (out.user.empty()) out.user = given;
   } else if (name == "port") {
-    if (out.port == 0) return take_number(given, 65535, "-o Port", out.port);
+    return take_port(given, "-o Port", out);
   } else if (name == "identityfile") {
     out.identity_files.push_back(given);
   } else if (name == "connecttimeout") {
@@ -83,8 +92,6 @@ Status take_setting(std::string_view text, SshArguments& out) {
     out.rekey_bytes = rekey_limit(given);
   } else if (name == "musterpinhostkey") {
     out.pin_host_key = given != "no";
-  } else if (name == "loglevel") {
-    out.quiet = out.quiet || to_lower(given) == "quiet";
   }
   return {};  // StrictHostKeyChecking=no and the like: the pin stands
 }
@@ -95,7 +102,7 @@ Status take_value(char option, const std::string& value, SshArguments& out) {
       if (out.user.empty()) out.user = value;
       return {};
     case 'p':
-      return take_number(value, 65535, "-p", out.port);
+      return take_port(value, "-p", out);
     case 'i':
       out.identity_files.push_back(value);
       return {};
@@ -111,7 +118,6 @@ Status take_value(char option, const std::string& value, SshArguments& out) {
 
 void take_flag(char option, SshArguments& out) {
   if (option == 'n') out.no_stdin = true;
-  if (option == 'q') out.quiet = true;
   if (option == 'v') out.verbose = true;
   if (option == 'V') out.version = true;
 }
@@ -172,14 +178,13 @@ Status take_host(std::string host, SshArguments& out) {
     const std::string rest = host.substr(close + 1);
     host = host.substr(1, close - 1);
     if (rest.starts_with(':')) {
-      const auto taken = take_number(rest.substr(1), 65535, "port", out.port);
+      const auto taken = take_port(rest.substr(1), "port", out);
       if (!taken) return taken;
     }
   }
   if (const size_t colon = host.find(':');
       is_url && colon != std::string::npos && colon == host.rfind(':')) {
-    const auto taken =
-        take_number(host.substr(colon + 1), 65535, "port", out.port);
+    const auto taken = take_port(host.substr(colon + 1), "port", out);
     if (!taken) return taken;
     host.erase(colon);
   }

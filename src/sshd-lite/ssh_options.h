@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Understands the command line that mpirun, Hydra, prterun, pdsh, DeepSpeed and
-// horovodrun give to `ssh`. Honours -l -p -i -n -q -v, -o User, Port,
+// horovodrun give to `ssh`. Honours -l -p -i -n -v, -o User, Port,
 // IdentityFile, ConnectTimeout, RekeyLimit (bytes), MusterPinHostKey, and the
 // Port of the -F file;
 // what else ssh knows is taken and dropped.
@@ -25,7 +25,6 @@ struct SshArguments {
   int connect_seconds = 10;
   uint64_t rekey_bytes = 0;  // 0: the library's own limit
   bool no_stdin = false;     // -n
-  bool quiet = false;
   bool verbose = false;
   bool version = false;  // -V
   bool pin_host_key = true;

@@ -17,7 +17,7 @@
 namespace muster {
 
 struct SshdConfig {
-  std::optional<int> port;  // the first one given counts, as in sshd
+  std::optional<int> port;  // the first one; sshd would listen on all
   std::string address;      // "": every interface
   std::vector<std::string> host_keys;
   std::vector<std::string> authorized_keys;  // as written; may be relative

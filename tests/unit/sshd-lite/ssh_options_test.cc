@@ -39,7 +39,9 @@ TEST_CASE("command lines of those who call ssh") {
       Case{"-F /x/config -i /k -o Port=77 bob@[fd00::7] c d", "fd00::7", "bob",
            77, false, "c d"},
       Case{"h -n -- -c", "h", "", 0, true, "-c"},
-      Case{"-vqp5 ssh://[h]:6 c", "h", "", 6, false, "c"},
+      Case{"-vq ssh://[h]:6 c", "h", "", 6, false, "c"},
+      Case{"-p5 -p6 -o Port=7 ssh://h:8 c", "h", "", 5, false, "c"},
+      Case{"-o Port=7 -p5 h c", "h", "", 7, false, "c"},
       Case{"ssh://bob@h:6 c", "h", "bob", 6, false, "c"});
   INFO(given.line);
   const auto parsed = parse_ssh_arguments(words(given.line));
