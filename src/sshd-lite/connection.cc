@@ -1,113 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stages: 0 version lines -> 1 key exchange -> 2 authentication -> 3 waiting
-//         for the command -> 4 pumping -> 5 flushing the end. Each has a
-//         deadline but 4, which ends with the program or the peer
-//         (TCP_USER_TIMEOUT).
-// libssh's callbacks only record facts; the exception is exec, which asks pid 1
-// and waits for its answer, without a call into libssh.
 #include "sshd-lite/connection.h"
 
-#include <libssh/callbacks.h>
-#include <libssh/libssh.h>
-#include <libssh/server.h>
 #include <malloc.h>
 #include <poll.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <memory>
-#include <optional>
+#include <vector>
 
 #include "base/log.h"
 #include "base/printable.h"
-#include "sshd-lite/channel_pump.h"
+#include "sshd-lite/connection_impl.h"
 #include "sshd-lite/crypto_profile.h"
 #include "sshd-lite/door_proof.h"
-#include "sshd-lite/exec_policy.h"
-#include "sshd-lite/greeting.h"
-#include "sshd-lite/link.h"
 #include "sshd-lite/listener.h"
 #include "sshd-lite/sandbox.h"
-#include "sshd-lite/signal_names.h"
 
 namespace muster {
 
 namespace {
 
 constexpr Milliseconds kCommandTimeout{30000};  // authenticated, then nothing
-constexpr Milliseconds kStartTimeout{20000};    // pid 1's answer to a command
 constexpr Milliseconds kFlushTimeout{5000};
 constexpr auto kNoDeadline = Clock::time_point::max();
 // A session at work is not held up by tidying.
 constexpr int kQuietMilliseconds = 200;
-constexpr int kMaxEnvironment = 16;
 // After each packet libssh wants to hear that the socket takes more, which it
 // mostly does: asked at once, that is not a wait of its own.
 constexpr int kAskedAtOnce = 8;
 
-class Connection {
- public:
-  Connection(UniqueFd socket, UniqueFd link, const ConnectionOptions& options)
-      : options_(options), link_(std::move(link)), socket_(socket.get()) {
-    setup(std::move(socket));
-  }
-  ~Connection();
-  Connection(const Connection&) = delete;
-  Connection& operator=(const Connection&) = delete;
-
-  void serve();
-
- private:
-  void setup(UniqueFd socket);
-  bool offer_algorithms();
-  void set_callbacks();
-  bool exchange_keys();
-  bool authenticate();
-  void run_command();
-  void say_refusal();
-  void flush();
-  bool step(Clock::time_point deadline);
-  bool ask_at_once();
-  bool broken();
-  void read_link();
-  bool tell(const LinkRequest& request);
-  [[nodiscard]] bool alive() const { return ssh_is_connected(session_) != 0; }
-  [[nodiscard]] bool writes_wait() const {
-    return (ssh_get_poll_flags(session_) & SSH_WRITE_PENDING) != 0;
-  }
-
-  int on_key(const char* user, ssh_key key, char state);
-  ssh_channel on_open();
-  int on_exec(const char* command);
-  int on_env(const char* name, const char* value);
-  void on_signal(const char* name);
-
-  const ConnectionOptions& options_;
-  UniqueFd link_;
-  int socket_;  // owned by session_
-  std::optional<Greeting> greeting_;
-  ssh_bind bind_ = nullptr;
-  ssh_session session_ = nullptr;
-  ssh_event event_ = nullptr;
-  ssh_channel channel_ = nullptr;
-  ssh_server_callbacks_struct server_callbacks_{};
-  ssh_channel_callbacks_struct channel_callbacks_{};
-  bool keys_agreed_ = false;
-  int attempts_ = 0;
-  bool authenticated_ = false;
-  std::string user_;
-  std::string fingerprint_;
-  Environment env_;
-  bool asked_ = false;
-  std::optional<std::string> refusal_;
-  std::unique_ptr<ChannelPump> pump_;
-  bool tidied_ = false;
-};
-
-template <class T>
-Connection& self(T* userdata) {
-  return *static_cast<Connection*>(userdata);
-}
+}  // namespace
 
 bool Connection::offer_algorithms() {
   const CryptoProfile profile = crypto_profile(options_.fips);
@@ -155,41 +77,6 @@ void Connection::setup(UniqueFd socket) {
   event_ = ssh_event_new();
 }
 
-void Connection::set_callbacks() {
-  server_callbacks_.userdata = this;
-  server_callbacks_.auth_pubkey_function =
-      [](ssh_session, const char* user, ssh_key key, char state, void* data) {
-        return self(data).on_key(user, key, state);
-      };
-  server_callbacks_.channel_open_request_session_function =
-      [](ssh_session, void* data) { return self(data).on_open(); };
-  ssh_callbacks_init(&server_callbacks_);
-  ssh_set_server_callbacks(session_, &server_callbacks_);
-  // What no callback takes (forwarding, foreign channels) libssh would keep in
-  // a queue for us; 1 makes it say no at once.
-  ssh_set_message_callback(
-      session_, [](ssh_session, ssh_message, void*) { return 1; }, nullptr);
-
-  channel_callbacks_.userdata = this;
-  channel_callbacks_.channel_exec_request_function =
-      [](ssh_session, ssh_channel, const char* command, void* data) {
-        return self(data).on_exec(command);
-      };
-  channel_callbacks_.channel_env_request_function =
-      [](ssh_session, ssh_channel, const char* name, const char* value,
-         void* data) { return self(data).on_env(name, value); };
-  channel_callbacks_.channel_data_function = [](ssh_session, ssh_channel, void*,
-                                                uint32_t, int, void* data) {
-    if (self(data).pump_) self(data).pump_->stdin_arrived();
-    return 0;  // nothing is consumed here
-  };
-  channel_callbacks_.channel_signal_function =
-      [](ssh_session, ssh_channel, const char* name, void* data) {
-        self(data).on_signal(name);
-      };
-  ssh_callbacks_init(&channel_callbacks_);
-}
-
 Connection::~Connection() {
   if (event_ != nullptr) {
     ssh_event_remove_session(event_, session_);
@@ -204,13 +91,13 @@ Connection::~Connection() {
 
 void Connection::serve() {
   if (event_ == nullptr) return;
+  const auto deadline = Clock::now() + options_.auth_timeout;
   if (!greeting_->finish(options_.auth_timeout)) return;
-  if (!exchange_keys() || !authenticate()) return;
+  if (!exchange_keys(deadline) || !authenticate()) return;
   run_command();
 }
 
-bool Connection::exchange_keys() {
-  const auto deadline = Clock::now() + options_.auth_timeout;
+bool Connection::exchange_keys(Clock::time_point deadline) {
   for (int asked = 0;;) {
     const int rc = ssh_handle_key_exchange(session_);
     if (rc == SSH_OK) break;
@@ -387,93 +274,6 @@ void Connection::read_link() {
     pump_->ended(ended->wait_status);
   }
 }
-
-int Connection::on_key(const char* user, ssh_key key, char state) {
-  if (authenticated_ || attempts_ >= options_.max_attempts) {
-    return SSH_AUTH_DENIED;
-  }
-  const auto& authorized = options_.keys->authorized;
-  // A library that is not itself in FIPS mode would take it.
-  const bool approved =
-      !options_.fips || ssh_key_type(key) != SSH_KEYTYPE_ED25519;
-  const auto match =
-      std::find_if(authorized.begin(), authorized.end(), [key](const auto& k) {
-        return ssh_key_cmp(key, k.get(), SSH_KEY_CMP_PUBLIC) == 0;
-      });
-  const bool known = approved && match != authorized.end();
-  fingerprint_ = known ? match->fingerprint()
-                       : SshKey::adopt(ssh_key_dup(key)).fingerprint();
-  user_ = user != nullptr ? user : "";
-  if (known && state == SSH_PUBLICKEY_STATE_NONE) return SSH_AUTH_SUCCESS;
-  if (!known || state != SSH_PUBLICKEY_STATE_VALID) {
-    ++attempts_;
-    return SSH_AUTH_DENIED;
-  }
-  authenticated_ = true;
-  // Told now: the client's command may be in the same packet as its signature.
-  tell(Authenticated{printable(user_, 32), fingerprint_});
-  return SSH_AUTH_SUCCESS;
-}
-
-ssh_channel Connection::on_open() {
-  if (!authenticated_ || channel_ != nullptr) return nullptr;
-  channel_ = ssh_channel_new(session_);
-  if (channel_ != nullptr) {
-    ssh_set_channel_callbacks(channel_, &channel_callbacks_);
-  }
-  return channel_;
-}
-
-int Connection::on_env(const char* name, const char* value) {
-  if (env_.size() >= kMaxEnvironment || !env_allowed(name, value)) {
-    log::debug("ssh: {}: variable {} not taken", options_.peer,
-               printable(name, 64));
-    return 1;
-  }
-  set_env(env_, name, value);
-  return 0;
-}
-
-int Connection::on_exec(const char* command) {
-  if (!authenticated_ || asked_) return 1;
-  asked_ = true;
-  const std::string request =
-      encode(LinkRequest(ExecRequest{std::string(command), env_}));
-  if (request.size() > kMaxLinkMessage) {
-    refusal_ = "the command is too long";
-    return 1;
-  }
-  if (!send_with_fds(link_.get(), request, {})) {
-    refusal_ = "the worker's supervisor is gone";
-    return 1;
-  }
-  pollfd wait{link_.get(), POLLIN, 0};
-  if (::poll(&wait, 1, static_cast<int>(kStartTimeout.count())) <= 0) {
-    refusal_ = "the worker's supervisor did not answer in 20 s";
-    return 1;
-  }
-  auto message = receive_with_fds(link_.get(), kMaxLinkMessage);
-  const auto reply = message ? decode_reply(message->bytes) : std::nullopt;
-  if (reply && std::holds_alternative<ProgramStarted>(*reply) &&
-      message->fds.size() == 3) {
-    pump_ = std::make_unique<ChannelPump>(
-        session_, channel_,
-        ProgramPipes{std::move(message->fds[0]), std::move(message->fds[1]),
-                     std::move(message->fds[2])});
-    return 0;
-  }
-  const auto* refused = reply ? std::get_if<ProgramRefused>(&*reply) : nullptr;
-  refusal_ = refused ? refused->reason : "the worker's supervisor is gone";
-  return 1;
-}
-
-void Connection::on_signal(const char* name) {
-  const int number = ssh_signal_number(name);
-  if (!pump_ || number == 0) return;
-  tell(SignalProgram{number});
-}
-
-}  // namespace
 
 void serve_connection(UniqueFd socket, UniqueFd link,
                       const ConnectionOptions& options) {

@@ -55,6 +55,9 @@ std::string encode(const LinkRequest& request) {
   } else if (const auto* broken = std::get_if<Broken>(&request)) {
     out = "B";
     append(out, broken->reason);
+  } else if (const auto* unserved = std::get_if<Unserved>(&request)) {
+    out = "N";
+    append(out, unserved->what);
   } else {
     out = "S";
     append(out, std::to_string(std::get<SignalProgram>(request).number));
@@ -96,6 +99,7 @@ std::optional<LinkRequest> decode_request(std::string_view bytes) {
     return out;
   }
   if (bytes[0] == 'B' && fields->size() == 1) return Broken{(*fields)[0]};
+  if (bytes[0] == 'N' && fields->size() == 1) return Unserved{(*fields)[0]};
   if (bytes[0] == 'S' && fields->size() == 1) {
     const auto number = parse_integer((*fields)[0]);
     if (!number || *number <= 0 || *number >= NSIG) return std::nullopt;

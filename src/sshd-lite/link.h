@@ -8,6 +8,7 @@
 //                    E command {name value}*   start this
 //                    S number                  signal the program
 //                    B reason                  the peer broke the protocol
+//                    N what                    it asked for what is not served
 //   pid 1 -> child   P  (+3 descriptors)       started: stdin, stdout, stderr
 //                    R reason                  refused
 //                    X wait-status             the program has ended
@@ -47,8 +48,11 @@ struct SignalProgram {
 struct Broken {
   std::string reason;  // the peer said what it may not say now
 };
+struct Unserved {
+  std::string what;  // "a shell"
+};
 using LinkRequest = std::variant<KeysAgreed, Authenticated, Denied, ExecRequest,
-                                 SignalProgram, Broken>;
+                                 SignalProgram, Broken, Unserved>;
 
 struct ProgramStarted {};
 struct ProgramRefused {

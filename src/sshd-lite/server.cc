@@ -30,9 +30,13 @@ constexpr Milliseconds kAcceptPause{200};  // out of descriptors or processes
 // a flood costs at most max_unauthenticated forks in this time.
 constexpr Milliseconds kSafeAge{250};
 constexpr Milliseconds kReadyPause{5};
+// Who opens connections as fast as this loop takes them must not have it all to
+// himself.
+constexpr int kAcceptsAtOnce = 16;
 constexpr int kStartsAtOnce = 4;  // in each pause
 constexpr size_t kMaxLeaving = 8;
-constexpr int kLastWords = 16;  // of a child that has ended
+constexpr int kLastWords = 16;   // of a child that has ended
+constexpr int kMaxUnserved = 8;  // records of a session
 
 // The forked child: keeps stderr, its socket and its link, nothing else.
 [[noreturn]] void run_child(UniqueFd socket, UniqueFd link, pid_t parent,
@@ -100,7 +104,7 @@ Server::Server(Loop& loop, Reaper& reaper, KeyStore& keys,
       ready_timer_(loop),
       pace_(kStartsAtOnce, kReadyPause),
       audit_(options_.audit) {
-  watch_->on_readable([this] { accept_all(); });
+  watch_->on_readable([this] { accept_some(); });
 }
 
 Server::~Server() {
@@ -119,8 +123,8 @@ void Server::stop_accepting() {
   socket_.reset();
 }
 
-void Server::accept_all() {
-  for (;;) {
+void Server::accept_some() {
+  for (int i = 0; i < kAcceptsAtOnce; ++i) {
     UniqueFd socket(::accept4(socket_.get(), nullptr, nullptr,
                               SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (socket) {
@@ -133,7 +137,7 @@ void Server::accept_all() {
     log::warn("ssh: cannot accept: {}; trying again", strerror(errno));
     watch_->stop_reading();
     accept_again_.start(kAcceptPause, [this] {
-      watch_->on_readable([this] { accept_all(); });
+      watch_->on_readable([this] { accept_some(); });
     });
     return;
   }
@@ -337,6 +341,13 @@ void Server::handle(Child& child, const LinkRequest& request) {
   if (const auto* broken = std::get_if<Broken>(&request)) {
     audit_.write(
         record("broken", child).text("why", printable(broken->reason, 200)));
+    return;
+  }
+  if (const auto* unserved = std::get_if<Unserved>(&request)) {
+    if (++child.unserved > kMaxUnserved) return;
+    audit_.write(record("refused", child)
+                     .text("why", printable(unserved->what, 100) +
+                                      ": there are commands and nothing else"));
     return;
   }
   if (child.gone) return;

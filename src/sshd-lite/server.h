@@ -35,7 +35,7 @@ struct ServerOptions {
   int port = 2222;      // 0: any
   size_t max_unauthenticated = 64;
   size_t max_connections = 1024;
-  size_t max_waiting = 4096;         // at the door, without a process
+  size_t max_waiting = 4096;         // at the door, and for a process, each
   Milliseconds door_timeout{5000};   // to say anything
   Milliseconds auth_timeout{10000};  // each: key exchange, authentication
   bool fips = false;
@@ -93,13 +93,14 @@ class Server {
     bool keys_agreed = false;
     bool authenticated = false;
     bool asked = false;
+    int unserved = 0;             // of what it asked for
     bool gone = false;            // its last words are being read
     Clock::time_point started{};  // the program; 0: none
   };
 
   Server(Loop& loop, Reaper& reaper, KeyStore& keys, ServerOptions options,
          ServerEvents events, UniqueFd socket);
-  void accept_all();
+  void accept_some();
   void start_child(Visitor visitor);
   [[nodiscard]] size_t strangers() const;
   bool may_start(const std::string& peer);

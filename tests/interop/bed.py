@@ -109,9 +109,11 @@ def make_keys(muster, directory, kind="ecdsa-p256"):
 
 
 class Worker:
-    """`muster worker`, listening; its audit records in a file."""
+    """`muster worker`, listening; its audit records in a file. `muster` may be a
+    list: what it is started by, and it."""
 
     def __init__(self, muster, keys, *options, address="127.0.0.1", env=None):
+        command = muster if isinstance(muster, list) else [muster]
         self.port = free_port()
         self.keys = pathlib.Path(keys)
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="muster-worker-"))
@@ -120,7 +122,7 @@ class Worker:
         environment = dict(os.environ if env is None else env)
         environment.pop("MUSTER_LOG_FORMAT", None)
         self.process = subprocess.Popen(
-            [muster, "worker", "--port", str(self.port), "--address", address, "--key-dir", str(keys),
+            [*command, "worker", "--port", str(self.port), "--address", address, "--key-dir", str(keys),
              "--audit-log", str(self.audit_file), *options],
             stderr=self.log_file.open("w"), stdin=subprocess.DEVNULL, env=environment,
             preexec_fn=die_with_parent)

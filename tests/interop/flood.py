@@ -5,10 +5,13 @@ keeps COUNT connections to a port open, opening a new one for each it loses.
     flood.py PORT COUNT KIND SOURCE
 
 KIND: silent; version (says its version line, then nothing); kex (starts a key
-exchange and stops); slow (a byte every second). Ends when its stdin ends.
+exchange and stops); slow (a byte every second); churn (closes its oldest for a
+new one, as fast as it can). Ends when its stdin ends.
 """
+import collections
 import selectors
 import socket
+import struct
 import sys
 import time
 
@@ -27,8 +30,30 @@ def opening(kind):
     return b"".join(parts)
 
 
+def churn(port, count, source):
+    reset = struct.pack("ii", 1, 0)
+    kept = collections.deque()
+    opened = 0
+    watch = selectors.DefaultSelector()
+    watch.register(sys.stdin, selectors.EVENT_READ)
+    while not watch.select(0):
+        for _ in range(200):
+            s = socket.socket()
+            s.setblocking(False)
+            s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, reset)
+            s.bind((source, 0))
+            s.connect_ex(("127.0.0.1", port))
+            kept.append(s)
+            if len(kept) > count:
+                kept.popleft().close()
+        opened += 200
+    print(opened, flush=True)
+
+
 def main():
     port, count, kind, source = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4]
+    if kind == "churn":
+        return churn(port, count, source)
     says = opening(kind)
     watch = selectors.DefaultSelector()
     watch.register(sys.stdin, selectors.EVENT_READ)

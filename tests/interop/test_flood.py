@@ -7,6 +7,8 @@ and again: every login works, and the worker stays small.
 Ordinary: 500 connections for 4 s and 20 logins, of each kind. --long: 2,000
 connections that are opened again as they are lost, for 2 minutes, 100 logins of
 which the 99th percentile has 1 s; run it on a machine that does nothing else.
+KIND also: churn, of two processes that reopen without a pause; few, of kex with
+the 1,024 descriptors that a node may give a pod.
 Every login has to work at its first try, from whatever address the flood comes:
 `muster ssh` proves at the door that it has the job's key.
 """
@@ -144,6 +146,31 @@ def flood(tally, args, keys, kind, source):
         tally.check(gone or left_out, f"{name}: some had to give way")
 
 
+def churn(tally, args, keys):
+    """Strangers who come and go as fast as two processes can: those who are
+    here get their turn all the same."""
+    with bed.Worker(args.muster, keys) as worker:
+        peers = [Flood(worker.port, 1000, "churn", f"127.0.0.{9 + i}") for i in range(2)]
+        time.sleep(1)
+        times, failed = log_in_times(args, worker, 5, 5)
+        opened = sum(peer.end() for peer in peers)
+        tally.check(not failed, f"{opened} connections that come and go: {5 - len(failed)} of 5 logins, "
+                    f"the slowest {times[-1]:.1f} s", failed[:2])
+
+
+def few_descriptors(tally, args, keys):
+    """More strangers than the worker has descriptors: some are left for who has
+    the key, and for its program."""
+    limited = ["prlimit", "--nofile=1024:1024", args.muster]
+    with bed.Worker(limited, keys) as worker:
+        peers = Flood(worker.port, 2000, "kex", "127.0.0.1")
+        time.sleep(1.5)
+        _, failed = log_in_times(args, worker, 20, 4)
+        peers.end()
+        tally.check(not failed and "Too many open files" not in worker.log(),
+                    f"2000 kex connections, 1024 descriptors: {20 - len(failed)} of 20 logins", failed[:2])
+
+
 def main():
     args = bed.arguments(__doc__, only={}, source={})
     tally = bed.Tally()
@@ -154,6 +181,9 @@ def main():
         for kind, source in KINDS:
             if args.only in (None, kind) and args.source in (None, source):
                 flood(tally, args, keys, kind, source)
+        for name, part in (("churn", churn), ("few", few_descriptors)):
+            if args.only in (None, name) and args.source is None:
+                part(tally, args, keys)
     tally.finish()
 
 

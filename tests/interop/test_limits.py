@@ -5,7 +5,7 @@ sessions. Memory, processes, descriptors and log lines stay what they were.
     test_limits.py [--muster PATH] [--long] [--only NAME] [--minutes N]
 
 --long: 100,000 wrong keys and 100,000 sessions, or as many as N minutes allow
-(of each; 30). NAME: ports, probes, slow, three, wrong, swaps, sessions.
+(of each; 30). NAME: ports, probes, slow, three, wrong, idle, swaps, sessions.
 """
 import concurrent.futures
 import os

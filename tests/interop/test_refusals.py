@@ -274,6 +274,10 @@ def main():
         with bed.Worker(args.muster, keys) as worker:
             refusals(tally, worker, key, scratch)
             tally.check(not worker.audit("start"), "nothing was started by any of it")
+            for what in ("a terminal", "a shell", "the subsystem sftp", "X11", "a forwarded connection",
+                         "a listening port", "a second channel"):
+                on_record = lambda: any(r["why"].startswith(what + ":") for r in worker.audit("refused"))
+                tally.check(bed.until(on_record), f"the refusal of {what} is on record", worker.audit("refused"))
         data_between_keys(tally, args, keys, key)
         policy(tally, args, keys)
     tally.finish()

@@ -41,15 +41,17 @@ Environment program_environment() {
   return out;
 }
 
-// A flood of silent connections costs a descriptor each; half are kept for the
-// rest of this process.
-constexpr size_t kMaxAtDoor = 4096;
-constexpr size_t kMinAtDoor = 128;
-
-size_t door_capacity() {
+// A flood costs two descriptors for each child of a stranger, and one for each
+// that waits, at the door or behind it for a child. Of what the children leave,
+// half is kept for the rest of this process.
+size_t waiting_capacity(size_t max_children) {
+  constexpr size_t kMin = 32;
+  constexpr size_t kMax = 4096;
   rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return kMinAtDoor;
-  return std::clamp<size_t>(limit.rlim_cur / 2, kMinAtDoor, kMaxAtDoor);
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return kMin;
+  const rlim_t left =
+      limit.rlim_cur - std::min(limit.rlim_cur, rlim_t{2} * max_children);
+  return std::clamp<rlim_t>(left / 4, kMin, kMax);
 }
 
 }  // namespace
@@ -152,7 +154,17 @@ void PodWorker::make_spawner() {
 
 Status PodWorker::make_server() {
   ServerEvents events;
-  events.on_exec = [this](ConnectionId id, const ExecRequest& request) {
+  events.on_exec = [this](
+                       ConnectionId id,
+                       const ExecRequest& request) -> Result<StartedProgram> {
+    // What begins now would be told of no stop, and hold up the pod's.
+    if (stop_signal_ != 0 || leaving_) {
+      return fail(Error{"exec_refused",
+                        "command refused",
+                        "this worker is told to stop",
+                        {},
+                        {}});
+    }
     auto started = spawner_->start(id, request);
     if (started && spawner_->agents() > 0) orphan_timer_.cancel();
     return started;
@@ -167,7 +179,7 @@ Status PodWorker::make_server() {
   server.address = options_.address;
   server.port = options_.port;
   server.fips = options_.fips;
-  server.max_waiting = door_capacity();
+  server.max_waiting = waiting_capacity(server.max_unauthenticated);
   if (auto opened = open_audit(server.audit); !opened) return opened;
   auto listening = Server::listen(loop_, reaper_, *keys_, std::move(server),
                                   std::move(events));

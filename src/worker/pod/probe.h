@@ -2,7 +2,7 @@
 // `muster worker probe ready|live`: exec probes for the kubelet.
 // ready: what a launcher needs, end to end: a handshake with this pod's own
 //        listener, the job key on both sides, and muster-agent really started.
-// live:  pid 1 accepts and a connection child says its SSH banner.
+// live:  pid 1 accepts and says its SSH version line.
 // Refuses to wait longer than 5 s; says on stdout why it failed, one sentence.
 #pragma once
 

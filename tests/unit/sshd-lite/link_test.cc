@@ -25,6 +25,9 @@ TEST_CASE("requests of a connection child survive the link") {
   const auto broken = decode_request(encode(LinkRequest(Broken{"type 94"})));
   REQUIRE(broken);
   CHECK(std::get<Broken>(*broken).reason == "type 94");
+  const auto unserved = decode_request(encode(LinkRequest(Unserved{"X11"})));
+  REQUIRE(unserved);
+  CHECK(std::get<Unserved>(*unserved).what == "X11");
 }
 
 TEST_CASE("replies of pid 1 survive the link") {

@@ -2,6 +2,7 @@
 // pid 1's decisions with real processes: a shell script stands for the agent.
 #include "worker/pod/pod_worker.h"
 
+#include <libssh/libssh.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -10,6 +11,7 @@
 #include <functional>
 #include <optional>
 #include <random>
+#include <stdexcept>
 
 #include "base/fd.h"
 #include "base/log.h"
@@ -23,6 +25,7 @@
 using namespace muster;
 using muster::test::connect_to;
 using muster::test::KeyDirectory;
+using muster::test::StepByStep;
 
 namespace {
 
@@ -155,6 +158,15 @@ struct Fixture {
 
 void keep_defaults(PodOptions&) {}
 
+bool listens(int port) {
+  try {
+    ::close(connect_to(port));
+    return true;
+  } catch (const std::runtime_error&) {
+    return false;
+  }
+}
+
 }  // namespace
 
 TEST_CASE_METHOD(Fixture, "a worker stays after a job and is ready again") {
@@ -279,6 +291,31 @@ TEST_CASE_METHOD(Fixture, "an agent that ignores SIGTERM is killed") {
           worker.signal(SIGTERM);
         }) == 128 + SIGKILL);
   CHECK(worker.exit_code(kLong) == 143);
+}
+
+TEST_CASE_METHOD(Fixture, "a worker that is told to stop starts nothing more") {
+  TestWorker worker(keys.path(), "sleep 60", [](PodOptions& o) {
+    o.allow_any_command = true;
+    o.stop_grace = Milliseconds(20'000);
+  });
+  const pid_t guest = ::fork();
+  if (guest == 0) {
+    run_program(worker, key,
+                "trap 'sleep 3; exit' TERM; " + say_up() +
+                    "; while :; do sleep 0.05; done");
+    ::_exit(0);
+  }
+  wait_for_up();
+  StepByStep late(worker.port());
+  REQUIRE(late.offer(key) == SSH_AUTH_SUCCESS);
+  worker.signal(SIGTERM);
+  while (listens(worker.port())) ::usleep(10'000);
+  ssh_channel channel = ssh_channel_new(late.session());
+  REQUIRE(ssh_channel_open_session(channel) == SSH_OK);
+  CHECK(ssh_channel_request_exec(channel, "muster-agent agent") == SSH_ERROR);
+  // Were it there, it would have to be killed.
+  CHECK(worker.exit_code(Milliseconds(15'000)) == 0);
+  ::waitpid(guest, nullptr, 0);
 }
 
 TEST_CASE_METHOD(Fixture, "what an agent leaves behind is ended") {

@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <functional>
+#include <memory>
 
 #include "base/fd.h"
 #include "base/loop.h"
@@ -15,42 +17,24 @@
 #include "test_server.h"
 
 using namespace muster;
-using muster::test::connect_to;
 using muster::test::KeyDirectory;
+using muster::test::StepByStep;
 using muster::test::TestServer;
 
 namespace {
 
-// A client, step by step; blocks.
-class Stranger {
- public:
-  explicit Stranger(int port) : session_(ssh_new()) {
-    const bool no_files = false;
-    const socket_t socket = connect_to(port);
-    for (const auto& [option, value] :
-         {std::pair<ssh_options_e, const void*>{SSH_OPTIONS_HOST, "worker"},
-          {SSH_OPTIONS_PROCESS_CONFIG, &no_files},
-          {SSH_OPTIONS_SSH_DIR, "/nonexistent"},
-          {SSH_OPTIONS_KNOWNHOSTS, "/dev/null"},
-          {SSH_OPTIONS_USER, "anyone"},
-          {SSH_OPTIONS_FD, &socket}}) {
-      ssh_options_set(session_, option, value);
-    }
-    REQUIRE(ssh_connect(session_) == SSH_OK);
-  }
-  ~Stranger() {
-    ssh_disconnect(session_);
-    ssh_free(session_);
-  }
-  Stranger(const Stranger&) = delete;
-  Stranger& operator=(const Stranger&) = delete;
-  int offer(const SshKey& key) {
-    return ssh_userauth_publickey(session_, nullptr, key.get());
-  }
-
- private:
-  ssh_session session_;
-};
+// What this server does not have.
+void ask_for_more(ssh_session session) {
+  ssh_channel channel = ssh_channel_new(session);
+  REQUIRE(ssh_channel_open_session(channel) == SSH_OK);
+  CHECK(ssh_channel_request_pty(channel) == SSH_ERROR);
+  CHECK(ssh_channel_request_shell(channel) == SSH_ERROR);
+  CHECK(ssh_channel_request_sftp(channel) == SSH_ERROR);
+  CHECK(ssh_channel_listen_forward(session, "", 0, nullptr) == SSH_ERROR);
+  CHECK(ssh_channel_open_forward(ssh_channel_new(session), "h", 1, "h", 2) ==
+        SSH_ERROR);
+  CHECK(ssh_channel_open_session(ssh_channel_new(session)) == SSH_ERROR);
+}
 
 size_t children_that_ended(pid_t parent) {
   size_t out = 0;
@@ -73,7 +57,44 @@ size_t count(const std::string& text, const std::string& word) {
   return out;
 }
 
+// What is written there until `done` says so, or for 20 s.
+std::string read_trail(UniqueFd& audit,
+                       const std::function<bool(const std::string&)>& done) {
+  std::string trail;
+  set_nonblocking(audit.get());
+  const auto end = Clock::now() + std::chrono::seconds(20);
+  while (!done(trail) && Clock::now() < end) {
+    char bytes[4096];
+    const ssize_t n = ::read(audit.get(), bytes, sizeof bytes);
+    if (n > 0) trail.append(bytes, static_cast<size_t>(n));
+    if (n <= 0) ::usleep(10000);
+  }
+  return trail;
+}
+
 }  // namespace
+
+TEST_CASE("what a session asks for and does not get is in the audit trail") {
+  const auto key = SshKey::generate(KeyType::kEcdsaP256);
+  const KeyDirectory keys(*key);
+  auto audit = make_pipe();
+  const TestServer server(keys.path(), 64, 30000, audit->write.get());
+  audit->write.reset();
+  {
+    StepByStep client(server.port());
+    REQUIRE(client.offer(*key) == SSH_AUTH_SUCCESS);
+    ask_for_more(client.session());
+  }
+  const std::string trail = read_trail(audit->read, [](const auto& seen) {
+    return count(seen, "\"audit\":\"refused\"") >= 6;
+  });
+  INFO(trail);
+  for (const char* what : {"terminal", "shell", "subsystem", "listening port",
+                           "forwarded connection", "second channel"}) {
+    INFO(what);
+    CHECK(count(trail, what) == 1);
+  }
+}
 
 TEST_CASE("who left before pid 1 could look is in the audit trail") {
   const auto key = SshKey::generate(KeyType::kEcdsaP256);
@@ -84,9 +105,9 @@ TEST_CASE("who left before pid 1 could look is in the audit trail") {
   audit->write.reset();
   constexpr size_t kClients = 4;
   {
-    std::vector<std::unique_ptr<Stranger>> clients;
+    std::vector<std::unique_ptr<StepByStep>> clients;
     for (size_t i = 0; i < kClients; ++i) {
-      clients.push_back(std::make_unique<Stranger>(server.port()));
+      clients.push_back(std::make_unique<StepByStep>(server.port()));
     }
     ::kill(server.pid(), SIGSTOP);
     for (size_t i = 0; i < kClients; ++i) {
@@ -104,15 +125,10 @@ TEST_CASE("who left before pid 1 could look is in the audit trail") {
     REQUIRE(children_that_ended(server.pid()) == kClients);
     ::kill(server.pid(), SIGCONT);
   }
-  std::string trail;
-  set_nonblocking(audit->read.get());
-  const auto end = Clock::now() + std::chrono::seconds(20);
-  while (count(trail, "\"audit\":\"auth\"") < kClients && Clock::now() < end) {
-    char bytes[4096];
-    const ssize_t n = ::read(audit->read.get(), bytes, sizeof bytes);
-    if (n > 0) trail.append(bytes, static_cast<size_t>(n));
-    if (n <= 0) ::usleep(10000);
-  }
+  const std::string trail =
+      read_trail(audit->read, [](const std::string& seen) {
+        return count(seen, "\"audit\":\"auth\"") >= kClients;
+      });
   INFO(trail);
   CHECK(count(trail, "\"result\":\"accepted\"") == kClients / 2);
   CHECK(count(trail, "\"result\":\"refused\"") == kClients / 2);

@@ -647,6 +647,21 @@ TEST_CASE("who does not log in in time is turned out") {
   CHECK(Clock::now() - begin < std::chrono::seconds(3));
 }
 
+TEST_CASE("a version line that takes its time leaves less for the keys") {
+  const auto key = SshKey::generate(KeyType::kEcdsaP256);
+  const KeyDirectory keys(*key);
+  const TestServer server(keys.path(), 64, 4000);
+  const UniqueFd slow(connect_to(server.port()));
+  const auto begin = Clock::now();
+  REQUIRE(write_all(slow.get(), "S"));
+  ::usleep(3'000'000);
+  REQUIRE(write_all(slow.get(), "SH-2.0-slow\r\n"));
+  char bytes[512];
+  while (::read(slow.get(), bytes, sizeof bytes) > 0) {
+  }
+  CHECK(Clock::now() - begin < std::chrono::seconds(6));
+}
+
 TEST_CASE("changed keys count from the next connection on") {
   const auto key = SshKey::generate(KeyType::kEcdsaP256);
   const auto next = SshKey::generate(KeyType::kEcdsaP256);

@@ -135,4 +135,28 @@ int connect_to(int port) {
   return fd;
 }
 
+StepByStep::StepByStep(int port) : session_(ssh_new()) {
+  const bool no_files = false;
+  const socket_t socket = connect_to(port);
+  for (const auto& [option, value] :
+       {std::pair<ssh_options_e, const void*>{SSH_OPTIONS_HOST, "worker"},
+        {SSH_OPTIONS_PROCESS_CONFIG, &no_files},
+        {SSH_OPTIONS_SSH_DIR, "/nonexistent"},
+        {SSH_OPTIONS_KNOWNHOSTS, "/dev/null"},
+        {SSH_OPTIONS_USER, "anyone"},
+        {SSH_OPTIONS_FD, &socket}}) {
+    ssh_options_set(session_, option, value);
+  }
+  if (ssh_connect(session_) != SSH_OK) throw std::runtime_error("ssh_connect");
+}
+
+StepByStep::~StepByStep() {
+  ssh_disconnect(session_);
+  ssh_free(session_);
+}
+
+int StepByStep::offer(const SshKey& key) {
+  return ssh_userauth_publickey(session_, nullptr, key.get());
+}
+
 }  // namespace muster::test

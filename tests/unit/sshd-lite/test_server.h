@@ -9,6 +9,8 @@
 
 #include "sshd-lite/ssh_key.h"
 
+struct ssh_session_struct;
+
 namespace muster::test {
 
 // A directory with id_rsa and authorized_keys; removed on destruction.
@@ -42,5 +44,19 @@ class TestServer {
 
 // A blocking connect to 127.0.0.1.
 int connect_to(int port);
+
+// libssh's client at the pace of its caller; blocks.
+class StepByStep {
+ public:
+  explicit StepByStep(int port);  // keys are agreed
+  ~StepByStep();
+  StepByStep(const StepByStep&) = delete;
+  StepByStep& operator=(const StepByStep&) = delete;
+  [[nodiscard]] ssh_session_struct* session() const { return session_; }
+  int offer(const SshKey& key);
+
+ private:
+  ssh_session_struct* session_;
+};
 
 }  // namespace muster::test
