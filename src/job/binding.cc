@@ -51,6 +51,26 @@ std::vector<size_t> choose_gpus(GpuBind how, const BindNode& node,
   return out;
 }
 
+// Ranks that --gpu-bind closest leaves as they are.
+void note_far_ranks(const BindNode& node, NodeBinding& out) {
+  const auto far =
+      std::count_if(out.ranks.begin(), out.ranks.end(),
+                    [](const RankBinding& rank) { return rank.gpus.empty(); });
+  if (far == 0) return;
+  const bool bound =
+      std::any_of(out.ranks.begin(), out.ranks.end(),
+                  [](const RankBinding& rank) { return !rank.cpus.empty(); });
+  const std::string text =
+      bound ? std::to_string(far) + " of " + std::to_string(node.ranks) +
+                  " ranks on " + node.host +
+                  " see all GPUs: none is near the CPUs they are bound to"
+            : "--gpu-bind closest changes nothing on " + node.host +
+                  ": its ranks are not bound to CPUs by muster";
+  out.findings.push_back(
+      {Severity::kWarning, "closest_to_nothing", text, "",
+       bound ? "use --bind-to gpu" : "add --bind-to core, numa or gpu"});
+}
+
 }  // namespace
 
 NodeBinding bind_node(const BindRequest& request, const BindNode& node) {
@@ -74,16 +94,8 @@ NodeBinding bind_node(const BindRequest& request, const BindNode& node) {
     binding.gpus = choose_gpus(request.gpus, node, binding, rank);
     out.ranks.push_back(std::move(binding));
   }
-  const bool bound =
-      std::any_of(out.ranks.begin(), out.ranks.end(),
-                  [](const RankBinding& rank) { return !rank.cpus.empty(); });
-  if (request.gpus == GpuBind::kClosest && !node.gpus.empty() &&
-      node.ranks > 0 && !bound) {
-    out.findings.push_back({Severity::kWarning, "closest_to_nothing",
-                            "--gpu-bind closest changes nothing on " +
-                                node.host +
-                                ": its ranks are not bound to CPUs by muster",
-                            "", "add --bind-to core, numa or gpu"});
+  if (request.gpus == GpuBind::kClosest && !node.gpus.empty()) {
+    note_far_ranks(node, out);
   }
   if (request.gpus == GpuBind::kSingle && !node.gpus.empty() &&
       node.ranks > static_cast<int>(node.gpus.size())) {

@@ -72,6 +72,26 @@ bool maps(const LineOption& option) {
   }
 }
 
+// So many per socket, core or what a file says; slots for each of PE=N CPUs.
+bool counts(const LineOption& option) {
+  static constexpr std::array<std::string_view, 5> kNames = {
+      "npersocket", "ppr", "cpus-per-proc", "cpus-per-rank", "nolocal"};
+  switch (option.meaning) {
+    case OptionMeaning::kRankfile:
+      return true;
+    case OptionMeaning::kMapBy: {
+      const std::string what = to_lower(option.values[0]);
+      if (what.starts_with("ppr:")) return what.find(":node") == what.npos;
+      return what.find("pe=") != what.npos || what.starts_with("seq") ||
+             what.starts_with("rankfile") || what.starts_with("pe-list");
+    }
+    case OptionMeaning::kParameter:
+      return option.values[0].starts_with("rmaps_");
+    default:
+      return among(kNames, option.name);
+  }
+}
+
 }  // namespace
 
 std::string own_binding(const MpirunLine* line, const Environment& env) {
@@ -85,6 +105,10 @@ std::string own_binding(const MpirunLine* line, const Environment& env) {
     if (value != nullptr) return std::string(name) + "=" + *value;
   }
   return "";
+}
+
+bool counts_by_itself(const MpirunLine& line) {
+  return std::any_of(line.options.begin(), line.options.end(), counts);
 }
 
 std::string own_mapping(const MpirunLine& line) {

@@ -15,6 +15,10 @@ namespace muster {
 // ranks to CPUs. Empty: nothing does, and the MPI's default counts.
 std::string own_binding(const MpirunLine* line, const Environment& env);
 
+// Without -np the line has as many ranks as mpirun finds places for, in what
+// only it looks at: "--map-by ppr:1:socket", a rankfile.
+bool counts_by_itself(const MpirunLine& line);
+
 // "--map-by ppr:1:socket", "-npernode 2": what maps ranks to nodes.
 std::string own_mapping(const MpirunLine& line);
 

@@ -19,8 +19,9 @@ constexpr std::array<std::string_view, 9> kHarmless = {
 // Parameters of the launcher itself or of how it reaches its daemons have no
 // meaning without it; the rest are the ranks'.
 bool is_launchers(std::string_view name) {
-  static constexpr std::array<std::string_view, 9> kPrefixes = {
-      "plm", "orte", "routed", "oob", "rmaps", "prte", "ras", "state", "odls"};
+  static constexpr std::array<std::string_view, 10> kPrefixes = {
+      "plm",  "orte", "routed", "oob",  "rmaps",
+      "prte", "ras",  "state",  "odls", "hwloc_base"};
   return std::any_of(kPrefixes.begin(), kPrefixes.end(),
                      [name](auto prefix) { return name.starts_with(prefix); });
 }
@@ -49,12 +50,11 @@ bool take_parameter(const LineOption& option, NativeLine& out) {
   return true;
 }
 
-bool take(const LineOption& option, NativeLine& out) {
+bool take(const MpirunLine& line, const LineOption& option, NativeLine& out) {
   const std::string value = option.values.empty() ? "" : option.values[0];
   switch (option.meaning) {
     case OptionMeaning::kProcesses:
     case OptionMeaning::kHostfile:
-    case OptionMeaning::kHosts:
     case OptionMeaning::kEnv:
     case OptionMeaning::kEnvPair:
     case OptionMeaning::kGlobalEnvPair:
@@ -70,6 +70,8 @@ bool take(const LineOption& option, NativeLine& out) {
     case OptionMeaning::kAllowRoot:
     case OptionMeaning::kTimeout:
       return true;
+    case OptionMeaning::kHosts:  // of one program among several
+      return line.apps.size() < 2 || names_all_hosts(option);
     case OptionMeaning::kMapBy:
       return take_mapping(value);
     case OptionMeaning::kParameter:
@@ -78,7 +80,7 @@ bool take(const LineOption& option, NativeLine& out) {
       return value == "0" || value == "all" || value == "none";
     case OptionMeaning::kOther:
       if (option.name == "bind-to") return take_binding(value, out);
-      if (option.name == "rank-by") return value == "slot";
+      if (option.name == "rank-by") return value == "slot" && !line.by_node;
       return std::find(kHarmless.begin(), kHarmless.end(), option.name) !=
              kHarmless.end();
     case OptionMeaning::kRankfile:
@@ -98,7 +100,7 @@ NativeLine native_line(const MpirunLine& line) {
     return out;
   }
   for (const LineOption& option : line.options) {
-    if (take(option, out)) continue;
+    if (take(line, option, out)) continue;
     out.blocker = line.words[option.at];
     for (const std::string& value : option.values) out.blocker += " " + value;
     return out;

@@ -96,7 +96,9 @@ Status check(const JobSpec& spec, const std::vector<PlannedHost>& hosts) {
 // ppr:N:node beyond the slots of a host is oversubscribing, too.
 Status check_per_node(const JobSpec& spec,
                       const std::vector<PlannedHost>& hosts) {
-  if (spec.map_by != MapBy::kPerNode || spec.oversubscribe) return {};
+  if (spec.map_by != MapBy::kPerNode || spec.oversubscribe || spec.in_turns) {
+    return {};
+  }
   for (const PlannedHost& host : hosts) {
     if (spec.per_node <= host.slots) continue;
     return fail(Error{"not_enough_slots",
@@ -118,7 +120,12 @@ Result<std::vector<int>> ranks_per_app(const JobSpec& spec, int64_t total) {
     counts.push_back(
         asked.value_or(static_cast<int>(std::min<int64_t>(total, kMaxRanks))));
   } else {
+    const bool each_fills = spec.in_turns || spec.map_by == MapBy::kPerNode;
     for (const AppSpec& app : spec.apps) {
+      if (!app.np && !app.argv.empty() && each_fills) {
+        counts.push_back(static_cast<int>(std::min<int64_t>(total, kMaxRanks)));
+        continue;
+      }
       if (!app.np || app.argv.empty()) {
         return fail(Error{"usage",
                           "a program among several needs its own -np",
@@ -143,34 +150,92 @@ Result<std::vector<int>> ranks_per_app(const JobSpec& spec, int64_t total) {
   return counts;
 }
 
-// The node of every rank: fill up in order, or deal one by one. Where there
-// are more ranks than capacity, the rest is dealt evenly on top.
-std::vector<int> place(const JobSpec& spec,
-                       const std::vector<PlannedHost>& hosts, int size) {
-  std::vector<int> limit;
-  for (const PlannedHost& host : hosts) limit.push_back(capacity(spec, host));
-  const int64_t total = std::accumulate(limit.begin(), limit.end(), int64_t{0});
+tl::unexpected<Error> too_many_per_node(const JobSpec& spec, int asked,
+                                        size_t hosts, int64_t total) {
+  return fail(Error{"not_enough_slots",
+                    "cannot place " + counted(asked, "rank"),
+                    counted(static_cast<int64_t>(hosts), "host") + " x " +
+                        std::to_string(spec.per_node) +
+                        " per node = " + std::to_string(total),
+                    {},
+                    "Lower -n or raise the ranks per node."});
+}
+
+// How many ranks each host takes. Where there are more than slots, the rest is
+// dealt evenly on top.
+std::vector<int> room_on(const JobSpec& spec,
+                         const std::vector<PlannedHost>& hosts, int size) {
+  std::vector<int> room;
+  for (const PlannedHost& host : hosts) {
+    const bool no_limit = spec.map_by == MapBy::kPerNode && spec.oversubscribe;
+    room.push_back(no_limit ? size : host.slots);
+  }
+  const int64_t total = std::accumulate(room.begin(), room.end(), int64_t{0});
   const auto nodes = static_cast<int64_t>(hosts.size());
-  int64_t extra = std::max<int64_t>(0, size - total);
+  const int64_t extra = std::max<int64_t>(0, size - total);
   for (int64_t i = 0; i < nodes && extra > 0; ++i) {
     const int64_t share = extra / nodes + (i < extra % nodes ? 1 : 0);
-    limit[static_cast<size_t>(i)] += static_cast<int>(share);
+    room[static_cast<size_t>(i)] += static_cast<int>(share);
   }
-  std::vector<int> node_of;
-  std::vector<int> used(hosts.size(), 0);
-  size_t node = 0;
-  while (static_cast<int>(node_of.size()) < size) {
-    if (used[node] < limit[node]) {
-      ++used[node];
-      node_of.push_back(static_cast<int>(node));
-      if (spec.map_by != MapBy::kNode) continue;
+  return room;
+}
+
+// The nodes of the ranks of one program: fill up in order, or deal one by one.
+// False: not all of them have a place.
+bool place_app(const JobSpec& spec, int count, std::vector<int>& room,
+               std::vector<int>& node_of) {
+  const int most = spec.map_by == MapBy::kNode      ? 1
+                   : spec.map_by == MapBy::kPerNode ? spec.per_node
+                                                    : count;
+  for (bool placed = true; placed && count > 0;) {
+    placed = false;
+    for (size_t node = 0; node < room.size(); ++node) {
+      const int here = std::min({most, room[node], count});
+      node_of.insert(node_of.end(), static_cast<size_t>(here),
+                     static_cast<int>(node));
+      room[node] -= here;
+      count -= here;
+      placed = placed || here > 0;
     }
-    node = (node + 1) % hosts.size();
+    if (spec.map_by != MapBy::kNode) break;
+  }
+  return count == 0;
+}
+
+// So many on each host, then again from the first one on.
+std::vector<int> place_in_turns(const JobSpec& spec,
+                                const std::vector<PlannedHost>& hosts,
+                                int size) {
+  std::vector<int> node_of;
+  for (size_t node = 0; static_cast<int>(node_of.size()) < size;
+       node = (node + 1) % hosts.size()) {
+    const int most =
+        spec.map_by == MapBy::kNode ? 1 : capacity(spec, hosts[node]);
+    const int left = size - static_cast<int>(node_of.size());
+    node_of.insert(node_of.end(), static_cast<size_t>(std::min(most, left)),
+                   static_cast<int>(node));
   }
   return node_of;
 }
 
-void add_findings(const JobSpec& spec, int64_t total, Plan& plan) {
+// The node of every rank. By node and so many per node start anew with each
+// program, as in Open MPI.
+Result<std::vector<int>> place(const JobSpec& spec,
+                               const std::vector<PlannedHost>& hosts,
+                               const std::vector<int>& counts, int64_t total) {
+  const int size = std::accumulate(counts.begin(), counts.end(), 0);
+  if (spec.in_turns) return place_in_turns(spec, hosts, size);
+  std::vector<int> room = room_on(spec, hosts, size);
+  std::vector<int> node_of;
+  for (const int count : counts) {
+    if (!place_app(spec, count, room, node_of)) {
+      return too_many_per_node(spec, count, hosts.size(), total);
+    }
+  }
+  return node_of;
+}
+
+void add_findings(int64_t total, Plan& plan) {
   const auto size = static_cast<int64_t>(plan.ranks.size());
   std::vector<std::string> idle;
   for (const PlannedNode& node : plan.nodes) {
@@ -184,11 +249,11 @@ void add_findings(const JobSpec& spec, int64_t total, Plan& plan) {
          counted(size, "rank") + " on " + counted(total, "slot"),
          "raise -n, or map by node to spread the ranks"});
   }
-  if (size > total && spec.oversubscribe) {
+  if (size > total) {
     plan.findings.push_back(
         {Severity::kWarning, "oversubscribed",
-         counted(size, "rank") + " share " + counted(total, "slot"),
-         "--oversubscribe", "expect ranks to wait for CPUs and GPUs"});
+         counted(size, "rank") + " share " + counted(total, "slot"), "",
+         "expect ranks to wait for CPUs and GPUs"});
   }
 }
 
@@ -209,16 +274,10 @@ Result<Plan> make_plan(const JobSpec& spec,
   const Result<std::vector<int>> counts = ranks_per_app(spec, total);
   if (!counts) return fail(counts.error());
   const int size = std::accumulate(counts->begin(), counts->end(), 0);
-  if (size > total && spec.map_by == MapBy::kPerNode) {
-    return fail(Error{"not_enough_slots",
-                      "cannot place " + counted(size, "rank"),
-                      counted(static_cast<int64_t>(hosts.size()), "host") +
-                          " x " + std::to_string(spec.per_node) +
-                          " per node = " + std::to_string(total),
-                      {},
-                      "Lower -n or raise the ranks per node."});
-  }
-  if (size > slots && !spec.oversubscribe) return too_few(size, hosts, slots);
+  const bool limited = !spec.oversubscribe && !spec.in_turns;
+  if (size > slots && limited) return too_few(size, hosts, slots);
+  const auto node_of = place(spec, hosts, *counts, total);
+  if (!node_of) return fail(node_of.error());
 
   Plan plan;
   for (const PlannedHost& host : hosts) {
@@ -226,7 +285,7 @@ Result<Plan> make_plan(const JobSpec& spec,
   }
   size_t app = 0;
   int left = (*counts)[0];
-  for (const int node : place(spec, hosts, size)) {
+  for (const int node : *node_of) {
     if (left == 0) left = (*counts)[++app];
     --left;
     PlannedNode& home = plan.nodes[static_cast<size_t>(node)];
@@ -236,7 +295,7 @@ Result<Plan> make_plan(const JobSpec& spec,
                           static_cast<int>(app), spec.apps[app].argv});
     home.ranks.push_back(rank);
   }
-  add_findings(spec, slots, plan);
+  add_findings(slots, plan);
   return plan;
 }
 

@@ -53,6 +53,7 @@ struct JobSpec {
   MapBy map_by = MapBy::kSlot;
   int per_node = 0;  // kPerNode: ranks on each node
   bool oversubscribe = false;
+  bool in_turns = false;        // as Hydra: no end of slots, the hosts in turn
   std::vector<EnvRequest> env;  // for all programs
   std::string cwd;              // empty: the worker's own
   std::vector<AppSpec> apps;    // one, or several (MPMD)

@@ -103,6 +103,8 @@ Result<JobSpec> job_spec(const AgreementInput& in) {
     if (!own_mapping(line).empty()) map_by.clear();
     if (line.np) spec.np = line.np;
     spec.oversubscribe |= line.oversubscribe;
+    const std::string& family = in.nodes[0].facts.mpi.family;
+    spec.in_turns = !family.empty() && family != "openmpi";
     if (line.per_node) {
       map_by = "ppr:" + std::to_string(*line.per_node) + ":node";
     } else if (line.by_node || line.map_by.starts_with("node")) {
@@ -435,9 +437,10 @@ Result<Agreement> agree(const AgreementInput& input) {
   note_places(input, out);
   bind_ranks(input, *bind, out);
   if (out.bootstrap == Bootstrap::kMpirun) {
-    // Only Open MPI starts one rank per slot where no number is given.
-    if (input.discovery->line && !input.discovery->line->np &&
-        !input.options->np && input.nodes[0].facts.mpi.family != "openmpi") {
+    // Open MPI starts one rank per slot where no number is given.
+    const auto& line = input.discovery->line;
+    if (line && !line->np && !input.options->np &&
+        (spec->in_turns || counts_by_itself(*line))) {
       out.expected_ranks = -1;
     }
     out.hostfile_path = input.run_directory + "/hostfile";

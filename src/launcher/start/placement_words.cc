@@ -9,14 +9,14 @@
 namespace muster {
 
 Status set_map_by(const std::string& text, JobSpec& spec) {
-  if (text.empty() || text.starts_with("slot")) return {};
-  if (text.starts_with("node")) {
+  if (text.empty() || text == "slot") return {};
+  if (text == "node") {
     spec.map_by = MapBy::kNode;
     return {};
   }
   const auto parts = split(text, ':');
   const auto count =
-      parts.size() >= 3 && parts[0] == "ppr" && parts[2] == "node"
+      parts.size() == 3 && parts[0] == "ppr" && parts[2] == "node"
           ? parse_integer(parts[1])
           : std::nullopt;
   if (!count || *count < 1 || *count > kMaxSlots) {

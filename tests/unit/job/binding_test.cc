@@ -151,7 +151,7 @@ TEST_CASE("which GPUs a rank sees") {
       {"none", "single", 2, {}, "- -", ""},
       {"none", "closest", 2, {0, 1}, "- -", "closest_to_nothing "},
       {"numa", "closest", 2, {0, 0, 1, 1}, "01 23", ""},
-      {"numa", "closest", 2, {1, 1, 1, 1}, "- 0123", ""},
+      {"numa", "closest", 2, {1, 1, 1, 1}, "- 0123", "closest_to_nothing "},
       {"gpu", "single", 2, {1, 0}, "0 1", ""},
   };
   for (const Row& row : rows) {

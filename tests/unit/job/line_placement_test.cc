@@ -59,5 +59,23 @@ TEST_CASE("lines that map by themselves") {
   }
 }
 
+TEST_CASE("lines whose ranks only mpirun can count") {
+  const auto counts = [](std::vector<std::string> options) {
+    options.insert(options.begin(), "mpirun");
+    options.emplace_back("./a");
+    return counts_by_itself(line_of(options));
+  };
+  CHECK(counts({"--map-by", "ppr:1:socket"}));
+  CHECK(counts({"--map-by", "PPR:2:numa:PE=2"}));
+  CHECK(counts({"--map-by", "slot:PE=4"}));
+  CHECK(counts({"-npersocket", "1"}));
+  CHECK(counts({"--rankfile", "r"}));
+  CHECK(counts({"--mca", "rmaps_base_mapping_policy", "ppr:1:core"}));
+  CHECK_FALSE(counts({"--map-by", "ppr:2:node:PE=2"}));
+  CHECK_FALSE(counts({"--map-by", "socket"}));
+  CHECK_FALSE(counts({"-N", "2"}));
+  CHECK_FALSE(counts({"--mca", "btl", "self,tcp"}));
+}
+
 }  // namespace
 }  // namespace muster

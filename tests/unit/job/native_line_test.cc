@@ -22,7 +22,9 @@ TEST_CASE("what muster keeps of a line itself") {
         "mpirun -c 2 -H a:2,b --allow-run-as-root -x A=1 -x B ./a",
         "mpirun --hostfile h --map-by ppr:2:node --rank-by slot ./a",
         "mpirun --map-by node --tag-output -wdir /w --timeout 9 ./a",
-        "mpirun -np 1 ./a : -np 2 ./b", "mpiexec.hydra -n 4 -ppn 2 ./a",
+        "mpirun -np 1 ./a : -np 2 ./b",
+        "mpiexec.hydra -hosts a,b -n 1 ./a : -n 1 ./b",
+        "mpiexec.hydra -n 4 -ppn 2 ./a",
         "mpiexec.hydra -genv A 1 -env B 2 -n 2 -f hosts ./a",
         "horovodrun -np 4 -H a:2,b:2 python t.py"}) {
     INFO(text);
@@ -41,6 +43,11 @@ TEST_CASE("the option that decides against it is named") {
       {"mpirun -np 2 --prtemca a b ./a", "--prtemca a b"},
       {"mpirun -np 2 --output-filename f ./a", "--output-filename f"},
       {"mpirun -np 2 --xterm 0 ./a", "--xterm 0"},
+      // Open MPI numbers the ranks of each host in a row then.
+      {"mpirun --map-by node --rank-by slot ./a", "--rank-by slot"},
+      {"mpirun -np 1 ./a : -np 1 -H b ./b", "-H b"},
+      {"mpirun --mca hwloc_base_binding_policy core ./a",
+       "--mca hwloc_base_binding_policy core"},
       {"mpiexec.hydra -n 2 -outfile-pattern f ./a", "-outfile-pattern f"},
   };
   for (const auto& [text, blocker] : rows) {

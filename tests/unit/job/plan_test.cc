@@ -110,6 +110,60 @@ TEST_CASE("several programs") {
   CHECK(make_plan(spec, hosts_of({2, 2})).error().code == "usage");
 }
 
+// Read off Open MPI 4.1.4: mpirun --do-not-launch --display-map.
+TEST_CASE("each of several programs is dealt from the first host on") {
+  struct Row {
+    std::vector<int> slots;
+    std::vector<int> np;  // of each program; 0: not given
+    MapBy map_by;
+    int per_node;
+    const char* places;  // "": refused
+  };
+  const Row rows[] = {
+      {{8, 8}, {1, 2}, MapBy::kNode, 0, "001"},
+      {{8, 8}, {3, 4}, MapBy::kNode, 0, "0100101"},
+      {{2, 2}, {3, 1}, MapBy::kNode, 0, "0101"},
+      {{8, 8}, {3, 9}, MapBy::kSlot, 0, "000000001111"},
+      {{8, 8}, {2, 2}, MapBy::kPerNode, 1, "0101"},
+      {{8, 8}, {1, 2}, MapBy::kPerNode, 1, "001"},
+      {{8, 8}, {2, 4}, MapBy::kPerNode, 2, "000011"},
+      {{2, 2}, {3, 1}, MapBy::kPerNode, 2, "0011"},
+      {{2, 2}, {0, 0}, MapBy::kPerNode, 1, "0101"},
+      {{3, 1}, {2, 2}, MapBy::kPerNode, 1, ""},
+      {{4, 4}, {0, 4}, MapBy::kPerNode, 1, ""},
+  };
+  for (const Row& row : rows) {
+    INFO(row.places);
+    JobSpec spec = spec_of(std::nullopt);
+    spec.apps.clear();
+    for (const int np : row.np) {
+      spec.apps.push_back(
+          {{"./a"}, np > 0 ? std::optional(np) : std::nullopt, {}, ""});
+    }
+    spec.map_by = row.map_by;
+    spec.per_node = row.per_node;
+    const auto plan = make_plan(spec, hosts_of(row.slots));
+    CHECK((plan ? places(*plan) : "") == row.places);
+    if (!plan) CHECK(plan.error().code == "not_enough_slots");
+  }
+}
+
+TEST_CASE("in turns there is no end of slots") {
+  const auto placed = [](int np, MapBy map_by, int per_node) {
+    JobSpec spec = spec_of(np);
+    spec.in_turns = true;
+    spec.map_by = map_by;
+    spec.per_node = per_node;
+    const auto plan = make_plan(spec, hosts_of({2, 1}));
+    REQUIRE(plan);
+    return places(*plan) + ' ' + codes(*plan);
+  };
+  CHECK(placed(3, MapBy::kSlot, 0) == "001 ");
+  CHECK(placed(5, MapBy::kSlot, 0) == "00100 oversubscribed ");
+  CHECK(placed(6, MapBy::kPerNode, 2) == "001100 oversubscribed ");
+  CHECK(placed(3, MapBy::kNode, 0) == "010 ");
+}
+
 TEST_CASE("refusals") {
   const auto error = [](const JobSpec& spec, const std::vector<int>& slots) {
     const auto plan = make_plan(spec, hosts_of(slots));

@@ -271,6 +271,44 @@ TEST_CASE("several programs in one line") {
   CHECK(out->plan.ranks[2].app == 1);
 }
 
+TEST_CASE("Hydra's lines may have more ranks than slots") {
+  AgreementBed bed;
+  bed.use_mpi("mpich", "4.0.2");
+  bed.use_line({"mpiexec", "-n", "5", "./app"});
+  auto out = bed.agree();
+  REQUIRE(out);
+  CHECK(nodes_of_ranks(*out) == std::vector<int>{0, 0, 1, 1, 0});
+  bed.use_line({"mpiexec", "-n", "9", "-ppn", "3", "./app"});
+  out = bed.agree();
+  REQUIRE(out);
+  CHECK(nodes_of_ranks(*out) == std::vector<int>{0, 0, 0, 1, 1, 1, 0, 0, 0});
+  bed.use_line({"mpiexec", "-n", "2", "./a", ":", "./b"});
+  out = bed.agree();
+  REQUIRE(out);
+  CHECK(nodes_of_ranks(*out) == std::vector<int>{0, 0, 1, 1, 0, 0});
+  bed.use_mpi("openmpi", "4.1.4");
+  bed.use_line({"mpirun", "-n", "5", "./app"});
+  CHECK_FALSE(bed.agree());
+}
+
+TEST_CASE("how many ranks a line has may be mpirun's to say") {
+  AgreementBed bed;
+  bed.use_mpi("openmpi", "4.1.4");
+  const auto expected = [&bed](const Words& options) {
+    Words words = {"mpirun"};
+    words.insert(words.end(), options.begin(), options.end());
+    words.emplace_back("./app");
+    bed.use_line(words);
+    const auto out = bed.agree();
+    REQUIRE(out);
+    return out->expected_ranks;
+  };
+  CHECK(expected({}) == 4);
+  CHECK(expected({"-N", "1"}) == 2);
+  CHECK(expected({"--map-by", "ppr:1:socket"}) == -1);
+  CHECK(expected({"-np", "2", "--map-by", "ppr:1:socket"}) == 2);
+}
+
 bool sets(const Agreement& agreement, const std::string& name) {
   return std::all_of(agreement.fabric.env.begin(), agreement.fabric.env.end(),
                      [&](const Environment& env) {
