@@ -213,7 +213,8 @@ void ModexRouter::rank_state(const wire::Frame& frame) {
     // Within one node they meet without us.
     const auto& own = world_.ranks_of(world_.node_of(state->rank));
     if (stages_.size() > 1 && own.size() == stages_.size() &&
-        ranks_in(Stage::kStarted).empty() && !std::exchange(met_, true)) {
+        ranks_in(Stage::kStarted).empty() && ranks_in(Stage::kGone).empty() &&
+        !std::exchange(met_, true)) {
       log::info("MPI initialisation: all {} ranks have reached it after {}",
                 stages_.size(), human_duration_ms(since(began_).count()));
     }
@@ -243,6 +244,8 @@ void ModexRouter::rank_ended(int rank, const wire::Exited& exit) {
            rank);
   } else if (well && left_open && !left_) {
     left_ = {rank, Clock::now()};
+  } else if (well && !exit.mpi_attached && !absent_) {
+    absent_ = {rank, Clock::now()};
   }
   // Failures end the job without our help.
   if (well && !exit.mpi_finalized && stage != Stage::kFinalized) {
@@ -274,17 +277,31 @@ void ModexRouter::tell_left(Clock::time_point now) {
 void ModexRouter::check_gone() {
   if (!any_connected_now()) return;
   for (const int rank : ranks_in(Stage::kGone)) {
-    if (!fences_.awaits(rank)) continue;
-    return broken(Error{"rank_left_fence",
-                        world_.who(rank) +
-                            " ended with code 0 while other ranks wait for it",
-                        "they are in MPI_Init, MPI_Finalize or a fence",
-                        {},
-                        "Every rank must call MPI_Init and MPI_Finalize; look "
-                        "for a way out "
-                        "of the program between them."},
-                  rank);
+    if (fences_.awaits(rank)) return left_fence(rank);
   }
+}
+
+// Within one node they wait in MPI_Init without a fence of ours.
+void ModexRouter::check_absent(Clock::time_point now) {
+  if (!absent_ || now - absent_->second < kLeaving) return;
+  const auto& beside = world_.ranks_of(world_.node_of(absent_->first));
+  const bool waited_for =
+      std::any_of(beside.begin(), beside.end(), [this](int rank) {
+        return stages_[static_cast<size_t>(rank)] == Stage::kConnected;
+      });
+  if (waited_for) left_fence(absent_->first);
+}
+
+void ModexRouter::left_fence(int rank) {
+  broken(
+      Error{
+          "rank_left_fence",
+          world_.who(rank) + " ended with code 0 while other ranks wait for it",
+          "they are in MPI_Init, MPI_Finalize or a fence",
+          {},
+          "Every rank must call MPI_Init and MPI_Finalize; look for a way out "
+          "of the program between them."},
+      rank);
 }
 
 std::vector<int> ModexRouter::ranks_in(Stage stage) const {
@@ -308,6 +325,7 @@ void ModexRouter::tick() {
     }
   }
   tell_left(now);
+  check_absent(now);
   if (deadline_.count() > 0) expire(now);
 }
 

@@ -66,6 +66,8 @@ class ModexRouter {
   void rank_state(const wire::Frame& frame);
   void spread(int node, const wire::Frame& frame);
   void check_gone();
+  void check_absent(Clock::time_point now);
+  void left_fence(int rank);
   void tell_left(Clock::time_point now);
   void tick();
   void expire(Clock::time_point now);
@@ -99,6 +101,8 @@ class ModexRouter {
   std::set<std::pair<std::string, uint32_t>> told_;
   // The first that ended well without MPI_Finalize, and when.
   std::optional<std::pair<int, Clock::time_point>> left_;
+  // The first that ended well and had never reached MPI_Init, and when.
+  std::optional<std::pair<int, Clock::time_point>> absent_;
   Timer tick_;
 };
 

@@ -232,6 +232,19 @@ TEST_CASE("on one node ranks meet without us; when all are there is told") {
   CHECK(bed.times("all 2 ranks have reached it") == 1);
 }
 
+TEST_CASE("on one node a rank that leaves before MPI_Init is named") {
+  Bed bed(60s, {{"w-0", "0-1"}});
+  const bool others = GENERATE(false, true);
+  bed.router->rank_ended(1, wire::Exited{});
+  if (others) bed.state(1, 0, "connected");
+  CHECK(bed.times("have reached it") == 0);
+  run_for(bed.loop, 6s);
+  REQUIRE(bed.broken.size() == (others ? 1 : 0));
+  if (!others) return;
+  CHECK(bed.broken[0].code == "rank_left_fence");
+  CHECK(bed.blamed == 1);
+}
+
 TEST_CASE("an event goes to all other nodes") {
   Bed bed;
   bed.say(1, wire::FrameType::kRankEvent, 0, "event");
