@@ -83,7 +83,14 @@ wire::NamesReply NameBoard::publish(const wire::NamesRequest& request) {
 
 wire::NamesReply NameBoard::unpublish(const wire::NamesRequest& request) {
   wire::NamesReply reply;
-  for (const std::string& key : request.keys) {
+  // No key: all that its owner has published (PMIx_Unpublish).
+  std::vector<std::string> keys = request.keys;
+  for (const auto& [key, entry] : entries_) {
+    if (request.keys.empty() && entry.owner == request.owner) {
+      keys.push_back(key);
+    }
+  }
+  for (const std::string& key : keys) {
     const auto entry = entries_.find(key);
     if (entry == entries_.end()) {
       reply.error = "not_found";

@@ -101,3 +101,14 @@ TEST_CASE("names are found, waited for, and taken back") {
   REQUIRE(board.expire(6));
   CHECK_FALSE(board.expire(6));
 }
+
+TEST_CASE("unpublishing no key takes back all of its owner's") {
+  NameBoard board;
+  board.handle(1, {"publish", 0, {"a", "b"}, {"v", "w"}, false, 0});
+  board.handle(2, {"publish", 1, {"c"}, {"x"}, false, 0});
+  CHECK(board.handle(3, {"unpublish", 0, {}, {}, false, 0})[0]
+            .reply.error.empty());
+  const auto left =
+      board.handle(4, {"lookup", 1, {"a", "b", "c"}, {}, false, 0});
+  CHECK(left[0].reply.keys == std::vector<std::string>{"c"});
+}
