@@ -51,13 +51,15 @@ bool is_of_many(const Candidate& candidate) {
          candidate.line.find(": tasks ") != std::string::npos;
 }
 
-// What took a whole worker away, and whom a launcher then missed.
+// What took a whole worker away, or kept its daemon from starting, and whom a
+// launcher then missed.
 bool lost_worker(const Candidate& candidate, const Candidate& winner) {
   const std::string& code = winner.rule->code;
   return candidate.rule->code == "daemon_lost" &&
          (code == "host_oom_kill" || code == "preempted" ||
           code == "terminated_external" || code == "sigkill_unexplained" ||
-          code == "gpu_hardware" || code == "node_hardware");
+          code == "gpu_hardware" || code == "node_hardware" ||
+          code == "orted_not_found");
 }
 
 const Candidate* first(const std::vector<Candidate>& candidates,

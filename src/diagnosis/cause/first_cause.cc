@@ -75,6 +75,8 @@ const Candidate* reason_behind(const Candidate& bare,
   // Open MPI begins each line of its message so. What comes behind, a lost
   // daemon or a SIGTERM, is what it did.
   const bool starred = bare.line.find("*** ") != std::string::npos;
+  // "Last error:" of who was told that a peer had gone.
+  const bool victim_too = bare.rule->role == CauseRole::kConsequence;
   for (const Candidate* candidate : own) {
     const bool victim = (candidate->rule->role == CauseRole::kWeak &&
                          candidate->rule->code != "terminated_external") ||
@@ -82,6 +84,8 @@ const Candidate* reason_behind(const Candidate& bare,
     if (victim && !candidate->maybe && !candidate->death &&
         (!starred || candidate->line.find("*** ") != std::string::npos) &&
         candidate->rule != bare.rule && same_message(*candidate) &&
+        (!victim_too || (candidate->rule->role == CauseRole::kWeak &&
+                         weight(*candidate) > weight(bare))) &&
         (bare.host.empty() || candidate->host.empty() ||
          candidate->host == bare.host) &&
         (bare.rule->code != "abort_sigabrt" ||
@@ -139,7 +143,10 @@ const Candidate* reduce(const std::vector<const Candidate*>& own) {
   for (const Candidate* candidate : own) {
     if (best == nullptr || key(*candidate) < key(*best)) best = candidate;
   }
-  return best == nullptr ? best : reason_behind(*own_words(*best, own), own);
+  if (best == nullptr) return best;
+  const Candidate* const reason = reason_behind(*own_words(*best, own), own);
+  // An abort's "what():" is the message of another class.
+  return reason == best ? best : reason_behind(*reason, own);
 }
 
 // A wait status names a rank that ended by itself without saying why.

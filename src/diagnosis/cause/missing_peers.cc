@@ -73,18 +73,31 @@ bool waits(const Rule& rule) {
          rule.code == "collective_mismatch";
 }
 
-// PyTorch's report of who is behind: "ranks [3] are the lagging ranks", "[3, 5]
-// joined but didn't finish collective #7".
+// "3, 5" of "[3, 5] joined but didn't finish collective #7".
+std::string_view bracket_before(std::string_view line, std::string_view words) {
+  const size_t end = line.find(words);
+  const size_t open =
+      end == std::string_view::npos ? end : line.rfind('[', end);
+  if (open == std::string_view::npos) return {};
+  return line.substr(open + 1, end - open - 1);
+}
+
+// PyTorch's report of who is behind: "ranks [3] are the lagging ranks", or the
+// above.
 std::string_view lagging_ranks(std::string_view line) {
-  for (const std::string_view words :
-       {"] are the lagging ranks", "] joined but didn't finish collective"}) {
-    const size_t end = line.find(words);
-    if (end == std::string_view::npos) continue;
-    const size_t open = line.rfind('[', end);
-    if (open == std::string_view::npos) continue;
-    return line.substr(open + 1, end - open - 1);
-  }
-  return {};
+  const std::string_view ranks =
+      bracket_before(line, "] are the lagging ranks");
+  return ranks.empty()
+             ? bracket_before(line, "] joined but didn't finish collective")
+             : ranks;
+}
+
+// "[3] finished collective #6, but didn't join collective #7": behind, unless
+// others have not even finished that.
+std::string_view absent_ranks(std::string_view line) {
+  return line.find("but didn't join collective") == std::string_view::npos
+             ? std::string_view()
+             : bracket_before(line, "] finished collective #");
 }
 
 // `reader` is who wrote the lines: where it counts itself among those that are
@@ -92,6 +105,7 @@ std::string_view lagging_ranks(std::string_view line) {
 void read_lagging(std::string_view line, int reader, std::set<int>& ranks) {
   std::set<int> lagging;
   read_numbers(lagging_ranks(line), lagging);
+  if (ranks.empty()) read_numbers(absent_ranks(line), lagging);
   if (!lagging.contains(reader)) ranks.merge(lagging);
 }
 
@@ -170,7 +184,7 @@ void read_work_counts(const Evidence& evidence, std::set<int>& ranks) {
 bool begins_list(std::string_view line) {
   return list_begins(line) != std::string_view::npos ||
          line.find(kHorovod) != std::string_view::npos ||
-         !lagging_ranks(line).empty();
+         !lagging_ranks(line).empty() || !absent_ranks(line).empty();
 }
 
 bool continues_list(std::string_view line) {

@@ -32,6 +32,15 @@ std::string loaded_mpi(const RankEvidence& rank) {
   return rank.lonely_mpi + ", which is not the MPI of its mpirun,";
 }
 
+// Which program it was: of a line "mpirun … : …" not the first word.
+std::string refused_program(const Error& refusal, const JobEvidence& job) {
+  constexpr std::string_view kCannot = "cannot start ";
+  if (refusal.what.starts_with(kCannot)) {
+    return refusal.what.substr(kCannot.size());
+  }
+  return job.argv.empty() ? "" : job.argv.front();
+}
+
 void read_refusal(const RankEvidence& rank, FactList& facts) {
   const Error& refusal = rank.refusal;
   if (refusal.code == "cwd_missing") {
@@ -54,9 +63,7 @@ void read_refusal(const RankEvidence& rank, FactList& facts) {
   Candidate* const candidate = facts.add_for(
       rank, "exe_not_runnable", Confidence::kProven, refusal.text());
   candidate->values["why"] = refusal.why;
-  candidate->values["program"] = facts.evidence().job.argv.empty()
-                                     ? ""
-                                     : facts.evidence().job.argv.front();
+  candidate->values["program"] = refused_program(refusal, facts.evidence().job);
   if (refusal.why.find("format") != std::string::npos) {
     candidate->values["wrong_arch"] = "yes";
   }

@@ -29,7 +29,8 @@ bool may_be_host(std::string_view name) {
 
 // "node-b: [rank7]: " is no sentence, either, but "ERROR: [rank7]: " is one.
 bool is_marked(std::string_view name, std::string_view text) {
-  if (!text.starts_with("[rank") || name.size() < 3) return false;
+  if (!text.starts_with("[rank")) return false;
+  if (name.size() < 3) return may_be_host(name);  // "w3", but no "E"
   const std::string lower = to_lower(name);
   for (const std::string_view word :
        {"err", "warn", "info", "debug", "std", "trace", "log", "out", "msg",
@@ -42,7 +43,7 @@ bool is_marked(std::string_view name, std::string_view text) {
 // "[2026-11-21 08:00:00,123] [INFO] " and "W1121 08:00:00.000 77 x.py:3] ".
 bool is_logged(std::string_view text) {
   const bool dated =
-      text.starts_with("[20") && text.substr(0, 8).ends_with('-');
+      text.starts_with("[20") && text.substr(0, 6).ends_with('-');
   const bool glog =
       text.size() > 8 && text.substr(5, 1) == " " &&
       std::string_view("WEIF").find(text.front()) != std::string_view::npos &&

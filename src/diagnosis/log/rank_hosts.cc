@@ -28,7 +28,7 @@ const std::array<Form, 6>& forms() {
       {" runs on host", false,
        RE2(R"(^\W*(?:Master|Leader|Slave|Follower)\s+\(?(\d+)\)? runs on host\s+= ([\w.-]+)\s*$)")},
       {kSentence, false,
-       RE2(R"((?i)\b(?:rank|process|task) +(\d+)(?: *(?:of|out of|/) *\d+)?(?:, thread +\d+,)?(?: is)?(?: runs| running)? on (?:host |node |processor )?([a-z][\w.-]*\d(?:[\w.-]*\w)?)\.?(?: \(|, | *$))")},
+       RE2(R"((?i)\b(?:rank|process|task) +(\d+)(?: *(?:of|out of|/) *\d+)?(?:, thread +\d+,)?(?: is)?(?: runs| running)? on (?:host |node |processor )?([a-z][\w.-]*\d(?:[\w.-]*\w)?)\.?(?: \(|, |: | *$))")},
       // nccl-tests.
       {" Pid ", false,
        RE2(R"(^#\s+Rank\s+(\d+) .{0,20}\bPid\s+\d+ on\s+([\w.-]+) device )")},
@@ -44,7 +44,8 @@ const std::array<Form, 6>& forms() {
   return all;
 }
 
-// "rank 3 on gpu1", which a sentence may say; tables and lists do not.
+// "rank 3 on gpu1", which a sentence may say; tables and lists do not, nor who
+// calls it a node.
 bool names_device(std::string_view name) {
   static const RE2 device(
       R"((?i)^(gpu|cuda|hip|xpu|npu|dev(ice)?|cpu|core|socket|numa|thread|port|rank|stage|step|epoch|iteration|layer|batch|level|line|eth|ib|mlx\d?|hfi\d?)[\d_:]*$)");
@@ -65,7 +66,10 @@ void RankHosts::learn(std::string_view line) {
     }
     if (form.host_first) std::swap(first, second);
     const auto rank = parse_integer(first);
-    const bool device = form.word == kSentence && names_device(second);
+    const bool named = line.find(" on node ") != std::string_view::npos ||
+                       line.find(" on host ") != std::string_view::npos;
+    const bool device =
+        form.word == kSentence && !named && names_device(second);
     if (!rank || *rank > kMaxRank || device) return;
     const auto [at, is_new] = hosts_.emplace(static_cast<int>(*rank), second);
     if (!is_new && at->second != second) at->second.clear();

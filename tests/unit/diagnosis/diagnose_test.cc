@@ -452,8 +452,10 @@ TEST_CASE("own limits, findings, refusals") {
     evidence.ranks[1].refusal = {"exe_not_found", "cannot start ./app",
                                  "No such file or directory", "pi-worker-1",
                                  ""};
+    evidence.job.argv = {"mpirun", "-np", "2", "./app"};
     const Verdict verdict = diagnose(evidence);
     CHECK(verdict.code == "exe_not_runnable");
+    CHECK(verdict.headline.find("cannot start ./app") != std::string::npos);
     CHECK(verdict.exit_code == 127);
     CHECK(verdict.confidence == Confidence::kProven);
   }
