@@ -14,13 +14,13 @@
 #include "base/self_path.h"
 #include "base/text.h"
 #include "job/launcher_socket.h"
+#include "job/ssh_options.h"
 #include "job/ssh_port.h"
 #include "sshd-lite/client.h"
 #include "sshd-lite/crypto_start.h"
 #include "sshd-lite/keys.h"
 #include "sshd-lite/private_key.h"
 #include "sshd-lite/ssh_dial.h"
-#include "sshd-lite/ssh_options.h"
 
 namespace muster {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "base/text.h"
-#include "sshd-lite/ssh_options.h"
+#include "job/ssh_options.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);

@@ -15,11 +15,11 @@
 #include <optional>
 
 #include "base/fd.h"
+#include "job/ssh_options.h"
 #include "wire/frame.h"
 #include "wire/messages.h"
 #include "wire/relay_protocol.h"
 #include "worker/rank/rank_discovery.h"
-#include "worker/rank/relay_arguments.h"
 
 namespace muster {
 
@@ -51,7 +51,7 @@ UniqueFd connect_launcher() {
 
 class Relay {
  public:
-  Relay(UniqueFd socket, const RelayArguments& arguments)
+  Relay(UniqueFd socket, const SshArguments& arguments)
       : socket_(std::move(socket)), host_(arguments.host) {
     wire::RelayRequest request;
     request.host = arguments.host;
@@ -168,8 +168,13 @@ class Relay {
 
 int relay_main(const std::vector<std::string>& args) {
   ::signal(SIGPIPE, SIG_IGN);
-  const auto arguments = parse_relay_arguments(args);
+  // Port, identity and the like do not matter: the launcher's channel is up.
+  const auto arguments = parse_ssh_arguments(args);
   if (!arguments) return complain(arguments.error().text());
+  if (arguments->version) {
+    std::fputs("muster " MUSTER_VERSION " (as ssh)\n", stderr);
+    return 0;
+  }
   UniqueFd socket = connect_launcher();
   if (!socket) {
     return complain("no muster launcher above this process to reach " +

@@ -14,7 +14,6 @@
 #include "catch.h"
 #include "wire/frame.h"
 #include "wire/relay_server.h"
-#include "worker/rank/relay_arguments.h"
 
 using namespace muster;
 using wire::RelayRequest;
@@ -242,22 +241,4 @@ TEST_CASE("without a launcher the relay says so") {
   bed.start({"h", "true"}, false);
   CHECK(bed.wait_exit() == 255);
   CHECK(Bed::drain(bed.err).find("no muster launcher") != std::string::npos);
-}
-
-TEST_CASE("ssh command lines of every launcher are understood") {
-  const auto host_of = [](const std::vector<std::string>& args) {
-    const auto parsed = parse_relay_arguments(args);
-    return parsed ? parsed->host + "|" + parsed->command : parsed.error().code;
-  };
-  CHECK(host_of({"-x", "w1", "true"}) == "w1|true");
-  CHECK(host_of({"-p", "2222", "-lroot", "-oA=b", "-i", "k", "-F", "f", "w1",
-                 "a", "b"}) == "w1|a b");
-  CHECK(host_of({"-xqnTtv", "--", "u@w1", "-q", "ls", "-l"}) == "w1|ls -l");
-  CHECK(host_of({"-xp2222", "w1", "c"}) == "w1|c");
-  CHECK(host_of({"w1"}) == "usage");
-  CHECK(host_of({}) == "usage");
-  CHECK(host_of({"-p"}) == "usage");
-  CHECK(host_of({"-L", "1:h:2", "w1", "c"}) == "usage");
-  CHECK(host_of({"-z", "w1", "c"}) == "usage");
-  CHECK(parse_relay_arguments({"-n", "w", "c"})->no_stdin);
 }

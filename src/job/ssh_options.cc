@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sshd-lite/ssh_options.h"
+#include "job/ssh_options.h"
 
 #include <string_view>
 

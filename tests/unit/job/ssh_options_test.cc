@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sshd-lite/ssh_options.h"
+#include "job/ssh_options.h"
 
 #include "base/text.h"
 #include "catch.h"
@@ -39,6 +39,8 @@ TEST_CASE("command lines of those who call ssh") {
       Case{"-F /x/config -i /k -o Port=77 bob@[fd00::7] c d", "fd00::7", "bob",
            77, false, "c d"},
       Case{"h -n -- -c", "h", "", 0, true, "-c"},
+      Case{"-xqnTtv -- u@w1 -q ls -l", "w1", "u", 0, true, "ls -l"},
+      Case{"-xp2222 -lroot w1 c", "w1", "root", 2222, false, "c"},
       Case{"-vq ssh://[h]:6 c", "h", "", 6, false, "c"},
       Case{"-p5 -p6 -o Port=7 ssh://h:8 c", "h", "", 5, false, "c"},
       Case{"-o Port=7 -p5 h c", "h", "", 7, false, "c"},
