@@ -49,8 +49,8 @@ void Launch::drain() {
   }
   if (!written) {
     const size_t left = output_->waiting_bytes();
-    log::warn("stdout does not take the ranks' output: gave up {} of it",
-              human_bytes(left));
+    log::warn("{} does not take the ranks' output: gave up {} of it",
+              output_->slow_reader(), human_bytes(left));
     output_->add_lost(left);
   }
   if (nccl_) nccl_->finish();

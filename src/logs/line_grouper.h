@@ -28,12 +28,16 @@ class LineGrouper {
   static constexpr int kMaxGroupLines = 500;
 
  private:
-  enum class Kind { kNone, kPython, kStackDump };
+  enum class Kind { kNone, kPython, kStackDump, kFaulthandler };
 
   Kind kind_ = Kind::kNone;
   int lines_ = 0;
   int64_t last_ns_ = 0;
 };
+
+// Behind what PyTorch and torchrun put in front of each line of a traceback:
+// "[rank3]: ", "[default3]:".
+std::string_view without_rank_mark(std::string_view line);
 
 // How serious a line at `step` is that says `own` by itself: all lines of a
 // group are at least errors, as its last one is, so that filters keep or leave

@@ -5,6 +5,8 @@
 #include <array>
 #include <string_view>
 
+#include "logs/line_grouper.h"
+
 namespace muster {
 
 namespace {
@@ -31,22 +33,20 @@ bool names_exception(std::string_view line) {
 bool is_frame(std::string_view line) { return line.starts_with("  File \""); }
 
 // The exception's line of the last traceback of one stream; -1: there is none.
-int exception_at(const std::vector<const LineEvidence*>& lines) {
+int exception_at(const std::vector<std::string_view>& lines) {
   for (size_t i = lines.size(); i-- > 1;) {
-    if (!names_exception(lines[i]->text) ||
-        !lines[i - 1]->text.starts_with("  ")) {
+    if (!names_exception(lines[i]) || !lines[i - 1].starts_with("  ")) {
       continue;
     }
     size_t first = i;
     bool framed = false;
-    while (first > 0 && lines[first - 1]->text.starts_with("  ")) {
+    while (first > 0 && lines[first - 1].starts_with("  ")) {
       --first;
-      framed = framed || is_frame(lines[first]->text);
+      framed = framed || is_frame(lines[first]);
     }
     if (!framed) continue;
     // "Traceback (most recent call last):", which may be out of sight.
-    if (first > 1 &&
-        lines[first - 2]->text.starts_with("Exception ignored in")) {
+    if (first > 1 && lines[first - 2].starts_with("Exception ignored in")) {
       return -1;
     }
     return static_cast<int>(i);
@@ -66,18 +66,21 @@ bool is_exit_call(std::string_view function) {
 std::optional<std::string> final_exception(
     const std::vector<LineEvidence>& lines) {
   for (const bool stderr_stream : {true, false}) {
-    std::vector<const LineEvidence*> stream;
+    std::vector<std::string_view> texts;
+    std::vector<int64_t> times;
     for (const LineEvidence& line : lines) {
-      if (line.stderr_stream == stderr_stream) stream.push_back(&line);
+      if (line.stderr_stream != stderr_stream) continue;
+      texts.push_back(without_rank_mark(line.text));
+      times.push_back(line.time_ns);
     }
-    const int at = exception_at(stream);
-    if (at < 0) continue;
-    const LineEvidence& found = *stream[static_cast<size_t>(at)];
+    const int found = exception_at(texts);
+    if (found < 0) continue;
+    const auto at = static_cast<size_t>(found);
     const bool last = std::all_of(
-        lines.begin(), lines.end(), [&found](const LineEvidence& line) {
-          return line.time_ns <= found.time_ns + kTogetherNs;
+        lines.begin(), lines.end(), [&times, at](const LineEvidence& line) {
+          return line.time_ns <= times[at] + kTogetherNs;
         });
-    if (last) return found.text;
+    if (last) return std::string(texts[at]);
   }
   return std::nullopt;
 }

@@ -103,7 +103,7 @@ void HangWatch::look_for_silence() {
     log::info("the ranks put out something again");
   }
   // Held up by whoever reads us is no hang of theirs.
-  if (told_ || again || output_.stalled().count() > 0) return;
+  if (told_ || again || output_.waiting_bytes() > 0) return;
   told_ = true;
   told_at_ = Clock::now();
   silent_ = silent;

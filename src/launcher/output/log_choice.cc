@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <cstdlib>
-#include <filesystem>
 #include <optional>
 
 #include "base/fd.h"
@@ -137,20 +136,6 @@ void configure_log(const LaunchOptions& options, const std::string& host) {
   log_options.json = choose_format(options) == LogFormat::kJson;
   log_options.host = host;
   log::configure(log_options);
-}
-
-Status prepare_log_directory(const std::string& directory) {
-  if (directory.empty()) return {};
-  std::error_code error;
-  std::filesystem::create_directories(directory, error);
-  const std::string probe = directory + "/.muster-probe";
-  const auto written = write_file_atomically(probe, "");
-  ::unlink(probe.c_str());
-  if (written) return {};
-  return fail(Error{"log_directory", "cannot write rank logs",
-                    error ? error.message() : written.error().why, directory,
-                    "Choose another --log-dir, or mount a writable volume "
-                    "there."});
 }
 
 }  // namespace muster

@@ -27,8 +27,4 @@ Result<Masker> make_masker(const LaunchOptions& options,
 // Level and form of muster's own messages.
 void configure_log(const LaunchOptions& options, const std::string& host);
 
-// Makes `directory` and proves that a file can be written there; "" is fine.
-// Error code "log_directory".
-Status prepare_log_directory(const std::string& directory);
-
 }  // namespace muster

@@ -4,12 +4,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-
-#include "base/log.h"
+#include <utility>
 
 namespace muster {
 
@@ -24,8 +22,7 @@ std::string numbered(const std::string& path, int number) {
 LogFiles::LogFiles(std::string directory, LogRotation rotation)
     : directory_(std::move(directory)), rotation_(rotation) {}
 
-LogFiles::File LogFiles::file_for(const std::string& name,
-                                  std::string_view bytes) {
+int LogFiles::descriptor_for(const std::string& name, std::string_view bytes) {
   const auto [found, is_new] = entries_.try_emplace(name);
   Entry& entry = found->second;
   if (is_new) {
@@ -37,32 +34,26 @@ LogFiles::File LogFiles::file_for(const std::string& name,
   }
   entry.size += bytes.size();
   if (!bytes.empty()) entry.line_ended = bytes.back() == '\n';
-  return entry.file;
+  return entry.file.get();
 }
 
 void LogFiles::open(Entry& entry) {
-  UniqueFd fd(::open(entry.path.c_str(),
-                     O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
-  if (!fd) {
-    log::warn("{}: cannot write the log file: {}. Its lines are on stdout only",
-              entry.path, strerror(errno));
-    entry.broken = true;
-    entry.file = nullptr;
-    return;
-  }
   entry.size = 0;
-  entry.file = std::make_shared<UniqueFd>(std::move(fd));
+  entry.file.reset(::open(entry.path.c_str(),
+                          O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
+  if (entry.file) return;
+  entry.broken = true;
+  words_.push_back(entry.path + ": cannot write the log file: " +
+                   strerror(errno) + ". Its lines are on stdout only");
 }
 
-// Whatever is still queued for the file goes on into it under its new name.
 void LogFiles::rotate(Entry& entry) {
   const std::string oldest = numbered(entry.path, rotation_.older);
   if (::unlink(oldest.c_str()) == 0 && !removal_told_) {
     removal_told_ = true;
-    log::warn(
-        "{} was removed: of each rank's output the newest {} files are kept "
-        "(--log-rotate)",
-        oldest, rotation_.older + 1);
+    words_.push_back(
+        oldest + " was removed: of each rank's output the newest " +
+        std::to_string(rotation_.older + 1) + " files are kept (--log-rotate)");
   }
   for (int i = rotation_.older; i > 0; --i) {
     const std::string older = numbered(entry.path, i);
@@ -70,33 +61,25 @@ void LogFiles::rotate(Entry& entry) {
         i > 1) {
       continue;
     }
-    log::warn("{}: cannot rotate the log file: {}. It goes on growing",
-              entry.path, strerror(errno));
+    words_.push_back(entry.path + ": cannot rotate the log file: " +
+                     strerror(errno) + ". It goes on growing");
     entry.broken = true;
     return;
   }
-  rotated_.erase(
-      std::remove_if(rotated_.begin(), rotated_.end(),
-                     [](const auto& old) { return old.second.expired(); }),
-      rotated_.end());
-  rotated_.emplace_back(entry.path, entry.file);
   open(entry);
 }
 
-std::string LogFiles::failed(int fd) {
-  for (auto& [name, entry] : entries_) {
-    if (entry.file && entry.file->get() == fd) {
-      entry.broken = true;
-      return entry.path;
-    }
-  }
-  for (const auto& [path, weak] : rotated_) {
-    const File file = weak.lock();
-    if (!file || file->get() != fd) continue;
-    kept_.push_back(file);
-    return path;
-  }
-  return "";
+void LogFiles::failed(const std::string& name, int error) {
+  Entry& entry = entries_[name];
+  entry.file.reset();
+  entry.broken = true;
+  words_.push_back(entry.path +
+                   ": cannot write rank output: " + strerror(error) +
+                   ". What follows for it is lost; the job goes on");
+}
+
+std::vector<std::string> LogFiles::take_words() {
+  return std::exchange(words_, {});
 }
 
 }  // namespace muster

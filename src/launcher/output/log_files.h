@@ -3,13 +3,13 @@
 // that has grown to the limit becomes "rank-3.out.1", the older ones move up,
 // and a new one begins; only ever between two lines, so that no line is torn or
 // lost by it. What moves beyond the count is removed, and that is said once.
-// A file that can no longer be written is not rotated. Loop thread; writes
-// themselves are the caller's.
+// A file that can no longer be written is not rotated.
+// On one thread, which may wait long for the file system: never a loop's. What
+// there is to say is left for somebody else to say.
 #pragma once
 
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,24 +25,22 @@ struct LogRotation {
 
 class LogFiles {
  public:
-  // Kept by whoever still writes to it: rotated files are closed by the last.
-  using File = std::shared_ptr<UniqueFd>;
-
   LogFiles(std::string directory, LogRotation rotation);
 
-  // Where `bytes` of `name` go next. Null: it cannot be written, which was
-  // said.
-  File file_for(const std::string& name, std::string_view bytes);
-  // Writing to it failed. Returns its path, or "".
-  std::string failed(int fd);
+  // Where `bytes` of `name` go next; -1: it cannot be written.
+  int descriptor_for(const std::string& name, std::string_view bytes);
+  // Writing to it failed: no more is written there.
+  void failed(const std::string& name, int error);
+  // What there is to say of all that, once.
+  std::vector<std::string> take_words();
 
  private:
   struct Entry {
     std::string path;
-    File file;
+    UniqueFd file;
     uint64_t size = 0;
     bool line_ended = true;
-    bool broken = false;
+    bool broken = false;  // not rotated any more
   };
 
   void open(Entry& entry);
@@ -51,11 +49,8 @@ class LogFiles {
   std::string directory_;
   LogRotation rotation_;
   std::map<std::string, Entry> entries_;
-  // Rotated, and perhaps still written: a number must not be used again while
-  // a write to it may fail.
-  std::vector<std::pair<std::string, std::weak_ptr<UniqueFd>>> rotated_;
-  std::vector<File> kept_;
   bool removal_told_ = false;
+  std::vector<std::string> words_;
 };
 
 }  // namespace muster

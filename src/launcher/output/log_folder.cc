@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <filesystem>
@@ -12,7 +13,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
-#include "launcher/output/log_choice.h"
+#include "launcher/output/bounded_call.h"
 
 namespace muster {
 
@@ -21,6 +22,27 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kMostEarlier = 100'000;
+constexpr Milliseconds kLimit{10'000};
+
+tl::unexpected<Error> no_answer(const std::string& directory) {
+  return fail(Error{"log_directory", "cannot write rank logs",
+                    "its file system does not answer", directory,
+                    "Choose another --log-dir, or mend what is mounted "
+                    "there."});
+}
+
+Status prepare_now(const std::string& directory) {
+  std::error_code error;
+  fs::create_directories(directory, error);
+  const std::string probe = directory + "/.muster-probe";
+  const auto written = write_file_atomically(probe, "");
+  ::unlink(probe.c_str());
+  if (written) return {};
+  return fail(Error{"log_directory", "cannot write rank logs",
+                    error ? error.message() : written.error().why, directory,
+                    "Choose another --log-dir, or mount a writable volume "
+                    "there."});
+}
 
 std::vector<std::string> log_files_in(const fs::path& directory) {
   std::vector<std::string> out;
@@ -72,11 +94,30 @@ bool is_log_file(const std::string& name) {
          parse_integer(parts[0].substr(kRank.size())).has_value();
 }
 
+Status prepare_log_directory(const std::string& directory) {
+  if (directory.empty()) return {};
+  auto ready = within(kLimit, [directory] { return prepare_now(directory); });
+  if (!ready) return no_answer(directory);
+  return std::move(*ready);
+}
+
 Result<LogFolder> LogFolder::claim(const std::string& directory,
                                    const std::string& launch_id) {
+  auto folder = within(kLimit, [directory, launch_id] {
+    return claim_now(directory, launch_id);
+  });
+  if (!folder) return no_answer(directory);
+  if (*folder && !(*folder)->words_.empty()) {
+    log::info("{}: {}", directory, (*folder)->words_);
+  }
+  return std::move(*folder);
+}
+
+Result<LogFolder> LogFolder::claim_now(const std::string& directory,
+                                       const std::string& launch_id) {
   LogFolder out;
   out.path_ = directory;
-  if (auto ready = prepare_log_directory(directory); !ready) {
+  if (auto ready = prepare_now(directory); !ready) {
     return muster::fail(ready.error());
   }
   out.lock_.reset(::open((directory + "/.in-use").c_str(),
@@ -84,18 +125,17 @@ Result<LogFolder> LogFolder::claim(const std::string& directory,
   if (out.lock_ && ::flock(out.lock_.get(), LOCK_EX | LOCK_NB) != 0 &&
       errno == EWOULDBLOCK) {
     out.path_ = directory + "/" + launch_id;
-    if (auto ready = prepare_log_directory(out.path_); !ready) {
+    if (auto ready = prepare_now(out.path_); !ready) {
       return muster::fail(ready.error());
     }
-    log::info("{}: another launch writes there; this one's logs are in {}",
-              directory, out.path_);
+    out.words_ =
+        "another launch writes there; this one's logs are in " + out.path_;
     return out;
   }
   const auto moved = move_earlier(directory);
   if (!moved) return muster::fail(moved.error());
   if (!moved->empty()) {
-    log::info("{}: the logs of an earlier launch are now in {}", directory,
-              *moved);
+    out.words_ = "the logs of an earlier launch are now in " + *moved;
   }
   return out;
 }

@@ -3,7 +3,8 @@
 // DIR itself, after what an earlier launch left there has been moved to
 // DIR/earlier-N; DIR/ID, while another launch writes in DIR. So no launch loses
 // its files to another one. A lock on the file DIR/.in-use tells the two
-// apart; where the file system has no locks, DIR counts as free.
+// apart; where the file system has no locks, DIR counts as free. One that does
+// not answer within 10 s is an error.
 #pragma once
 
 #include <string>
@@ -16,6 +17,10 @@ namespace muster {
 // "rank-3.out", "rank-3.out.2", "mpirun.err"; not a user's "a.out".
 bool is_log_file(const std::string& name);
 
+// Makes `directory` and proves that a file can be written there; "" is fine.
+// Error code "log_directory".
+Status prepare_log_directory(const std::string& directory);
+
 class LogFolder {
  public:
   // Error code "log_directory". Says where what is kept, if that is not plain.
@@ -26,7 +31,11 @@ class LogFolder {
   [[nodiscard]] const std::string& path() const { return path_; }
 
  private:
+  static Result<LogFolder> claim_now(const std::string& directory,
+                                     const std::string& launch_id);
+
   std::string path_;
+  std::string words_;  // where what is kept
   UniqueFd lock_;
 };
 

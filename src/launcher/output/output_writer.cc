@@ -8,6 +8,7 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -46,11 +47,13 @@ struct OutputWriter::Shared {
   size_t waiting = 0;
   Clock::time_point moved = Clock::now();  // last progress, or start of waiting
   std::set<int> broken;                    // the thread's own
+  std::optional<LogFiles> files;           // the thread's own
   std::vector<std::string> spare;          // the loop's own
   bool wake_posted = false;                // the loop's own
   Loop* loop;                              // null once the owner is gone
   std::function<void(int, int)> failed;
   std::function<void()> settled;
+  std::function<void(std::string)> say;
 
   void keep(std::string bytes) {
     if (spare.size() == kMostSpare || bytes.capacity() > kLargestSpare) return;
@@ -63,6 +66,7 @@ struct OutputWriter::Shared {
   // All on the thread; the first and the last one with the mutex.
   std::vector<Item> take_batch();
   void write_batch(const std::vector<Item>& batch);
+  void write_to_file(const Item& item);
   void note_written(std::vector<Item> batch);
   int write_all(int fd, std::vector<iovec> parts, size_t& left);
 };
@@ -81,7 +85,8 @@ OutputWriter::~OutputWriter() {
     const std::lock_guard lock(shared_->mutex);
     shared_->stop = true;
     shared_->loop = nullptr;
-    idle = shared_->queue.empty() && !shared_->writing;
+    // To close a file may take as long as to write it.
+    idle = shared_->queue.empty() && !shared_->writing && !shared_->say;
   }
   shared_->changed.notify_all();
   if (idle) {
@@ -91,15 +96,31 @@ OutputWriter::~OutputWriter() {
   }
 }
 
+void OutputWriter::keep_files(LogFiles files,
+                              std::function<void(std::string)> say) {
+  const std::lock_guard lock(shared_->mutex);
+  shared_->files = std::move(files);
+  shared_->say = std::move(say);
+}
+
 void OutputWriter::write(int fd, std::string bytes,
                          std::function<void()> done) {
+  add({fd, {}, std::move(bytes), std::move(done)});
+}
+
+void OutputWriter::write_file(std::string name, std::string bytes,
+                              std::function<void()> done) {
+  add({-1, std::move(name), std::move(bytes), std::move(done)});
+}
+
+void OutputWriter::add(Item item) {
   bool enough = false;
   {
     const std::lock_guard lock(shared_->mutex);
     if (shared_->waiting == 0) shared_->moved = Clock::now();
-    shared_->waiting += bytes.size();
+    shared_->waiting += item.bytes.size();
     enough = shared_->waiting >= kEnoughToWrite;
-    shared_->queue.push_back({fd, std::move(bytes), std::move(done)});
+    shared_->queue.push_back(std::move(item));
   }
   // Without the mutex, which the thread wants first.
   if (enough) {
@@ -181,7 +202,8 @@ std::vector<OutputWriter::Item> OutputWriter::Shared::take_batch() {
   std::vector<Item> batch;
   size_t bytes = 0;
   while (!queue.empty() && batch.size() < kMaxItems && bytes < kMostAtOnce &&
-         (batch.empty() || batch.front().fd == queue.front().fd)) {
+         (batch.empty() ||
+          (batch.front().fd >= 0 && batch.front().fd == queue.front().fd))) {
     bytes += queue.front().bytes.size();
     batch.push_back(std::move(queue.front()));
     queue.pop_front();
@@ -210,8 +232,26 @@ int OutputWriter::Shared::write_all(int fd, std::vector<iovec> parts,
   return 0;
 }
 
+void OutputWriter::Shared::write_to_file(const Item& item) {
+  size_t left = item.bytes.size();
+  const int fd = files->descriptor_for(item.file, item.bytes);
+  if (fd >= 0 && left > 0) {
+    auto* bytes = const_cast<char*>(item.bytes.data());
+    const int error = write_all(fd, {{bytes, left}}, left);
+    if (error != 0) files->failed(item.file, error);
+  }
+  const std::lock_guard lock(mutex);
+  waiting -= left;
+  dropped += left;
+  for (std::string& words : files->take_words()) {
+    if (loop == nullptr) return;
+    loop->post([say = say, words = std::move(words)] { say(words); });
+  }
+}
+
 void OutputWriter::Shared::write_batch(const std::vector<Item>& batch) {
   const int fd = batch.front().fd;
+  if (fd < 0) return write_to_file(batch.front());
   std::vector<iovec> parts;
   for (const Item& item : batch) {
     // writev does not change what it writes.
@@ -259,7 +299,11 @@ void OutputWriter::run(std::shared_ptr<Shared> shared) {
     shared->changed.wait(
         lock, [&] { return shared->stop || !shared->queue.empty(); });
     // Once the owner is gone the descriptors may be anybody's.
-    if (shared->stop || shared->queue.empty()) return;
+    if (shared->stop || shared->queue.empty()) {
+      lock.unlock();
+      shared->files.reset();
+      return;
+    }
     std::vector<Item> batch = shared->take_batch();
     shared->writing = true;
     lock.unlock();

@@ -2,8 +2,8 @@
 // OutputWriter: a thread that writes buffers to descriptors in order, so that a
 // slow, full or stopped reader never holds up the loop. Owned by the loop's
 // thread. Bounded by its caller: `done` tells when bytes have left.
-// Refuses nothing: after a write error on a descriptor it drops what follows
-// for that one, and counts.
+// Refuses nothing: after a write error on a descriptor, or a file, it drops
+// what follows for that one, and counts.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "base/loop.h"
+#include "launcher/output/log_files.h"
 
 namespace muster {
 
@@ -22,6 +23,8 @@ class OutputWriter {
   // `settled` after the `done` of all writes that left together.
   OutputWriter(Loop& loop, std::function<void(int, int)> failed,
                std::function<void()> settled = {});
+  // write_file() writes to `files`, whose words are said on the loop.
+  void keep_files(LogFiles files, std::function<void(std::string)> say);
   // What is still queued is abandoned: call drain() first.
   ~OutputWriter();
 
@@ -30,6 +33,10 @@ class OutputWriter {
   // fewer than 4 KiB at the next write(): to wake the loop for each line would
   // cost more than the line.
   void write(int fd, std::string bytes, std::function<void()> done);
+  // The same to a file of keep_files(), which is opened only then: that may
+  // take as long as a write.
+  void write_file(std::string name, std::string bytes,
+                  std::function<void()> done);
   // An empty string for the next write(), if possible one that has room from an
   // earlier write: a job's output otherwise takes and returns its memory from
   // the kernel once for each frame. Loop thread.
@@ -47,11 +54,13 @@ class OutputWriter {
  private:
   struct Item {
     int fd;
+    std::string file;  // fd -1: the name of one of `files`
     std::string bytes;
     std::function<void()> done;
   };
   struct Shared;
 
+  void add(Item item);
   static void run(std::shared_ptr<Shared> shared);
 
   std::shared_ptr<Shared> shared_;

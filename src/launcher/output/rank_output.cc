@@ -25,6 +25,8 @@ constexpr std::string_view kTraceback = "Traceback (most recent call last)";
 // A group of lines that belong together waits at most so long, and so large.
 constexpr Milliseconds kGroupWait{250};
 constexpr size_t kMaxGroup = 64 << 10;
+// What may wait for a slow reader while lines are folded.
+constexpr size_t kMostFolded = 256 << 10;
 // A stream whose frames are that long prints without a pause.
 constexpr size_t kBusyFrame = 4 << 10;
 
@@ -51,7 +53,6 @@ RankOutput::RankOutput(Loop& loop, OutputOptions options,
       files_(
           loop, [this](int fd, int error) { write_failed(fd, error); },
           [this] { credit_.settle(); }),
-      log_files_(options_.directory, options_.rotation),
       reader_timer_(loop),
       group_timer_(loop),
       terminal_(loop,
@@ -65,6 +66,10 @@ RankOutput::RankOutput(Loop& loop, OutputOptions options,
     stderr_ = std::make_unique<OutputWriter>(
         loop, [this](int fd, int error) { write_failed(fd, error); },
         [this] { credit_.settle(); });
+  }
+  if (!options_.directory.empty()) {
+    files_.keep_files(LogFiles(options_.directory, options_.rotation),
+                      [](const std::string& words) { log::warn("{}", words); });
   }
   reader_timer_.start(kReaderCheck, [this] { watch_reader(); });
 }
@@ -165,8 +170,11 @@ void RankOutput::take_line(ProcessOutput& process, ProcessStream& stream,
     return;
   }
   // What this frame has brought already must not be overtaken.
-  const bool alone = step == LineGrouper::Step::kAlone && begins &&
-                     !piece.more && stream.ready.empty();
+  // Credit of folded lines returns at once: none, where the reader is slow.
+  const bool alone = options_.fold.count() > 0 &&
+                     step == LineGrouper::Step::kAlone && begins &&
+                     !piece.more && stream.ready.empty() &&
+                     stdio_.waiting_bytes() < kMostFolded;
   if (options_.format != LogFormat::kPlain &&
       terminal_.fold(process.rank, line, alone)) {
     return;
@@ -213,7 +221,9 @@ void RankOutput::keep_line(ProcessOutput& process, ProcessStream& stream,
   } else {
     stream.tail.keep(line, stream.time_ns);
   }
-  if (line.starts_with(kTraceback)) process.raised = process.rank >= 0;
+  if (without_rank_mark(line).starts_with(kTraceback)) {
+    process.raised = process.rank >= 0;
+  }
 }
 
 LineGrouper::Step RankOutput::group_step(ProcessStream& stream,
@@ -232,7 +242,7 @@ LogLevel RankOutput::level_of(std::string_view line,
 
 bool RankOutput::is_shown(int rank, LogLevel level) const {
   return level >= options_.level &&
-         (options_.ranks.empty() || options_.ranks.count(rank) > 0);
+         (rank < 0 || options_.ranks.empty() || options_.ranks.count(rank) > 0);
 }
 
 void RankOutput::finish(ProcessKey key, ProcessOutput& process) {
@@ -283,26 +293,32 @@ void RankOutput::own_line(std::string line) {
   writer_of(STDERR_FILENO).write(STDERR_FILENO, std::move(line), {});
 }
 
-// Says once that the reader of stdout holds up the ranks, and once for how
-// long it did.
 void RankOutput::watch_reader() {
-  const Milliseconds stalled = stdio_.stalled();
+  tell_stall(stdio_, longest_stall_, "stdout was not read");
+  tell_stall(files_, longest_files_stall_,
+             "the file system of --log-dir did not take anything");
+  reader_timer_.start(kReaderCheck, [this] { watch_reader(); });
+}
+
+// Says once that a reader holds up the ranks, and once for how long it did.
+void RankOutput::tell_stall(const OutputWriter& writer, Milliseconds& longest,
+                            const char* what) {
+  const Milliseconds stalled = writer.stalled();
   if (stalled > kStallWorthTelling) {
-    if (longest_stall_.count() == 0) {
-      log::warn("log_stalled: nobody has read stdout for {}{}",
+    if (longest.count() == 0) {
+      log::warn("log_stalled: {} for {}{}", what,
                 human_duration_ms(stalled.count()),
                 options_.drop ? "" : "; ranks that print are held");
     }
-    longest_stall_ = stalled;
-  } else if (longest_stall_.count() > 0) {
-    log::warn("log_stalled: stdout was not read for {}{}",
-              human_duration_ms(longest_stall_.count()),
+    longest = stalled;
+  } else if (longest.count() > 0) {
+    log::warn("log_stalled: {} for {}{}", what,
+              human_duration_ms(longest.count()),
               options_.drop ? "; " + std::to_string(dropped_lines_) +
                                   " lines were dropped so far"
                             : "; nothing is lost");
-    longest_stall_ = Milliseconds{0};
+    longest = Milliseconds{0};
   }
-  reader_timer_.start(kReaderCheck, [this] { watch_reader(); });
 }
 
 void RankOutput::hand_over(ProcessKey key, ProcessOutput& process,
@@ -319,14 +335,11 @@ void RankOutput::hand_over(ProcessKey key, ProcessOutput& process,
     if (--*waits == 0) credit_.owe({key, flag}, credit);
   };
   if (!stream.raw.empty() && !drops(files_, stream.raw)) {
-    const std::string name = process.file_name(stream.flag);
-    if (const auto file = log_files_.file_for(name, stream.raw)) {
-      ++*waits;
-      files_.write(file->get(), std::move(stream.raw),
-                   [done, file] { done(); });
-    }
-    stream.raw.clear();
+    ++*waits;
+    files_.write_file(process.file_name(stream.flag), std::move(stream.raw),
+                      done);
   }
+  stream.raw.clear();
   stream.ready = terminal_.around(std::move(stream.ready));
   // Only plain output keeps a rank's stderr apart, as mpirun does; with a tag
   // on each line one ordered stream is worth more.
@@ -357,13 +370,10 @@ void RankOutput::write_failed(int fd, int error) {
     on_reader_gone_();
     return;
   }
-  const std::string name = fd == STDOUT_FILENO   ? "stdout"
-                           : fd == STDERR_FILENO ? "stderr"
-                                                 : log_files_.failed(fd);
   log::warn(
       "{}: cannot write rank output: {}. What follows for it is lost; "
       "the job goes on",
-      name, strerror(error));
+      fd == STDOUT_FILENO ? "stdout" : "stderr", strerror(error));
 }
 
 std::vector<LineEvidence> RankOutput::last_lines(ProcessKey key) const {

@@ -17,7 +17,6 @@
 
 #include "base/loop.h"
 #include "diagnosis/evidence.h"
-#include "launcher/output/log_files.h"
 #include "launcher/output/output_credit.h"
 #include "launcher/output/output_writer.h"
 #include "launcher/output/process_output.h"
@@ -36,10 +35,10 @@ namespace muster {
 struct OutputOptions {
   LogFormat format = LogFormat::kText;
   bool color = false;
-  MpiTags tags = MpiTags::kNone;      // of plain lines
-  std::string directory;              // per-rank files; empty: none
-  LogRotation rotation;               // of those
-  std::set<int> ranks;                // shown on stdout; empty: all
+  MpiTags tags = MpiTags::kNone;  // of plain lines
+  std::string directory;          // per-rank files; empty: none
+  LogRotation rotation;           // of those
+  std::set<int> ranks;  // shown on stdout, besides who is none; empty: all
   LogLevel level = LogLevel::kTrace;  // least level shown on stdout
   // Never hold up a rank: what a slow reader does not take in time is dropped
   // and counted.
@@ -111,6 +110,12 @@ class RankOutput {
     return stdio_.waiting_bytes() + files_.waiting_bytes() +
            (stderr_ ? stderr_->waiting_bytes() : 0);
   }
+  // Who has not taken them.
+  [[nodiscard]] const char* slow_reader() const {
+    return stdio_.waiting_bytes() > 0   ? "stdout"
+           : files_.waiting_bytes() > 0 ? "the file system of --log-dir"
+                                        : "stderr";
+  }
   [[nodiscard]] uint64_t lines() const { return lines_; }
   [[nodiscard]] uint64_t dropped_bytes() const {
     return stdio_.dropped_bytes() + files_.dropped_bytes() + lost_at_source_ +
@@ -138,6 +143,8 @@ class RankOutput {
   [[nodiscard]] bool is_shown(int rank, LogLevel level) const;
   void finish(ProcessKey key, ProcessOutput& process);
   void watch_reader();
+  void tell_stall(const OutputWriter& writer, Milliseconds& longest,
+                  const char* what);
   void let_groups_go();
   void hand_over(ProcessKey key, ProcessOutput& process, ProcessStream& stream);
   OutputWriter& writer_of(int fd);
@@ -158,7 +165,6 @@ class RankOutput {
   std::unique_ptr<OutputWriter> stderr_;
   OutputWriter files_;
   std::map<ProcessKey, std::unique_ptr<ProcessOutput>> processes_;
-  LogFiles log_files_;
   uint64_t lines_ = 0;
   uint64_t dropped_lines_ = 0;
   int cut_processes_ = 0;
@@ -172,7 +178,9 @@ class RankOutput {
   TerminalLines terminal_;
   Clock::time_point last_output_ = Clock::now();
   uint64_t lost_at_source_ = 0;
-  Milliseconds longest_stall_{0};  // of the stall that goes on now
+  // Of the stall that goes on now: of stdout, of the files.
+  Milliseconds longest_stall_{0};
+  Milliseconds longest_files_stall_{0};
 };
 
 }  // namespace muster

@@ -26,6 +26,9 @@ const std::vector<std::string> kTraceback = {
 
 TEST_CASE("a traceback that nothing follows is a rank's last word") {
   CHECK(final_exception(said(kTraceback)) == "ValueError: bad batch 17");
+  auto marked = kTraceback;
+  for (std::string& line : marked) line.insert(0, "[rank1]: ");
+  CHECK(final_exception(said(marked)) == "ValueError: bad batch 17");
   // More of the message, and of what runs at exit.
   auto lines = said(kTraceback);
   lines.push_back({kSecond, true, "  of the second epoch"});

@@ -72,19 +72,6 @@ TEST_CASE("rotation of log files") {
   }
 }
 
-TEST_CASE("a log directory is made and proved, or refused with its name") {
-  const TemporaryDirectory directory;
-  CHECK(prepare_log_directory(""));
-  CHECK(prepare_log_directory(directory.at("a/b")));
-  CHECK(std::filesystem::is_empty(directory.at("a/b")));
-  directory.write("file", "");
-  const auto refused = prepare_log_directory(directory.at("file/x"));
-  REQUIRE_FALSE(refused);
-  CHECK(refused.error().code == "log_directory");
-  CHECK(refused.error().text().find(directory.at("file/x")) !=
-        std::string::npos);
-}
-
 TEST_CASE("secrets of the environment and of --mask") {
   LaunchOptions options;
   options.mask_patterns = {"badge-([0-9]+)"};

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 
 #include "../base/temporary_directory.h"
@@ -11,11 +12,11 @@
 namespace muster {
 namespace {
 
-// As the writer thread does, at once.
+// As the writer thread does.
 void put(LogFiles& files, const std::string& bytes) {
-  const auto file = files.file_for("rank-0.out", bytes);
-  REQUIRE(file);
-  REQUIRE(::write(file->get(), bytes.data(), bytes.size()) ==
+  const int file = files.descriptor_for("rank-0.out", bytes);
+  REQUIRE(file >= 0);
+  REQUIRE(::write(file, bytes.data(), bytes.size()) ==
           static_cast<ssize_t>(bytes.size()));
 }
 
@@ -41,32 +42,34 @@ TEST_CASE("a line longer than the limit stays in one file") {
   CHECK(read_file(directory.at("rank-0.out")).value_or("") == "next\n");
 }
 
-TEST_CASE("no rotation when it is off, or when the file is broken") {
+TEST_CASE("what is removed is said once") {
+  const TemporaryDirectory directory;
+  LogFiles files(directory.path(), {10, 1});
+  for (int i = 0; i < 6; ++i) put(files, "0123456789\n");
+  CHECK(files.take_words().size() == 1);
+  CHECK(files.take_words().empty());
+}
+
+TEST_CASE("no rotation when it is off; nothing more for a file that failed") {
   const TemporaryDirectory directory;
   LogFiles off(directory.path(), {0, 2});
   for (int i = 0; i < 5; ++i) put(off, "0123456789\n");
   CHECK(read_file(directory.at("rank-0.out")).value_or("").size() == 55);
   LogFiles files(directory.path(), {10, 2});
-  const auto file = files.file_for("rank-0.out", "0123456789\n");
-  REQUIRE(file);
-  CHECK(files.failed(file->get()) == directory.at("rank-0.out"));
-  CHECK(files.file_for("rank-0.out", "0123456789\n") == file);
-  CHECK(files.failed(99999).empty());
+  put(files, "0123456789\n");
+  files.failed("rank-0.out", ENOSPC);
+  const auto words = files.take_words();
+  REQUIRE(words.size() == 1);
+  CHECK(words[0].starts_with(directory.at("rank-0.out") + ": "));
+  CHECK(files.descriptor_for("rank-0.out", "0123456789\n") == -1);
+  CHECK(files.descriptor_for("rank-1.out", "0123456789\n") >= 0);
 }
 
-TEST_CASE("bytes still queued for a rotated file reach it under its new name") {
-  const TemporaryDirectory directory;
-  LogFiles files(directory.path(), {10, 2});
-  const auto first = files.file_for("rank-0.out", "0123456789\n");
-  const auto second = files.file_for("rank-0.out", "abc\n");
-  REQUIRE(first);
-  REQUIRE(second);
-  CHECK(first != second);
-  REQUIRE(::write(second->get(), "abc\n", 4) == 4);
-  REQUIRE(::write(first->get(), "0123456789\n", 11) == 11);
-  CHECK(read_file(directory.at("rank-0.out.1")).value_or("") == "0123456789\n");
-  // It fails late: its number stays taken, so that no other file gets it.
-  CHECK(files.failed(first->get()) == directory.at("rank-0.out"));
+TEST_CASE("a directory that went away is told, by file") {
+  LogFiles files("/none/such", {10, 2});
+  CHECK(files.descriptor_for("rank-0.out", "a\n") == -1);
+  CHECK(files.descriptor_for("rank-0.out", "b\n") == -1);
+  CHECK(files.take_words().size() == 1);
 }
 
 }  // namespace

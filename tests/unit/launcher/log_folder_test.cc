@@ -3,10 +3,12 @@
 #include "launcher/output/log_folder.h"
 
 #include <filesystem>
+#include <future>
 
 #include "../base/temporary_directory.h"
 #include "base/fd.h"
 #include "catch.h"
+#include "launcher/output/bounded_call.h"
 
 namespace muster {
 namespace {
@@ -59,6 +61,30 @@ TEST_CASE("a log folder that cannot be written is named") {
   const auto refused = LogFolder::claim(directory.at("file/x"), "a1");
   REQUIRE_FALSE(refused);
   CHECK(refused.error().code == "log_directory");
+}
+
+TEST_CASE("a log directory is made and proved, or refused with its name") {
+  const TemporaryDirectory directory;
+  CHECK(prepare_log_directory(""));
+  CHECK(prepare_log_directory(directory.at("a/b")));
+  CHECK(std::filesystem::is_empty(directory.at("a/b")));
+  directory.write("file", "");
+  const auto refused = prepare_log_directory(directory.at("file/x"));
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().code == "log_directory");
+  CHECK(refused.error().text().find(directory.at("file/x")) !=
+        std::string::npos);
+}
+
+TEST_CASE("a call that does not end is left behind") {
+  CHECK(within(Milliseconds{10'000}, [] { return 7; }) == 7);
+  std::promise<void> end;
+  const std::shared_future<void> ended = end.get_future().share();
+  CHECK_FALSE(within(Milliseconds{10}, [ended] {
+    ended.wait();
+    return 7;
+  }));
+  end.set_value();
 }
 
 }  // namespace

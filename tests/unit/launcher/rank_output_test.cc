@@ -311,8 +311,10 @@ TEST_CASE("only the asked ranks and levels are shown; tails keep all") {
   bed.out(kRank0, "ERROR: of another rank\n");
   bed.out(kRank1, "INFO: fine\n");
   bed.out(kRank1, "WARNING: less fine\n");
+  bed.out(kTool, "ERROR: not enough slots\n");
   const std::string text = bed.text();
-  CHECK(text == "[1|w-1] WARNING: less fine\n");
+  CHECK(text ==
+        "[1|w-1] WARNING: less fine\n[mpirun] ERROR: not enough slots\n");
   CHECK(bed.ranks.last_lines(kRank0).size() == 1);
   CHECK(bed.ranks.last_lines(kRank1).size() == 2);
 }
@@ -439,6 +441,32 @@ TEST_CASE("credit waits for the file too: memory stays bounded") {
   CHECK(freed);
 }
 
+TEST_CASE("a file that takes long to open holds up its ranks alone") {
+  const TemporaryDirectory directory;
+  // Nobody reads it: open() waits, as on a file system that does not answer.
+  const std::string path = directory.at("rank-1.out");
+  REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+  OutputOptions options = with(LogFormat::kText);
+  options.directory = directory.path();
+  bool held = false;
+  bool freed = false;
+  {
+    Bed bed(options);
+    bed.out(kRank1, std::string(8'000, 'x') + "\n");
+    run_for(bed.loop, 50ms);
+    held = bed.credits.empty() && bed.ranks.waiting_bytes() > 0;
+    CHECK(bed.ranks.slow_reader() ==
+          std::string_view("the file system of --log-dir"));
+    const UniqueFd reader(
+        ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    freed = run_until(bed.loop, [&] {
+      return bed.credits[{kRank1, wire::kStdout}] == 8'001;
+    });
+  }
+  CHECK(held);
+  CHECK(freed);
+}
+
 TEST_CASE("a log directory that went away costs a warning, not the lines") {
   OutputOptions options = with(LogFormat::kText);
   options.directory = "/none/such";
@@ -503,6 +531,35 @@ TEST_CASE("equal lines of many ranks are one line; others keep their order") {
         "[0-1] loading\n[0|w-0] only 0\n[1|w-1] only 1\n"
         "[mpirun] mpirun speaks\n");
   CHECK(bed.credits[{kRank0, wire::kStdout}] == 15);
+}
+
+TEST_CASE("folding gives no credit for what a slow reader does not take") {
+  auto pipe = make_pipe();
+  REQUIRE(pipe);
+  OutputOptions options = with(LogFormat::kText);
+  options.fold = 1ms;
+  constexpr size_t kLine = 20'000;
+  uint64_t early = 0;
+  bool all = false;
+  {
+    Bed bed(options, pipe->write.get());
+    for (int i = 0; i < 100; ++i) {
+      std::string line = std::to_string(i) + "\n";
+      line.insert(0, kLine - line.size(), 'x');
+      bed.out(kRank0, line);
+      run_for(bed.loop, 2ms);
+    }
+    early = bed.credits[{kRank0, wire::kStdout}];
+    set_nonblocking(pipe->read.get());
+    all = run_until(bed.loop, [&] {
+      char buffer[65536];
+      while (::read(pipe->read.get(), buffer, sizeof buffer) > 0) {
+      }
+      return bed.credits[{kRank0, wire::kStdout}] == 100 * kLine;
+    });
+  }
+  CHECK(early < 25 * kLine);
+  CHECK(all);
 }
 
 TEST_CASE("the end of a line in parts stays with its rank") {
@@ -574,6 +631,22 @@ TEST_CASE("a traceback is an error from its first line to its last") {
     ++errors;
   }
   CHECK(errors == 4);
+}
+
+TEST_CASE("a traceback behind PyTorch's marks is one, too") {
+  OutputOptions filtered = with(LogFormat::kText);
+  filtered.level = LogLevel::kError;
+  Bed bed(filtered);
+  bed.err(kRank0,
+          "fine\n[rank0]: Traceback (most recent call last):\n"
+          "[rank0]:   File \"a.py\", line 1, in <module>\n"
+          "[rank0]: KeyError: 'x'\nfine\n");
+  CHECK(bed.ranks.quiet_after_traceback(0ms).size() == 1);
+  const std::string text = bed.text();
+  CHECK(text ==
+        "[0|w-0] [rank0]: Traceback (most recent call last):\n"
+        "[0|w-0] [rank0]:   File \"a.py\", line 1, in <module>\n"
+        "[0|w-0] [rank0]: KeyError: 'x'\n");
 }
 
 TEST_CASE("half a traceback is not kept for long, and its credit returns") {
