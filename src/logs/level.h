@@ -18,7 +18,8 @@ const char* to_text(LogLevel level);
 // Any usual spelling: "warning", "ERR", "critical", "I".
 std::optional<LogLevel> parse_level(std::string_view word);
 // Nothing if the line carries no mark that is known. Looks at its first 160
-// bytes.
-std::optional<LogLevel> detect_level(std::string_view line);
+// bytes. `behind_time`: the program's own time was taken off its front.
+std::optional<LogLevel> detect_level(std::string_view line,
+                                     bool behind_time = false);
 
 }  // namespace muster

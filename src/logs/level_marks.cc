@@ -61,7 +61,8 @@ Found letter(char c) {
   return parse_level(std::string_view(&c, 1));
 }
 
-// "E0702 12:34:56.123456", "[E702 12:…": glog, absl, PyTorch.
+// "E0702 12:34:56.123456", "[E702 12:…": glog, absl, PyTorch; with the year,
+// "E20260702 12:…", glog since 0.5.
 // "2026-01-31 12:00:00.123456: E ": TensorFlow. "[NeMo E 2026-": NeMo.
 Found letter_level(std::string_view line) {
   constexpr size_t kTensorFlow = 26;
@@ -72,9 +73,9 @@ Found letter_level(std::string_view line) {
   if (line.starts_with("[NeMo ")) return letter(at(line, 6));
   if (line[0] == '[') line.remove_prefix(1);
   size_t digits = 1;
-  while (digits < 6 && is_digit(at(line, digits))) ++digits;
-  const bool glog = (digits == 4 || digits == 5) && at(line, digits) == ' ' &&
-                    is_digit(at(line, digits + 1));
+  while (digits < 10 && is_digit(at(line, digits))) ++digits;
+  const bool glog = (digits == 4 || digits == 5 || digits == 9) &&
+                    at(line, digits) == ' ' && is_digit(at(line, digits + 1));
   return glog ? letter(line[0]) : std::nullopt;
 }
 
@@ -89,6 +90,23 @@ Found behind(std::string_view line, std::string_view name) {
   return long_level(line.substr(begin, word_end(line, begin) - begin));
 }
 
+// "[host:pid] *** An error occurred", "… ORTE_ERROR_LOG: Not found in file",
+// "… PMIX ERROR: TIMEOUT".
+Found open_mpi_level(std::string_view line) {
+  if (line.find("] *** ") != kNowhere ||
+      line.find("_ERROR_LOG: ") != kNowhere) {
+    return LogLevel::kError;
+  }
+  for (const std::string_view who : {"OPAL", "ORTE", "PMIX", "PRTE"}) {
+    const size_t found = line.find(who);
+    if (found != kNowhere &&
+        line.substr(found + who.size()).starts_with(" ERROR: ")) {
+      return LogLevel::kError;
+    }
+  }
+  return std::nullopt;
+}
+
 Found library_level(std::string_view line) {
   if (line.starts_with("libfabric:")) {
     const size_t open = line.find('<');
@@ -97,11 +115,7 @@ Found library_level(std::string_view line) {
   if (!holds(line, ']')) return std::nullopt;
   if (const auto level = behind(line, "NCCL ")) return level;
   if (const auto level = behind(line, "UCX  ")) return level;
-  if (line[0] == '[' &&  // Open MPI: [host:pid] *** An error occurred
-      line.find("] *** ") != kNowhere) {
-    return LogLevel::kError;
-  }
-  return std::nullopt;
+  return line[0] == '[' ? open_mpi_level(line) : std::nullopt;
 }
 
 // {"level":"error", level=error: the value behind one of the usual names.
@@ -218,9 +232,9 @@ bool set_apart(std::string_view line, size_t begin, size_t end,
          is_digit(next);
 }
 
-Found marked_word(std::string_view line) {
-  const bool after_time =
-      is_digit(at(line, 0)) || (at(line, 0) == '[' && is_digit(at(line, 1)));
+Found marked_word(std::string_view line, bool behind_time) {
+  const bool after_time = behind_time || is_digit(at(line, 0)) ||
+                          (at(line, 0) == '[' && is_digit(at(line, 1)));
   // Without any of these marks only the first word can be set apart.
   if (!after_time && !holds(line, '[') && !holds(line, '(') &&
       !holds(line, '|')) {
@@ -279,7 +293,7 @@ Plain without_colours(std::string_view line) {
   return plain;
 }
 
-Found level_of(std::string_view line) {
+Found level_of(std::string_view line, bool behind_time) {
   static constexpr FirstOf kWrappers("[(w");
   static constexpr FirstOf kLetters("[IWEF0123456789");
   static constexpr FirstOf kFields("{tl");
@@ -292,7 +306,7 @@ Found level_of(std::string_view line) {
   if (!level) level = library_level(line);
   if (!level && kFields(line)) level = field_level(line);
   if (!level && kLastWords(line)) level = last_words(line);
-  if (!level) level = marked_word(line);
+  if (!level) level = marked_word(line, behind_time);
   if (!level) level = program_level(line);
   if (!level && !indented) level = python_level(line);
   return level;
@@ -300,13 +314,13 @@ Found level_of(std::string_view line) {
 
 }  // namespace
 
-Found detect_level(std::string_view line) {
+Found detect_level(std::string_view line, bool behind_time) {
   line = line.substr(0, kMaxPrefix);
   if (holds(line, '\x1b')) {
     const Plain plain = without_colours(line);
-    return level_of({plain.bytes.data(), plain.size});
+    return level_of({plain.bytes.data(), plain.size}, behind_time);
   }
-  return level_of(line);
+  return level_of(line, behind_time);
 }
 
 }  // namespace muster

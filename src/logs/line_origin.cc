@@ -221,6 +221,7 @@ bool take_time(std::string_view& text, ParsedLine& line) {
   const int64_t time = parse_timestamp(text, &used);
   if (time < 0 || used >= text.size() || text[used] != ' ') return false;
   line.time_ns = time;
+  line.own_time = text[10] == ' ';  // container runtimes write a T
   text.remove_prefix(used + 1);
   for (const std::string_view stream : {"stdout", "stderr"}) {
     std::string_view rest = text;
@@ -241,7 +242,6 @@ bool take_record(std::string_view text, ParsedLine& line) {
   JsonReader reader(text, "log record");
   ParsedLine read;
   std::string timestamp;
-  std::string event;
   reader.field("timestamp", timestamp);
   reader.field("level", read.level);
   reader.field("rank", read.rank);
@@ -249,13 +249,12 @@ bool take_record(std::string_view text, ParsedLine& line) {
   reader.field("stream", read.stream);
   reader.field("source", read.source);
   reader.field("seq", read.sequence);
-  reader.field("event", event);
+  reader.field("progress", read.progress);
   reader.field("part", read.part);
   reader.field("last", read.last_part);
   reader.required("message", read.message);
   if (!reader.status()) return false;
   read.time_ns = parse_timestamp(timestamp);
-  read.progress = event == "progress";
   read.is_record = true;
   if (read.host.empty()) read.host = line.host;
   line = std::move(read);

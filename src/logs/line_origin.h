@@ -18,6 +18,7 @@ struct ParsedLine {
   std::string stream;      // "stdout", "stderr"; empty: not told
   std::string level;       // of a JSON record; empty: not told
   int64_t time_ns = -1;    // CLOCK_REALTIME; -1: not told
+  bool own_time = false;   // … by the program, not by who kept its line
   uint64_t sequence = 0;   // of a JSON record
   bool is_record = false;  // one of muster's JSON records
   bool progress = false;   // a record of a progress bar

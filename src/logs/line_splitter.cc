@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "logs/line_splitter.h"
 
+#include <algorithm>
+
 namespace muster {
 
 namespace {
@@ -19,6 +21,33 @@ size_t movement_at_end(std::string_view text) {
 
 bool ends_above(std::string_view text) {
   return text.ends_with('A') && movement_at_end(text) < text.size();
+}
+
+// Does a secret follow? "token:", "--password", "Bearer", "-----BEGIN RSA".
+bool leads_to_secret(std::string_view before) {
+  constexpr size_t kKeyHead = 40;
+  const std::string_view head =
+      before.substr(before.size() - std::min(before.size(), kKeyHead));
+  const std::string_view word =
+      before.substr(before.find_last_of(' ') + 1);  // 0: it has no begin
+  return head.find("-----BEGIN") != std::string_view::npos ||
+         word.ends_with(':') || word.ends_with('=') || word.starts_with('-') ||
+         word == "Bearer" || word == "Basic" || word == "Token" ||
+         word == "bearer" || word == "basic" || word == "token";
+}
+
+// Where a line that is too long is cut: behind one of its last blanks or
+// commas, so that no secret lies half in either part and is not seen in both.
+// The end of `text`, if there is no such place.
+size_t place_to_cut(std::string_view text) {
+  constexpr size_t kLookBack = 2048;
+  const size_t least = text.size() - std::min(text.size(), kLookBack);
+  for (size_t at = text.size(); at > least; --at) {
+    const char c = text[at - 1];
+    if (c != ' ' && c != ',') continue;
+    if (!leads_to_secret(text.substr(least, at - 1 - least))) return at;
+  }
+  return text.size();
 }
 
 bool is_filler(char c) { return c == ' ' || c == '\b' || c == '\r'; }
@@ -115,6 +144,7 @@ void LineSplitter::cut_line(char next, const Sink& sink) {
   };
   for (int i = 0; i < 3 && inside(next); ++i) next = held_[--end];
   if (inside(next)) end = held_.size();  // no UTF-8 anyway
+  end = place_to_cut(std::string_view(held_).substr(0, end));
   tell_waiting(sink);
   sink({std::string_view(held_).substr(0, end), false, true});
   held_.erase(0, end);

@@ -3,6 +3,9 @@
 
 #include <re2/re2.h>
 
+#include <algorithm>
+#include <cctype>
+
 #include "base/text.h"
 #include "job/plan.h"
 
@@ -36,7 +39,40 @@ bool is_worker(const std::string& host, const std::string& wanted) {
   const std::string_view first =
       std::string_view(host).substr(0, host.find('.'));
   if (first == wanted) return true;
-  return parse_integer(wanted) && first.ends_with("-" + wanted);  // pi-worker-3
+  if (!parse_integer(wanted) || !first.ends_with(wanted)) return false;
+  const std::string_view name = first.substr(0, first.size() - wanted.size());
+  return name.ends_with('-') ||  // pi-worker-3, and node3 of --local
+         (!name.empty() &&
+          std::isalpha(static_cast<unsigned char>(name.back())));
+}
+
+// "0-3,7", from the first to the last of each; nullopt: it is no set of ranks.
+std::optional<std::vector<std::pair<int, int>>> parse_ranges(
+    std::string_view text) {
+  std::vector<std::pair<int, int>> out;
+  for (const std::string_view part : split(text, ',')) {
+    const size_t dash = part.find('-');
+    const auto first = parse_integer(part.substr(0, dash));
+    const auto last = dash == std::string_view::npos
+                          ? first
+                          : parse_integer(part.substr(dash + 1));
+    if (!first || !last || *first < 0 || *last < *first || *last >= kMaxRanks) {
+      return std::nullopt;
+    }
+    out.emplace_back(static_cast<int>(*first), static_cast<int>(*last));
+  }
+  return out;
+}
+
+// "[0-3] loading model": a line of several ranks, as --log-fold writes it.
+bool is_folded_of(const std::set<int>& ranks, std::string_view message) {
+  const size_t end = message.find("] ");
+  if (!message.starts_with('[') || end == std::string_view::npos) return false;
+  const auto ranges = parse_ranges(message.substr(1, end - 1));
+  return ranges && std::any_of(ranges->begin(), ranges->end(), [&](auto range) {
+           const auto found = ranks.lower_bound(range.first);
+           return found != ranks.end() && *found <= range.second;
+         });
 }
 
 Status apply(LogFilter& filter, const std::string& option,
@@ -85,7 +121,10 @@ const char* const kLogsUsage =
     "[--since T] [--until T] [--grep RE2] [-o text|json]";
 
 bool LogFilter::wants(const ParsedLine& line, LogLevel line_level) const {
-  if (!ranks.empty() && !ranks.contains(line.rank)) return false;
+  if (!ranks.empty() && !ranks.contains(line.rank) &&
+      (line.rank >= 0 || !is_folded_of(ranks, line.message))) {
+    return false;
+  }
   if (!worker.empty() && !is_worker(line.host, worker)) return false;
   if (line_level < level) return false;
   if (line.time_ns >= 0 &&
@@ -122,19 +161,11 @@ Result<LogFilter> parse_logs_options(const std::vector<std::string>& args,
 }
 
 std::optional<std::set<int>> parse_rank_set(std::string_view text) {
+  const auto ranges = parse_ranges(text);
+  if (!ranges) return std::nullopt;
   std::set<int> ranks;
-  for (const std::string_view part : split(text, ',')) {
-    const size_t dash = part.find('-');
-    const auto first = parse_integer(part.substr(0, dash));
-    const auto last = dash == std::string_view::npos
-                          ? first
-                          : parse_integer(part.substr(dash + 1));
-    if (!first || !last || *first < 0 || *last < *first || *last >= kMaxRanks) {
-      return std::nullopt;
-    }
-    for (int64_t rank = *first; rank <= *last; ++rank) {
-      ranks.insert(static_cast<int>(rank));
-    }
+  for (const auto& [first, last] : *ranges) {
+    for (int rank = first; rank <= last; ++rank) ranks.insert(rank);
   }
   return ranks;
 }

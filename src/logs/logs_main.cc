@@ -51,6 +51,10 @@ void append_json_line(std::string& out, const ParsedLine& line,
   out += to_text(level);
   out += "\",\"rank\":";
   out += line.rank >= 0 ? std::to_string(line.rank) : "null";
+  if (!line.source.empty()) {
+    out += ",\"source\":";
+    append_json_string(out, line.source);
+  }
   out += ",\"host\":";
   append_json_string(out, line.host);
   if (!line.stream.empty()) {
@@ -58,6 +62,7 @@ void append_json_line(std::string& out, const ParsedLine& line,
     append_json_string(out, line.stream);
   }
   if (line.sequence > 0) out += ",\"seq\":" + std::to_string(line.sequence);
+  if (line.progress) out += ",\"progress\":true";
   out += ",\"message\":";
   append_json_string(out, line.message);
   out += "}\n";
@@ -68,10 +73,10 @@ class Levels {
  public:
   LogLevel of(const ParsedLine& line) {
     const auto told = parse_level(line.level);
-    const LogLevel own =
-        told && *told != LogLevel::kInfo
-            ? *told
-            : detect_level(line.message).value_or(LogLevel::kInfo);
+    const LogLevel own = told && *told != LogLevel::kInfo
+                             ? *told
+                             : detect_level(line.message, line.own_time)
+                                   .value_or(LogLevel::kInfo);
     return level_at(step_of(line), own);
   }
 

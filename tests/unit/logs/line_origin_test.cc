@@ -5,6 +5,15 @@
 
 using namespace muster;
 
+TEST_CASE("a record of a progress bar is known as one") {
+  const ParsedLine line = parse_line(
+      R"({"timestamp":"2026-01-31T12:00:00Z","level":"info","rank":3,)"
+      R"("host":"w-0","stream":"stderr","seq":7,"progress":true,)"
+      R"("message":"10%"})");
+  CHECK(line.progress);
+  CHECK(line.message == "10%");
+}
+
 TEST_CASE("prefixes of the usual launchers") {
   struct Case {
     const char* line;

@@ -111,6 +111,28 @@ TEST_CASE("a cut line says that more follows, and is cut between characters") {
   CHECK(lines == 2);
 }
 
+// Half of a secret is not known as one.
+TEST_CASE("a line is cut beside a secret, not within it") {
+  for (const std::string secret :
+       {"ghp_aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0eF3hJ6",
+        "Authorization: Bearer aB3dE6gH9jK2mN5pQ8sT", "--password hunter2x",
+        "\"token\": \"aB3dE6gH9jK2\"", "-----BEGIN RSA PRIVATE KEY-----MII"}) {
+    for (size_t before = 1; before < secret.size(); ++before) {
+      LineSplitter splitter(0);
+      std::string line(LineSplitter::kMaxLine - before - 9, 'x');
+      line += " of text " + secret + " and so on\n";
+      std::string all;
+      bool whole = false;
+      splitter.feed(line, 0, [&](const LineSplitter::Piece& piece) {
+        all += piece.text;
+        whole |= piece.text.find(secret) != std::string_view::npos;
+      });
+      CHECK(whole);
+      CHECK(all + "\n" == line);
+    }
+  }
+}
+
 // As tqdm draws a bar within a bar, and wipes the inner one out at its end.
 TEST_CASE("nested bars are states, not a line for each drawing") {
   std::string drawn = "\repoch:  0%";

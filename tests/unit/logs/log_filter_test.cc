@@ -36,7 +36,24 @@ TEST_CASE("options become a filter") {
   CHECK_FALSE(wants(line_of(4, "pi-worker-2", "axb"), LogLevel::kError));
   CHECK_FALSE(wants(line_of(7, "pi-worker-12", "axb"), LogLevel::kError));
   CHECK_FALSE(wants(line_of(7, "pi-worker-2", "ab"), LogLevel::kError));
+  CHECK(wants(line_of(7, "node2", "axb"), LogLevel::kError));
+  CHECK_FALSE(wants(line_of(7, "node12", "axb"), LogLevel::kError));
   CHECK_FALSE(wants(line_of(7, "pi-worker-2", "axb", 1), LogLevel::kError));
+}
+
+TEST_CASE("a folded line is of each of its ranks") {
+  const auto filter = parse_logs_options({"--rank", "2,9"}, 0);
+  REQUIRE(filter);
+  const auto wants = [&filter](const char* message) {
+    return filter->wants(line_of(-1, "", message), LogLevel::kInfo);
+  };
+  CHECK(wants("[0-3] loading"));
+  CHECK(wants("[0,7-11] loading"));
+  CHECK_FALSE(wants("[3-8] loading"));
+  CHECK_FALSE(wants("[2-] loading"));
+  CHECK_FALSE(wants("[2-3]loading"));
+  CHECK_FALSE(wants("loading"));
+  CHECK_FALSE(filter->wants(line_of(1, "", "[0-3] x"), LogLevel::kInfo));
 }
 
 TEST_CASE("sets of ranks") {
