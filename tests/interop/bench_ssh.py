@@ -1,3 +1,4 @@
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Our server and client against OpenSSH's sshd and dropbear: one run, the same
 job key, the same commands, one machine.

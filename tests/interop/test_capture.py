@@ -1,3 +1,4 @@
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """What passes over the wire between our client and our server holds no
 argument, no environment, no output and no key in clear. Needs root (tcpdump).

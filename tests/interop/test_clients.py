@@ -1,3 +1,4 @@
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Foreign SSH clients against our server: each client, each behaviour.
 

@@ -1,3 +1,4 @@
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Floods from peers that never log in, while the job's launcher logs in again
 and again: every login works, and the worker stays small.

@@ -1,3 +1,4 @@
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Every kind of job key, with and without the FIPS profile: who gets in, with
 which algorithms, and what is refused with a reason.

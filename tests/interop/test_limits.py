@@ -1,3 +1,4 @@
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """The server over time: probes, slow senders, wrong keys, changed keys, many
 sessions. Memory, processes, descriptors and log lines stay what they were.

@@ -1,3 +1,4 @@
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """OpenSSH's own regression tests (Debian: openssh-tests) with our server in
 the place of sshd: those of its client that need nothing we refuse.

@@ -1,3 +1,4 @@
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """What the server must never do, asked for one by one, and the state matrix:
 each of the 256 message numbers in each state before and after the login.

@@ -1,3 +1,4 @@
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """ssh-audit against a checked-in list: every finding is expected, with a
 reason, and every expectation is found.
