@@ -27,6 +27,7 @@ struct Place {
   std::string source;
   int line = 0;
   std::string_view text;
+  bool in_list = false;  // of a command line
 
   [[nodiscard]] tl::unexpected<Error> wrong(const char* code, std::string why,
                                             std::string hint) const {
@@ -187,7 +188,9 @@ Result<HostEntry> parse_entry(const Place& place) {
   HostEntry entry;
   entry.name = std::string(host->name);
   entry.line = place.line;
-  if (host->count) {
+  if (host->count == "*" && place.in_list) {
+    entry.all_slots = true;
+  } else if (host->count) {
     const Result<int> slots = parse_slots(*host->count, place);
     if (!slots) return fail(slots.error());
     entry.slots = *slots;
@@ -213,14 +216,15 @@ Result<HostEntry> parse_entry(const Place& place) {
 class Collector {
  public:
   Status add(HostEntry entry, const Place& place) {
-    const auto [found, fresh] =
-        seen_.try_emplace(entry.name, Seen{hosts_.size(), !entry.slots_given});
+    const auto [found, fresh] = seen_.try_emplace(
+        entry.name,
+        Seen{hosts_.size(), !entry.slots_given && !entry.all_slots});
     if (fresh) {
       hosts_.push_back(std::move(entry));
       return {};
     }
     HostEntry& first = hosts_[found->second.index];
-    if (!found->second.bare || entry.slots_given) {
+    if (!found->second.bare || entry.slots_given || entry.all_slots) {
       return place.wrong(
           "hostfile_duplicate",
           "host " + entry.name + " is also in entry " +
@@ -257,7 +261,7 @@ Result<Hostfile> parse_all(const std::vector<std::string_view>& entries,
     if (skip_blank) text = text.substr(0, text.find('#'));
     text = trim(text);
     if (text.empty() && skip_blank) continue;
-    const Place place{source, line, text};
+    const Place place{source, line, text, !skip_blank};
     if (text.empty()) {
       return place.wrong("hostfile_syntax", "it names no host",
                          "Write a list as host1:4,host2:4.");

@@ -21,8 +21,11 @@ struct HostEntry {
   std::string name;  // without brackets or login name
   int slots = 1;
   bool slots_given = false;  // by number, or by repeating a bare line
-  int max_slots = 0;         // 0: no limit
-  int line = 0;              // 1-based; position in a list
+  // 0: none. No limit on ranks, whatever its manual says: with --oversubscribe
+  // Open MPI 4.1.4 goes beyond it, without it not even beyond `slots`.
+  int max_slots = 0;
+  int line = 0;            // 1-based; position in a list
+  bool all_slots = false;  // "a:*" of a list: all that the host has
 };
 
 struct Hostfile {
@@ -37,7 +40,8 @@ struct Hostfile {
 Result<Hostfile> parse_hostfile(std::string_view text,
                                 const std::string& source);
 
-// The value of -H, --host or -hosts: the same entries, separated by commas.
+// The value of -H, --host or -hosts: the same entries, separated by commas, and
+// "a:*".
 Result<Hostfile> parse_host_list(std::string_view list,
                                  const std::string& source);
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "job/output_files.h"
 
 namespace muster {
 
@@ -64,22 +65,25 @@ const char* hostfile_option(LauncherSet launcher) {
   return "--hostfile";  // horovodrun
 }
 
-// "a:2,b" with every name mapped.
-std::string map_hosts(const std::string& list,
-                      const std::map<std::string, std::string>& names) {
+// "a:2,b" with every name mapped, and "c:*" as a number: mpirun would count
+// CPUs that a quota keeps the pod from using.
+std::string map_hosts(const std::string& list, const Replacement& replacement) {
   std::vector<std::string> parts;
   for (const std::string_view part : split(list, ',')) {
     const Result<Hostfile> entry = parse_host_list(part, "-H");
     if (!entry) return list;
     const HostEntry& host = entry->hosts[0];
-    const auto found = names.find(host.name);
-    if (found == names.end()) {
+    const auto found = replacement.host_names.find(host.name);
+    if (found == replacement.host_names.end()) {
       parts.emplace_back(part);
-    } else {
-      parts.push_back(found->second + (host.slots_given
-                                           ? ":" + std::to_string(host.slots)
-                                           : std::string()));
+      continue;
     }
+    const auto all = replacement.all_slots.find(host.name);
+    const bool number = host.all_slots && all != replacement.all_slots.end();
+    parts.push_back(found->second + (number ? ":" + std::to_string(all->second)
+                                     : host.slots_given
+                                         ? ":" + std::to_string(host.slots)
+                                         : ""));
   }
   return join(parts, ",");
 }
@@ -132,6 +136,7 @@ class Rewriter {
     const bool drop = option.meaning == OptionMeaning::kHostfile ||
                       option.meaning == OptionMeaning::kRemoteShell ||
                       is_ours(option) || names_all_hosts(option) ||
+                      !output_files(line_, option).directory.empty() ||
                       (hosts && line_.apps.size() < 2) ||
                       (here_ && keeps_to_loopback(option));
     if (drop) {
@@ -144,8 +149,7 @@ class Rewriter {
       out_.words.push_back((replacement_.launcher & kOpenMpiLauncher) != 0
                                ? "--host"
                                : "-hosts");
-      out_.words.push_back(
-          map_hosts(option.values[0], replacement_.host_names));
+      out_.words.push_back(map_hosts(option.values[0], replacement_));
     } else {
       out_.words.insert(out_.words.end(), first, last);
     }

@@ -23,6 +23,7 @@ struct Replacement {
   // The user's name of a host -> the one in `hostfile`; in lines of several
   // programs the -H lists stay, since they place the programs.
   std::map<std::string, std::string> host_names;
+  std::map<std::string, int> all_slots;  // "a:*", by the user's name of it
 };
 
 struct Rewritten {

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "job/output_files.h"
 
 namespace muster {
 
@@ -55,6 +56,7 @@ bool take(const MpirunLine& line, const LineOption& option, NativeLine& out) {
   switch (option.meaning) {
     case OptionMeaning::kProcesses:
     case OptionMeaning::kHostfile:
+    case OptionMeaning::kHosts:
     case OptionMeaning::kEnv:
     case OptionMeaning::kEnvPair:
     case OptionMeaning::kGlobalEnvPair:
@@ -70,8 +72,6 @@ bool take(const MpirunLine& line, const LineOption& option, NativeLine& out) {
     case OptionMeaning::kAllowRoot:
     case OptionMeaning::kTimeout:
       return true;
-    case OptionMeaning::kHosts:  // of one program among several
-      return line.apps.size() < 2 || names_all_hosts(option);
     case OptionMeaning::kMapBy:
       return take_mapping(value);
     case OptionMeaning::kParameter:
@@ -80,6 +80,10 @@ bool take(const MpirunLine& line, const LineOption& option, NativeLine& out) {
       return value == "0" || value == "all" || value == "none";
     case OptionMeaning::kOther:
       if (option.name == "bind-to") return take_binding(value, out);
+      if (const OutputFiles files = output_files(line, option);
+          !files.directory.empty()) {
+        return !files.more;
+      }
       if (option.name == "rank-by") return value == "slot" && !line.by_node;
       return std::find(kHarmless.begin(), kHarmless.end(), option.name) !=
              kHarmless.end();

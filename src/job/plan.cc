@@ -15,9 +15,34 @@ std::string counted(int64_t count, const std::string& noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
-int capacity(const JobSpec& spec, const PlannedHost& host) {
-  if (spec.map_by == MapBy::kPerNode) return spec.per_node;
-  return host.slots;
+// Where a program may go, in its own order, and how many slots it has there.
+std::vector<AppHost> places_of(const AppSpec& app,
+                               const std::vector<PlannedHost>& hosts) {
+  std::vector<AppHost> out;
+  for (const AppHost& own : app.hosts) {
+    const int slots = hosts[static_cast<size_t>(own.node)].slots;
+    out.push_back(
+        {own.node, own.slots > 0 ? std::min(own.slots, slots) : slots});
+  }
+  for (size_t node = 0; app.hosts.empty() && node < hosts.size(); ++node) {
+    out.push_back({static_cast<int>(node), hosts[node].slots});
+  }
+  return out;
+}
+
+// How many ranks a program has that is not given a number.
+int64_t capacity(const JobSpec& spec, const AppSpec& app,
+                 const std::vector<PlannedHost>& hosts) {
+  int64_t total = 0;
+  for (const AppHost& place : places_of(app, hosts)) {
+    total += spec.map_by == MapBy::kPerNode ? spec.per_node : place.slots;
+  }
+  return total;
+}
+
+bool names_own_hosts(const JobSpec& spec) {
+  return std::any_of(spec.apps.begin(), spec.apps.end(),
+                     [](const AppSpec& app) { return !app.hosts.empty(); });
 }
 
 // "2 hosts x 4 slots = 8", or "4 + 2 slots = 6" where they differ.
@@ -113,17 +138,22 @@ Status check_per_node(const JobSpec& spec,
 }
 
 // How many ranks each program gets; the sum is the size of the world.
-Result<std::vector<int>> ranks_per_app(const JobSpec& spec, int64_t total) {
+Result<std::vector<int>> ranks_per_app(const JobSpec& spec,
+                                       const std::vector<PlannedHost>& hosts) {
   std::vector<int> counts;
+  const auto all_of = [&](const AppSpec& app) {
+    return static_cast<int>(
+        std::min<int64_t>(capacity(spec, app, hosts), kMaxRanks));
+  };
   if (spec.apps.size() == 1) {
     const std::optional<int> asked = spec.np ? spec.np : spec.apps[0].np;
-    counts.push_back(
-        asked.value_or(static_cast<int>(std::min<int64_t>(total, kMaxRanks))));
+    counts.push_back(asked ? *asked : all_of(spec.apps[0]));
   } else {
-    const bool each_fills = spec.in_turns || spec.map_by == MapBy::kPerNode;
     for (const AppSpec& app : spec.apps) {
-      if (!app.np && !app.argv.empty() && each_fills) {
-        counts.push_back(static_cast<int>(std::min<int64_t>(total, kMaxRanks)));
+      const bool fills =
+          spec.in_turns || spec.map_by == MapBy::kPerNode || !app.hosts.empty();
+      if (!app.np && !app.argv.empty() && fills) {
+        counts.push_back(all_of(app));
         continue;
       }
       if (!app.np || app.argv.empty()) {
@@ -150,29 +180,55 @@ Result<std::vector<int>> ranks_per_app(const JobSpec& spec, int64_t total) {
   return counts;
 }
 
-tl::unexpected<Error> too_many_per_node(const JobSpec& spec, int asked,
-                                        size_t hosts, int64_t total) {
-  return fail(Error{"not_enough_slots",
-                    "cannot place " + counted(asked, "rank"),
-                    counted(static_cast<int64_t>(hosts), "host") + " x " +
-                        std::to_string(spec.per_node) +
-                        " per node = " + std::to_string(total),
-                    {},
-                    "Lower -n or raise the ranks per node."});
+// One program of several, or so many per node, has no place.
+tl::unexpected<Error> no_room(const JobSpec& spec, const AppSpec& app,
+                              int asked,
+                              const std::vector<PlannedHost>& hosts) {
+  const std::string what = "cannot place " + counted(asked, "rank");
+  if (app.hosts.empty()) {
+    return fail(
+        Error{"not_enough_slots",
+              what,
+              counted(static_cast<int64_t>(hosts.size()), "host") + " x " +
+                  std::to_string(spec.per_node) +
+                  " per node = " + std::to_string(capacity(spec, app, hosts)),
+              {},
+              "Lower -n or raise the ranks per node."});
+  }
+  constexpr size_t kShown = 8;
+  std::vector<std::string> names;
+  for (const AppHost& place : places_of(app, hosts)) {
+    names.push_back(hosts[static_cast<size_t>(place.node)].name + ":" +
+                    std::to_string(place.slots));
+    if (names.size() == kShown) break;
+  }
+  if (app.hosts.size() > kShown) names.emplace_back("...");
+  return fail(Error{
+      "not_enough_slots",
+      what + " of " + shell_quote(app.argv[0]),
+      "its own hosts have too few free slots: " + join(names, ","),
+      {},
+      "Write the slots behind each host, as in -H " +
+          hosts[static_cast<size_t>(app.hosts[0].node)].name + ":" +
+          std::to_string(asked) + ", lower -np, or pass --oversubscribe."});
 }
 
-// How many ranks each host takes. Where there are more than slots, the rest is
-// dealt evenly on top.
+// How many of the `count` ranks of a program each of its places takes beside
+// the ranks that are there. Where there are more than slots, the rest is dealt
+// evenly on top.
 std::vector<int> room_on(const JobSpec& spec,
-                         const std::vector<PlannedHost>& hosts, int size) {
+                         const std::vector<AppHost>& places,
+                         const std::vector<int>& used, int count) {
   std::vector<int> room;
-  for (const PlannedHost& host : hosts) {
+  for (const AppHost& place : places) {
     const bool no_limit = spec.map_by == MapBy::kPerNode && spec.oversubscribe;
-    room.push_back(no_limit ? size : host.slots);
+    const int taken = used[static_cast<size_t>(place.node)];
+    room.push_back(no_limit ? count : std::max(0, place.slots - taken));
   }
+  if (!spec.oversubscribe) return room;
   const int64_t total = std::accumulate(room.begin(), room.end(), int64_t{0});
-  const auto nodes = static_cast<int64_t>(hosts.size());
-  const int64_t extra = std::max<int64_t>(0, size - total);
+  const auto nodes = static_cast<int64_t>(places.size());
+  const int64_t extra = std::max<int64_t>(0, count - total);
   for (int64_t i = 0; i < nodes && extra > 0; ++i) {
     const int64_t share = extra / nodes + (i < extra % nodes ? 1 : 0);
     room[static_cast<size_t>(i)] += static_cast<int>(share);
@@ -182,18 +238,20 @@ std::vector<int> room_on(const JobSpec& spec,
 
 // The nodes of the ranks of one program: fill up in order, or deal one by one.
 // False: not all of them have a place.
-bool place_app(const JobSpec& spec, int count, std::vector<int>& room,
+bool place_app(const JobSpec& spec, int count,
+               const std::vector<AppHost>& places, std::vector<int>& used,
                std::vector<int>& node_of) {
+  std::vector<int> room = room_on(spec, places, used, count);
   const int most = spec.map_by == MapBy::kNode      ? 1
                    : spec.map_by == MapBy::kPerNode ? spec.per_node
                                                     : count;
   for (bool placed = true; placed && count > 0;) {
     placed = false;
-    for (size_t node = 0; node < room.size(); ++node) {
-      const int here = std::min({most, room[node], count});
-      node_of.insert(node_of.end(), static_cast<size_t>(here),
-                     static_cast<int>(node));
-      room[node] -= here;
+    for (size_t i = 0; i < places.size(); ++i) {
+      const int here = std::min({most, room[i], count});
+      node_of.insert(node_of.end(), static_cast<size_t>(here), places[i].node);
+      used[static_cast<size_t>(places[i].node)] += here;
+      room[i] -= here;
       count -= here;
       placed = placed || here > 0;
     }
@@ -203,33 +261,37 @@ bool place_app(const JobSpec& spec, int count, std::vector<int>& room,
 }
 
 // So many on each host, then again from the first one on.
-std::vector<int> place_in_turns(const JobSpec& spec,
-                                const std::vector<PlannedHost>& hosts,
-                                int size) {
-  std::vector<int> node_of;
-  for (size_t node = 0; static_cast<int>(node_of.size()) < size;
-       node = (node + 1) % hosts.size()) {
-    const int most =
-        spec.map_by == MapBy::kNode ? 1 : capacity(spec, hosts[node]);
-    const int left = size - static_cast<int>(node_of.size());
-    node_of.insert(node_of.end(), static_cast<size_t>(std::min(most, left)),
-                   static_cast<int>(node));
+void place_in_turns(const JobSpec& spec, int count,
+                    const std::vector<AppHost>& places,
+                    std::vector<int>& node_of) {
+  for (size_t i = 0; count > 0; i = (i + 1) % places.size()) {
+    const int most = spec.map_by == MapBy::kNode      ? 1
+                     : spec.map_by == MapBy::kPerNode ? spec.per_node
+                                                      : places[i].slots;
+    const int here = std::min(most, count);
+    node_of.insert(node_of.end(), static_cast<size_t>(here), places[i].node);
+    count -= here;
   }
-  return node_of;
 }
 
-// The node of every rank. By node and so many per node start anew with each
-// program, as in Open MPI.
+// The node of every rank. By node, so many per node and on hosts of its own,
+// each program starts anew, as in Open MPI.
 Result<std::vector<int>> place(const JobSpec& spec,
                                const std::vector<PlannedHost>& hosts,
-                               const std::vector<int>& counts, int64_t total) {
-  const int size = std::accumulate(counts.begin(), counts.end(), 0);
-  if (spec.in_turns) return place_in_turns(spec, hosts, size);
-  std::vector<int> room = room_on(spec, hosts, size);
+                               const std::vector<int>& counts) {
   std::vector<int> node_of;
-  for (const int count : counts) {
-    if (!place_app(spec, count, room, node_of)) {
-      return too_many_per_node(spec, count, hosts.size(), total);
+  if (spec.in_turns && !names_own_hosts(spec)) {
+    const int size = std::accumulate(counts.begin(), counts.end(), 0);
+    place_in_turns(spec, size, places_of({}, hosts), node_of);
+    return node_of;
+  }
+  std::vector<int> used(hosts.size(), 0);
+  for (size_t i = 0; i < counts.size(); ++i) {
+    const auto places = places_of(spec.apps[i], hosts);
+    if (spec.in_turns) {
+      place_in_turns(spec, counts[i], places, node_of);
+    } else if (!place_app(spec, counts[i], places, used, node_of)) {
+      return no_room(spec, spec.apps[i], counts[i], hosts);
     }
   }
   return node_of;
@@ -266,17 +328,15 @@ Result<Plan> make_plan(const JobSpec& spec,
     return fail(status.error());
   }
   int64_t slots = 0;
-  int64_t total = 0;
-  for (const PlannedHost& host : hosts) {
-    slots += host.slots;
-    total += capacity(spec, host);
-  }
-  const Result<std::vector<int>> counts = ranks_per_app(spec, total);
+  for (const PlannedHost& host : hosts) slots += host.slots;
+  const Result<std::vector<int>> counts = ranks_per_app(spec, hosts);
   if (!counts) return fail(counts.error());
   const int size = std::accumulate(counts->begin(), counts->end(), 0);
-  const bool limited = !spec.oversubscribe && !spec.in_turns;
+  // Of a program that has hosts of its own it is said which these are.
+  const bool limited =
+      !spec.oversubscribe && !spec.in_turns && !names_own_hosts(spec);
   if (size > slots && limited) return too_few(size, hosts, slots);
-  const auto node_of = place(spec, hosts, *counts, total);
+  const auto node_of = place(spec, hosts, *counts);
   if (!node_of) return fail(node_of.error());
 
   Plan plan;

@@ -39,11 +39,17 @@ struct Timeouts {  // milliseconds; 0: none
   int64_t grace_ms = 5'000;
 };
 
+struct AppHost {
+  int node = 0;   // index into the job's hosts
+  int slots = 0;  // that the program may use there; 0: all of the host's
+};
+
 struct AppSpec {
   std::vector<std::string> argv;
   std::optional<int> np;  // needed where there are several programs
   std::vector<EnvRequest> env;
-  std::string cwd;  // empty: JobSpec::cwd
+  std::string cwd;                  // empty: JobSpec::cwd
+  std::vector<AppHost> hosts = {};  // its own, in order; empty: all
 };
 
 struct JobSpec {

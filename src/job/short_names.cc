@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/text.h"
+#include "job/plan.h"
 
 namespace muster {
 
@@ -54,9 +55,11 @@ std::optional<Stranger> like_one_of(const std::string& name,
 
 void give_one_slot_each(std::vector<HostEntry>& hosts, int ranks) {
   int64_t slots = 0;
-  for (const HostEntry& host : hosts) slots += host.slots;
+  for (const HostEntry& host : hosts) {
+    slots += host.all_slots ? kMaxRanks : host.slots;
+  }
   if (ranks > slots) return;
-  for (HostEntry& host : hosts) host.slots_given = true;
+  for (HostEntry& host : hosts) host.slots_given |= !host.all_slots;
 }
 
 std::vector<Stranger> use_job_names(std::vector<HostEntry>& hosts,

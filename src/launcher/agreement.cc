@@ -11,8 +11,8 @@
 #include "job/rank_env.h"
 #include "launcher/nested_launcher.h"
 #include "launcher/start/bootstrap_choice.h"
+#include "launcher/start/job_request.h"
 #include "launcher/start/mpirun_request.h"
-#include "launcher/start/placement_words.h"
 
 namespace muster {
 
@@ -67,63 +67,6 @@ void count_slots(const AgreementInput& in, Agreement& out) {
     out.slots.push_back(decide_slots(slots));
     take_findings(out, out.slots.back().findings);
   }
-}
-
-// What `requests` come to in the launcher's environment.
-std::vector<EnvRequest> with_values(const std::vector<EnvRequest>& requests,
-                                    const Environment& launcher) {
-  std::vector<EnvRequest> out;
-  for (const EnvRequest& request : requests) {
-    if (request.value) out.push_back(request);
-    const bool prefix = request.name.ends_with('*');
-    const auto stem = request.name.substr(0, request.name.size() - prefix);
-    for (const auto& [name, value] : launcher) {
-      if (request.value) break;
-      if (prefix ? name.starts_with(stem) : name == stem) {
-        out.push_back({name, value});
-      }
-    }
-  }
-  return out;
-}
-
-// What the command line asks for, ours or mpirun's.
-Result<JobSpec> job_spec(const AgreementInput& in) {
-  const LaunchOptions& options = *in.options;
-  JobSpec spec;
-  for (const JobHost& host : in.discovery->hosts) {
-    spec.hosts.push_back(host.entry);
-  }
-  spec.np = options.np;
-  spec.env = options.env;
-  spec.oversubscribe = options.oversubscribe;
-  std::string map_by = options.map_by;
-  if (in.discovery->line) {
-    const MpirunLine& line = *in.discovery->line;
-    if (!own_mapping(line).empty()) map_by.clear();
-    if (line.np) spec.np = line.np;
-    spec.oversubscribe |= line.oversubscribe;
-    const std::string& family = in.nodes[0].facts.mpi.family;
-    spec.in_turns = !family.empty() && family != "openmpi";
-    if (line.per_node) {
-      map_by = "ppr:" + std::to_string(*line.per_node) + ":node";
-    } else if (line.by_node || line.map_by.starts_with("node")) {
-      map_by = "node";
-    }
-    const Environment parameters = native_line(line).env;
-    for (const MpirunApp& app : line.apps) {
-      std::vector<EnvRequest> env;
-      for (const auto& [name, value] : parameters) env.push_back({name, value});
-      env.insert(env.end(), line.env.begin(), line.env.end());
-      env.insert(env.end(), app.env.begin(), app.env.end());
-      spec.apps.push_back({app.argv, app.np,
-                           with_values(env, in.discovery->env), app.directory});
-    }
-  } else {
-    spec.apps.push_back({options.command, options.np, {}, options.cwd});
-  }
-  if (auto set = set_map_by(map_by, spec); !set) return fail(set.error());
-  return spec;
 }
 
 std::vector<PlannedHost> planned_hosts(const AgreementInput& in,
@@ -351,6 +294,31 @@ Status settle_mpi(const AgreementInput& in, Agreement& out) {
                     "MPICH, MVAPICH2 or Intel MPI."});
 }
 
+// The user's names of hosts, and what they are in mpirun's hostfile. `line` has
+// them as given, that of the discovery as the operator calls them.
+void name_hosts(const AgreementInput& in, const Agreement& out,
+                const MpirunLine& line, Replacement& replacement) {
+  std::map<std::string, std::pair<std::string, int>> known;
+  for (size_t i = 0; i < in.discovery->hosts.size(); ++i) {
+    const JobHost& host = in.discovery->hosts[i];
+    const std::string& name = host.entry.name;
+    known[name] = {host.is_self ? in.discovery->hostname : name,
+                   out.slots[i].slots};
+    if (host.is_self) replacement.host_names[name] = known[name].first;
+  }
+  if (!in.discovery->line) return;
+  const std::vector<MpirunApp>& apps = in.discovery->line->apps;
+  for (size_t i = 0; i < std::min(apps.size(), line.apps.size()); ++i) {
+    const auto& given = line.apps[i].hosts;
+    for (size_t at = 0; at < given.size() && at < apps[i].hosts.size(); ++at) {
+      const auto found = known.find(apps[i].hosts[at].name);
+      if (found == known.end()) continue;
+      replacement.host_names[given[at].name] = found->second.first;
+      replacement.all_slots[given[at].name] = found->second.second;
+    }
+  }
+}
+
 // The user's line, or one for the program, as it is started.
 Status plan_line(const AgreementInput& in, const JobSpec& spec,
                  Agreement& out) {
@@ -374,14 +342,9 @@ Status plan_line(const AgreementInput& in, const JobSpec& spec,
   if (in.discovery->line) {
     add(additions_to(*line, *in.options, spec, out.mpi.launcher));
     take_findings(out, unknown_findings(*line));
-    take_findings(out, output_findings(*line));
   }
   replacement.wrapper = out.mpi.wrapper;
-  for (const JobHost& host : in.discovery->hosts) {
-    if (host.is_self) {
-      replacement.host_names[host.entry.name] = in.discovery->hostname;
-    }
-  }
+  name_hosts(in, out, *line, replacement);
   auto rewritten = rewrite_mpirun_line(*line, replacement);
   if (!rewritten) return fail(rewritten.error());
   out.words = std::move(rewritten->words);
@@ -413,7 +376,8 @@ Result<Agreement> agree(const AgreementInput& input) {
   }
   if (auto apart = tell_apart(input); !apart) return fail(apart.error());
   count_slots(input, out);
-  auto spec = job_spec(input);
+  auto spec = job_spec(*input.options, *input.discovery,
+                       input.nodes[0].facts.mpi.family);
   if (!spec) return fail(spec.error());
   merge_env(input, out);
   if (auto chosen = choose_fabric(input, out); !chosen) {
@@ -422,6 +386,9 @@ Result<Agreement> agree(const AgreementInput& input) {
   const auto bind = bind_request(input);
   if (!bind) return fail(bind.error());
   choose_backend(input, out);
+  if (input.discovery->line) {
+    take_findings(out, output_findings(*input.discovery->line, *input.options));
+  }
   if (input.options->once) {
     spec->np.reset();
     spec->apps[0].np.reset();

@@ -10,6 +10,7 @@
 
 #include "base/self_path.h"
 #include "job/mpirun_line.h"
+#include "job/output_files.h"
 #include "job/pod_view.h"
 #include "launcher/launch.h"
 #include "launcher/start/script_session.h"
@@ -43,6 +44,17 @@ int exec_real(const std::string& path, const std::string& name,
   std::fprintf(stderr, "muster: cannot run %s: %s\n", path.c_str(),
                strerror(errno));
   return 126;
+}
+
+// The script's output was in the launcher's hands before this line was known.
+void tell_no_files(const std::vector<std::string>& words) {
+  const auto line = parse_mpirun_line(words);
+  if (!line || output_files(*line).directory.empty()) return;
+  std::fprintf(stderr,
+               "muster: the files of each rank that this %s line asks for are "
+               "not written: start the script with muster launch --once "
+               "--log-dir %s\n",
+               words[0].c_str(), output_files(*line).directory.c_str());
 }
 
 bool has_hosts_elsewhere(const MpirunLine& line) {
@@ -83,6 +95,7 @@ int drop_in_main(const std::string& name,
   }
   if (const auto printed = print_information(words)) return *printed;
   if (const auto session = find_script_session()) {
+    tell_no_files(words);
     auto rewritten = rewrite_for_script(*session, words);
     if (!rewritten) {
       std::fprintf(stderr, "muster: %s\n", rewritten.error().text().c_str());

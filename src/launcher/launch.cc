@@ -14,6 +14,7 @@
 #include "base/self_path.h"
 #include "base/text.h"
 #include "job/exit_codes.h"
+#include "job/output_files.h"
 #include "launcher/output/log_choice.h"
 #include "launcher/report/bundle.h"
 #include "launcher/report/launch_evidence.h"
@@ -96,7 +97,11 @@ Status Launch::prepare() {
   auto directory = RuntimeDir::create_owned("run-" + launch_id_);
   if (!directory) return muster::fail(directory.error());
   directory_ = std::move(*directory);
+  OutputFiles files;
+  if (discovery_.line) files = output_files(*discovery_.line);
+  if (options_.log_directory.empty()) options_.log_directory = files.directory;
   OutputOptions output = choose_output(options_);
+  output.only_files = files.only;
   if (discovery_.line) output.tags = tags_of(*discovery_.line);
   if (output.directory.empty() && !options_.bundle_directory.empty() &&
       !options_.dry_run) {

@@ -94,7 +94,25 @@ def test_names_lead_to_muster_and_on_to_the_mpi():
                  "-np 2 sh -c 'echo o; echo e >&2'")
         contains(out, "[1,1]<stdout>:o\n")
         contains(out, "[1,0]<stderr>:e\n")
-        contains(out, "--output-filename has no effect")
+        contains(out, "/tmp/o/rank-N.out and rank-N.err")
+        for rank in range(2):
+            equal(sh(job.launcher, f"cat /tmp/o/rank-{rank}.out"), "o\n",
+                  f"stdout of rank {rank}")
+            equal(sh(job.launcher, f"cat /tmp/o/rank-{rank}.err"), "e\n",
+                  f"stderr of rank {rank}")
+        # Natively, in files only; and inside a script, where it is too late.
+        for words in ("--output-filename /tmp/p:nocopy", "--output dir=/tmp/q:nocopy"):
+            out = sh(job.launcher, f"muster launch --bootstrap pmix -- mpirun {words}"
+                     " -np 2 sh -c 'echo only the file has it'")
+            check("only the file" not in out, "shown with nocopy", out)
+            contains(out, "and not shown here")
+            contains(out, "starting 2 ranks (native")
+            place = words.split("/")[-1].split(":")[0]
+            equal(sh(job.launcher, f"cat /tmp/{place}/rank-1.out"),
+                  "only the file has it\n", "stdout of rank 1")
+        out = sh(job.launcher, "muster launch --once -- mpirun "
+                 "--output-filename /tmp/s -np 2 echo in a script")
+        contains(out, "muster launch --once --log-dir /tmp/s")
         # The Kubeflow SDK's line.
         out = sh(job.launcher, "mpirun --hostfile /etc/mpi/hostfile bash -c "
                  "'echo \"a : $(hostname)\"'")

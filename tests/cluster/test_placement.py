@@ -135,6 +135,79 @@ def test_placement_through_hydra():
     through_mpirun("pi-mpich.yaml", "mpirun.mpich")
 
 
+WHERE = ["sh", "-c", "echo at $(hostname) as $0"]
+
+
+def placed(run):
+    """Program and pod by rank, as "x1 y0"."""
+    places = {rank: line.split()[-1] + line.split()[1][-1]
+              for rank, lines in run.lines().items()
+              for line in lines if line.startswith("at ")}
+    return " ".join(places[rank] for rank in sorted(places))
+
+
+def test_programs_on_hosts_of_their_own():
+    """Without and with an operator's hostfile, by either backend."""
+    line = ["mpirun", "-np", "1", "-H", "pi-worker-1", *WHERE, "x", ":",
+            "-np", "2", "-H", "pi-worker-0:2", *WHERE, "y"]
+    crowd = ["mpirun", "--oversubscribe", "-np", "3", "-H", "pi-worker-1",
+             *WHERE, "x", ":", "-H", "pi-worker-0", *WHERE, "y"]
+    with cluster("own-hosts") as c:
+        job = apply(c, workers=2)
+        for backend in ("mpirun", "pmix"):
+            run = expect(launch(job, "--bootstrap", backend, "--", *line), 0)
+            equal(placed(run), "x1 y0 y0", backend, run.out, run.err)
+            run = expect(launch(job, "--bootstrap", backend, "--", *crowd), 0)
+            equal(placed(run), "x1 x1 x1 y0", backend, run.out, run.err)
+        # No operator's hostfile: full names, as DNS has them.
+        full = [word + ".pi.default.svc" if word == "pi-worker-1" else
+                word.replace("-0:2", "-0.pi.default.svc:2")
+                if word == "pi-worker-0:2" else word for word in line]
+        alone = {"OMPI_MCA_orte_default_hostfile": "", "MUSTER_HOSTFILE": ""}
+        for backend in ("mpirun", "pmix"):
+            run = expect(launch(job, "--bootstrap", backend, "--", *full,
+                                env=alone), 0)
+            equal(placed(run), "x1 y0 y0", backend, run.out, run.err)
+        run = launch(job, "--", *line[:5], *WHERE, "x", ":", "-np", "2", "-H",
+                     "pi-worker-0", *WHERE, "y")
+        check(run.code != 0, "2 ranks in 1 slot", run.out)
+        contains(run.err, "cannot place 2 ranks of sh")
+        contains(run.err, "pi-worker-0.pi.default.svc:1")
+        nothing_left(job)
+
+
+def test_all_slots_of_a_host():
+    with cluster("all-slots") as c:
+        job = apply(c, workers=2)
+        # As in Open MPI the CPUs that the pod has, not what the operator says.
+        slots = len(os.sched_getaffinity(0))
+        for backend in ("mpirun", "pmix"):
+            run = expect(launch(job, "--bootstrap", backend, "--", "mpirun",
+                                "-H", "pi-worker-1:*,pi-worker-0", *WHERE,
+                                "x"), 0)
+            equal(placed(run), " ".join(["x1"] * slots + ["x0"]), backend,
+                  run.out, run.err)
+            run = expect(launch(job, "--bootstrap", backend, "--", "mpirun",
+                                "-H", "pi-worker-1:*", *WHERE, "x", ":",
+                                "-H", "pi-worker-0", *WHERE, "y"), 0)
+            equal(placed(run), " ".join(["x1"] * slots + ["y0"]), backend,
+                  run.out, run.err)
+
+
+def test_max_slots_is_no_limit():
+    """Nor is it to Open MPI 4.1.4, whatever its manual says."""
+    with cluster("max-slots") as c:
+        job = apply(c, workers=2)
+        job.launcher.exec(["sh", "-c", "printf '%s slots=1 max_slots=1\\n' "
+                           "pi-worker-0.pi.default.svc "
+                           "pi-worker-1.pi.default.svc >/tmp/hosts"])
+        for backend in ("mpirun", "pmix"):
+            run = expect(launch(job, "--bootstrap", backend, "--hostfile",
+                                "/tmp/hosts", "--", "mpirun",
+                                "--oversubscribe", "-np", "4", *WHERE, "x"), 0)
+            equal(placed(run), "x0 x0 x1 x1", backend, run.out, run.err)
+
+
 def test_crowded_pods_are_told():
     with cluster("crowded") as c:
         job = apply(c, workers=2, cpu=1.5)

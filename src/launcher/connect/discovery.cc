@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "job/app_file.h"
 #include "job/exit_codes.h"
+#include "job/line_hosts.h"
 #include "job/pod_view.h"
 #include "job/short_names.h"
 
@@ -115,12 +116,8 @@ Result<Hostfile> choose_hosts(const LaunchOptions& options,
   if (!options.hosts.empty()) return parse_host_list(options.hosts, "-H");
   const MpirunLine* line = found.line ? &*found.line : nullptr;
   if (options.hostfile.empty() && line != nullptr) {
-    if (!line->hosts.empty()) {
-      Hostfile hosts{line->hosts, "-H"};
-      const int each = line->per_node.value_or(1);
-      if (each == 1) give_one_slot_each(hosts.hosts, line->np.value_or(0));
-      return hosts;
-    }
+    Hostfile hosts{hosts_of_line(*line), "-H"};
+    if (!hosts.hosts.empty()) return hosts;
     if (!line->hostfiles.empty()) return read_hostfile(line->hostfiles[0]);
   }
   if (found.contract.hostfile) return *found.contract.hostfile;
@@ -295,6 +292,11 @@ Result<Discovery> discover(const LaunchOptions& options) {
   if (auto few = few_enough(*hosts); !few) return fail(few.error());
   if (const auto job = operators_hosts(options, where, found)) {
     name_as_operator(*job, found.hostname, *hosts);
+    if (found.line) {
+      for (MpirunApp& app : found.line->apps) {
+        use_job_names(app.hosts, job->hosts);
+      }
+    }
   }
   const int self = find_self(hosts->hosts, where.hostname, where.own_addresses);
   found.hosts_source = hosts->source;

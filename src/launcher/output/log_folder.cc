@@ -27,7 +27,7 @@ constexpr Milliseconds kLimit{10'000};
 tl::unexpected<Error> no_answer(const std::string& directory) {
   return fail(Error{"log_directory", "cannot write rank logs",
                     "its file system does not answer", directory,
-                    "Choose another --log-dir, or mend what is mounted "
+                    "Choose another directory, or mend what is mounted "
                     "there."});
 }
 
@@ -40,7 +40,7 @@ Status prepare_now(const std::string& directory) {
   if (written) return {};
   return fail(Error{"log_directory", "cannot write rank logs",
                     error ? error.message() : written.error().why, directory,
-                    "Choose another --log-dir, or mount a writable volume "
+                    "Choose another directory, or mount a writable volume "
                     "there."});
 }
 
@@ -74,7 +74,7 @@ Result<std::string> move_earlier(const fs::path& directory) {
     if (error) {
       return fail(Error{"log_directory", "cannot move an earlier launch's log",
                         error.message(), (directory / name).string(),
-                        "Choose another --log-dir."});
+                        "Choose another directory."});
     }
   }
   return folder.string();

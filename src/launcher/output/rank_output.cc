@@ -241,8 +241,10 @@ LogLevel RankOutput::level_of(std::string_view line,
 }
 
 bool RankOutput::is_shown(int rank, LogLevel level) const {
-  return level >= options_.level &&
-         (rank < 0 || options_.ranks.empty() || options_.ranks.count(rank) > 0);
+  if (level < options_.level) return false;
+  if (rank < 0) return true;
+  return !options_.only_files &&
+         (options_.ranks.empty() || options_.ranks.count(rank) > 0);
 }
 
 void RankOutput::finish(ProcessKey key, ProcessOutput& process) {

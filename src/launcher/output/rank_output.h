@@ -40,6 +40,7 @@ struct OutputOptions {
   LogRotation rotation;           // of those
   std::set<int> ranks;  // shown on stdout, besides who is none; empty: all
   LogLevel level = LogLevel::kTrace;  // least level shown on stdout
+  bool only_files = false;            // ranks' lines are not shown at all
   // Never hold up a rank: what a slow reader does not take in time is dropped
   // and counted.
   bool drop = false;

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "job/line_placement.h"
+#include "job/output_files.h"
 
 namespace muster {
 
@@ -38,6 +39,19 @@ Finding left_out(const std::string& option, const std::string& own) {
   return {Severity::kWarning, "option_left_out",
           option + " is left out: the mpirun line has its own " + own, "",
           "take one of the two away"};
+}
+
+// Of --output-filename DIR: where the files are, and how they are called.
+Finding files_are_ours(const MpirunLine& line, const LineOption& option,
+                       const OutputFiles& files, const LaunchOptions& options) {
+  const std::string& directory =
+      options.log_directory.empty() ? files.directory : options.log_directory;
+  return {Severity::kInfo, "output_files",
+          line.words[option.at] + " " + option.values[0] +
+              ": the ranks' output is in the launcher's pod, in " + directory +
+              "/rank-N.out and rank-N.err" +
+              (files.only ? ", and not shown here" : ""),
+          "", ""};
 }
 
 }  // namespace
@@ -94,7 +108,8 @@ std::vector<Finding> unknown_findings(const MpirunLine& line) {
   return out;
 }
 
-std::vector<Finding> output_findings(const MpirunLine& line) {
+std::vector<Finding> output_findings(const MpirunLine& line,
+                                     const LaunchOptions& options) {
   static constexpr std::array<std::string_view, 10> kFiles = {
       "output-filename", "output-directory",
       "outfile-pattern", "errfile-pattern",
@@ -103,7 +118,12 @@ std::vector<Finding> output_findings(const MpirunLine& line) {
       "xml-file",        "prepend-pattern"};
   std::vector<Finding> out;
   for (const LineOption& option : line.options) {
-    const bool labels = option.name == "timestamp-output" ||
+    const OutputFiles files = output_files(line, option);
+    if (!files.directory.empty()) {
+      out.push_back(files_are_ours(line, option, files, options));
+      if (!files.more) continue;
+    }
+    const bool labels = files.more || option.name == "timestamp-output" ||
                         option.name == "merge-stderr-to-stdout";
     if (!labels &&
         std::find(kFiles.begin(), kFiles.end(), option.name) == kFiles.end()) {
@@ -111,8 +131,11 @@ std::vector<Finding> output_findings(const MpirunLine& line) {
     }
     out.push_back(
         {Severity::kWarning, "option_left_out",
-         line.words[option.at] + " has no effect: the ranks' output goes to "
-                                 "muster, not through mpirun",
+         line.words[option.at] +
+             (files.directory.empty() ? "" : " " + option.values[0]) +
+             (files.directory.empty() ? " has no effect"
+                                      : " has no other effect") +
+             ": the ranks' output goes to muster, not through mpirun",
          "",
          labels ? "muster launch --log-format text or json labels each line"
                 : "set MUSTER_LOG_DIR=DIR (muster launch --log-dir) for a file "

@@ -54,7 +54,9 @@ LineAdditions stdin_additions(const MpirunLine& line,
 std::vector<Finding> unknown_findings(const MpirunLine& line);
 
 // Options of the line by which mpirun would write the ranks' output elsewhere,
-// or label it: it comes to muster before mpirun sees it.
-std::vector<Finding> output_findings(const MpirunLine& line);
+// or label it: it comes to muster before mpirun sees it. Files of each rank are
+// those of --log-dir, and it is said where.
+std::vector<Finding> output_findings(const MpirunLine& line,
+                                     const LaunchOptions& options);
 
 }  // namespace muster

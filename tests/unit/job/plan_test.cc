@@ -148,6 +148,73 @@ TEST_CASE("each of several programs is dealt from the first host on") {
   }
 }
 
+// Read off Open MPI 4.1.4: mpirun -np … -H … : -np … -H …, --display-map.
+TEST_CASE("programs on hosts of their own") {
+  using Own = std::vector<AppHost>;
+  struct Row {
+    std::vector<int> slots;
+    std::vector<std::pair<int, Own>> programs;  // -np, 0: not given; -H
+    MapBy map_by;
+    bool oversubscribe;
+    const char* places;  // "": refused
+  };
+  const MapBy slot = MapBy::kSlot;
+  const Row rows[] = {
+      {{1, 1}, {{1, {{0, 1}}}, {1, {{1, 1}}}}, slot, false, "01"},
+      {{2, 1}, {{2, {{0, 2}}}, {1, {{1, 1}}}}, slot, false, "001"},
+      {{2, 1}, {{0, {{0, 2}}}, {0, {{1, 1}}}}, slot, false, "001"},
+      {{1, 1}, {{2, {{0, 1}}}, {1, {{1, 1}}}}, slot, false, ""},
+      {{2, 1}, {{1, {{0, 1}}}, {2, {{0, 2}, {1, 1}}}}, slot, false, "001"},
+      {{1, 1, 1},
+       {{2, {{0, 1}, {1, 1}}}, {2, {{1, 1}, {2, 1}}}},
+       slot,
+       false,
+       ""},
+      {{2, 2, 2}, {{2, {{2, 1}, {0, 1}}}, {1, {{1, 1}}}}, slot, false, "201"},
+      {{2, 2}, {{1, {{0, 0}}}, {0, {{1, 0}}}}, slot, false, "011"},
+      // Without -H: wherever the others may.
+      {{2}, {{1, {}}, {1, {{0, 2}}}}, slot, false, "00"},
+      {{1, 1}, {{3, {{0, 1}}}, {1, {{1, 1}}}}, slot, true, "0001"},
+      {{1, 2}, {{4, {{0, 1}, {1, 2}}}, {1, {{1, 1}}}}, slot, true, "00111"},
+      {{2, 1, 1},
+       {{3, {{0, 2}, {1, 1}}}, {3, {{1, 1}, {2, 1}}}},
+       slot,
+       true,
+       "001122"},
+      {{2, 2, 1},
+       {{3, {{0, 2}, {1, 1}}}, {2, {{1, 2}, {2, 1}}}},
+       MapBy::kNode,
+       false,
+       "01012"},
+  };
+  for (const Row& row : rows) {
+    INFO(row.places);
+    JobSpec spec = spec_of(std::nullopt);
+    spec.apps.clear();
+    for (const auto& [np, own] : row.programs) {
+      spec.apps.push_back(
+          {{"./a"}, np > 0 ? std::optional(np) : std::nullopt, {}, "", own});
+    }
+    spec.map_by = row.map_by;
+    spec.oversubscribe = row.oversubscribe;
+    const auto plan = make_plan(spec, hosts_of(row.slots));
+    if (!plan) INFO(plan.error().text());
+    CHECK((plan ? places(*plan) : "") == row.places);
+  }
+}
+
+TEST_CASE("too few slots on hosts of its own are said with the host") {
+  JobSpec spec = spec_of(std::nullopt);
+  spec.apps = {{{"./m"}, 2, {}, "", {{0, 1}}}, {{"./w"}, 1, {}, "", {{1, 1}}}};
+  const auto plan = make_plan(spec, hosts_of({1, 1}));
+  REQUIRE_FALSE(plan);
+  const std::string text = plan.error().text();
+  INFO(text);
+  CHECK(plan.error().code == "not_enough_slots");
+  CHECK(text.find("cannot place 2 ranks of ./m") != std::string::npos);
+  CHECK(text.find(":2, lower -np") != std::string::npos);
+}
+
 TEST_CASE("in turns there is no end of slots") {
   const auto placed = [](int np, MapBy map_by, int per_node) {
     JobSpec spec = spec_of(np);
@@ -162,6 +229,10 @@ TEST_CASE("in turns there is no end of slots") {
   CHECK(placed(5, MapBy::kSlot, 0) == "00100 oversubscribed ");
   CHECK(placed(6, MapBy::kPerNode, 2) == "001100 oversubscribed ");
   CHECK(placed(3, MapBy::kNode, 0) == "010 ");
+  JobSpec own = spec_of(std::nullopt);
+  own.in_turns = true;
+  own.apps = {{{"./m"}, 2, {}, "", {{1, 1}}}, {{"./w"}, 1, {}, "", {{0, 1}}}};
+  CHECK(places(make_plan(own, hosts_of({2, 1})).value()) == "110");
 }
 
 TEST_CASE("refusals") {

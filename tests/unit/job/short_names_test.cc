@@ -80,5 +80,16 @@ TEST_CASE("a host of a mpirun line without a number is one rank") {
   CHECK(asked[1].slots_given);
 }
 
+TEST_CASE("all slots of a host are its pod's to say") {
+  std::vector<HostEntry> hosts = parse_host_list("a:*,b", "-H").value().hosts;
+  give_one_slot_each(hosts, 9);
+  CHECK(hosts[0].all_slots);
+  CHECK_FALSE(hosts[0].slots_given);
+  CHECK(hosts[1].slots_given);
+  CHECK(parse_host_list("a:*,a", "-H").error().code == "hostfile_duplicate");
+  CHECK(parse_host_list("a,a:*", "-H").error().code == "hostfile_duplicate");
+  CHECK(parse_hostfile("a:*\n", "f").error().code == "hostfile_slots");
+}
+
 }  // namespace
 }  // namespace muster

@@ -210,12 +210,74 @@ TEST_CASE("a line gets what it lacks, and what it has stays") {
 
 TEST_CASE("an option that writes output elsewhere is said to have no effect") {
   MpirunBed bed;
-  bed.use_line({"mpirun", "--output-filename", "/o", "--tag-output",
+  bed.use_line({"mpirun", "--xml-file", "/o", "--tag-output",
                 "--timestamp-output", "-np", "2", "./app"});
   const std::string text = left_out(bed.agreed());
-  CHECK(text.find("--output-filename has no effect") != std::string::npos);
+  CHECK(text.find("--xml-file has no effect") != std::string::npos);
   CHECK(text.find("--timestamp-output has no effect") != std::string::npos);
   CHECK(text.find("--tag-output") == std::string::npos);
+}
+
+TEST_CASE("files of each rank are muster's, and it is said where") {
+  const auto said = [](const Agreement& agreement) {
+    std::string out;
+    for (const Finding& finding : agreement.findings) {
+      if (finding.code == "output_files") out += finding.text;
+    }
+    return out;
+  };
+  MpirunBed bed;
+  bed.use_line({"mpirun", "--output-filename", "/o:nocopy", "./app"});
+  Agreement agreed = bed.agreed();
+  CHECK(said(agreed) ==
+        "--output-filename /o:nocopy: the ranks' output is in the launcher's "
+        "pod, in /o/rank-N.out and rank-N.err, and not shown here");
+  CHECK(left_out(agreed).empty());
+  CHECK(join(agreed.words, " ").find("/o") == std::string::npos);
+  bed.options.log_directory = "/l";
+  bed.options.bootstrap = Bootstrap::kPmix;
+  agreed = bed.agreed();
+  CHECK(agreed.bootstrap == Bootstrap::kPmix);
+  CHECK(said(agreed).find("in /l/rank-N.out") != std::string::npos);
+  bed.use_line({"mpirun", "--output", "tag,dir=/o", "./app"});
+  CHECK(
+      left_out(bed.agreed()).find("--output tag,dir=/o has no other effect") !=
+      std::string::npos);
+}
+
+TEST_CASE("programs with hosts of their own keep them") {
+  for (const Bootstrap bootstrap : {Bootstrap::kPmix, Bootstrap::kMpirun}) {
+    MpirunBed bed;
+    bed.options.bootstrap = bootstrap;
+    bed.use_line({"mpirun", "-np", "1", "-H", "w-1", "./a", ":", "-np", "2",
+                  "-H", "short:*", "./b"});
+    // As the operator's hostfile has it.
+    bed.discovery.line->apps[1].hosts[0].name = "w-0";
+    const Agreement agreed = bed.agreed();
+    CHECK(agreed.bootstrap == bootstrap);
+    REQUIRE(agreed.plan.ranks.size() == 3);
+    CHECK(agreed.plan.ranks[0].node == 1);
+    CHECK(agreed.plan.ranks[2].node == 0);
+    if (bootstrap == Bootstrap::kPmix) continue;
+    const std::string words = join(agreed.words, " ");
+    INFO(words);
+    CHECK(words.find("--host w-1 ") != std::string::npos);
+    CHECK(words.find("--host w-0:2 ") != std::string::npos);
+  }
+}
+
+// Open MPI 4.1.4 does the same: mpirun --oversubscribe --display-map.
+TEST_CASE("max_slots is no limit when oversubscribing is asked for") {
+  AgreementBed bed("w-0 slots=2 max_slots=2\nw-1 slots=2 max_slots=3\n");
+  bed.options.oversubscribe = true;
+  bed.options.np = 8;
+  const auto agreed = bed.agree();
+  REQUIRE(agreed);
+  CHECK(agreed->plan.nodes[0].ranks.size() == 4);
+  CHECK(agreed->plan.nodes[1].ranks.size() == 4);
+  bed.options.oversubscribe = false;
+  bed.options.np = 5;
+  CHECK(bed.agree().error().code == "not_enough_slots");
 }
 
 TEST_CASE("an unknown option of Open MPI's is said, with the nearest") {

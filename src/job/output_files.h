@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where an mpirun line wants a file of each rank: Open MPI's
+// `--output-filename NAME[:nocopy]` and `--output-directory`, and `--output
+// dir=NAME` of Open MPI 5. Each release puts something of its own behind NAME
+// (4: NAME/1/rank.0/stdout, 5: NAME.JOB.0.out or NAME/JOB/rank.0/stdout); to us
+// NAME is a directory. horovodrun's are left to it: with Gloo the ranks' output
+// is its own to write.
+// Pure.
+#pragma once
+
+#include <string>
+
+#include "job/mpirun_line.h"
+
+namespace muster {
+
+struct OutputFiles {
+  std::string directory;  // empty: no files are asked for
+  bool only = false;      // "nocopy": the lines are not shown as well
+  bool more = false;      // the option asks for something else, too
+};
+
+// What one option of the line asks for.
+OutputFiles output_files(const MpirunLine& line, const LineOption& option);
+// What the line does; the last option counts.
+OutputFiles output_files(const MpirunLine& line);
+
+}  // namespace muster
