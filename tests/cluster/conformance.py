@@ -13,17 +13,54 @@ A program passes if it exits with 0 and says what its suite wants to hear.
 Needs root, podnet, MUSTER_PREFIX. Two pods; ranks as the suite's list says.
 """
 import argparse
+import base64
 import json
 import os
+import shlex
+import struct
 import sys
 
 from harness import Launch, cluster, EXAMPLES, PREFIX
 
 LIMIT = 30  # seconds for one program; its list may say more
-# Arguments that the PMIx clients need, and ranks other than four.
-PMIX_ARGUMENTS = {
-    "pmix_client": (4, ["-n", "4", "--ns-size", "4", "--ns-id", "0",
-                        "--job-fence", "-c"]),
+# Ranks and arguments of the folder that has no list.
+BASIC = {
+    "self": "1", "simple": "4", "sendrecv": "4", "srtest": "4", "wtime": "4",
+    "patterns": "4", "netpipe": "2 -reps 1 -end 1 -out /tmp/netpipe.out",
+    "adapt": "3 -reps 1 -end 1 -out /tmp/adapt.out",
+}
+# Of pmix_client: the lines of OpenPMIx's own run_tests that one namespace can
+# do, and what it knows beside. Always 4 ranks: mpirun's universe.
+CLIENT = """
+--fence '[db | 0:0-2]'
+--fence '[db | 0:]'
+--fence '[0:]'
+--fence '[b | 0:]'
+--fence '[d | 0:]' --noise '[0:0,1]'
+--fence '[db | 0:][db | 0:0,1][d | 0:1-3][b | 0:0,3]'
+--fence '[db | 0:][db | 0:]' --use-same-keys
+--job-fence
+--job-fence -c
+--job-fence -nb
+--job-fence -nb -c
+--job-fence --collect-corrupt
+--job-fence -c --gds hash
+--job-fence -c --gds ds12
+--test-publish
+--test-spawn
+--test-connect
+--test-resolve-peers
+--test-error
+--test-replace 100:0,1,10,50,99
+--test-internal 10
+--early-fail
+"""
+CLIENT_JUDGED = {"--early-fail": "TestStatus",  # must fail
+                 "--test-error": "exit"}        # prints each event as ERROR
+TEST_V2 = {  # and arguments; -r: ranks' own measurements may differ by 1/10
+    "test_init_fin": [], "test_helloworld": [], "test_get_basic": [],
+    "test_get_peers": [], "test_fence_basic": [],
+    "test_fence_wildcard": ["-r", "10"], "test_fence_partial": ["-r", "10"],
 }
 
 
@@ -33,8 +70,11 @@ def mpich_list(directory, folder):
         path = os.path.join(directory, folder, name)
         if os.path.exists(path):
             break
-    else:
-        return  # a folder that the suite does not run either
+    else:  # the suite itself does not run this folder
+        for name, line in BASIC.items() if folder == "basic" else ():
+            ranks, *arguments = line.split()
+            yield folder, name, int(ranks), arguments, [], 60, "basic"
+        return
     with open(path, encoding="utf-8") as file:
         for line in file:
             words = line.split("#")[0].split()
@@ -61,13 +101,48 @@ def mpich_programs(directory, folders):
             yield label, ranks, [*env, path, *args], limit, how
 
 
+def client_programs(path):
+    """pmix_client knows its rank from its own server only."""
+    for line in CLIENT.strip().splitlines():
+        arguments = shlex.split(line)
+        words = ["sh", "-c", 'exec "$0" --rank "$PMIX_RANK" "$@"', path,
+                 "-n", "4", "--ns-size", "4", "--ns-id", "0", *arguments]
+        # It wants all of its peers on its own host.
+        where = " --map-by ppr:4:node" if "resolve-peers" in line else ""
+        yield (f"pmix_client {line}", "4" + where, words, LIMIT,
+               CLIENT_JUDGED.get(arguments[0], "pmix"))
+
+
+def told(rank, ranks):
+    """What test_v2's server tells a client of itself: validation_params in
+    base64. The namespace is left to PMIX_NAMESPACE."""
+    each = ranks // 2
+    node, local = divmod(rank, each)
+    peers = ",".join(str(node * each + i) for i in range(each)).encode()
+    data = struct.pack("I??511sI256sII511sIHI511s511sIH0I",
+                       1, True, False, b"", rank, b"", ranks, ranks, b"",
+                       each, local, node, peers, b"", 2, local)
+    return base64.b64encode(data).decode().replace("=", " ")
+
+
+def v2_program(path, arguments, ranks=4):
+    words = ["sh", "-c", 'eval "told=\\${$((PMIX_RANK + 1))}"; shift 4; '
+             'exec "$0" "$@" --validate-params "$told"', path,
+             *(told(rank, ranks) for rank in range(ranks)),
+             "-n", str(ranks), "--ns-size", str(ranks), "--ns-id", "0",
+             *arguments]
+    return os.path.basename(path), ranks, words, 120, "pmix"
+
+
 def pmix_programs(directory):
     for name in sorted(os.listdir(directory)):
-        ranks, arguments = PMIX_ARGUMENTS.get(name, (4, []))
-        environment = ["SLURM_LOCALID=0"] if name == "pmix_client" else []
-        yield (name, ranks,
-               [*environment, os.path.join(directory, name), *arguments],
-               30, "pmix")
+        path = os.path.join(directory, name)
+        if name == "pmix_client":
+            yield from client_programs(path)
+        elif name in TEST_V2:
+            yield v2_program(path, TEST_V2[name])
+        else:
+            yield name, 4, [path], LIMIT, "pmix"
 
 
 def judge(run, how):
@@ -79,26 +154,32 @@ def judge(run, how):
         return "" if run.code != 0 else "exit 0"
     if how == "TestErrFatal":
         return "" if run.code != 0 else "exit 0"
-    if run.code != 0:
-        return f"exit {run.code}"
     if how == "pmix":
         bad = [line for line in run.out.splitlines()
                if ("failed" in line.lower() or "error" in line.lower())
                and "plm:rsh" not in line]  # mpirun's own
-        return bad[0][-90:] if bad else ""
+        if bad:
+            return bad[0][-90:]
+    if run.code != 0:
+        return f"exit {run.code}"
+    if how == "basic":  # only one of them says how it went
+        return "FAILURE" if "FAILURE" in said else ""
+    if how in ("pmix", "exit"):
+        return ""
     return "" if "No Errors" in said else "does not say No Errors"
 
 
 def once(job, way, compiler, ranks, words, limit, how):
     options = ["--timeout", f"{limit}s", "--grace", "1s", "--oversubscribe"]
+    ranks = str(ranks).split()  # with where they go, perhaps
     if way == "native":
-        command = ["-n", str(ranks), "--bootstrap", "pmix", *options, "--",
+        command = ["-n", *ranks, "--bootstrap", "pmix", *options, "--",
                    "env", *words]
     else:
         # Debian has the mpirun of both MPIs.
         more = ["--oversubscribe"] if compiler == "openmpi" else []
         command = [*options, "--", f"mpirun.{compiler}", *more, "-n",
-                   str(ranks), "env", *words]
+                   *ranks, "env", *words]
     run = Launch(job, ["muster", "launch", *command])
     try:
         run.wait(limit + 30)
