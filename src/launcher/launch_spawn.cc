@@ -141,16 +141,21 @@ Status Launch::write_mpirun_files() {
 
 std::unique_ptr<Backend> Launch::make_native(BackendEvents events) {
   NativeJob job;
-  std::error_code removed;  // then there is none
-  job.cwd_if_there = std::filesystem::current_path(removed).string();
-  job.ranks = native_ranks(agreement_, node_of_host_, options_);
-  for (NativeRank& rank : job.ranks) {
-    if (rank.cwd.empty() || rank.cwd[0] == '/') continue;
-    rank.cwd = job.cwd_if_there + "/" + rank.cwd;
-  }
-  job.stdin_mode = options_.stdin_mode;
   job.map =
       job_map(agreement_, launch_id_, random_id(), options_.local.has_value());
+  std::error_code removed;  // then there is none
+  job.map.cwd_if_there = std::filesystem::current_path(removed).string();
+  job.ranks = native_ranks(agreement_, node_of_host_, options_);
+  for (NativeRank& rank : job.ranks) {
+    if (!rank.cwd.empty() && rank.cwd[0] != '/') {
+      rank.cwd = job.map.cwd_if_there + "/" + rank.cwd;
+    }
+  }
+  for (const PlannedRank& rank : agreement_.plan.ranks) {
+    job.map.programs[static_cast<size_t>(rank.app)].cwd =
+        job.ranks[static_cast<size_t>(rank.rank)].cwd;
+  }
+  job.stdin_mode = options_.stdin_mode;
   job.fleet_nodes = node_of_host_;
   job.start_deadline = Milliseconds{options_.timeouts.start_ms};
   return std::make_unique<NativeBackend>(loop_, *fleet_, std::move(job),

@@ -172,9 +172,15 @@ void Pmi1Server::barrier(int rank, Client& client) {
   if (std::exchange(client.in_barrier, true)) {
     return actions_.complain(rank, "it entered the same barrier twice");
   }
+  client.came = true;
   if (++in_barrier_ == world_.own_ranks().size()) {
     actions_.barrier(std::exchange(pending_, {}));
   }
+}
+
+bool Pmi1Server::came(int rank) const {
+  const auto client = clients_.find(rank);
+  return client != clients_.end() && client->second.came;
 }
 
 void Pmi1Server::release(std::string_view contributions) {

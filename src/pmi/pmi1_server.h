@@ -43,12 +43,15 @@ class Pmi1Server {
   // All contributions of all nodes, ours among them.
   void release(std::string_view contributions);
   void names_reply(int rank, const wire::NamesReply& reply);
+  // Has this rank come to a barrier, be it over or not?
+  [[nodiscard]] bool came(int rank) const;
 
  private:
   struct Client {
     std::string buffer;
     bool initialized = false;
     bool in_barrier = false;
+    bool came = false;          // to a barrier, once or more
     bool in_mcmd = false;       // until endcmd
     std::string names_command;  // which one is being answered
   };

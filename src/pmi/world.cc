@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "job/cpu_list.h"
 
 namespace muster {
 
@@ -68,12 +69,15 @@ Result<World> World::from(const wire::JobMap& map) {
     return bad_map("node " + std::to_string(map.node) + " is not in it");
   }
   int64_t in_apps = 0;
-  for (const int count : map.app_sizes) {
-    if (count < 0) return bad_map("a program has fewer than 0 ranks");
-    in_apps += count;
+  for (const wire::JobMapProgram& program : map.programs) {
+    if (program.ranks < 0) return bad_map("a program has fewer than 0 ranks");
+    in_apps += program.ranks;
   }
-  if (!map.app_sizes.empty() && in_apps != map.size) {
+  if (!map.programs.empty() && in_apps != map.size) {
     return bad_map("its programs have " + std::to_string(in_apps) + " ranks");
+  }
+  for (const std::string& cpus : map.cpus) {
+    if (!parse_cpu_list(cpus)) return bad_map("'" + cpus + "' are no CPUs");
   }
   out.node_of_.assign(static_cast<size_t>(map.size), -1);
   out.local_rank_.assign(static_cast<size_t>(map.size), -1);
@@ -99,11 +103,17 @@ Result<World> World::from(const wire::JobMap& map) {
 
 int World::app_of(int rank) const {
   int first = 0;
-  for (size_t app = 0; app < map_.app_sizes.size(); ++app) {
-    first += map_.app_sizes[app];
+  for (size_t app = 0; app < map_.programs.size(); ++app) {
+    first += map_.programs[app].ranks;
     if (rank < first) return static_cast<int>(app);
   }
   return 0;
+}
+
+std::vector<int> World::cpus_of(int own_rank) const {
+  const auto index = static_cast<size_t>(local_rank(own_rank));
+  if (index >= map_.cpus.size()) return {};
+  return parse_cpu_list(map_.cpus[index]).value_or(std::vector<int>{});
 }
 
 std::string World::who(int rank) const {

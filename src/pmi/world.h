@@ -44,10 +44,16 @@ class World {
   [[nodiscard]] int local_rank(int rank) const {
     return local_rank_[static_cast<size_t>(rank)];
   }
-  // Index of the program that `rank` runs, and the ranks of each program.
+  // Index of the program that `rank` runs, and what is known of each.
   [[nodiscard]] int app_of(int rank) const;
-  [[nodiscard]] const std::vector<int>& app_sizes() const {
-    return map_.app_sizes;
+  [[nodiscard]] const std::vector<wire::JobMapProgram>& programs() const {
+    return map_.programs;
+  }
+  // The CPUs that a rank of ours is bound to, ascending; empty: not bound.
+  [[nodiscard]] std::vector<int> cpus_of(int own_rank) const;
+  // Where ranks run whose program does not say; empty: the agent's own.
+  [[nodiscard]] const std::string& cwd_if_there() const {
+    return map_.cwd_if_there;
   }
   [[nodiscard]] bool emulated() const { return map_.emulated; }
   // "rank 3 on w-1"

@@ -28,7 +28,7 @@ T get(const char* bytes) {
 
 bool is_known(FrameType type) {
   return (type >= FrameType::kHello && type <= FrameType::kRankState) ||
-         (type >= FrameType::kStackRequest && type <= FrameType::kRankEvent);
+         (type >= FrameType::kStackRequest && type <= FrameType::kArrivals);
 }
 
 }  // namespace

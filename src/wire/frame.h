@@ -65,6 +65,10 @@ enum class FrameType : uint8_t {
   // An event of a natively started rank (PMIx_Notify_event), as libpmix packs
   // it: agent -> launcher -> all other agents of the job.
   kRankEvent = 42,
+  kRanksEnded = 43,  // launcher -> agents whose ranks still run: RanksEnded
+  // Who has come as far as putting its data; asked when a first fence is late.
+  kArrivalsRequest = 44,  // launcher -> agent: no payload
+  kArrivals = 45,         // agent -> launcher: Arrivals; same id
 };
 
 // Process ids >= this were allotted by the agent (ranks that mpirun started

@@ -16,13 +16,23 @@ void visit(Visitor& visitor, Is<JobMapNode> auto& node) {
 }
 
 template <class Visitor>
+void visit(Visitor& visitor, Is<JobMapProgram> auto& program) {
+  visitor.required("ranks", program.ranks);
+  visitor.field("command", program.command);
+  visitor.field("cwd", program.cwd);
+}
+
+template <class Visitor>
 void visit(Visitor& visitor, Is<JobMap> auto& message) {
   visitor.required("nspace", message.nspace);
   visitor.required("size", message.size);
   visitor.required("node", message.node);
   visitor.objects("nodes", message.nodes,
                   [](auto& inner, auto& node) { visit(inner, node); });
-  visitor.field("app_sizes", message.app_sizes);
+  visitor.objects("programs", message.programs,
+                  [](auto& inner, auto& program) { visit(inner, program); });
+  visitor.field("cwd_if_there", message.cwd_if_there);
+  visitor.field("cpus", message.cpus);
   visitor.field("emulated", message.emulated);
 }
 
@@ -70,6 +80,23 @@ void visit(Visitor& visitor, Is<RankState> auto& message) {
   visitor.field("message", message.message);
 }
 
+template <class Visitor>
+void visit(Visitor& visitor, Is<RankEnd> auto& end) {
+  visitor.required("rank", end.rank);
+  visitor.field("wait_status", end.wait_status);
+}
+
+template <class Visitor>
+void visit(Visitor& visitor, Is<RanksEnded> auto& message) {
+  visitor.objects("ranks", message.ranks,
+                  [](auto& inner, auto& end) { visit(inner, end); });
+}
+
+template <class Visitor>
+void visit(Visitor& visitor, Is<Arrivals> auto& message) {
+  visitor.field("ranks", message.ranks);
+}
+
 template <class Message>
 std::string encode_message(const Message& message) {
   JsonWriter writer;
@@ -96,6 +123,10 @@ std::string to_json(const NamesReply& message) {
 std::string to_json(const RankState& message) {
   return encode_message(message);
 }
+std::string to_json(const RanksEnded& message) {
+  return encode_message(message);
+}
+std::string to_json(const Arrivals& message) { return encode_message(message); }
 
 template <class Message>
 Result<Message> modex_from_json(std::string_view text) {
@@ -113,5 +144,7 @@ template Result<ModexGet> modex_from_json(std::string_view);
 template Result<NamesRequest> modex_from_json(std::string_view);
 template Result<NamesReply> modex_from_json(std::string_view);
 template Result<RankState> modex_from_json(std::string_view);
+template Result<RanksEnded> modex_from_json(std::string_view);
+template Result<Arrivals> modex_from_json(std::string_view);
 
 }  // namespace muster::wire

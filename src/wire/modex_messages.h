@@ -25,14 +25,25 @@ struct JobMapNode {
   std::string ranks;  // "0-3,8": ascending; empty: runs none
 };
 
+// One of the programs of a job, which have the ranks in order.
+struct JobMapProgram {
+  int ranks = 0;
+  std::string command;  // its words with blanks between; empty: too long
+  std::string cwd;      // empty: see JobMap::cwd_if_there
+};
+
 // kJobMap, launcher -> agent, before the first kStart of a native job.
 struct JobMap {
   std::string nspace;  // unique per launch and not to be guessed
   int size = 0;
   int node = 0;  // index into nodes of the agent that is told
   std::vector<JobMapNode> nodes;
-  std::vector<int> app_sizes;  // ranks of each program, in order
-  bool emulated = false;       // --local: several nodes share one machine
+  std::vector<JobMapProgram> programs;
+  // As in kStart: where programs run that say nothing, if it is there.
+  std::string cwd_if_there;
+  // "0-3,8" of each rank of the agent that is told; empty: not bound.
+  std::vector<std::string> cpus;
+  bool emulated = false;  // --local: several nodes share one machine
 };
 
 // kFence, agent -> launcher: every local participant has arrived. `size` bytes
@@ -81,6 +92,21 @@ struct RankState {
   std::string message;
 };
 
+// kRanksEnded: what became of ranks, in the order in which they ended.
+struct RankEnd {
+  int rank = -1;
+  int wait_status = 0;  // as waitpid() gives it
+};
+struct RanksEnded {
+  std::vector<RankEnd> ranks;
+};
+
+// kArrivals: those of the node's ranks that have put what others need of them,
+// or wait in a barrier.
+struct Arrivals {
+  std::vector<int> ranks;
+};
+
 std::string to_json(const JobMap&);
 std::string to_json(const FenceCall&);
 std::string to_json(const ModexReply&);
@@ -88,6 +114,8 @@ std::string to_json(const ModexGet&);
 std::string to_json(const NamesRequest&);
 std::string to_json(const NamesReply&);
 std::string to_json(const RankState&);
+std::string to_json(const RanksEnded&);
+std::string to_json(const Arrivals&);
 
 // Error code "protocol" if `text` is not that message. Instantiated for each of
 // the types above.

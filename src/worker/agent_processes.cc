@@ -2,9 +2,7 @@
 #include "worker/agent_processes.h"
 
 #include <signal.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <utility>
@@ -13,6 +11,7 @@
 #include "worker/agent_exit.h"
 #include "worker/agent_sweep.h"
 #include "worker/rank/mpirun_leftovers.h"
+#include "worker/rank/rank_directory.h"
 
 namespace muster {
 
@@ -38,12 +37,6 @@ Result<ChildPipes> make_child_pipes(bool with_stdin) {
     pipes.in = std::move(*in);
   }
   return pipes;
-}
-
-bool can_enter(const std::string& directory) {
-  struct stat status {};
-  return !directory.empty() && ::stat(directory.c_str(), &status) == 0 &&
-         S_ISDIR(status.st_mode) && ::access(directory.c_str(), X_OK) == 0;
 }
 
 }  // namespace
@@ -95,10 +88,7 @@ void AgentProcesses::start(uint32_t id, const wire::StartRequest& request) {
   SpawnOptions options;
   options.argv = request.argv;
   options.env = environment_for(request);
-  options.cwd = request.cwd;
-  if (options.cwd.empty() && can_enter(request.cwd_if_there)) {
-    options.cwd = request.cwd_if_there;
-  }
+  options.cwd = rank_directory(request.cwd, request.cwd_if_there);
   options.cpus = request.cpus;
   options.parent_death_signal = SIGKILL;
   options.fds = {{pipes->out.write.get(), 1}, {pipes->err.write.get(), 2}};

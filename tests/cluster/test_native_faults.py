@@ -3,12 +3,13 @@
 first cause is named, every rank is gone in time, nothing stays."""
 import os
 import signal
+import subprocess
 import sys
 import time
 
 from faults import (EVERY_FAULT, GRACE, Bed, bounds, ended, find,
                     one_after_the_other)
-from harness import (Launch, apply, check, cluster, contains, equal, expect,
+from harness import (Launch, Skip, apply, check, cluster, contains, equal, expect,
                      launch, main, nothing_left, program)
 
 PODS = 16
@@ -74,6 +75,42 @@ def test_faults_at_16_pods():
 
 
 test_faults_at_16_pods.hang_guard = 800
+
+
+PMI1_STUCK = """
+import os, sys, time
+server = os.fdopen(int(os.environ["PMI_FD"]), "r+b", buffering=0)
+server.write(b"cmd=init pmi_version=1 pmi_subversion=1\\n")
+server.read(100)
+if os.environ["PMI_RANK"] != os.environ["STUCK"]:
+    server.write(b"cmd=barrier_in\\n")
+server.read(100)
+time.sleep(600)
+"""
+
+
+def test_a_rank_stuck_in_init():
+    """It has reached its PMIx or PMI server, and puts nothing. Its neighbours
+    wait for it without us; it alone is named, not all ranks of its pod."""
+    flags = subprocess.run(["pkg-config", "--cflags", "pmix"],
+                           capture_output=True, text=True, check=False)
+    if flags.returncode != 0:
+        raise Skip("no libpmix-dev here")
+    library = program("stuck_in_init", "gcc",
+                      ["-shared", "-fPIC", *flags.stdout.split()])
+    stuck = [["-x", "LD_PRELOAD=" + library, "--", program("native")],
+             ["--", sys.executable, "-c", PMI1_STUCK]]
+    with cluster("native-stuck") as c:
+        job = apply(c, workers=2)
+        for pods in (1, 2):
+            for words in stuck:
+                run = launch(job, *BOUNDS, "--bootstrap", "pmix",
+                             "-n", str(2 * pods), "--slots-per-node", "2",
+                             "--start-timeout", "5s", "-x", "STUCK=1", *words)
+                check(run.code != 0, "exit code 0", run.err)
+                contains(run.err, "MPI_Init waited 5.0 s for rank 1 on "
+                         "pi-worker-0", f"who is named, {pods} pods")
+                nothing_left(job)
 
 
 def received(run, name):

@@ -2,6 +2,7 @@
 """Programs that use what a native start gives them: mpi4py, torch over gloo,
 published names; pods of two distributions; and what it must refuse."""
 import os
+import re
 import subprocess
 import sys
 
@@ -106,6 +107,21 @@ def pmix_client(name):
     return program(name, "gcc", found.stdout.split())
 
 
+def cores():
+    """How many ranks can each have a core."""
+    topology = "/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list"
+    siblings = set()
+    for cpu in os.sched_getaffinity(0):
+        with open(topology.format(cpu), encoding="ascii") as file:
+            siblings.add(file.read())
+    return len(siblings)
+
+
+def words_of(run):
+    """What all ranks said, without who said it."""
+    return [line for lines in run.lines().values() for line in lines]
+
+
 def test_pmix_events():
     """What one rank tells reaches the ranks of all nodes, once."""
     events = pmix_client("events")
@@ -116,6 +132,76 @@ def test_pmix_events():
         for rank in range(3):
             contains(run.out, f'rank {rank} heard 1 times "pineapple" from 3',
                      "what ranks heard")
+        nothing_left(job)
+
+
+def test_pmix_ends():
+    """That a rank ended, told once to who asked for it by name, on all nodes;
+    of one that failed, before the job ends with it."""
+    client = pmix_client("ended")
+    with cluster("native-ends") as c:
+        job = apply(c, workers=2)
+        world = [*PMIX, "-n", "4", "--oversubscribe", "--", client]
+        run = expect(launch(job, *world, "2"), 0)
+        for rank in (0, 1, 3):
+            contains(run.out, f"rank {rank} heard 1 times of rank 2 with "
+                     "code 0, unasked 0", "what ranks heard")
+        run = launch(job, "--grace", "10s", *PMIX, "-n", "4",
+                     "--oversubscribe", "--", "sh", "-c",
+                     f"trap '' TERM; exec {client} 3 7")
+        equal(run.code, 7, "exit code", run.out, run.err)
+        for rank in range(3):
+            contains(run.out, f"rank {rank} heard 1 times of rank 3 with "
+                     "code 7, unasked 0", "what ranks heard of a failure")
+        nothing_left(job)
+
+
+def test_pmix_job_data():
+    """CPUs and locality as the real mpirun says them, the rest as it is."""
+    client = pmix_client("job_data")
+    with cluster("native-data") as c:
+        job = apply(c, workers=1)
+        count = cores()
+        slots = ["--slots-per-node", str(count)]
+        world = ["-n", str(count), "--bind-to", "core"]
+        run = expect(launch(job, *PMIX, *slots, *world, "--", client, "--lr",
+                            "0.1"), 0)
+        theirs = expect(launch(job, "--bootstrap", "mpirun", *slots, "--",
+                               "mpirun", *world, client), 0)
+        # What it is on, in which order; the numbers are labels.
+        mine, real = ({re.sub("([A-Z][A-Z0-9])[0-9,-]+", "\\1", line)
+                       if "locstr" in line else line for line in words_of(said)
+                       if "cpuset" in line or "locstr" in line}
+                      for said in (run, theirs))
+        equal(len(mine), 2 * count, "lines", run.out)
+        equal(mine, real, "CPUs and locality", run.out, theirs.out)
+        for what in ("pmix.app.argv " + client + " --lr 0.1",
+                     "pmix.wdir /", "job pmix.wdir /", "pmix.reinc 0",
+                     "job pmix.app.argv " + client, "pmix.pkgrank 0"):
+            contains(run.out, "rank 0 " + what, "job data")
+        run = expect(launch(job, *PMIX, "-n", "2", "--slots-per-node", "2",
+                            "--", client), 0)  # not bound
+        contains(run.out, "rank 1 pmix.cpuset -", "CPUs of an unbound rank")
+        nothing_left(job)
+
+
+def test_shared_caches():
+    """Open MPI's communicators of ranks that share a thing are those under
+    mpirun, bound and not."""
+    split = program("split")
+    with cluster("native-split") as c:
+        job = apply(c, workers=2)
+        count = cores()
+        for binding in ("core", "none"):
+            slots = ["--slots-per-node", str(count)]
+            world = ["-n", str(2 * count), "--bind-to", binding]
+            runs = [expect(launch(job, *words), 0) for words in (
+                [*PMIX, *slots, *world, "--", split],
+                ["--bootstrap", "mpirun", *slots, "--", "mpirun", *world,
+                 split])]
+            mine, real = (sorted(words_of(run)) for run in runs)
+            equal(len(mine), 2 * count, "lines", runs[0].out)
+            equal(mine, real, "who shares what, bound to " + binding)
         nothing_left(job)
 
 

@@ -5,6 +5,23 @@
 
 namespace muster {
 
+namespace {
+
+// Above it nobody is told: it is there to be read.
+constexpr size_t kLongestCommand = 16 << 10;
+
+std::string command_of(const std::vector<std::string>& argv) {
+  std::string out;
+  for (const std::string& word : argv) {
+    if (!out.empty()) out += ' ';
+    out += word;
+    if (out.size() > kLongestCommand) return {};
+  }
+  return out;
+}
+
+}  // namespace
+
 wire::JobMap job_map(const Agreement& agreement, const std::string& launch_id,
                      const std::string& secret, bool emulated) {
   wire::JobMap map;
@@ -16,8 +33,9 @@ wire::JobMap job_map(const Agreement& agreement, const std::string& launch_id,
   }
   for (const PlannedRank& rank : agreement.plan.ranks) {
     const auto app = static_cast<size_t>(rank.app);
-    if (map.app_sizes.size() <= app) map.app_sizes.resize(app + 1, 0);
-    ++map.app_sizes[app];
+    if (map.programs.size() <= app) map.programs.resize(app + 1);
+    wire::JobMapProgram& program = map.programs[app];
+    if (++program.ranks == 1) program.command = command_of(rank.argv);
   }
   return map;
 }

@@ -42,6 +42,9 @@ ModexRouter::ModexRouter(Loop& loop, Fleet& fleet, World world,
       fences_(world_),
       delivery_(sender(), queue_of()),
       gets_(sender(), queue_of()),
+      ended_(loop, static_cast<size_t>(world_.size()), sender(),
+             [this] { return connected_nodes(); }),
+      roll_call_(world_, sender()),
       stages_(static_cast<size_t>(world_.size()), Stage::kStarted),
       tick_(loop) {
   for (size_t i = 0; i < fleet_nodes_.size(); ++i) {
@@ -98,6 +101,9 @@ void ModexRouter::listen() {
      [this](int node, const Frame& frame) { names(node, frame); });
   on(FrameType::kRankState,
      [this](int /*node*/, const Frame& frame) { rank_state(frame); });
+  on(FrameType::kArrivals, [this](int node, const Frame& frame) {
+    roll_call_.answered(node, frame);
+  });
   on(FrameType::kRankEvent,
      [this](int node, const Frame& frame) { spread(node, frame); });
 }
@@ -217,6 +223,7 @@ void ModexRouter::rank_state(const wire::Frame& frame) {
         !std::exchange(met_, true)) {
       log::info("MPI initialisation: all {} ranks have reached it after {}",
                 stages_.size(), human_duration_ms(since(began_).count()));
+      reached_on_one_node_ = Clock::now();
     }
     check_gone();
   }
@@ -228,6 +235,10 @@ void ModexRouter::spread(int node, const wire::Frame& frame) {
     if (other == node || world_.ranks_of(other).empty()) continue;
     send(other, wire::FrameType::kRankEvent, 0, frame.payload);
   }
+}
+
+void ModexRouter::announce_end(int rank, const wire::Exited& exit) {
+  ended_.add({rank, exit.wait_status}, exit.wait_status != 0);
 }
 
 void ModexRouter::rank_ended(int rank, const wire::Exited& exit) {
@@ -259,6 +270,14 @@ void ModexRouter::rank_ended(int rank, const wire::Exited& exit) {
 bool ModexRouter::any_connected_now() const {
   return std::any_of(stages_.begin(), stages_.end(),
                      [](Stage stage) { return stage == Stage::kConnected; });
+}
+
+std::vector<int> ModexRouter::connected_nodes() const {
+  std::set<int> nodes;
+  for (const int rank : ranks_in(Stage::kConnected)) {
+    nodes.insert(world_.node_of(rank));
+  }
+  return {nodes.begin(), nodes.end()};
 }
 
 // Whether others wait for it in a collective only they know. Told once.
@@ -347,20 +366,15 @@ void ModexRouter::expire(Clock::time_point now) {
     }
   }
   for (const StalledFence& fence : fences_.stalled(now - deadline_)) {
-    const std::string who =
-        ranks_on_hosts(world_, fence.missing_ranks, kHostsNamed);
     if (!met_ && fence.participants.ends_with(kAllRanks)) {
-      return broken(Error{"rank_missing",
-                          "MPI_Init waited " + waited + " for " + who,
-                          {},
-                          {},
-                          "At least one of them hangs; see what it is doing "
-                          "there (py-spy, gdb, its log)."},
-                    only_one(fence.missing_ranks));
+      check_first_fence(fence, now);
+    } else if (told_.emplace(fence.participants, fence.sequence).second) {
+      log::info("a fence has waited {} for {}", waited,
+                ranks_on_hosts(world_, fence.missing_ranks, kHostsNamed));
     }
-    if (told_.emplace(fence.participants, fence.sequence).second) {
-      log::info("a fence has waited {} for {}", waited, who);
-    }
+  }
+  if (reached_on_one_node_ && now - *reached_on_one_node_ > deadline_) {
+    check_one_node(now);
   }
   for (const DirectGets::Get& get : gets_.expire(now - deadline_)) {
     const std::string why =
@@ -369,6 +383,42 @@ void ModexRouter::expire(Clock::time_point now) {
                        " does not read what it has asked for before";
     send(get.asker, wire::FrameType::kModexReply, get.id,
          wire::to_json(wire::ModexReply{why, 0}));
+  }
+}
+
+void ModexRouter::missing_in_init(const std::vector<int>& ranks) {
+  broken(Error{"rank_missing",
+               "MPI_Init waited " + human_duration_ms(deadline_.count()) +
+                   " for " + ranks_on_hosts(world_, ranks, kHostsNamed),
+               {},
+               {},
+               std::string(ranks.size() == 1 ? "It hangs"
+                                             : "At least one of them hangs") +
+                   "; see what it is doing there (py-spy, gdb, its log)."},
+         only_one(ranks));
+}
+
+// What is missing are nodes: the ranks of one meet before they come to us.
+void ModexRouter::check_first_fence(const StalledFence& fence,
+                                    Clock::time_point now) {
+  const auto absent = roll_call_.absent_among(fence.missing_ranks, now);
+  if (!absent) return;
+  missing_in_init(absent->empty() ? fence.missing_ranks : *absent);
+}
+
+// Nobody tells us whether these have met. But those that have put their data
+// are in the fence, or past it if all have.
+void ModexRouter::check_one_node(Clock::time_point now) {
+  const auto ranks = ranks_in(Stage::kConnected);
+  if (ranks.size() < stages_.size()) {  // one has even left MPI again
+    reached_on_one_node_.reset();
+    return;
+  }
+  const auto absent = roll_call_.absent_among(ranks, now);
+  if (!absent) return;
+  reached_on_one_node_.reset();
+  if (!absent->empty() && absent->size() < ranks.size()) {
+    missing_in_init(*absent);
   }
 }
 

@@ -3,9 +3,9 @@
 // find each other. Fences meet here, gets go to the node that has the answer,
 // names are kept, events go to all other nodes, and whoever is missing is
 // named: a rank that did not reach MPI_Init, ended too early, or holds up the
-// first fence of all. Later fences have no deadline: a program may compute for
-// days between two of them. The log tells once who holds one up. Lives on the
-// launcher's loop; borrows the fleet.
+// first fence of all, also that of a world on one node. Later fences have no
+// deadline: a program may compute for days between two of them. The log tells
+// once who holds one up. Lives on the launcher's loop; borrows the fleet.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,9 @@
 #include "base/loop.h"
 #include "launcher/connect/fleet.h"
 #include "launcher/start/direct_gets.h"
+#include "launcher/start/ended_ranks.h"
 #include "launcher/start/fence_delivery.h"
+#include "launcher/start/roll_call.h"
 #include "pmi/fence_board.h"
 #include "pmi/name_board.h"
 #include "pmi/pieces.h"
@@ -46,6 +48,8 @@ class ModexRouter {
   ModexRouter(const ModexRouter&) = delete;
   ModexRouter& operator=(const ModexRouter&) = delete;
 
+  // For who asked PMIx for it; before anything else is made of the end.
+  void announce_end(int rank, const wire::Exited& exit);
   void rank_ended(int rank, const wire::Exited& exit);
 
  private:
@@ -71,6 +75,9 @@ class ModexRouter {
   void tell_left(Clock::time_point now);
   void tick();
   void expire(Clock::time_point now);
+  void check_first_fence(const StalledFence& fence, Clock::time_point now);
+  void check_one_node(Clock::time_point now);
+  void missing_in_init(const std::vector<int>& ranks);
   void broken(Error error, int rank = -1);
   void protocol_error(int node, const Error& error);
   FenceDelivery::Send sender();
@@ -78,6 +85,7 @@ class ModexRouter {
   void send(int node, wire::FrameType type, uint32_t id,
             std::string_view payload);
   [[nodiscard]] std::vector<int> ranks_in(Stage stage) const;
+  [[nodiscard]] std::vector<int> connected_nodes() const;
   [[nodiscard]] bool any_connected_now() const;
 
   Fleet& fleet_;
@@ -90,11 +98,15 @@ class ModexRouter {
   FenceDelivery delivery_;
   DirectGets gets_;
   NameBoard board_;
+  EndedRanks ended_;
+  RollCall roll_call_;
   std::vector<Stage> stages_;
   Clock::time_point first_connected_;
   bool any_connected_ = false;
   Clock::time_point began_ = Clock::now();
   bool met_ = false;
+  // When all ranks of a world on one node had reached MPI_Init.
+  std::optional<Clock::time_point> reached_on_one_node_;
   bool broken_ = false;
   std::map<Peer, Upload> uploads_;
   std::map<uint64_t, Clock::time_point> lookups_;  // ticket -> deadline

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/start/native_backend.h"
 
+#include "job/cpu_list.h"
 #include "launcher/exited_frame.h"
 
 namespace muster {
@@ -38,6 +39,11 @@ void NativeBackend::send_maps(const World& world) {
   for (int node = 0; node < world.nodes(); ++node) {
     if (world.ranks_of(node).empty()) continue;
     job_.map.node = node;
+    job_.map.cpus.clear();
+    for (const int rank : world.ranks_of(node)) {
+      job_.map.cpus.push_back(
+          cpu_list_text(ranks_[static_cast<size_t>(rank)].cpus));
+    }
     fleet_.send(job_.fleet_nodes[static_cast<size_t>(node)],
                 wire::FrameType::kJobMap, 0, wire::to_json(job_.map));
   }
@@ -67,7 +73,7 @@ void NativeBackend::start() {
     request.env = rank.env;
     request.unset = rank.unset;
     request.cwd = rank.cwd;
-    request.cwd_if_there = job_.cwd_if_there;
+    request.cwd_if_there = job_.map.cwd_if_there;
     request.rank = rank.rank;
     request.cpus = rank.cpus;
     request.stdin_open =
@@ -112,6 +118,7 @@ void NativeBackend::rank_exited(size_t index, const wire::Frame& frame) {
   if (ended_[index]) return;
   const wire::Exited exit = exited_of(frame);
   ended_[index] = !exit.draining;
+  if (router_) router_->announce_end(ranks_[index].rank, exit);
   // The record first: what the router makes of it may stop the job.
   events_.on_rank_exited(key_of(index), exit);
   if (router_) router_->rank_ended(ranks_[index].rank, exit);

@@ -30,7 +30,6 @@ struct NativeJob {
   wire::JobMap map;
   std::vector<uint16_t> fleet_nodes;  // for each node of the map
   Milliseconds start_deadline{0};     // 0: none
-  std::string cwd_if_there;           // of ranks without one: the launcher's
 };
 
 class NativeBackend : public Backend {

@@ -3,26 +3,68 @@
 
 #include <sys/wait.h>
 
+#include <set>
+
 namespace muster {
 
 namespace {
 
 // The descriptor that a rank knows as PMI_FD.
 constexpr int kPmiFd = 3;
+constexpr Milliseconds kArrivalsWait{1'000};
 
 }  // namespace
 
 AgentPmi::AgentPmi(Loop& loop, SendFrame send)
-    : loop_(loop), send_(std::move(send)), modex_(send_) {}
+    : loop_(loop),
+      send_(std::move(send)),
+      modex_(send_),
+      arrivals_told_(loop) {}
 
 AgentPmi::~AgentPmi() = default;
 
 bool AgentPmi::frame(const wire::Frame& frame, const std::string& run_dir) {
-  if (frame.type == wire::FrameType::kJobMap) {
-    start_job(frame, run_dir);
-    return true;
+  switch (frame.type) {
+    case wire::FrameType::kJobMap:
+      start_job(frame, run_dir);
+      return true;
+    case wire::FrameType::kRanksEnded:
+      ranks_ended(frame);
+      return true;
+    case wire::FrameType::kArrivalsRequest:
+      find_arrivals(frame.id);
+      return true;
+    default:
+      return modex_.frame(frame);
   }
-  return modex_.frame(frame);
+}
+
+void AgentPmi::ranks_ended(const wire::Frame& frame) {
+  if (!job_ || !job_->pmix) return;
+  const auto ended = wire::modex_from_json<wire::RanksEnded>(frame.payload);
+  if (ended) job_->pmix->ranks_ended(*ended);
+}
+
+// libpmix answers for a rank once that has committed, and does not say how long
+// that may take: who has is answered for within the time.
+void AgentPmi::find_arrivals(uint32_t id) {
+  auto came = std::make_shared<std::set<int>>();
+  if (job_) {
+    for (const int rank : job_->world.own_ranks()) {
+      if (job_->pmi1->came(rank)) came->insert(rank);
+      if (!job_->pmix || !job_->pmix->running() || !ranks_[rank].by_pmix) {
+        continue;
+      }
+      job_->pmix->serve_get(rank, [came, rank](const Result<std::string>& put) {
+        if (put) came->insert(rank);
+      });
+    }
+  }
+  arrivals_told_.start(kArrivalsWait, [this, id, came] {
+    wire::Arrivals arrivals;
+    arrivals.ranks.assign(came->begin(), came->end());
+    send_(wire::FrameType::kArrivals, 0, id, wire::to_json(arrivals));
+  });
 }
 
 void AgentPmi::start_job(const wire::Frame& frame, const std::string& run_dir) {

@@ -55,6 +55,8 @@ class AgentPmi {
   };
 
   void start_job(const wire::Frame& frame, const std::string& run_dir);
+  void ranks_ended(const wire::Frame& frame);
+  void find_arrivals(uint32_t id);
   PmiEvents events(bool pmix);
   void tell(int rank, const char* state, int code = 0,
             const std::string& message = {});
@@ -65,6 +67,7 @@ class AgentPmi {
   ModexClient modex_;
   std::map<int, RankInfo> ranks_;
   std::unique_ptr<Job> job_;
+  Timer arrivals_told_;
 };
 
 }  // namespace muster

@@ -41,6 +41,8 @@ class AgentPmi1 {
   // "127.0.0.1:4711", and what `rank` is to say there; "" if no port was free.
   [[nodiscard]] std::string port() const;
   int id_for(int rank);
+  // Has it come to a barrier?
+  [[nodiscard]] bool came(int rank) const { return server_.came(rank); }
   // Takes in what the rank still said before it ended.
   void rank_ended(int rank);
 

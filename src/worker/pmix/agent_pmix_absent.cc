@@ -25,6 +25,8 @@ Result<std::unique_ptr<AgentPmixHost>> AgentPmixHost::open(
 void AgentPmixHost::prepare(int, Environment&) {}
 void AgentPmixHost::rank_ended(int) {}
 void AgentPmixHost::serve_get(int, ModexClient::Data) {}
+bool AgentPmixHost::running() const { return false; }
 void AgentPmixHost::deliver(std::string_view) {}
+void AgentPmixHost::ranks_ended(const wire::RanksEnded&) {}
 
 }  // namespace muster

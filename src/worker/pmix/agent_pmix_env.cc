@@ -4,6 +4,7 @@
 #include <pmix_version.h>
 
 #include "base/text.h"
+#include "job/cpu_list.h"
 
 namespace muster {
 
@@ -11,11 +12,16 @@ namespace {
 
 // Open MPI 4 takes itself for a singleton unless its own launcher (or one that
 // it knows by name) is seen; without "orte" in the list it believes PMIx. The
-// other two: whoever started it has bound it as it should be.
+// other two: whoever started it has bound it as it should be, or not at all.
+// The last is what mpirun says; with "orte_externally_bound", which is made for
+// other launchers, every rank reads the whole machine's topology (13 ms of CPU
+// with two CPUs, more with more), even if nothing in it asks for one.
 constexpr std::pair<const char*, const char*> kOpenMpi4[] = {
     {"OMPI_MCA_schizo", "^orte"},
     {"OMPI_MCA_hwloc_base_binding_policy", "none"},
-    {"OMPI_MCA_orte_externally_bound", "1"}};
+    {"OMPI_MCA_orte_bound_at_launch", "1"}};
+// The CPUs that it then reports.
+constexpr const char* kOpenMpi4Cpus = "OMPI_MCA_orte_base_applied_binding";
 
 constexpr std::string_view kUri = "PMIX_SERVER_URI";
 
@@ -49,6 +55,9 @@ Environment pmix_rank_env(const World& world, int rank, int port,
   }
   for (const auto& [name, value] : kPmixSettings) out.emplace_back(name, value);
   for (const auto& [name, value] : kOpenMpi4) out.emplace_back(name, value);
+  if (const auto cpus = world.cpus_of(rank); !cpus.empty()) {
+    out.emplace_back(kOpenMpi4Cpus, cpu_list_text(cpus));
+  }
   // A rank that polls keeps the one it waits for from running. Open MPI 5 asks
   // PMIx for this, Open MPI 4 looks here alone.
   if (crowded) out.emplace_back("OMPI_MCA_mpi_oversubscribe", "1");

@@ -3,7 +3,7 @@
 // of its own node; here an event is packed as libpmix packs, goes through the
 // launcher to all other nodes, and is given to their libpmix, which knows who
 // of its clients has asked for such events and whom the range includes.
-// That a rank ended is no event here: the job ends with it.
+// That a rank ended is told in agent_pmix_ended.cc.
 // Refuses: events above 256 KiB. libpmix' thread, but for deliver.
 #include <cstdlib>
 #include <memory>

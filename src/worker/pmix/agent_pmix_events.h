@@ -4,6 +4,8 @@
 
 #include <string_view>
 
+#include "pmi/world.h"
+#include "wire/modex_messages.h"
 #include "worker/pmix/agent_pmix_library.h"
 
 namespace muster {
@@ -11,5 +13,9 @@ namespace muster {
 // Gives an event of another node to the ranks of this one. False: it cannot be
 // read, or libpmix does not take it.
 bool deliver_pmix_event(const PmixLibrary& library, std::string_view text);
+
+// Tells those ranks of this node that asked for it. See agent_pmix_ended.cc.
+void tell_pmix_ended(const PmixLibrary& library, const World& world,
+                     const wire::RankEnd& end);
 
 }  // namespace muster

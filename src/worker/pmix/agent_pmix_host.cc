@@ -115,11 +115,14 @@ Status register_job(const PmixLibrary& library, const World& world,
                     const std::string& directory) {
   auto job = pmix_job_data(library, world, directory);
   if (!job) return tl::unexpected(job.error());
-  pmix_status_t status = library.register_nspace(
-      pmix_proc(world.nspace(), 0).nspace,
-      static_cast<int>(world.own_ranks().size()), (*job)->infos.data(),
-      (*job)->infos.size(), nullptr, nullptr);
-  if (!pmix_ok(status)) return failed(library, "register_nspace", status);
+  pmix_status_t status = PMIX_SUCCESS;
+  for (PmixInfos* infos : {&(*job)->job, &(*job)->own}) {
+    status =
+        library.register_nspace(pmix_proc(world.nspace(), 0).nspace,
+                                static_cast<int>(world.own_ranks().size()),
+                                infos->data(), infos->size(), nullptr, nullptr);
+    if (!pmix_ok(status)) return failed(library, "register_nspace", status);
+  }
   for (const int rank : world.own_ranks()) {
     const pmix_proc_t proc =
         pmix_proc(world.nspace(), static_cast<uint32_t>(rank));
@@ -155,6 +158,7 @@ Result<Environment> library_env(const PmixLibrary& library,
 struct GetRequest {
   std::weak_ptr<PmixBridge> bridge;
   ModexClient::Data answer;
+  std::shared_ptr<int> unanswered;  // loop thread
 };
 
 void got(pmix_status_t status, char* data, size_t size, void* object) {
@@ -170,7 +174,9 @@ void got(pmix_status_t status, char* data, size_t size, void* object) {
                         {},
                         {}});
   }
-  bridge->post([answer = request->answer, result = std::move(result)] {
+  bridge->post([answer = request->answer, result = std::move(result),
+                unanswered = request->unanswered] {
+    --*unanswered;
     answer(result);
   });
 }
@@ -187,6 +193,8 @@ struct AgentPmixHost::Impl {
   bool crowded = false;
   std::unique_ptr<PmixDoor> door;
   std::shared_ptr<PmixBridge> bridge;  // null: not started
+  // Gets that libpmix holds until a rank commits.
+  std::shared_ptr<int> unanswered = std::make_shared<int>(0);
   bool tried = false;
   int inside_port = 0;  // libpmix' own; 0: it does not run
 };
@@ -195,8 +203,12 @@ AgentPmixHost::AgentPmixHost(std::unique_ptr<Impl> impl)
     : impl_(std::move(impl)) {}
 
 AgentPmixHost::~AgentPmixHost() {
-  // It joins libpmix' thread, which may hang: agent_main() bounds the end.
-  if (impl_->inside_port > 0) impl_->bridge->library().server_finalize();
+  // It joins libpmix' thread, which may hang: agent_main() bounds the end. With
+  // gets that it holds, libpmix 4.2 frees something twice there and crashes;
+  // then it just goes when the process does.
+  if (impl_->inside_port > 0 && *impl_->unanswered == 0) {
+    impl_->bridge->library().server_finalize();
+  }
   PmixBridge::set_current(nullptr);
 }
 
@@ -286,6 +298,15 @@ void AgentPmixHost::deliver(std::string_view event) {
                       {}});
 }
 
+bool AgentPmixHost::running() const { return impl_->inside_port > 0; }
+
+void AgentPmixHost::ranks_ended(const wire::RanksEnded& ended) {
+  if (!running()) return;
+  for (const wire::RankEnd& end : ended.ranks) {
+    tell_pmix_ended(impl_->bridge->library(), *impl_->world, end);
+  }
+}
+
 void AgentPmixHost::serve_get(int rank, ModexClient::Data answer) {
   if (!ensure_started()) {
     return answer(fail(Error{
@@ -294,11 +315,12 @@ void AgentPmixHost::serve_get(int rank, ModexClient::Data answer) {
   const pmix_proc_t proc =
       pmix_proc(impl_->bridge->world().nspace(), static_cast<uint32_t>(rank));
   auto request = std::make_unique<GetRequest>(
-      GetRequest{impl_->bridge, std::move(answer)});
+      GetRequest{impl_->bridge, std::move(answer), impl_->unanswered});
   const pmix_status_t status =
       impl_->bridge->library().dmodex_request(&proc, got, request.get());
   if (status == PMIX_SUCCESS) {
     request.release();  // got() takes it over
+    ++*impl_->unanswered;
     return;
   }
   request->answer(fail(Error{"modex",

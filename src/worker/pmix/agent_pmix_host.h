@@ -40,8 +40,12 @@ class AgentPmixHost {
   void rank_ended(int rank);
   // What `rank`, one of ours, has put; answers once it has committed.
   void serve_get(int rank, ModexClient::Data answer);
+  // Does libpmix run? If not, none of our ranks has ever connected.
+  [[nodiscard]] bool running() const;
   // A rank of another node tells ours something.
   void deliver(std::string_view event);
+  // Ranks, here or elsewhere, have ended while some of ours run.
+  void ranks_ended(const wire::RanksEnded& ended);
 
  private:
   struct Impl;

@@ -2,8 +2,12 @@
 #include "worker/pmix/agent_pmix_job_data.h"
 
 #include <algorithm>
+#include <filesystem>
 
+#include "job/cpu_list.h"
+#include "worker/facts/cpu_places.h"
 #include "worker/rank/crowded.h"
+#include "worker/rank/rank_directory.h"
 
 namespace muster {
 
@@ -58,13 +62,61 @@ int map_index(const World& world, int node) {
 int first_rank_of_app(const World& world, int app) {
   int first = 0;
   for (int i = 0; i < app; ++i) {
-    first += world.app_sizes()[static_cast<size_t>(i)];
+    first += world.programs()[static_cast<size_t>(i)].ranks;
   }
   return first;
 }
 
+// Where the ranks of this node are bound, by local rank.
+struct Bindings {
+  std::vector<std::vector<int>> cpus;
+  CpuPlaces places;
+  std::vector<int> package_ranks;
+};
+
+Bindings bindings_of(const World& world) {
+  Bindings out;
+  std::vector<int> bound;
+  for (const int rank : world.own_ranks()) {
+    out.cpus.push_back(world.cpus_of(rank));
+    bound.insert(bound.end(), out.cpus.back().begin(), out.cpus.back().end());
+  }
+  std::sort(bound.begin(), bound.end());
+  bound.erase(std::unique(bound.begin(), bound.end()), bound.end());
+  if (!bound.empty()) out.places = read_cpu_places("", bound);
+  out.package_ranks = package_ranks(out.places, out.cpus);
+  return out;
+}
+
+// As Open MPI's own launchers say it, without the "hwloc:" of the standard,
+// which Open MPI does not read.
+void add_binding(const Bindings& bindings, int local_rank, PmixInfos& out) {
+  const auto index = static_cast<size_t>(local_rank);
+  const std::vector<int>& cpus = bindings.cpus[index];
+  if (cpus.empty()) return;
+  out.add_text(PMIX_CPUSET, cpu_list_text(cpus));
+  out.add_text(PMIX_LOCALITY_STRING, locality_text(bindings.places, cpus));
+  if (bindings.package_ranks[index] >= 0) {
+    out.add_u16(PMIX_PACKAGE_RANK, bindings.package_ranks[index]);
+  }
+}
+
+// What a program was started as: of its ranks, and of all for whoever asks
+// for the job.
+void add_program(const World& world, int app, PmixInfos& out) {
+  wire::JobMapProgram program;
+  if (static_cast<size_t>(app) < world.programs().size()) {
+    program = world.programs()[static_cast<size_t>(app)];
+  }
+  if (!program.command.empty()) out.add_text(PMIX_APP_ARGV, program.command);
+  std::string where = rank_directory(program.cwd, world.cwd_if_there());
+  std::error_code removed;  // then nobody knows
+  if (where.empty()) where = std::filesystem::current_path(removed).string();
+  if (!where.empty()) out.add_text(PMIX_WDIR, where);
+}
+
 void add_rank(const World& world, int rank, const std::string& directory,
-              PmixInfos& out) {
+              const Bindings& bindings, PmixInfos& out) {
   const int node = world.own_node();
   const int app = world.app_of(rank);
   out.add_rank(PMIX_RANK, rank);  // must come first (libpmix before 6.1.1)
@@ -77,7 +129,10 @@ void add_rank(const World& world, int rank, const std::string& directory,
   out.add_text(PMIX_HOSTNAME, world.host(node));
   out.add_u32(PMIX_NODEID, map_index(world, node));
   out.add_bool(PMIX_SPAWNED, false);
+  out.add_u32(PMIX_REINCARNATION, 0);
   out.add_text(PMIX_PROCDIR, directory);
+  add_program(world, app, out);
+  add_binding(bindings, world.local_rank(rank), out);
 }
 
 void add_job(const World& world, const std::string& directory, PmixInfos& out) {
@@ -94,7 +149,7 @@ void add_job(const World& world, const std::string& directory, PmixInfos& out) {
   out.add_u32(PMIX_MAX_PROCS, world.size());
   out.add_u32(PMIX_UNIV_SIZE, world.size());
   out.add_u32(PMIX_JOB_NUM_APPS, static_cast<int64_t>(std::max<size_t>(
-                                     world.app_sizes().size(), 1)));
+                                     world.programs().size(), 1)));
   out.add_u32(PMIX_NUM_NODES, nodes);
   out.add_u32(PMIX_LOCAL_SIZE, static_cast<int64_t>(own.size()));
   out.add_u32(PMIX_NODE_SIZE, static_cast<int64_t>(own.size()));
@@ -109,6 +164,7 @@ void add_job(const World& world, const std::string& directory, PmixInfos& out) {
   if (oversubscribed(world)) out.add_bool(PMIX_NODE_OVERSUBSCRIBED, true);
   out.add_text(PMIX_RM_NAME, "muster");
   out.add_text(PMIX_RM_VERSION, MUSTER_VERSION);
+  add_program(world, world.app_of(own.front()), out);
 }
 
 }  // namespace
@@ -121,14 +177,15 @@ Result<std::unique_ptr<PmixJobData>> pmix_job_data(
     const PmixLibrary& library, const World& world,
     const std::string& directory) {
   auto out = std::make_unique<PmixJobData>();
-  if (auto added = add_maps(library, world, out->infos); !added) {
+  if (auto added = add_maps(library, world, out->job); !added) {
     return tl::unexpected(added.error());
   }
-  add_job(world, directory, out->infos);
+  add_job(world, directory, out->job);
+  const Bindings bindings = bindings_of(world);
   for (const int rank : world.own_ranks()) {
     out->ranks.push_back(std::make_unique<PmixInfos>());
-    add_rank(world, rank, directory, *out->ranks.back());
-    out->infos.add_array(PMIX_PROC_DATA, *out->ranks.back());
+    add_rank(world, rank, directory, bindings, *out->ranks.back());
+    out->own.add_array(PMIX_PROC_DATA, *out->ranks.back());
   }
   return out;
 }

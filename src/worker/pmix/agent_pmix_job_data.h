@@ -17,8 +17,11 @@
 namespace muster {
 
 struct PmixJobData {
-  PmixInfos infos;
-  // Of each own rank; `infos` points into them.
+  // To be registered one after the other: with data of ranks beside the maps
+  // libpmix no longer works out from these where all the others are.
+  PmixInfos job;
+  PmixInfos own;
+  // Of each own rank; `own` points into them.
   std::vector<std::unique_ptr<PmixInfos>> ranks;
 };
 

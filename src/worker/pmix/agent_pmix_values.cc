@@ -41,6 +41,14 @@ void PmixInfos::add_bool(const char* key, bool value) {
   add(key, PMIX_BOOL).data.flag = value;
 }
 
+void PmixInfos::add_int(const char* key, int value) {
+  add(key, PMIX_INT).data.integer = value;
+}
+
+void PmixInfos::add_proc(const char* key, pmix_proc_t& proc) {
+  add(key, PMIX_PROC).data.proc = &proc;
+}
+
 void PmixInfos::add_u16(const char* key, int value) {
   add(key, PMIX_UINT16).data.uint16 = static_cast<uint16_t>(value);
 }

@@ -23,12 +23,15 @@ class PmixInfos {
 
   void add_text(const char* key, std::string_view value);
   void add_bool(const char* key, bool value);
+  void add_int(const char* key, int value);
   void add_u16(const char* key, int value);
   void add_u32(const char* key, int64_t value);
   void add_size(const char* key, uint64_t value);
   // `bytes` stay the caller's.
   pmix_value_t& add_bytes(const char* key, char* bytes, size_t size);
   void add_rank(const char* key, int rank);
+  // `proc` stays the caller's.
+  void add_proc(const char* key, pmix_proc_t& proc);
   // What PMIx_generate_regex and _ppn made of a list; takes `text` over.
   bool add_regex(const PmixLibrary& library, const char* key, char* text);
   // `inner` as one value (PMIX_PROC_DATA); must outlive this.

@@ -29,7 +29,9 @@ struct Bed {
     log::redirect([this](const std::string& line) { told += line; });
     wire::JobMap map;
     map.nspace = "n";
-    map.size = 2;
+    for (const auto& node : nodes) {
+      map.size += static_cast<int>(parse_rank_ranges(node.ranks, 64)->size());
+    }
     map.nodes = std::move(nodes);
     std::vector<uint16_t> fleet_nodes;
     for (uint16_t i = 1; i <= map.nodes.size(); ++i) fleet_nodes.push_back(i);
@@ -63,6 +65,13 @@ struct Bed {
   void state(size_t node, int rank, const std::string& what, int code = 0) {
     say(node, FrameType::kRankState, 0,
         wire::to_json(wire::RankState{rank, what, code, ""}));
+  }
+  // Waits until `node` is asked who has come.
+  void answer_arrivals(size_t node, std::vector<int> ranks) {
+    REQUIRE(run_until(
+        loop, [&] { return count(node, FrameType::kArrivalsRequest) == 1; }));
+    say(node, FrameType::kArrivals, 0,
+        wire::to_json(wire::Arrivals{std::move(ranks)}));
   }
   [[nodiscard]] std::string last(size_t node, FrameType type) const {
     return fleet.peers[node]->last(type);
@@ -145,10 +154,80 @@ TEST_CASE("a get that its rank does not answer is given up") {
 TEST_CASE("who is missing from the first fence of all is named") {
   Bed bed(50ms);
   bed.fence(1, 5, "pmix:*", "");
+  bed.answer_arrivals(2, {});
   REQUIRE(run_until(bed.loop, [&] { return !bed.broken.empty(); }));
   CHECK(bed.broken[0].code == "rank_missing");
   CHECK(bed.broken[0].what.find("rank 1 on w-1") != std::string::npos);
   CHECK(bed.blamed == 1);
+}
+
+TEST_CASE("of a node that is missing only the rank that hangs is named") {
+  Bed bed(50ms, {{"w-0", "2"}, {"w-1", "0-1"}});
+  bed.fence(1, 5, "pmix:*", "");
+  // Others' ranks are not its to speak of.
+  bed.answer_arrivals(2, {0, 2, 7});
+  REQUIRE(run_until(bed.loop, [&] { return !bed.broken.empty(); }));
+  CHECK(bed.count(1, FrameType::kArrivalsRequest) == 0);
+  CHECK(bed.broken[0].what.ends_with(" for rank 1 on w-1"));
+  CHECK(bed.blamed == 1);
+}
+
+TEST_CASE("a node whose ranks all say that they came is named as a whole") {
+  Bed bed(50ms, {{"w-0", "2"}, {"w-1", "0-1"}});
+  bed.fence(1, 5, "pmix:*", "");
+  bed.answer_arrivals(2, {0, 1});
+  REQUIRE(run_until(bed.loop, [&] { return !bed.broken.empty(); }));
+  CHECK(bed.broken[0].what.ends_with(" for ranks 0-1 on w-1"));
+  CHECK(bed.blamed == -1);
+}
+
+TEST_CASE("on one node a rank that hangs in MPI_Init is named") {
+  Bed bed(50ms, {{"w-0", "0-1"}});
+  bed.state(1, 0, "connected");
+  bed.state(1, 1, "connected");
+  bed.answer_arrivals(1, {0});
+  REQUIRE(run_until(bed.loop, [&] { return !bed.broken.empty(); }));
+  CHECK(bed.broken[0].code == "rank_missing");
+  CHECK(bed.broken[0].what.ends_with(" for rank 1 on w-0"));
+  CHECK(bed.blamed == 1);
+}
+
+TEST_CASE("on one node ranks that have met, or leave, are left alone") {
+  const bool leaves = GENERATE(false, true);
+  const std::vector<int> came =
+      leaves ? std::vector<int>{0}
+             : GENERATE(std::vector<int>{}, std::vector<int>{0, 1});
+  Bed bed(50ms, {{"w-0", "0-1"}});
+  bed.state(1, 0, "connected");
+  bed.state(1, 1, "connected");
+  if (leaves) bed.state(1, 0, "finalized");
+  if (!leaves) bed.answer_arrivals(1, came);
+  run_for(bed.loop, 1200ms);
+  CHECK(bed.broken.empty());
+  CHECK(bed.count(1, FrameType::kArrivalsRequest) == (leaves ? 0 : 1));
+}
+
+TEST_CASE("ends are told, together, where ranks still run") {
+  Bed bed(60s, {{"w-0", "0"}, {"w-1", "1"}});
+  bed.state(2, 1, "connected");
+  const auto end = [&bed](int rank, int status) {
+    wire::Exited exit;
+    exit.wait_status = status;
+    bed.router->announce_end(rank, exit);
+  };
+  end(0, 0);
+  end(0, 0);  // told again when its output is over
+  CHECK(bed.count(2, FrameType::kRanksEnded) == 0);
+  REQUIRE(run_until(bed.loop,
+                    [&] { return bed.count(2, FrameType::kRanksEnded) == 1; }));
+  CHECK(bed.count(1, FrameType::kRanksEnded) == 0);
+  const auto told = wire::modex_from_json<wire::RanksEnded>(
+      bed.last(2, FrameType::kRanksEnded));
+  REQUIRE(told);
+  REQUIRE(told->ranks.size() == 1);
+  CHECK(told->ranks[0].rank == 0);
+  end(1, 256);  // a failure: before the job ends
+  CHECK(bed.count(2, FrameType::kRanksEnded) == 2);
 }
 
 TEST_CASE("who never reaches MPI_Init is named") {

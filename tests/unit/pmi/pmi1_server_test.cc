@@ -95,6 +95,8 @@ TEST_CASE("a barrier waits for every rank of the node") {
   Node node(*make_world(2, {"0-1"}));
   node.ask(0, "cmd=barrier_in");
   CHECK(node.barriers.empty());
+  CHECK(node.server.came(0));
+  CHECK_FALSE(node.server.came(1));
   node.ask(0, "cmd=barrier_in");  // twice by the same rank does not count
   CHECK(node.barriers.empty());
   CHECK(node.complaints.size() == 1);

@@ -36,6 +36,23 @@ TEST_CASE("a world with a rank missing or twice is refused") {
   CHECK_FALSE(make_world(1, {"0"}, 1));
 }
 
+TEST_CASE(
+    "a world knows the CPUs of its own ranks, and refuses what are none") {
+  wire::JobMap map;
+  map.size = 3;
+  map.node = 1;
+  map.nodes = {{"a", "0"}, {"b", "1-2"}};
+  map.cpus = {"0-1,8", ""};
+  const auto world = World::from(map);
+  REQUIRE(world);
+  CHECK(world->cpus_of(1) == std::vector<int>{0, 1, 8});
+  CHECK(world->cpus_of(2).empty());
+  map.cpus = {"x"};
+  CHECK_FALSE(World::from(map));
+  map.cpus.clear();
+  CHECK(World::from(map)->cpus_of(2).empty());
+}
+
 TEST_CASE("participants are the same text in any order") {
   CHECK(participants_text("pmix", {3, 1, 2, 1}, 8) == "pmix:1-3");
   CHECK(participants_text("pmix", {1, 0}, 2) == "pmix:*");

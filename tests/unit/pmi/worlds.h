@@ -18,7 +18,7 @@ inline Result<World> make_world(int size, std::vector<std::string> ranks,
   for (size_t i = 0; i < ranks.size(); ++i) {
     map.nodes.push_back({"w-" + std::to_string(i), ranks[i]});
   }
-  map.app_sizes = {size};
+  map.programs = {{size, "./app", ""}};
   return World::from(map);
 }
 

@@ -120,7 +120,7 @@ TEST_CASE("the largest payload passes, one byte more does not") {
 
 TEST_CASE("what is no frame is refused at the header") {
   for (const std::string& bytes :
-       {header(0, 0), header(0, 32), header(0, 43), header(0, 255),
+       {header(0, 0), header(0, 32), header(0, 46), header(0, 255),
         header(std::numeric_limits<uint32_t>::max(), 1),
         std::string("bash: orted: command not found\n"),
         std::string("SSH-2.0-OpenSSH_9.2\r\n")}) {

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "catch.h"
 #include "job/cpu_list.h"
+#include "worker/facts/cpu_places.h"
 #include "worker/facts/facts_cpu.h"
 #include "worker/facts/facts_gpu.h"
 
@@ -62,6 +63,29 @@ TEST_CASE("cores of the allowed CPUs") {
 TEST_CASE("without topology files every CPU is a core on node 0") {
   CHECK(text_of(read_cores(TemporaryDirectory().path(), {3, 5})) ==
         "3@0/-1 5@0/-1");
+}
+
+TEST_CASE("what a CPU is part of, with and without the kernel's word") {
+  TemporaryDirectory tree;
+  const std::string cpu = "/sys/devices/system/cpu/cpu5/";
+  tree.write(cpu + "topology/thread_siblings_list", "1,5\n");
+  tree.write(cpu + "topology/physical_package_id", "1\n");
+  tree.write("/sys/devices/system/node/node2/cpulist", "0-7\n");
+  const auto cache = [&](int index, int level, const std::string& type,
+                         const std::string& shared) {
+    const std::string base = cpu + "cache/index" + std::to_string(index) + "/";
+    tree.write(base + "level", std::to_string(level) + "\n");
+    tree.write(base + "type", type + "\n");
+    tree.write(base + "shared_cpu_list", shared + "\n");
+  };
+  cache(0, 1, "Data", "1,5");
+  cache(1, 1, "Instruction", "5");
+  cache(2, 2, "Unified", "1,5");
+  cache(3, 3, "Unified", "0-7");
+  cache(4, 4, "Unified", "0-7");
+  const CpuPlaces places = read_cpu_places(tree.path(), {5, 6});
+  CHECK(locality_text(places, {5}) == "SK1:L30:L21:L11:CR1:HT5:NM2");
+  CHECK(locality_text(places, {6}) == "HT6:NM2");
 }
 
 TEST_CASE("this machine's own cores") {

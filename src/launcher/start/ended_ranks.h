@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// EndedRanks: tells nodes whose ranks still run which ranks have ended, so that
+// their PMIx server can give it as an event to who asked for such. Ends are
+// told together, a moment after the first: where all ranks end at once, nobody
+// is left to be told, and nothing is sent. Loop thread.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/loop.h"
+#include "wire/frame.h"
+#include "wire/modex_messages.h"
+
+namespace muster {
+
+class EndedRanks {
+ public:
+  using Send = std::function<void(int node, wire::FrameType type, uint32_t id,
+                                  std::string_view payload)>;
+  // The nodes on which somebody may want to know.
+  using Listeners = std::function<std::vector<int>()>;
+
+  EndedRanks(Loop& loop, size_t ranks, Send send, Listeners listeners)
+      : told_(ranks, false),
+        send_(std::move(send)),
+        listeners_(std::move(listeners)),
+        later_(loop) {}
+
+  // `at_once`: the job is about to be ended because of it. A second end of the
+  // same rank is no news.
+  void add(wire::RankEnd end, bool at_once);
+
+ private:
+  void tell();
+
+  std::vector<bool> told_;
+  wire::RanksEnded news_;
+  Send send_;
+  Listeners listeners_;
+  Timer later_;
+};
+
+}  // namespace muster

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// RollCall: when a first fence is late, a node as a whole is missing, or, where
+// all ranks lie on one, nobody is: its ranks meet without us. So the nodes are
+// asked, once, which of their ranks have put their data, which comes just
+// before the fence. Who has not is the one that all wait for.
+// Pure; the launcher's loop feeds it.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/loop.h"
+#include "pmi/world.h"
+#include "wire/frame.h"
+
+namespace muster {
+
+class RollCall {
+ public:
+  using Send = std::function<void(int node, wire::FrameType type, uint32_t id,
+                                  std::string_view payload)>;
+
+  RollCall(const World& world, Send send)
+      : world_(world), send_(std::move(send)) {}
+
+  // Those of `ranks` that have not come. nullopt: nodes are being asked; call
+  // again. After a few seconds who has not answered has not come.
+  std::optional<std::vector<int>> absent_among(const std::vector<int>& ranks,
+                                               Clock::time_point now);
+  void answered(int node, const wire::Frame& frame);
+
+ private:
+  const World& world_;
+  Send send_;
+  std::optional<Clock::time_point> asked_at_;
+  std::set<int> asked_;  // nodes that have not answered
+  std::set<int> came_;   // ranks
+};
+
+}  // namespace muster
