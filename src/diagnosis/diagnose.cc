@@ -240,6 +240,10 @@ class Judge {
       verdict_.exit_code = exit_code_for(rank->wait_status);
     } else if (rule_class) {
       set_class(*rule_class);
+    } else if (verdict_.code == "mpi_abort_by_user" && rank != nullptr &&
+               rank->wait_status == 0) {
+      // With code 0. No success; and not the signal that ended the others.
+      verdict_.exit_code = told_exit_code(*winner_);
     } else if (const RankEvidence* first = first_failed_rank()) {
       verdict_.exit_code = exit_code_for(first->wait_status);
     } else if (evidence_.job.tool_ended && evidence_.job.tool_status != 0) {

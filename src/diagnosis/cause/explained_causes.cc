@@ -119,15 +119,30 @@ void drop_lone_warnings(std::vector<Candidate>& candidates) {
 }
 
 // Workers that hear nothing from the launcher end what runs there: mpirun then
-// misses its daemons.
-void drop_ended_daemons(const Evidence& evidence,
-                        std::vector<Candidate>& candidates) {
+// misses its daemons, and ranks were told to end, which a launcher that gets no
+// CPU may hear first.
+void drop_ended_by_workers(const Evidence& evidence,
+                           std::vector<Candidate>& candidates) {
   const bool gave_up = std::any_of(
       evidence.nodes.begin(), evidence.nodes.end(),
       [](const NodeEvidence& n) { return n.error.code == "launcher_silent"; });
   if (!gave_up) return;
   std::erase_if(candidates, [](const Candidate& candidate) {
-    return !candidate.fact && candidate.rule->code == "daemon_lost";
+    return candidate.fact ? candidate.rule->code == "terminated_external"
+                          : candidate.rule->code == "daemon_lost";
+  });
+}
+
+// MPI_Abort with code 0: under mpirun the rank then ends with code 0, as if it
+// had left without MPI_Finalize.
+void drop_aborted_well(std::vector<Candidate>& candidates) {
+  const bool aborted = std::any_of(
+      candidates.begin(), candidates.end(), [](const Candidate& candidate) {
+        return !candidate.maybe && candidate.rule->code == "mpi_abort_by_user";
+      });
+  if (!aborted) return;
+  std::erase_if(candidates, [](const Candidate& candidate) {
+    return candidate.fact && candidate.rule->code == "mpi_not_finalized";
   });
 }
 
@@ -303,7 +318,8 @@ void drop_explained(const Evidence& evidence,
   drop_unknown(candidates);
   if (!evidence.job.bare_log) {
     drop_unreached_peers(evidence, candidates);
-    drop_ended_daemons(evidence, candidates);
+    drop_ended_by_workers(evidence, candidates);
+    drop_aborted_well(candidates);
     return;
   }
   drop_mismatch_of_started(candidates);

@@ -721,6 +721,39 @@ TEST_CASE("mpirun misses the daemons of workers that gave the launcher up") {
   CHECK(diagnose(evidence).code == "launcher_stalled");
 }
 
+// mpirun lets the rank that called it end with code 0.
+TEST_CASE("MPI_Abort with code 0 is an abort, not a missing MPI_Finalize") {
+  Evidence evidence = job({exited(0, 15, 990), exited(1, 0, 950)});
+  evidence.ranks[0].mpi_attached = evidence.ranks[1].mpi_attached = true;
+  evidence.job.backend = "mpirun";
+  evidence.job.tool_ended = true;
+  evidence.job.tool_lines = {
+      {960 * kMs, true,
+       "MPI_ABORT was invoked on rank 1 in communicator MPI_COMM_WORLD"},
+      {960 * kMs, true, "with errorcode 0."}};
+  CHECK(diagnose(evidence).code == "mpi_abort_by_user");
+  CHECK(diagnose(evidence).first_rank == 1);
+  CHECK(diagnose(evidence).exit_code == 1);
+  evidence.job.tool_lines.clear();
+  CHECK(diagnose(evidence).code == "mpi_not_finalized");
+}
+
+// A launcher that gets no CPU hears how its ranks were ended before it hears
+// why.
+TEST_CASE("ranks that a worker ended as it gave the launcher up are no cause") {
+  Evidence evidence = job({exited(0, 15, 20'000), exited(1, 15, 20'100)});
+  CHECK(diagnose(evidence).code == "terminated_external");
+  evidence.nodes = {node(1), node(2)};
+  NodeEvidence& silent = evidence.nodes[0];
+  silent.outcome = NodeOutcome::kLost;
+  silent.lost_ns = 20'050 * kMs;
+  silent.error.code = "launcher_silent";
+  CHECK(diagnose(evidence).code == "launcher_stalled");
+  // Not a rank that failed by itself meanwhile.
+  evidence.ranks[0] = exited(0, 11, 10'000);
+  CHECK(diagnose(evidence).code == "segfault");
+}
+
 TEST_CASE("a silent worker was lost when it was last heard of") {
   Evidence evidence = job(
       {exited(0, 1 << 8, 5'950,
