@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a worker came and went: never ready, lost, told to leave, and what the
 // drivers of its node said.
+#include <algorithm>
+
 #include "diagnosis/cause/fact_list.h"
 
 namespace muster {
@@ -43,6 +45,18 @@ int64_t fell_silent_ns(const NodeEvidence& node) {
                                         : node.lost_ns;
 }
 
+// A worker that gives us up ends its ranks and then leaves: of both we hear
+// late, and of its leaving after the stop that its ranks' ends have led to.
+int64_t gave_up_ns(const NodeEvidence& node, const Evidence& evidence) {
+  int64_t first = node.lost_ns;
+  for (const RankEvidence& rank : evidence.ranks) {
+    if (rank.node == node.node && rank.exit_ns > 0) {
+      first = std::min(first, rank.exit_ns);
+    }
+  }
+  return first;
+}
+
 void read_lost(const NodeEvidence& node, FactList& facts) {
   std::string line = node.error.text();
   if (line.empty()) line = "the connection to " + node.host + " ended";
@@ -63,7 +77,8 @@ void read_lost(const NodeEvidence& node, FactList& facts) {
         facts.add_for(node, ours ? "launcher_stalled" : "daemon_lost",
                       ours ? Confidence::kLikely : Confidence::kProven, line);
     candidate->values["why"] = node.error.why;
-    candidate->time_ns = fell_silent_ns(node);
+    candidate->time_ns =
+        ours ? gave_up_ns(node, facts.evidence()) : fell_silent_ns(node);
   }
 }
 

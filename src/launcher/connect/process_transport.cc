@@ -12,11 +12,15 @@
 
 #include "base/process_table.h"
 #include "base/random.h"
+#include "launcher/connect/agent_ended.h"
 #include "wire/agent_tag.h"
 
 namespace muster {
 
 namespace {
+
+// Between the end of a program's output and its own.
+constexpr Milliseconds kExitFollows{1'000};
 
 // A rank's children: the ranks themselves die with their agent. One that is in
 // the middle of an exec has no environment for a moment, so looks are several.
@@ -41,7 +45,8 @@ ProcessTransport::ProcessTransport(Loop& loop, Reaper& reaper, std::string host,
       host_(std::move(host)),
       child_(child),
       argv_(std::move(argv)),
-      env_(std::move(env)) {}
+      env_(std::move(env)),
+      exit_follows_(loop) {}
 
 // Closing stdin is the order to leave. The Reaper collects it.
 ProcessTransport::~ProcessTransport() {
@@ -79,11 +84,15 @@ void ProcessTransport::start(TransportEvents events) {
     return;
   }
   *pid_ = *pid;
-  reaper_.watch(*pid, [tag, running = pid_](const ChildExit& exit) {
-    const bool ours = *running == 0;  // the signal was
-    *running = 0;
-    if (!ours && WIFSIGNALED(exit.wait_status)) end_tagged(tag);
-  });  // the pipes tell the rest
+  reaper_.watch(
+      *pid, [this, alive = alive_, tag, running = pid_](const ChildExit& exit) {
+        const bool ours = *running == 0;  // the signal was
+        *running = 0;
+        if (!ours && WIFSIGNALED(exit.wait_status)) end_tagged(tag);
+        if (!*alive) return;
+        wait_status_ = exit.wait_status;
+        if (at_end_) tell_end();
+      });
   stdin_ = std::move(in->write);
   stdout_ = std::move(out->read);
   stderr_ = std::move(err->read);
@@ -112,6 +121,16 @@ void ProcessTransport::read_some(int fd, bool is_stderr) {
     return;
   }
   stdout_watch_->stop_reading();
+  at_end_ = true;
+  if (wait_status_) return tell_end();
+  exit_follows_.start(kExitFollows, [this] { tell_end(); });
+}
+
+void ProcessTransport::tell_end() {
+  exit_follows_.cancel();
+  if (wait_status_ && WIFEXITED(*wait_status_)) {
+    return close(agent_ended(host_, WEXITSTATUS(*wait_status_)));
+  }
   close(
       Error{"agent_exited", "the agent ended", "end of its output", host_, {}});
 }

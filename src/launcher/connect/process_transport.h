@@ -6,6 +6,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,7 @@ class ProcessTransport : public Transport {
  private:
   void read_some(int fd, bool is_stderr);
   void write_some();
+  void tell_end();
   void close(Error error);
 
   Loop& loop_;
@@ -53,7 +55,10 @@ class ProcessTransport : public Transport {
   std::unique_ptr<FdWatch> stdout_watch_;
   std::unique_ptr<FdWatch> stderr_watch_;
   std::string out_;
-  bool above_ = false;  // out_ was, of kQueueMark
+  bool above_ = false;   // out_ was, of kQueueMark
+  bool at_end_ = false;  // of its output
+  std::optional<int> wait_status_;
+  Timer exit_follows_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

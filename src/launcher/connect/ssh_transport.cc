@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/connect/ssh_transport.h"
 
-#include "wire/agent_exit_code.h"
+#include "launcher/connect/agent_ended.h"
 
 namespace muster {
 
@@ -66,18 +66,7 @@ void SshTransport::open_ssh(UniqueFd fd) {
   events.on_stderr = [this](std::string_view data) { events_.on_stderr(data); };
   events.on_failed = [this](Error error) { close(std::move(error)); };
   events.on_exit = [this](int status) {
-    if (status == kAgentLauncherGone) {
-      return close(Error{"launcher_silent",
-                         "the agent took this launcher for gone",
-                         "it had heard nothing from here for too long",
-                         options_.host,
-                         {}});
-    }
-    close(Error{"agent_exited",
-                "the agent ended",
-                "status " + std::to_string(status),
-                options_.host,
-                {}});
+    close(agent_ended(options_.host, status));
   };
   ssh_ = std::make_unique<SshClient>(loop_, std::move(fd), std::move(options),
                                      std::move(events));

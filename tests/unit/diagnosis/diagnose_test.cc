@@ -749,6 +749,11 @@ TEST_CASE("ranks that a worker ended as it gave the launcher up are no cause") {
   silent.lost_ns = 20'050 * kMs;
   silent.error.code = "launcher_silent";
   CHECK(diagnose(evidence).code == "launcher_stalled");
+  // Its leaving is heard of after the stop that its rank's end has led to.
+  evidence.job.stop_ns = 20'020 * kMs;
+  evidence.ranks[1].stopped_by_us = true;
+  CHECK(diagnose(evidence).code == "launcher_stalled");
+  CHECK(diagnose(evidence).host == evidence.nodes[0].host);
   // Not a rank that failed by itself meanwhile.
   evidence.ranks[0] = exited(0, 11, 10'000);
   CHECK(diagnose(evidence).code == "segfault");

@@ -63,13 +63,29 @@ TEST_CASE("more than a pipe holds is queued, and arrives whole") {
 
 TEST_CASE("the end of its output is the end, told once") {
   Bed bed;
-  bed.start({"sh", "-c", "echo why >&2; exit 3"});
+  bed.start({"sh", "-c", "echo why >&2; exit 4"});
   CHECK(run_until(bed.loop, [&] { return !bed.closed.empty(); }));
   run_for(bed.loop, 20ms);
   REQUIRE(bed.closed.size() == 1);
   CHECK(bed.closed[0].code == "agent_exited");
   CHECK(bed.closed[0].where == "w-1");
+  CHECK(bed.closed[0].why == "status 4");
   CHECK(bed.errors == "why\n");
+}
+
+TEST_CASE("an agent that took us for gone says so by its status") {
+  Bed bed;
+  bed.start({"sh", "-c", "exec >&-; sleep 0.1; exit 3"});
+  CHECK(run_until(bed.loop, [&] { return !bed.closed.empty(); }));
+  CHECK(bed.closed[0].code == "launcher_silent");
+  CHECK(bed.closed[0].where == "w-1");
+}
+
+TEST_CASE("who ends its output and lives on has ended for us") {
+  Bed bed;
+  bed.start({"sh", "-c", "exec >&-; sleep 60"});
+  CHECK(run_until(bed.loop, [&] { return !bed.closed.empty(); }));
+  CHECK(bed.closed[0].code == "agent_exited");
 }
 
 // Here there is no pid 1 of ours to do it.
