@@ -158,7 +158,6 @@ Result<Environment> library_env(const PmixLibrary& library,
 struct GetRequest {
   std::weak_ptr<PmixBridge> bridge;
   ModexClient::Data answer;
-  std::shared_ptr<int> unanswered;  // loop thread
 };
 
 void got(pmix_status_t status, char* data, size_t size, void* object) {
@@ -174,9 +173,7 @@ void got(pmix_status_t status, char* data, size_t size, void* object) {
                         {},
                         {}});
   }
-  bridge->post([answer = request->answer, result = std::move(result),
-                unanswered = request->unanswered] {
-    --*unanswered;
+  bridge->post([answer = request->answer, result = std::move(result)] {
     answer(result);
   });
 }
@@ -193,8 +190,7 @@ struct AgentPmixHost::Impl {
   bool crowded = false;
   std::unique_ptr<PmixDoor> door;
   std::shared_ptr<PmixBridge> bridge;  // null: not started
-  // Gets that libpmix holds until a rank commits.
-  std::shared_ptr<int> unanswered = std::make_shared<int>(0);
+  bool asked_for_data = false;         // of a rank: serve_get()
   bool tried = false;
   int inside_port = 0;  // libpmix' own; 0: it does not run
 };
@@ -203,10 +199,10 @@ AgentPmixHost::AgentPmixHost(std::unique_ptr<Impl> impl)
     : impl_(std::move(impl)) {}
 
 AgentPmixHost::~AgentPmixHost() {
-  // It joins libpmix' thread, which may hang: agent_main() bounds the end. With
-  // gets that it holds, libpmix 4.2 frees something twice there and crashes;
-  // then it just goes when the process does.
-  if (impl_->inside_port > 0 && *impl_->unanswered == 0) {
+  // It joins libpmix' thread, which may hang: agent_main() bounds the end. Once
+  // it has held a get for a rank that then died, libpmix 4.2 frees something
+  // twice there and crashes. So it just goes when the process does.
+  if (impl_->inside_port > 0 && !impl_->asked_for_data) {
     impl_->bridge->library().server_finalize();
   }
   PmixBridge::set_current(nullptr);
@@ -315,12 +311,12 @@ void AgentPmixHost::serve_get(int rank, ModexClient::Data answer) {
   const pmix_proc_t proc =
       pmix_proc(impl_->bridge->world().nspace(), static_cast<uint32_t>(rank));
   auto request = std::make_unique<GetRequest>(
-      GetRequest{impl_->bridge, std::move(answer), impl_->unanswered});
+      GetRequest{impl_->bridge, std::move(answer)});
   const pmix_status_t status =
       impl_->bridge->library().dmodex_request(&proc, got, request.get());
   if (status == PMIX_SUCCESS) {
     request.release();  // got() takes it over
-    ++*impl_->unanswered;
+    impl_->asked_for_data = true;
     return;
   }
   request->answer(fail(Error{"modex",
