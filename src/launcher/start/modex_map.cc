@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/start/modex_map.h"
 
+#include "base/text.h"
 #include "pmi/world.h"
 
 namespace muster {
@@ -11,13 +12,8 @@ namespace {
 constexpr size_t kLongestCommand = 16 << 10;
 
 std::string command_of(const std::vector<std::string>& argv) {
-  std::string out;
-  for (const std::string& word : argv) {
-    if (!out.empty()) out += ' ';
-    out += word;
-    if (out.size() > kLongestCommand) return {};
-  }
-  return out;
+  std::string out = join(argv, " ");
+  return out.size() > kLongestCommand ? "" : out;
 }
 
 }  // namespace

@@ -5,10 +5,9 @@
 // whether anybody asked or not, and calls MPI_Abort on each of them, in every
 // rank, over the first cause in the log. A job whose rank failed ends anyway.
 // Loop thread.
-#include <sys/wait.h>
-
 #include <memory>
 
+#include "job/exit_codes.h"
 #include "worker/pmix/agent_pmix_events.h"
 #include "worker/pmix/agent_pmix_values.h"
 
@@ -26,12 +25,6 @@ void passed_on(pmix_status_t, void* object) {
   const std::unique_ptr<Ended> ended(static_cast<Ended*>(object));
 }
 
-// As a shell has it.
-int exit_code(int wait_status) {
-  return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status)
-                                  : WEXITSTATUS(wait_status);
-}
-
 }  // namespace
 
 void tell_pmix_ended(const PmixLibrary& library, const World& world,
@@ -40,7 +33,7 @@ void tell_pmix_ended(const PmixLibrary& library, const World& world,
   auto ended = std::make_unique<Ended>();
   ended->rank = pmix_proc(world.nspace(), static_cast<uint32_t>(end.rank));
   ended->infos.add_proc(PMIX_EVENT_AFFECTED_PROC, ended->rank);
-  ended->infos.add_int(PMIX_EXIT_CODE, exit_code(end.wait_status));
+  ended->infos.add_int(PMIX_EXIT_CODE, exit_code_for(end.wait_status));
   ended->infos.add_bool(PMIX_EVENT_NON_DEFAULT, true);
   Ended* given = ended.release();
   const pmix_status_t status = library.notify_event(

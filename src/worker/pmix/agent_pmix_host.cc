@@ -199,9 +199,9 @@ AgentPmixHost::AgentPmixHost(std::unique_ptr<Impl> impl)
     : impl_(std::move(impl)) {}
 
 AgentPmixHost::~AgentPmixHost() {
-  // It joins libpmix' thread, which may hang: agent_main() bounds the end. Once
-  // it has held a get for a rank that then died, libpmix 4.2 frees something
-  // twice there and crashes. So it just goes when the process does.
+  // It joins libpmix' thread, which may hang: agent_main() bounds the end.
+  // Libpmix 4.2 was seen to crash there once it had held a get for a rank that
+  // then died. So after a get it just goes when the process does.
   if (impl_->inside_port > 0 && !impl_->asked_for_data) {
     impl_->bridge->library().server_finalize();
   }
