@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fences, and connect and disconnect, which are fences without data. libpmix
-// asks once all participants of this node have arrived, and never for a fence
-// that this node can complete alone. libpmix' thread; see
-// agent_pmix_upcalls.h.
+// asks once all participants of this node have arrived, or those that it has
+// not lost; for one of some ranks, all of this node, not at all. libpmix'
+// thread; see agent_pmix_upcalls.h.
 #include <cstdlib>
 
 #include "pmi/participants.h"
@@ -29,6 +29,23 @@ pmix_status_t rendezvous(const char* kind, const pmix_proc_t procs[],
   return PMIX_SUCCESS;
 }
 
+bool all_here(const World& world, const pmix_proc_t procs[], size_t nprocs) {
+  for (size_t i = 0; i < nprocs; ++i) {
+    if (procs[i].rank != PMIX_RANK_WILDCARD) return false;
+  }
+  return world.own_ranks().size() == static_cast<size_t>(world.size());
+}
+
+// Has libpmix lost one that the others wait for?
+pmix_status_t local_status(const pmix_info_t info[], size_t ninfo) {
+  for (size_t i = 0; i < ninfo; ++i) {
+    if (std::string_view(info[i].key) == PMIX_LOCAL_COLLECTIVE_STATUS) {
+      return info[i].value.data.status;
+    }
+  }
+  return PMIX_SUCCESS;
+}
+
 }  // namespace
 
 std::string pmix_participants(const PmixBridge& bridge, const char* kind,
@@ -47,8 +64,9 @@ std::string pmix_participants(const PmixBridge& bridge, const char* kind,
 }
 
 pmix_status_t pmix_fence(const pmix_proc_t procs[], size_t nprocs,
-                         const pmix_info_t[], size_t, char* blob, size_t nblob,
-                         pmix_modex_cbfunc_t callback, void* data) {
+                         const pmix_info_t info[], size_t ninfo, char* blob,
+                         size_t nblob, pmix_modex_cbfunc_t callback,
+                         void* data) {
   // The host frees a fence's data (PMIx standard, fence_nb).
   std::string own(blob == nullptr ? "" : blob, blob == nullptr ? 0 : nblob);
   std::free(blob);
@@ -56,6 +74,12 @@ pmix_status_t pmix_fence(const pmix_proc_t procs[], size_t nprocs,
   if (bridge == nullptr) return PMIX_ERR_NOT_SUPPORTED;
   std::string who = pmix_participants(*bridge, "pmix", procs, nprocs);
   if (who.empty()) return PMIX_ERR_NOT_SUPPORTED;
+  if (all_here(bridge->world(), procs, nprocs)) {
+    // libpmix has all data. Not PMIX_OPERATION_SUCCEEDED, after which it takes
+    // us for not yet asked, and asks again if it loses a rank right now.
+    callback(local_status(info, ninfo), nullptr, 0, data, nullptr, nullptr);
+    return PMIX_SUCCESS;
+  }
   bridge->post([bridge, who = std::move(who), own = std::move(own), callback,
                 data] {
     bridge->modex().fence(who, own, [callback, data](Result<std::string> all) {

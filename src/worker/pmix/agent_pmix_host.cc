@@ -190,7 +190,6 @@ struct AgentPmixHost::Impl {
   bool crowded = false;
   std::unique_ptr<PmixDoor> door;
   std::shared_ptr<PmixBridge> bridge;  // null: not started
-  bool asked_for_data = false;         // of a rank: serve_get()
   bool tried = false;
   int inside_port = 0;  // libpmix' own; 0: it does not run
 };
@@ -200,9 +199,7 @@ AgentPmixHost::AgentPmixHost(std::unique_ptr<Impl> impl)
 
 AgentPmixHost::~AgentPmixHost() {
   // It joins libpmix' thread, which may hang: agent_main() bounds the end.
-  // Libpmix 4.2 was seen to crash there once it had held a get for a rank that
-  // then died. So after a get it just goes when the process does.
-  if (impl_->inside_port > 0 && !impl_->asked_for_data) {
+  if (impl_->inside_port > 0) {
     impl_->bridge->library().server_finalize();
   }
   PmixBridge::set_current(nullptr);
@@ -316,7 +313,6 @@ void AgentPmixHost::serve_get(int rank, ModexClient::Data answer) {
       impl_->bridge->library().dmodex_request(&proc, got, request.get());
   if (status == PMIX_SUCCESS) {
     request.release();  // got() takes it over
-    impl_->asked_for_data = true;
     return;
   }
   request->answer(fail(Error{"modex",

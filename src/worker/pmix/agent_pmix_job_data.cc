@@ -145,7 +145,6 @@ void add_job(const World& world, const std::string& directory, PmixInfos& out) {
     most = std::max(most, ranks);
   }
   out.add_text(PMIX_JOBID, world.nspace());
-  out.add_u32(PMIX_JOB_SIZE, world.size());
   out.add_u32(PMIX_MAX_PROCS, world.size());
   out.add_u32(PMIX_UNIV_SIZE, world.size());
   out.add_u32(PMIX_JOB_NUM_APPS, static_cast<int64_t>(std::max<size_t>(
@@ -167,6 +166,24 @@ void add_job(const World& world, const std::string& directory, PmixInfos& out) {
   add_program(world, world.app_of(own.front()), out);
 }
 
+// Where all ranks are ours, libpmix ends fences by itself once it has lost who
+// is missing, and, when it loses two at a time, twice, with a tracker that it
+// has freed (4.2 to 6.1, ptl_base_sendrecv.c). It leaves them to us, so that
+// each ends once, if it takes the job for one rank larger than it is. It counts
+// by the first size that it gets; ranks believe the last, and are sent what
+// there is of each rank that libpmix counts, which must be something.
+void add_size(const World& world, PmixJobData& out) {
+  const bool all_here =
+      world.own_ranks().size() == static_cast<size_t>(world.size());
+  out.job.add_u32(PMIX_JOB_SIZE, world.size() + (all_here ? 1 : 0));
+  if (!all_here) return;
+  out.true_size.add_u32(PMIX_JOB_SIZE, world.size());
+  out.job.add_array(PMIX_JOB_INFO_ARRAY, out.true_size);
+  out.nobody.add_rank(PMIX_RANK, world.size());
+  out.nobody.add_u32(PMIX_REINCARNATION, 0);
+  out.own.add_array(PMIX_PROC_DATA, out.nobody);
+}
+
 }  // namespace
 
 bool oversubscribed(const World& world) {
@@ -181,6 +198,7 @@ Result<std::unique_ptr<PmixJobData>> pmix_job_data(
     return tl::unexpected(added.error());
   }
   add_job(world, directory, out->job);
+  add_size(world, *out);
   const Bindings bindings = bindings_of(world);
   for (const int rank : world.own_ranks()) {
     out->ranks.push_back(std::make_unique<PmixInfos>());

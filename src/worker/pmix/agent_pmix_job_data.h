@@ -21,6 +21,9 @@ struct PmixJobData {
   // libpmix no longer works out from these where all the others are.
   PmixInfos job;
   PmixInfos own;
+  // `job` and `own` point into these.
+  PmixInfos true_size;
+  PmixInfos nobody;
   // Of each own rank; `own` points into them.
   std::vector<std::unique_ptr<PmixInfos>> ranks;
 };
