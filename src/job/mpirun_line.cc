@@ -344,8 +344,12 @@ void Parser::apply_env(const LineOption& option) {
 
 // Several lists are one, as in Open MPI.
 Status Parser::apply_hosts(const LineOption& option) {
-  const bool of_line = names_all_hosts(option);
+  const bool of_line = names_all_hosts(option, line_.launchers);
   std::string& text = of_line ? line_host_list_ : host_list_;
+  if (of_line && !text.empty() && !line_.apps.empty()) {
+    return usage(line_, option.at, "the hosts of all programs are named again",
+                 "Name them once: this mpiexec deals all programs over them.");
+  }
   if (!text.empty()) text += ',';
   text += option.values[0];
   Result<Hostfile> list = parse_host_list(text, "the value of " + option.name);
@@ -398,8 +402,9 @@ Status Parser::finish() {
 
 }  // namespace
 
-bool names_all_hosts(const LineOption& option) {
-  return option.meaning == OptionMeaning::kHosts && option.name == "hosts";
+bool names_all_hosts(const LineOption& option, LauncherSet launchers) {
+  return option.meaning == OptionMeaning::kHosts &&
+         (option.name == "hosts" || launchers == kHydraLauncher);
 }
 
 LauncherSet launchers_by_name(std::string_view program) {
@@ -410,8 +415,9 @@ LauncherSet launchers_by_name(std::string_view program) {
       name == "oshrun" || name == "shmemrun" || name.ends_with(".openmpi")) {
     return kOpenMpiLauncher;
   }
+  if (name.ends_with(".mpich")) return kHydraLauncher;
   if (name == "mpiexec.hydra" || name == "mpiexec.gforker" ||
-      name.ends_with(".mpich") || name.ends_with("_hydra")) {
+      name.ends_with("_hydra")) {
     return kHydraLauncher | kIntelLauncher;
   }
   return kOpenMpiLauncher | kHydraLauncher | kIntelLauncher;

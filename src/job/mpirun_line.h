@@ -70,8 +70,9 @@ Result<MpirunLine> parse_mpirun_line(std::vector<std::string> words,
                                      LauncherSet launchers = kAnyLauncher);
 
 // Whether the option's hosts are those of all programs, wherever it stands:
-// `-hosts`, which Hydra takes once, and not beside a hostfile.
-bool names_all_hosts(const LineOption& option);
+// `-hosts`, and to Hydra `-host` as well. It takes one of them, and not beside
+// a hostfile. To Intel MPI `-host` is of one program.
+bool names_all_hosts(const LineOption& option, LauncherSet launchers);
 
 // The launchers that a program of this name can be.
 LauncherSet launchers_by_name(std::string_view program);

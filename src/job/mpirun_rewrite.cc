@@ -135,7 +135,8 @@ class Rewriter {
     const bool hosts = option.meaning == OptionMeaning::kHosts;
     const bool drop = option.meaning == OptionMeaning::kHostfile ||
                       option.meaning == OptionMeaning::kRemoteShell ||
-                      is_ours(option) || names_all_hosts(option) ||
+                      is_ours(option) ||
+                      names_all_hosts(option, replacement_.launcher) ||
                       !output_files(line_, option).directory.empty() ||
                       (hosts && line_.apps.size() < 2) ||
                       (here_ && keeps_to_loopback(option));
@@ -146,9 +147,8 @@ class Rewriter {
       }
       out_.dropped.push_back(join(quoted, " "));
     } else if (hosts && !replacement_.host_names.empty()) {
-      out_.words.push_back((replacement_.launcher & kOpenMpiLauncher) != 0
-                               ? "--host"
-                               : "-hosts");
+      out_.words.push_back(
+          (replacement_.launcher & kOpenMpiLauncher) != 0 ? "--host" : "-host");
       out_.words.push_back(map_hosts(option.values[0], replacement_));
     } else {
       out_.words.insert(out_.words.end(), first, last);

@@ -176,6 +176,23 @@ def test_programs_on_hosts_of_their_own():
         nothing_left(job)
 
 
+def test_hosts_of_all_programs_to_hydra():
+    """-host is -hosts to it, wherever it stands."""
+    with cluster("hydra-hosts") as c:
+        job = apply(c, "pi-mpich.yaml", workers=2)
+        hosts = "pi-mpich-worker-1:2,pi-mpich-worker-0"
+        for name in ("mpirun.mpich", "mpiexec.hydra"):
+            for option in ("-host", "-hosts"):
+                line = [name, option, hosts, "-n", "2", *WHERE, "x", ":",
+                        "-n", "1", *WHERE, "y"]
+                for backend in ("mpirun", "pmix"):
+                    run = expect(launch(job, "--bootstrap", backend, "--",
+                                        *line), 0)
+                    equal(placed(run), "x1 x1 y0", f"{backend}: {line}",
+                          run.out, run.err)
+        nothing_left(job)
+
+
 def test_all_slots_of_a_host():
     with cluster("all-slots") as c:
         job = apply(c, workers=2)

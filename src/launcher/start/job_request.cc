@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/start/job_request.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "job/line_hosts.h"
@@ -30,17 +31,30 @@ std::vector<EnvRequest> with_values(const std::vector<EnvRequest>& requests,
   return out;
 }
 
+// Before the MPI was known its line may have been read as Open MPI's, where a
+// list of hosts is of the program that it stands with.
+bool is_of_all(const MpirunLine& line, const std::string& family) {
+  const bool hydra = family == "mpich" || family == "mvapich";
+  return hydra && std::count_if(line.apps.begin(), line.apps.end(),
+                                [](const MpirunApp& app) {
+                                  return !app.hosts.empty();
+                                }) == 1;
+}
+
 Result<std::vector<AppSpec>> programs_of(const MpirunLine& line,
                                          const JobSpec& spec,
-                                         const Environment& launcher) {
+                                         const Environment& launcher,
+                                         const std::string& family) {
   std::vector<AppSpec> out;
+  const bool of_all = is_of_all(line, family);
   const Environment parameters = native_line(line).env;
   for (const MpirunApp& app : line.apps) {
     std::vector<EnvRequest> env;
     for (const auto& [name, value] : parameters) env.push_back({name, value});
     env.insert(env.end(), line.env.begin(), line.env.end());
     env.insert(env.end(), app.env.begin(), app.env.end());
-    auto places = own_places(line, app, spec.hosts);
+    auto places = of_all ? Result<std::vector<AppHost>>({})
+                         : own_places(line, app, spec.hosts);
     if (!places) return fail(places.error());
     out.push_back({app.argv, app.np, with_values(env, launcher), app.directory,
                    std::move(*places)});
@@ -70,7 +84,7 @@ Result<JobSpec> job_spec(const LaunchOptions& options,
     } else if (line.by_node || line.map_by.starts_with("node")) {
       map_by = "node";
     }
-    auto programs = programs_of(line, spec, discovery.env);
+    auto programs = programs_of(line, spec, discovery.env, family);
     if (!programs) return fail(programs.error());
     spec.apps = std::move(*programs);
   } else {

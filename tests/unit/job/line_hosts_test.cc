@@ -41,6 +41,7 @@ TEST_CASE("hosts of all programs together, with the most slots of each") {
   CHECK(hosts("mpirun -np 4 -H a,b ./x") == "a b");
   CHECK(hosts("mpirun -np 4 -H a:*,b ./x") == "a:* b:1");
   CHECK(hosts("mpiexec.hydra -hosts a,b -n 1 ./x : -n 1 ./y") == "a:1 b:1");
+  CHECK(hosts("mpirun.mpich -host a,b -n 1 ./x : -n 1 ./y") == "a:1 b:1");
 }
 
 TEST_CASE("where each program may go") {
