@@ -146,6 +146,23 @@ void drop_aborted_well(std::vector<Candidate>& candidates) {
   });
 }
 
+// An mpirun that has lost a daemon may end well without having started a rank.
+void drop_empty_world(const Evidence& evidence,
+                      std::vector<Candidate>& candidates) {
+  const bool nobody = std::all_of(
+      evidence.ranks.begin(), evidence.ranks.end(), [](const auto& rank) {
+        return rank.outcome == RankOutcome::kNeverStarted;
+      });
+  const bool lost = std::any_of(
+      candidates.begin(), candidates.end(), [](const Candidate& candidate) {
+        return !candidate.maybe && candidate.rule->code == "daemon_lost";
+      });
+  if (!nobody || !lost) return;
+  std::erase_if(candidates, [](const Candidate& candidate) {
+    return candidate.rule->code == "world_size_mismatch";
+  });
+}
+
 // Kubernetes evicts the pods of a node that it lost: the loss is the cause.
 void drop_evictions_of_lost_nodes(std::vector<Candidate>& candidates) {
   const auto lost = [](const Candidate& candidate) {
@@ -320,6 +337,7 @@ void drop_explained(const Evidence& evidence,
     drop_unreached_peers(evidence, candidates);
     drop_ended_by_workers(evidence, candidates);
     drop_aborted_well(candidates);
+    drop_empty_world(evidence, candidates);
     return;
   }
   drop_mismatch_of_started(candidates);

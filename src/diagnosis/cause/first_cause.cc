@@ -364,6 +364,10 @@ std::optional<Candidate> first_cause(const Evidence& evidence,
     }
   } else if (winner.rank < 0 && winner.node < 0 && !winner.fact) {
     name_rank_of_tool(evidence, candidates, winner);
+    const bool lost = winner.rule->code == "daemon_lost";
+    if (lost && winner.host.empty()) {
+      winner.host = lost_daemon_host(evidence.job.tool_lines);
+    }
   }
   return winner;
 }

@@ -42,7 +42,25 @@ std::string only_pod_entered(const std::vector<LineEvidence>& lines) {
   return only;
 }
 
+// Open MPI's "Remote daemon: [[1,0],1] on node w-1", of a daemon that it lost.
+std::string_view node_of_lost_daemon(std::string_view line) {
+  constexpr std::string_view kOnNode = "] on node ";
+  const size_t at = line.find(kOnNode);
+  const bool of_daemon =
+      at != std::string_view::npos &&
+      line.substr(0, at).find("Remote daemon:") != std::string_view::npos;
+  return of_daemon ? line.substr(at + kOnNode.size()) : std::string_view();
+}
+
 }  // namespace
+
+std::string lost_daemon_host(const std::vector<LineEvidence>& lines) {
+  for (const LineEvidence& line : lines) {
+    const std::string_view node = node_of_lost_daemon(line.text);
+    if (!node.empty()) return std::string(node);
+  }
+  return {};
+}
 
 std::string_view host_in_help_line(std::string_view line) {
   line = trim(line);
@@ -62,6 +80,7 @@ std::string_view host_in_help_line(std::string_view line) {
     const std::string_view name = line.substr(at + kLogs.size());
     return name.substr(0, name.find('`'));
   }
+  if (const auto node = node_of_lost_daemon(line); !node.empty()) return node;
   for (const std::string_view head :
        {"Local host:", "Host:", "Hostname:", "hostname:", "Node:",
         "Local Host:", "ip:"}) {

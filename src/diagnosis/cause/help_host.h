@@ -17,6 +17,9 @@ std::string_view host_in_help_line(std::string_view line);
 // of it, in the same table.
 std::string host_behind(const Evidence& evidence, const Candidate& winner);
 
+// The node of the first daemon that mpirun says to have lost; empty: of none.
+std::string lost_daemon_host(const std::vector<LineEvidence>& lines);
+
 // "  Peer host:  node-2"; empty: it is no such line.
 std::string_view peer_in_help_line(std::string_view line);
 // "+ kubectl exec x-worker-0 -- /bin/sh -c …": the pod; empty: no such line.

@@ -721,6 +721,25 @@ TEST_CASE("mpirun misses the daemons of workers that gave the launcher up") {
   CHECK(diagnose(evidence).code == "launcher_stalled");
 }
 
+// Debian 13's prted crashes where several programs start on several nodes, and
+// its mpirun ends well.
+TEST_CASE("mpirun that lost a daemon before any rank is no wrong world") {
+  RankEvidence none;
+  none.rank = 0;
+  none.outcome = RankOutcome::kNeverStarted;
+  Evidence evidence = job({none});
+  evidence.job.backend = "mpirun";
+  evidence.job.tool_ended = true;
+  evidence.findings = {{Severity::kError, "world_size_mismatch",
+                        "mpirun ended well without starting any rank", "", ""}};
+  CHECK(diagnose(evidence).code == "world_size_mismatch");
+  evidence.job.tool_lines = {
+      {940 * kMs, true, "PRTE has lost communication with a remote daemon."},
+      {941 * kMs, true, "  Remote daemon: [prterun-l-12@0,1] on node w-0"}};
+  CHECK(diagnose(evidence).code == "daemon_lost");
+  CHECK(diagnose(evidence).host == "w-0");
+}
+
 // mpirun lets the rank that called it end with code 0.
 TEST_CASE("MPI_Abort with code 0 is an abort, not a missing MPI_Finalize") {
   Evidence evidence = job({exited(0, 15, 990), exited(1, 0, 950)});
