@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "job/cpu_list.h"
+#include "worker/pmix/agent_pmix_programs.h"
 
 namespace muster {
 
@@ -24,6 +25,17 @@ constexpr std::pair<const char*, const char*> kOpenMpi4[] = {
 constexpr const char* kOpenMpi4Cpus = "OMPI_MCA_orte_base_applied_binding";
 
 constexpr std::string_view kUri = "PMIX_SERVER_URI";
+
+// Whence Open MPI 4 has MPI_INFO_ENV, and programs what they want to know.
+void add_programs(const World& world, int rank, Environment& out) {
+  const ProgramLists programs = program_lists(world);
+  out.emplace_back("OMPI_UNIVERSE_SIZE", std::to_string(world.size()));
+  out.emplace_back("OMPI_NUM_APP_CTX", std::to_string(programs.count));
+  out.emplace_back("OMPI_FIRST_RANKS", programs.first_ranks);
+  out.emplace_back("OMPI_APP_CTX_NUM_PROCS", programs.sizes);
+  const std::string where = program_directory(world, world.app_of(rank));
+  if (!where.empty()) out.emplace_back("OMPI_MCA_initial_wdir", where);
+}
 
 }  // namespace
 
@@ -55,6 +67,7 @@ Environment pmix_rank_env(const World& world, int rank, int port,
   }
   for (const auto& [name, value] : kPmixSettings) out.emplace_back(name, value);
   for (const auto& [name, value] : kOpenMpi4) out.emplace_back(name, value);
+  add_programs(world, rank, out);
   if (const auto cpus = world.cpus_of(rank); !cpus.empty()) {
     out.emplace_back(kOpenMpi4Cpus, cpu_list_text(cpus));
   }

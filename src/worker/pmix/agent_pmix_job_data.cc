@@ -2,12 +2,11 @@
 #include "worker/pmix/agent_pmix_job_data.h"
 
 #include <algorithm>
-#include <filesystem>
 
 #include "job/cpu_list.h"
 #include "worker/facts/cpu_places.h"
+#include "worker/pmix/agent_pmix_programs.h"
 #include "worker/rank/crowded.h"
-#include "worker/rank/rank_directory.h"
 
 namespace muster {
 
@@ -59,14 +58,6 @@ int map_index(const World& world, int node) {
   return index;
 }
 
-int first_rank_of_app(const World& world, int app) {
-  int first = 0;
-  for (int i = 0; i < app; ++i) {
-    first += world.programs()[static_cast<size_t>(i)].ranks;
-  }
-  return first;
-}
-
 // Where the ranks of this node are bound, by local rank.
 struct Bindings {
   std::vector<std::vector<int>> cpus;
@@ -104,14 +95,9 @@ void add_binding(const Bindings& bindings, int local_rank, PmixInfos& out) {
 // What a program was started as: of its ranks, and of all for whoever asks
 // for the job.
 void add_program(const World& world, int app, PmixInfos& out) {
-  wire::JobMapProgram program;
-  if (static_cast<size_t>(app) < world.programs().size()) {
-    program = world.programs()[static_cast<size_t>(app)];
-  }
-  if (!program.command.empty()) out.add_text(PMIX_APP_ARGV, program.command);
-  std::string where = rank_directory(program.cwd, world.cwd_if_there());
-  std::error_code removed;  // then nobody knows
-  if (where.empty()) where = std::filesystem::current_path(removed).string();
+  const std::string command = program_command(world, app);
+  if (!command.empty()) out.add_text(PMIX_APP_ARGV, command);
+  const std::string where = program_directory(world, app);
   if (!where.empty()) out.add_text(PMIX_WDIR, where);
 }
 
@@ -122,8 +108,8 @@ void add_rank(const World& world, int rank, const std::string& directory,
   out.add_rank(PMIX_RANK, rank);  // must come first (libpmix before 6.1.1)
   out.add_u32(PMIX_APPNUM, app);
   out.add_rank(PMIX_GLOBAL_RANK, rank);
-  out.add_rank(PMIX_APP_RANK, rank - first_rank_of_app(world, app));
-  out.add_rank(PMIX_APPLDR, first_rank_of_app(world, app));
+  out.add_rank(PMIX_APP_RANK, rank - first_rank_of_program(world, app));
+  out.add_rank(PMIX_APPLDR, first_rank_of_program(world, app));
   out.add_u16(PMIX_LOCAL_RANK, world.local_rank(rank));
   out.add_u16(PMIX_NODE_RANK, world.local_rank(rank));
   out.add_text(PMIX_HOSTNAME, world.host(node));
@@ -147,8 +133,10 @@ void add_job(const World& world, const std::string& directory, PmixInfos& out) {
   out.add_text(PMIX_JOBID, world.nspace());
   out.add_u32(PMIX_MAX_PROCS, world.size());
   out.add_u32(PMIX_UNIV_SIZE, world.size());
-  out.add_u32(PMIX_JOB_NUM_APPS, static_cast<int64_t>(std::max<size_t>(
-                                     world.programs().size(), 1)));
+  const ProgramLists programs = program_lists(world);
+  out.add_u32(PMIX_JOB_NUM_APPS, programs.count);
+  out.add_text("OMPI_APP_SIZES", programs.sizes);  // as Open MPI 5 asks
+  out.add_text("OMPI_FIRST_RANKS", programs.first_ranks);
   out.add_u32(PMIX_NUM_NODES, nodes);
   out.add_u32(PMIX_LOCAL_SIZE, static_cast<int64_t>(own.size()));
   out.add_u32(PMIX_NODE_SIZE, static_cast<int64_t>(own.size()));

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// The programs of a job as ranks are told of them, by PMIx and, where Open MPI
+// looks there, by variables. A world that names none has one. Loop thread.
+#pragma once
+
+#include <string>
+
+#include "pmi/world.h"
+
+namespace muster {
+
+struct ProgramLists {
+  std::string sizes;        // "2 1": ranks of each
+  std::string first_ranks;  // "0 2"
+  int count = 1;
+};
+
+ProgramLists program_lists(const World& world);
+int first_rank_of_program(const World& world, int app);
+// Its words with blanks between; empty: not known.
+std::string program_command(const World& world, int app);
+// Where its ranks on this node run; empty: nobody knows.
+std::string program_directory(const World& world, int app);
+
+}  // namespace muster
