@@ -112,12 +112,19 @@ def ways(nodes, slots, programs):
     }
 
 
-def start_job(cluster, nodes, slots, kind, programs):
+def start_job(cluster, nodes, slots, kind, programs, launcher_cpu):
     """All workers ready, the launcher idle, Slurm up if it is wanted."""
     options = {"prefix": PREFIX} if kind == "muster" else {}
+
+    def request(specs):
+        for spec in specs:
+            if spec["role"] == "launcher":
+                spec["cpu_request"] = launcher_cpu
+
     job = cluster.apply(MANIFEST, workers=nodes,
                         launcher_command=["sleep", "infinity"],
-                        binds=[(programs, programs, True)], **options)
+                        binds=[(programs, programs, True)], edit=request,
+                        **options)
     job.wait_ready(120)
     job.launcher.exec(["sh", "-c", "awk '{print $1 \":%d\"}' "
                        "/etc/mpi/hostfile > /tmp/hosts" % slots], check=True)
@@ -209,7 +216,8 @@ def measure(nodes, slots, count, programs, directory, options):
         jobs = {}
         for kind in sorted({way[0] for way in all_ways.values()}):
             pods = stack.enter_context(Cluster(name=f"bench-{nodes}"))
-            jobs[kind] = start_job(pods, nodes, slots, kind, directory)
+            jobs[kind] = start_job(pods, nodes, slots, kind, directory,
+                                   options.launcher_cpu)
         for turn in range(count + 1):
             for name, (kind, words, hello, pmix) in all_ways.items():
                 for what in kinds:
@@ -275,6 +283,9 @@ def main():
     parser.add_argument("--fences", type=int, default=10)
     parser.add_argument("--rest", type=int, default=0,
                         help="milliseconds between fences")
+    parser.add_argument("--launcher-cpu", type=float,
+                        help="CPUs that the launcher's pod requests; all pods"
+                        " have the same share without")
     parser.add_argument("--memory", action="store_true",
                         help="one more launch for the launcher's memory")
     parser.add_argument("--save", action="store_true")

@@ -165,7 +165,8 @@ def record(options, fences, directory):
                *program_of(options.what, options.nodes, fences, programs)]
     with contextlib.ExitStack() as stack:
         pods = stack.enter_context(launch.Cluster(name="bench-profile"))
-        job = launch.start_job(pods, options.nodes, 1, "muster", directory)
+        job = launch.start_job(pods, options.nodes, 1, "muster", directory,
+                               None)
         launch.one_launch(job, command, 0)
         perf = subprocess.Popen(
             ["perf", "record", "-a", "-g", "-F", str(HERTZ), "-o", data],

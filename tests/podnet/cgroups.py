@@ -61,8 +61,9 @@ class PodCgroup:
                         if not _read(f"{at}/{name}").strip():
                             _write(f"{at}/{name}", _read(f"{parent}/{name}").strip())
 
-    def limits(self, memory=None, cpu=None, cpus=None, pids=None):
-        """memory in bytes, cpu in cores, cpus a cpuset list, pids a count. Returns what could not be done."""
+    def limits(self, memory=None, cpu=None, cpus=None, pids=None, cpu_request=None):
+        """memory in bytes, cpu in cores, cpus a cpuset list, pids a count;
+        cpu_request in cores is a share, as a kubelet makes one of it. Returns what could not be done."""
         v2, todo, refused = is_v2(), [], []
         if memory:
             todo += [("memory", "memory.max" if v2 else "memory.limit_in_bytes", int(memory))]
@@ -72,6 +73,10 @@ class PodCgroup:
         if cpu:
             quota = max(1000, int(cpu * 100000))
             todo += [("cpu", "cpu.max", f"{quota} 100000")] if v2 else [("cpu", "cpu.cfs_quota_us", quota)]
+        if cpu_request:
+            shares = max(2, min(262144, int(cpu_request * 1024)))
+            weight = 1 + (shares - 2) * 9999 // 262142
+            todo += [("cpu", "cpu.weight", weight)] if v2 else [("cpu", "cpu.shares", shares)]
         if cpus:
             todo += [("cpuset", "cpuset.cpus", cpus)]
         if pids:

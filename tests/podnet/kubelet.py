@@ -55,7 +55,8 @@ class Pod:
                 f.write(text)
             os.chmod(f"{self.dir}/etc/{name}", 0o644)
         self.cgroup.create()
-        self.refused = self.cgroup.limits(s.get("memory"), s.get("cpu"), s.get("cpus"), s.get("pids"))
+        self.refused = self.cgroup.limits(s.get("memory"), s.get("cpu"), s.get("cpus"), s.get("pids"),
+                                          s.get("cpu_request"))
         for key, value in s["downward"].items():
             s["env"][key] = {"status.podIP": self.addresses[0], "status.podIPs": ",".join(self.addresses)}[value]
         self.kubelet.dns("known", pod=self.name, addresses=self.addresses)
