@@ -8,16 +8,13 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
-#include <filesystem>
-#include <optional>
 #include <utility>
 #include <vector>
 
-#include "base/directory.h"
 #include "base/process_table.h"
 #include "base/runtime_dir.h"
 #include "base/text.h"
+#include "worker/agent_holders.h"
 #include "worker/agent_sweep.h"
 
 namespace muster {
@@ -28,71 +25,14 @@ constexpr Milliseconds kPoll{50};
 // Beyond the old agent's grace: its own stop, sweep and flush.
 constexpr Milliseconds kSlack{2000};
 
-// FNV-1a: a file name from any job key, the same in every build.
-std::string stable_hash(std::string_view text) {
-  uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : text) {
-    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  }
-  char out[17];
-  std::snprintf(out, sizeof out, "%016llx",
-                static_cast<unsigned long long>(hash));
+std::vector<AgentHolder> other_holders(const std::string& area,
+                                       const std::string& incarnation) {
+  auto out = agent_holders(area);
+  std::erase_if(out, [&incarnation](const AgentHolder& holder) {
+    return holder.pid == ::getpid() ||
+           (holder.alive && holder.incarnation == incarnation);
+  });
   return out;
-}
-
-struct Holder {
-  std::string file;
-  pid_t pid = 0;
-  bool alive = false;
-  std::string incarnation;
-  std::string launch_id;
-  std::string agent_key;
-};
-
-// Five lines: start time, incarnation, launch id, agent key, "end" (so that a
-// file cut short by a full disk is not believed).
-std::optional<Holder> read_holder(const std::filesystem::path& path) {
-  const auto pid = parse_integer(path.filename().string());
-  const auto text = read_file(path.string(), 4096);
-  if (!pid || *pid <= 1 || !text) return std::nullopt;
-  const auto lines = split(*text, '\n');
-  if (lines.size() < 5 || lines[4] != "end") return std::nullopt;
-  Holder holder;
-  holder.file = path.string();
-  holder.pid = static_cast<pid_t>(*pid);
-  holder.incarnation = lines[1];
-  holder.launch_id = lines[2];
-  holder.agent_key = lines[3];
-  holder.alive = is_alive(holder.pid) &&
-                 std::to_string(start_time(holder.pid)) == lines[0];
-  return holder;
-}
-
-std::vector<Holder> other_holders(const std::string& area,
-                                  const std::string& incarnation) {
-  std::vector<Holder> out;
-  for (const std::string& name : names_in(area)) {
-    auto holder = read_holder(area + "/" + name);
-    if (!holder || holder->pid == ::getpid()) continue;
-    if (holder->alive && holder->incarnation == incarnation) continue;
-    out.push_back(std::move(*holder));
-  }
-  return out;
-}
-
-// A killed agent could not. It may be on a file system that is full, which
-// RuntimeDir would not take it from.
-void remove_run_directory(const std::string& agent_key) {
-  for (const std::string& directory : writable_candidates()) {
-    const std::string path = directory + "/muster-" + agent_key;
-    struct stat info {};
-    if (::lstat(path.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) ||
-        info.st_uid != ::geteuid()) {
-      continue;
-    }
-    std::error_code ignored;
-    std::filesystem::remove_all(path, ignored);
-  }
 }
 
 }  // namespace
@@ -102,14 +42,10 @@ AgentLock::AgentLock(Loop& loop) : timer_(loop) {}
 AgentLock::~AgentLock() {
   if (file_.empty()) return;
   ::unlink(file_.c_str());
-  // The last one clears up; whoever waits for the lock sees that it is gone.
+  // Whoever waits for the lock sees that it is gone.
   const UniqueFd guard(::open(lock_path().c_str(), O_RDWR | O_CLOEXEC));
   if (!guard || ::flock(guard.get(), LOCK_EX | LOCK_NB) != 0) return;
-  for (const std::string& name : names_in(area_)) {
-    if (area_ + "/" + name != lock_path()) return;
-  }
-  ::unlink(lock_path().c_str());
-  ::rmdir(area_.c_str());
+  remove_empty_area(area_);
 }
 
 void AgentLock::acquire(Claim claim, std::function<void(Result<int>)> done) {
@@ -138,11 +74,11 @@ void AgentLock::step() {
   }
 }
 
-std::string AgentLock::lock_path() const { return area_ + "/lock"; }
+std::string AgentLock::lock_path() const { return agent_area_lock(area_); }
 
 Result<bool> AgentLock::take_lock() {
   if (!guard_) {
-    auto area = RuntimeDir::create("job-" + stable_hash(claim_.job));
+    auto area = RuntimeDir::create(agent_area_name(claim_.job));
     if (!area) return tl::unexpected(area.error());
     area_ = area->path();
     area->keep();
@@ -169,7 +105,7 @@ void AgentLock::evict_others() {
   bool swept = false;
   const bool kill_now = Clock::now() >= kill_at_;
   const auto holders = other_holders(area_, claim_.incarnation);
-  for (const Holder& holder : holders) {
+  for (const AgentHolder& holder : holders) {
     if (holder.alive) {
       if (!terminated_) ++evicted_;
       if (kill_now) {
@@ -197,7 +133,7 @@ void AgentLock::evict_others() {
     timer_.start(kPoll, [this] { step(); });
     return;
   }
-  for (const Holder& holder : holders) {
+  for (const AgentHolder& holder : holders) {
     if (holder.launch_id != claim_.launch_id) {
       remove_run_directory(holder.agent_key);
     }

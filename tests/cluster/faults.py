@@ -161,9 +161,8 @@ def one_after_the_other(bed, faults=EVERY_FAULT):
     for fault in faults:
         began = time.monotonic()
         fault(bed)
-        # The files of a killed agent or launcher go with the next launch.
-        nothing_left(bed.job, files=fault not in (a_killed_agent,
-                                                  a_killed_launcher))
+        # The files of a killed launcher go with the next launch.
+        nothing_left(bed.job, files=fault is not a_killed_launcher)
         for pod in bed.job.workers:
             if pod.phase != "Running":
                 pod.restart()

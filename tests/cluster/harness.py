@@ -263,6 +263,14 @@ def job_processes(pod):
             if pid != own and line and line != "sleep infinity"}
 
 
+def files_of_jobs(pod):
+    return pod.exec(["find", *PLACES, "-xdev", "-newermt", "@1",
+                     "(", "-name", "*muster*", "-o", "-name", "ompi.*",
+                     "-o", "-name", "prte.*", "-o", "-name", "*.sock",
+                     "-o", "-name", "vader*", ")",
+                     "-not", "-path", PROGRAMS + "*"]).stdout.strip()
+
+
 def nothing_left(job, pods=None, files=True):
     """No process and no file of a job is left in any pod that still lives."""
     deadline = time.monotonic() + PATIENCE
@@ -273,14 +281,10 @@ def nothing_left(job, pods=None, files=True):
             check(time.monotonic() < deadline,
                   f"left behind in {pod.name}: {left}")
             time.sleep(0.05)
-        if not files:
-            continue
-        found = pod.exec(["find", *PLACES, "-xdev", "-newermt", "@1",
-                          "(", "-name", "*muster*", "-o", "-name", "ompi.*",
-                          "-o", "-name", "prte.*", "-o", "-name", "*.sock",
-                          "-o", "-name", "vader*", ")",
-                          "-not", "-path", PROGRAMS + "*"]).stdout
-        check(not found.split(), f"files left in {pod.name}", found)
+        while files and (found := files_of_jobs(pod)):
+            check(time.monotonic() < deadline, f"files left in {pod.name}",
+                  found)
+            time.sleep(0.05)
 
 
 def guarded(function, seconds):

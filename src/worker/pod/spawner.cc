@@ -2,6 +2,7 @@
 #include "worker/pod/spawner.h"
 
 #include <signal.h>
+#include <sys/wait.h>
 
 #include <algorithm>
 
@@ -11,6 +12,7 @@
 #include "base/random.h"
 #include "logs/masker.h"
 #include "wire/agent_tag.h"
+#include "worker/agent_holders.h"
 
 namespace muster {
 
@@ -113,14 +115,16 @@ void Spawner::ended(const ChildExit& exit) {
   programs_.erase(program);
   // Daemons that a foreign command left running on purpose (orted) stay; what
   // an agent leaves behind has lost its launcher.
-  if (ended.is_agent || killing_) sweep_later(ended.tag);
+  if (ended.is_agent || killing_) {
+    sweep_later(ended.tag, WIFSIGNALED(exit.wait_status));
+  }
   on_exit_(ProgramExit{ended.connection, exit.wait_status, ended.is_agent});
   settle();
 }
 
-void Spawner::sweep_later(const std::string& tag) {
+void Spawner::sweep_later(const std::string& tag, bool killed) {
   if (tag.empty()) return;
-  sweeps_.push_back(Sweep{tag, 0, std::make_unique<Timer>(loop_)});
+  sweeps_.push_back(Sweep{tag, killed, 0, std::make_unique<Timer>(loop_)});
   sweep_round(tag);
 }
 
@@ -149,7 +153,9 @@ void Spawner::sweep_round(const std::string& tag) {
   const auto hard_rounds = options_.sweep_grace / kSweepInterval + kSweepRounds;
   if (left == 0 || ++sweep->round > hard_rounds) {
     if (left > 0) log::error("{} processes do not end, even by KILL", left);
+    const bool killed = sweep->killed;
     sweeps_.erase(sweep);
+    if (killed) clear_after_killed_agents();
     settle();
     return;
   }

@@ -60,12 +60,13 @@ class Spawner {
   };
   struct Sweep {
     std::string tag;
+    bool killed = false;  // the agent: it could not clear up
     int round = 0;
     std::unique_ptr<Timer> timer;
   };
 
   void ended(const ChildExit& exit);
-  void sweep_later(const std::string& tag);
+  void sweep_later(const std::string& tag, bool killed);
   void sweep_round(const std::string& tag);
   void settle();
 

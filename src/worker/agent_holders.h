@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which agents hold a pod for a job: an area, muster-job-HASH, with a lock and
+// a file for each agent, named by its process id. Who has the lock may change
+// the area.
+// Refuses: to believe files that were cut short. Any thread.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace muster {
+
+struct AgentHolder {
+  std::string file;
+  pid_t pid = 0;
+  bool alive = false;  // as far as this PID namespace knows
+  std::string incarnation;
+  std::string launch_id;
+  std::string agent_key;
+};
+
+// For RuntimeDir::create().
+std::string agent_area_name(std::string_view job);
+std::string agent_area_lock(const std::string& area);
+std::vector<AgentHolder> agent_holders(const std::string& area);
+// Of an agent that could not do it.
+void remove_run_directory(const std::string& agent_key);
+// The area itself, if nobody holds it.
+void remove_empty_area(const std::string& area);
+// What killed agents of this user have left in this pod, but for what belongs
+// to agents that live, be it in another PID namespace.
+void clear_after_killed_agents();
+
+}  // namespace muster
