@@ -20,9 +20,14 @@ PAST_MPI_INIT = 5.0  # seconds after the last worker; the promise
 INIT_ROOM = 40.0
 
 
-def came_up(c, pods, what):
+def came_up(c, pods, what, launcher_cpu=None):
+    def request(specs):
+        for spec in specs:
+            if spec["role"] == "launcher":
+                spec["cpu_request"] = launcher_cpu
+
     job = apply(c, workers=pods, start_spread=SPREAD, seed=pods,
-                start={"launcher": 0.001})
+                start={"launcher": 0.001}, edit=request)
     run = Launch(job, ["muster", "launch", "-n", str(pods), "--bootstrap",
                        "pmix", "--", what])
     run.wait(SPREAD + 180)
@@ -36,8 +41,10 @@ def promise(seconds, promised):
 
 
 def past_mpi_init(pods):
+    """The ranks poll, on the launcher's CPUs, too: it requests as many as all
+    workers, less than it has on a node of its own."""
     with cluster(f"scale-{pods}") as c:
-        job, run = came_up(c, pods, program("init_stamp"))
+        job, run = came_up(c, pods, program("init_stamp"), launcher_cpu=pods)
         stamps = re.findall(r"past MPI_Init (\d+)$", run.out, re.MULTILINE)
         equal(len(stamps), pods, "ranks", run.out)
         started = datetime.datetime.fromisoformat(run.report["started"])
