@@ -11,6 +11,7 @@ from faults import (EVERY_FAULT, GRACE, Bed, bounds, ended, find,
                     one_after_the_other)
 from harness import (Launch, Skip, apply, check, cluster, contains, equal, expect,
                      launch, main, nothing_left, program)
+from test_native_programs import pmix_client
 
 PODS = 16
 SILENCE = 12  # the default: 16 pods share this machine's cores
@@ -90,6 +91,7 @@ time.sleep(600)
 
 
 def stuck_in_init():
+    """It must not bring a libpmix along: its rank has the one of its MPI."""
     flags = subprocess.run(["pkg-config", "--cflags", "pmix"],
                            capture_output=True, text=True, check=False)
     if flags.returncode != 0:
@@ -118,17 +120,18 @@ def test_a_rank_stuck_in_init():
 
 
 def test_killed_in_a_fence():
-    """All ranks of one pod die at once while some wait for the others: the
-    agent outlives it (with 4 ranks, libpmix left alone crashes one launch in
-    four) and clears up."""
-    library = stuck_in_init()
+    """All ranks of one pod die at once while some wait for the others, be it
+    all or a part: the agent outlives it (with 4 ranks, libpmix left alone
+    crashes one launch in four) and clears up. In the launcher's own pod, where
+    no worker does it instead."""
+    all_ranks = ["-x", "STUCK=1", "-x", "LD_PRELOAD=" + stuck_in_init(), "--",
+                 program("native")]
+    part = ["--", pmix_client("part_fence")]
     with cluster("native-fence") as c:
         job = apply(c, workers=1)
-        for _ in range(8):
+        for words in 8 * [all_ranks, part]:
             run = launch(job, "--timeout", "1s", "--grace", "1s",
-                         "--bootstrap", "pmix", "-n", "4", "--oversubscribe",
-                         "-x", "STUCK=1", "-x", "LD_PRELOAD=" + library, "--",
-                         program("native"))
+                         "--bootstrap", "pmix", "--local", "1x4", *words)
             equal(run.code, 124, "exit code", run.err)
             check("agent ended" not in run.err, "an agent that crashed",
                   run.err)

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -190,6 +191,7 @@ struct AgentPmixHost::Impl {
   bool crowded = false;
   std::unique_ptr<PmixDoor> door;
   std::shared_ptr<PmixBridge> bridge;  // null: not started
+  std::set<int> inside;  // ranks between their PMIx_Init and _Finalize
   bool tried = false;
   int inside_port = 0;  // libpmix' own; 0: it does not run
 };
@@ -198,8 +200,9 @@ AgentPmixHost::AgentPmixHost(std::unique_ptr<Impl> impl)
     : impl_(std::move(impl)) {}
 
 AgentPmixHost::~AgentPmixHost() {
-  // It joins libpmix' thread, which may hang: agent_main() bounds the end.
-  if (impl_->inside_port > 0) {
+  // It joins libpmix' thread, which may hang: agent_main() bounds the end. With
+  // what libpmix still has of ranks that died inside, it was seen to crash.
+  if (impl_->inside_port > 0 && impl_->inside.empty()) {
     impl_->bridge->library().server_finalize();
   }
   PmixBridge::set_current(nullptr);
@@ -215,6 +218,16 @@ Result<std::unique_ptr<AgentPmixHost>> AgentPmixHost::open(
   impl->world = &world;
   impl->modex = &modex;
   impl->events = std::move(events);
+  impl->events.connected = [inside = &impl->inside,
+                            tell = impl->events.connected](int rank) {
+    inside->insert(rank);
+    tell(rank);
+  };
+  impl->events.finalized = [inside = &impl->inside,
+                            tell = impl->events.finalized](int rank) {
+    inside->erase(rank);
+    tell(rank);
+  };
   impl->failed = std::move(failed);
   impl->directory = run_dir + "/pmix";
   impl->crowded = oversubscribed(world);
