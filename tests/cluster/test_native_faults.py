@@ -120,21 +120,26 @@ def test_a_rank_stuck_in_init():
 
 
 def test_killed_in_a_fence():
-    """All ranks of one pod die at once while some wait for the others, be it
-    all or a part: the agent outlives it (with 4 ranks, libpmix left alone
-    crashes one launch in four) and clears up. In the launcher's own pod, where
-    no worker does it instead."""
+    """All ranks of one pod die at once while some wait for the others: the
+    agent outlives it (with 4 ranks, libpmix left alone crashes one launch in
+    four) and clears up. Where they wait for a part of all, libpmix may take
+    the agent along; then its worker clears up, and the verdict stands."""
+    short = ["--timeout", "1s", "--grace", "1s", "--bootstrap", "pmix"]
     all_ranks = ["-x", "STUCK=1", "-x", "LD_PRELOAD=" + stuck_in_init(), "--",
                  program("native")]
-    part = ["--", pmix_client("part_fence")]
+    part = pmix_client("part_fence")
     with cluster("native-fence") as c:
         job = apply(c, workers=1)
-        for words in 8 * [all_ranks, part]:
-            run = launch(job, "--timeout", "1s", "--grace", "1s",
-                         "--bootstrap", "pmix", "--local", "1x4", *words)
+        for _ in range(8):
+            run = launch(job, *short, "--local", "1x4", *all_ranks)
             equal(run.code, 124, "exit code", run.err)
             check("agent ended" not in run.err, "an agent that crashed",
                   run.err)
+            nothing_left(job)
+        for _ in range(6):
+            run = launch(job, *short, "-n", "4", "--oversubscribe", "--", part)
+            equal(run.code, 124, "exit code", run.err)
+            contains(run.err, "timeout_walltime (proven)", "verdict")
             nothing_left(job)
 
 
