@@ -49,13 +49,13 @@ bool takes_a_file(const std::string& directory) {
 
 constexpr const char* kOwner = "/owner";
 
+}  // namespace
+
 bool is_own_directory(const std::string& path) {
   struct stat info {};
   return ::lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode) &&
          info.st_uid == ::geteuid();
 }
-
-}  // namespace
 
 std::vector<std::string> writable_directories() {
   std::vector<std::string> out;

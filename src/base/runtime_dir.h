@@ -17,6 +17,9 @@ std::vector<std::string> writable_candidates();
 // Those of the candidates that really take a file now.
 std::vector<std::string> writable_directories();
 
+// One of this user, and no link to one.
+bool is_own_directory(const std::string& path);
+
 // A private directory (0700) that is removed with everything in it on
 // destruction. Its path is short enough for a Unix socket inside.
 class RuntimeDir {

@@ -37,6 +37,9 @@ class World {
   [[nodiscard]] const std::vector<int>& own_ranks() const {
     return ranks_of(own_node());
   }
+  [[nodiscard]] bool all_here() const {
+    return own_ranks().size() == static_cast<size_t>(size());
+  }
   [[nodiscard]] bool has(int rank) const { return rank >= 0 && rank < size(); }
   [[nodiscard]] int node_of(int rank) const {
     return node_of_[static_cast<size_t>(rank)];

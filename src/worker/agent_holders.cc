@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdint>
@@ -55,19 +54,13 @@ std::optional<AgentHolder> read_holder(const std::filesystem::path& path) {
   return holder;
 }
 
-bool is_own(const std::string& path) {
-  struct stat info {};
-  return ::lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode) &&
-         info.st_uid == ::geteuid();
-}
-
 // It may be on a file system that is full, which RuntimeDir would not take it
 // from.
 std::vector<std::string> run_directories(const std::string& agent_key) {
   std::vector<std::string> out;
   for (const std::string& directory : writable_candidates()) {
     const std::string path = directory + "/muster-" + agent_key;
-    if (is_own(path)) out.push_back(path);
+    if (is_own_directory(path)) out.push_back(path);
   }
   return out;
 }
@@ -115,7 +108,8 @@ void clear_after_killed_agents() {
   for (const std::string& directory : writable_candidates()) {
     for (const std::string& name : names_in(directory)) {
       const std::string area = directory + "/" + name;
-      if (!name.starts_with("muster-" + std::string(kArea)) || !is_own(area)) {
+      if (!name.starts_with("muster-" + std::string(kArea)) ||
+          !is_own_directory(area)) {
         continue;
       }
       // Whoever has it just now clears up by itself.

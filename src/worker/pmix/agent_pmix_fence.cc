@@ -3,6 +3,7 @@
 // asks once all participants of this node have arrived, or those that it has
 // not lost; for one of some ranks, all of this node, not at all. libpmix'
 // thread; see agent_pmix_upcalls.h.
+#include <algorithm>
 #include <cstdlib>
 
 #include "pmi/participants.h"
@@ -29,11 +30,10 @@ pmix_status_t rendezvous(const char* kind, const pmix_proc_t procs[],
   return PMIX_SUCCESS;
 }
 
-bool all_here(const World& world, const pmix_proc_t procs[], size_t nprocs) {
-  for (size_t i = 0; i < nprocs; ++i) {
-    if (procs[i].rank != PMIX_RANK_WILDCARD) return false;
-  }
-  return world.own_ranks().size() == static_cast<size_t>(world.size());
+bool of_all_ranks(const pmix_proc_t procs[], size_t nprocs) {
+  return std::all_of(procs, procs + nprocs, [](const pmix_proc_t& proc) {
+    return proc.rank == PMIX_RANK_WILDCARD;
+  });
 }
 
 // Has libpmix lost one that the others wait for?
@@ -74,7 +74,7 @@ pmix_status_t pmix_fence(const pmix_proc_t procs[], size_t nprocs,
   if (bridge == nullptr) return PMIX_ERR_NOT_SUPPORTED;
   std::string who = pmix_participants(*bridge, "pmix", procs, nprocs);
   if (who.empty()) return PMIX_ERR_NOT_SUPPORTED;
-  if (all_here(bridge->world(), procs, nprocs)) {
+  if (bridge->world().all_here() && of_all_ranks(procs, nprocs)) {
     // libpmix has all data. Not PMIX_OPERATION_SUCCEEDED, after which it takes
     // us for not yet asked, and asks again if it loses a rank right now.
     callback(local_status(info, ninfo), nullptr, 0, data, nullptr, nullptr);

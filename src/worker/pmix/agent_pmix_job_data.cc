@@ -161,10 +161,8 @@ void add_job(const World& world, const std::string& directory, PmixInfos& out) {
 // by the first size that it gets; ranks believe the last, and are sent what
 // there is of each rank that libpmix counts, which must be something.
 void add_size(const World& world, PmixJobData& out) {
-  const bool all_here =
-      world.own_ranks().size() == static_cast<size_t>(world.size());
-  out.job.add_u32(PMIX_JOB_SIZE, world.size() + (all_here ? 1 : 0));
-  if (!all_here) return;
+  out.job.add_u32(PMIX_JOB_SIZE, world.size() + (world.all_here() ? 1 : 0));
+  if (!world.all_here()) return;
   out.true_size.add_u32(PMIX_JOB_SIZE, world.size());
   out.job.add_array(PMIX_JOB_INFO_ARRAY, out.true_size);
   out.nobody.add_rank(PMIX_RANK, world.size());
