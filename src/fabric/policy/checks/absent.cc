@@ -272,14 +272,20 @@ void explain_absence(FabricJob& job) {
     const Cause cause =
         pod.ports.empty() ? cause_of_no_hca(pod) : cause_of_ports(pod);
     pod.absent = cause.text;
+    // A cluster of CPUs without RDMA is nobody's mistake: TCP is all it has.
+    const bool expected =
+        !required && job.mpi_only() && cause.code == "rdma_no_hca";
     std::string text = std::string("RDMA network not detected") +
-                       (required ? ", and the profile demands it"
-                                 : ". Performance may be degraded") +
+                       (required   ? ", and the profile demands it"
+                        : expected ? ": MPI uses TCP"
+                                   : ". Performance may be degraded") +
                        ". Cause: " + cause.text;
     if (!idle.empty()) text += ". Other pods leave " + idle + " idle";
     report(job, &pod,
-           {required ? Severity::kError : Severity::kWarning, cause.code, text,
-            roles_of(pod), cause.remedy});
+           {required   ? Severity::kError
+            : expected ? Severity::kInfo
+                       : Severity::kWarning,
+            cause.code, text, roles_of(pod), cause.remedy});
   }
   for (const FabricPodState& pod : job.pods) {
     if (pod.unknown && !pod.tcp_by_user) report_unknown(job, pod);
