@@ -38,6 +38,11 @@ PROGRAMS = os.environ.get(
 # Seconds, for what never comes; nothing is measured with them.
 HANG_GUARD = 480  # of one test
 PATIENCE = 120    # of one step
+# An image with NCCL, as muster sees one: by the name of the library's file, in
+# the first directory that the loader's configuration names. So pods have the
+# same NCCL whatever the machine has.
+NCCL_IN_IMAGE = {"/etc/ld.so.conf.d/000-nccl.conf": "/opt/nccl/lib\n",
+                 "/opt/nccl/lib/libnccl.so.2.28.3": ""}
 
 
 class Skip(Exception):

@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 
-from harness import (EXAMPLES, HERE, PREFIX, apply, check, cluster, contains,
+from harness import (EXAMPLES, HERE, NCCL_IN_IMAGE, PREFIX, apply, check, cluster, contains,
                      equal, finish, main, program, trixie)
 from podnet import Manifest, load_manifest
 
@@ -124,7 +124,7 @@ def test_rl_profile_sets_what_it_promises():
     with cluster("ex-rl") as c:
         _, out, err = run_unchanged(
             c, "rl-profile.yaml", workers=2, links=PYTHON,
-            files={"/opt/app/grpo.py": show})
+            files={**NCCL_IN_IMAGE, "/opt/app/grpo.py": show})
         equal(out.count("IB 1 P2P 1"), 16, "ranks with the profile", out, err)
 
 

@@ -6,8 +6,8 @@ import subprocess
 import sys
 import time
 
-from harness import (apply, check, cluster, contains, equal, launch, main,
-                     nothing_left)
+from harness import (NCCL_IN_IMAGE, apply, check, cluster, contains, equal,
+                     launch, main, nothing_left)
 
 PORT = 20000  # where check listens in every pod: a rule can name it
 
@@ -43,7 +43,7 @@ def socket_interfaces(job, *options):
 
 def interfaces_of(name, decorate):
     with cluster(name) as c:
-        job = apply(c)
+        job = apply(c, files=NCCL_IN_IMAGE)
         job.wait_ready()
         for pod in job.workers:
             decorate(c, pod)
