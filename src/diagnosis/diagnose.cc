@@ -13,6 +13,7 @@
 #include "diagnosis/cause/candidate.h"
 #include "diagnosis/cause/missing_peers.h"
 #include "diagnosis/cause/told_exit_code.h"
+#include "diagnosis/exit_status.h"
 #include "diagnosis/strain.h"
 #include "diagnosis/who.h"
 #include "job/exit_codes.h"
@@ -31,33 +32,24 @@ std::string cut(std::string_view text) {
   return std::string(utf8_prefix(text, kMaxText - 3)) + "…";
 }
 
-bool everything_ended_well(const Evidence& evidence) {
-  if (evidence.ranks.empty()) {
-    return evidence.job.tool_ended && evidence.job.tool_status == 0;
-  }
-  const bool tool_failed =
-      evidence.job.tool_ended && evidence.job.tool_status != 0;
-  return !tool_failed &&
-         std::all_of(evidence.ranks.begin(), evidence.ranks.end(),
-                     [](const RankEvidence& rank) {
-                       return rank.outcome == RankOutcome::kExited &&
-                              rank.wait_status == 0;
-                     });
-}
-
 class Judge {
  public:
   Judge(const Evidence& evidence, const RuleBook& rules)
       : evidence_(evidence), rules_(rules) {}
 
   Verdict judge() {
+    if (!evidence_.job.bare_log) status_ = exit_status(evidence_);
     std::vector<Candidate> candidates = fact_candidates(evidence_, rules_);
     // No line counts against it. How most jobs end: to read lines would first
     // mean to compile every pattern, a tenth of a second.
-    if (candidates.empty() && everything_ended_well(evidence_)) {
+    if (!evidence_.job.bare_log && status_.success()) {
       return simple("no_failure", Confidence::kProven);
     }
-    LineScan scan = scan_lines(evidence_, rules_);
+    if (status_.exit_class == ExitClass::kWorkerLost &&
+        launcher_stalled(evidence_)) {
+      return stalled(std::move(candidates));
+    }
+    LineScan scan = this->scan(false);
     facts_ = std::move(scan.facts);
     if (evidence_.job.bare_log && scan.ended_well) {
       return simple("no_failure", Confidence::kProven);
@@ -88,13 +80,36 @@ class Judge {
   }
 
  private:
+  // What ranks and mpirun print in a launch of ours says nothing of who ended
+  // the job: for that there are facts.
+  LineScan scan(bool stopped) const {
+    LineScan scan = scan_lines(evidence_, rules_, stopped);
+    if (!evidence_.job.bare_log) {
+      std::erase_if(scan.candidates, [](const Candidate& candidate) {
+        return candidate.rule->role == CauseRole::kControl;
+      });
+    }
+    return scan;
+  }
+
+  // What ranks do when their worker ends them, and write of it, is no cause.
+  Verdict stalled(std::vector<Candidate> candidates) {
+    const Rule* const rule = rules_.find("launcher_stalled");
+    std::erase_if(candidates, [rule](const Candidate& candidate) {
+      return candidate.rule != rule;
+    });
+    auto winner = first_cause(evidence_, std::move(candidates), others_);
+    return winner ? about(*winner)
+                  : simple("launcher_stalled", Confidence::kLikely);
+  }
+
   // All who left by themselves missed a peer. It may have failed first and yet
   // not have left when the job was stopped: Horovod's shutdown lets who raised
   // wait for those who miss it.
   void look_among_stopped(std::vector<Candidate> candidates,
                           Candidate& winner) {
     if (evidence_.job.stop_ns <= 0) return;
-    LineScan scan = scan_lines(evidence_, rules_, true);
+    LineScan scan = this->scan(true);
     std::move(scan.candidates.begin(), scan.candidates.end(),
               std::back_inserter(candidates));
     std::vector<Candidate> others;
@@ -220,68 +235,21 @@ class Judge {
                          (count > 8 ? " and more" : "");
   }
 
+  // Facts decide. A bare log has none but what it tells.
   void choose_exit_code() {
-    const RankEvidence* rank = find_rank(evidence_, winner_->rank);
-    if (was_ended_by_others(rank)) rank = first_failed_rank();
-    const bool on_purpose = winner_->rule->role == CauseRole::kControl;
-    const auto rule_class = exit_class_by_name(winner_->rule->exit_class);
-    verdict_.exit_class = "rank_failed";
-    if (!verdict_.failed()) {
-      set_class(ExitClass::kSuccess);
-    } else if (verdict_.code == "interrupted") {
-      const int signal = evidence_.job.stop_signal;  // 0: only a log tells
-      verdict_.exit_code = 128 + (signal == 0 ? SIGINT : signal);
-    } else if (rank != nullptr && rank->outcome == RankOutcome::kRefused) {
-      set_class(rank->refusal_exit_code == 126 ? ExitClass::kNotExecutable
-                                               : ExitClass::kNotFound);
-    } else if (evidence_.job.tool_killed && winner_->values.contains("tool")) {
-      verdict_.exit_code = exit_code_for(evidence_.job.tool_status);
-    } else if (!on_purpose && failed_by_itself(rank)) {
-      verdict_.exit_code = exit_code_for(rank->wait_status);
-    } else if (rule_class) {
-      set_class(*rule_class);
-    } else if (verdict_.code == "mpi_abort_by_user" && rank != nullptr &&
-               rank->wait_status == 0) {
-      // With code 0. No success; and not the signal that ended the others.
-      verdict_.exit_code = told_exit_code(*winner_);
-    } else if (const RankEvidence* first = first_failed_rank()) {
-      verdict_.exit_code = exit_code_for(first->wait_status);
-    } else if (evidence_.job.tool_ended && evidence_.job.tool_status != 0) {
-      verdict_.exit_code = exit_code_for(evidence_.job.tool_status);
-    } else {
-      verdict_.exit_code = told_exit_code(*winner_);
-    }
-  }
-
-  void set_class(ExitClass exit_class) {
-    verdict_.exit_class = exit_class_name(exit_class);
-    verdict_.exit_code = exit_code_for(exit_class);
-    verdict_.retryable = is_retryable(exit_class);
+    const ExitStatus status =
+        !verdict_.failed()       ? exit_status_of(ExitClass::kSuccess)
+        : evidence_.job.bare_log ? told_exit_status(*winner_)
+                                 : status_;
+    verdict_.exit_class =
+        status.exit_class ? exit_class_name(*status.exit_class) : "rank_failed";
+    verdict_.exit_code = status.code;
+    verdict_.retryable = status.exit_class && is_retryable(*status.exit_class);
   }
 
   static bool failed_by_itself(const RankEvidence* rank) {
     return rank != nullptr && rank->outcome == RankOutcome::kExited &&
            rank->wait_status != 0 && !rank->stopped_by_us;
-  }
-
-  // Its words tell why the job failed, its end that mpirun stopped it.
-  bool was_ended_by_others(const RankEvidence* rank) const {
-    if (winner_->fact || winner_->death || !failed_by_itself(rank)) {
-      return false;
-    }
-    const bool stopped = WIFSIGNALED(rank->wait_status) &&
-                         (WTERMSIG(rank->wait_status) == SIGTERM ||
-                          WTERMSIG(rank->wait_status) == SIGKILL);
-    return stopped && first_failed_rank() != rank;
-  }
-
-  const RankEvidence* first_failed_rank() const {
-    const RankEvidence* first = nullptr;
-    for (const RankEvidence& rank : evidence_.ranks) {
-      if (!failed_by_itself(&rank)) continue;
-      if (first == nullptr || rank.exit_ns < first->exit_ns) first = &rank;
-    }
-    return first;
   }
 
   void write_sentences() {
@@ -410,6 +378,7 @@ class Judge {
   Captures facts_;
   Captures values_;
   std::vector<Candidate> others_;
+  ExitStatus status_;  // of a launch; a bare log tells its own
   const Candidate* winner_ = nullptr;
   bool everyone_ = false;
   Verdict verdict_;

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "diagnosis/cause/told_exit_code.h"
 
+#include <csignal>
+
 #include "base/text.h"
 
 namespace muster {
+
+namespace {
 
 int told_exit_code(const Candidate& winner) {
   constexpr int kShells = 128;
@@ -15,6 +19,18 @@ int told_exit_code(const Candidate& winner) {
   const int64_t code = parse_integer(told->second).value_or(1);
   if (code < 0 && code > -kShells) return kShells - static_cast<int>(code);
   return code > 0 && code < 256 ? static_cast<int>(code) : 1;
+}
+
+}  // namespace
+
+ExitStatus told_exit_status(const Candidate& winner) {
+  if (winner.rule->code == "interrupted") {
+    return {std::nullopt, 128 + SIGINT, -1};
+  }
+  if (const auto told = exit_class_by_name(winner.rule->exit_class)) {
+    return exit_status_of(*told);
+  }
+  return {std::nullopt, told_exit_code(winner), winner.rank};
 }
 
 }  // namespace muster

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The exit code of a launch that ended as a log tells, where nobody has seen
-// its wait status: 128+N for the class of a signal, else the code that the line
-// names, else 1. Pure.
+// The exit status of a job of which there is a bare log only: what the log
+// tells of it, by the class of its first cause. Pure.
 #pragma once
 
 #include "diagnosis/cause/candidate.h"
+#include "diagnosis/exit_status.h"
 
 namespace muster {
 
-int told_exit_code(const Candidate& winner);
+// The rule's exit class; else the code or signal that the log tells; else 1.
+ExitStatus told_exit_status(const Candidate& winner);
 
 }  // namespace muster

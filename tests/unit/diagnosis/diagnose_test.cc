@@ -94,13 +94,13 @@ TEST_CASE("a shell whose command was killed for its memory") {
   CHECK(verdict.exit_code == 137);
 }
 
-TEST_CASE("the users' sentence on a bare kill") {
+TEST_CASE("a bare kill is told as a kill, not as a lack of memory") {
   const Verdict verdict = of_log(
       "mpirun noticed that process rank 3 with PID 0 on node worker-3 exited "
       "on signal 9 (Killed).\n");
   CHECK(verdict.headline.starts_with(
-      "Worker-3 was terminated by the system, likely due to running out of "
-      "memory"));
+      "Worker-3 was killed from outside (SIGKILL)"));
+  CHECK(verdict.headline.find("memory") == std::string::npos);
   CHECK(verdict.code == "sigkill_unexplained");
   CHECK(verdict.first_rank == 3);
   CHECK(verdict.confidence != Confidence::kProven);
@@ -124,7 +124,7 @@ TEST_CASE("a kill far below the memory limit is not put down to memory") {
 
   // Without a counter to read nothing is excluded.
   evidence.nodes[0].oom_kills_at_start = -1;
-  CHECK(diagnose(evidence).headline.find("likely due to running out of") !=
+  CHECK(diagnose(evidence).headline.find("was killed from outside (SIGKILL)") !=
         std::string::npos);
 }
 
@@ -404,9 +404,9 @@ TEST_CASE("workers that were never ready") {
                           Case{"tcp_filtered", "ssh_unreachable", 200},
                           Case{"ssh_banner", "sshd_unavailable", 200},
                           Case{"ssh_foreign", "ssh_foreign", 200},
-                          Case{"ssh_auth", "ssh_auth", 200},
-                          Case{"ssh_hostkey", "ssh_hostkey", 200},
-                          Case{"ssh_exec", "agent_unusable", 200},
+                          Case{"ssh_auth", "ssh_auth", 100},
+                          Case{"ssh_hostkey", "ssh_hostkey", 100},
+                          Case{"ssh_exec", "agent_unusable", 100},
                           Case{"version_mismatch", "agent_version", 100}}) {
     Evidence evidence;
     evidence.job.phase = "connect";
