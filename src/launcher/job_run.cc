@@ -265,7 +265,8 @@ void JobRun::note_end(RankRecord& record, const wire::Exited& exit) {
   const bool told_by_tool =
       stop_cause_ == StopCause::kToolFailed && tool_status_ == exit.wait_status;
   const bool before = exit.ended_ms_ago > 0 && record.ended_ns < stop_ns_;
-  record.after_stop = stopping_ && !before && !exit.aborted && !told_by_tool;
+  record.after_stop = gave_up_.count(record.node) > 0 ||
+                      (stopping_ && !before && !exit.aborted && !told_by_tool);
 }
 
 void JobRun::rank_failed(const RankRecord& record) {
@@ -348,6 +349,29 @@ void JobRun::node_lost(uint16_t node, const Error& error) {
   if (!ended_) stop(StopCause::kWorkerLost, error.text());
   if (backend_) backend_->node_lost(node);
   node_stopped(node);
+}
+
+// While we stood still mpirun may have ended the ranks of workers that waited
+// longer, and we may have read of that first: it is no cause of its own.
+void JobRun::worker_gave_up(uint16_t node) {
+  constexpr int64_t kReadTogetherNs = 2'000'000'000;
+  gave_up_.insert(node);
+  const bool after_it = stop_cause_ == StopCause::kRankFailed ||
+                        stop_cause_ == StopCause::kToolFailed ||
+                        stop_cause_ == StopCause::kWorkerLost;
+  const bool first = stop_cause_ == StopCause::kNone ||
+                     (after_it && realtime_ns() - stop_ns_ < kReadTogetherNs);
+  if (ended_ || stalled_ || !first) return;
+  const std::string& host = fleet_.dialer(node).host();
+  stalled_ = Finding{Severity::kError,
+                     "launcher_silent",
+                     host +
+                         " heard nothing from this launcher for too long "
+                         "and ended its ranks",
+                     "",
+                     "",
+                     -1};
+  stop(StopCause::kStalled, stalled_->text);
 }
 
 // Not to an mpirun beside them: it passes the signal on to the ranks, and some

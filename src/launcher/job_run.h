@@ -38,6 +38,7 @@ enum class StopCause {
   kSignal,     // TERM or INT to the launcher
   kHang,       // --hang-action stop
   kPodLeaves,  // a worker's pod is told to end
+  kStalled,    // workers took this launcher for gone
 };
 
 // What a rank said as it called MPI_Abort, to the PMI server: it may print
@@ -71,6 +72,9 @@ class JobRun {
 
   void start(const MakeBackend& make_backend, StdinPump* stdin_pump);
   void node_lost(uint16_t node, const Error& error);
+  // Its agent took this launcher for gone. How its ranks end from now on is no
+  // news of them, be it with code 0.
+  void worker_gave_up(uint16_t node);
   // TERM, grace, KILL for every process of the job; `now`: KILL.
   void stop(StopCause cause, std::string reason, bool now = false);
   void signal_ranks(int signal);
@@ -78,6 +82,10 @@ class JobRun {
   [[nodiscard]] const RankTable& ranks() const { return ranks_; }
   [[nodiscard]] StopCause stop_cause() const { return stop_cause_; }
   [[nodiscard]] const std::string& stop_reason() const { return stop_reason_; }
+  // Workers gave this launcher up, and no other cause had been known before.
+  [[nodiscard]] const std::optional<Finding>& stalled() const {
+    return stalled_;
+  }
   // What it was stopped for, where that is more than stop_reason().
   [[nodiscard]] const std::optional<Finding>& stop_finding() const {
     return stop_finding_;
@@ -140,6 +148,8 @@ class JobRun {
   StopCause stop_cause_ = StopCause::kNone;
   std::string stop_reason_;
   std::optional<Finding> stop_finding_;
+  std::optional<Finding> stalled_;
+  std::set<uint16_t> gave_up_;
   std::optional<RankAbort> abort_;
   int64_t stop_ns_ = 0;
   int64_t first_failed_ns_ = 0;  // of the end that was heard of first; 0: none

@@ -47,6 +47,9 @@ void Launch::connect() {
                likely_cause(laggards_[0].error)});
   };
   events.on_leaving = [this](uint16_t node) { on_leaving(node); };
+  events.on_gave_up = [this](uint16_t node) {
+    if (run_) run_->worker_gave_up(node);
+  };
   events.on_lost = [this](uint16_t node, Error error) {
     on_lost(node, std::move(error));
   };

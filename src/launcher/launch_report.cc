@@ -224,6 +224,7 @@ Evidence Launch::evidence() const {
       out.findings.push_back(*run_->hang());
     }
     if (run_->stop_finding()) out.findings.push_back(*run_->stop_finding());
+    if (run_->stalled()) out.findings.push_back(*run_->stalled());
   }
   if (failure_ && laggards_.empty() && lost_.empty() && stop_signal_ == 0) {
     out.findings.push_back(finding_of(*failure_));

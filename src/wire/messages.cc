@@ -203,6 +203,7 @@ void visit(Visitor& visitor, Is<LogLine> auto& message) {
   visitor.required("level", message.level);
   visitor.required("text", message.text);
   visitor.field("leaving", message.leaving);
+  visitor.field("gave_up", message.gave_up);
 }
 
 template <class Visitor>

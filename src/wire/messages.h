@@ -168,6 +168,9 @@ struct LogLine {
   std::string level;  // "debug", "info", "warn", "error"
   std::string text;
   bool leaving = false;  // its pod is told to end, and so are its ranks
+  // The agent has taken the launcher for gone: how its processes end from here
+  // on is its own doing.
+  bool gave_up = false;
 };
 
 struct ByeMessage {

@@ -112,6 +112,11 @@ void AgentSession::on_end(ChannelEnd kind, const std::string& text) {
   }
   complain("the launcher is gone (" + text + "); stopping everything of " +
            hello_.launch_id);
+  // It may only have stood still, and reads this before the ends of the ranks.
+  send_(wire::FrameType::kLog, 0, 0,
+        wire::to_json(wire::LogLine{
+            "warn", "gave the launcher up (" + text + ") and ends its ranks",
+            false, true}));
   stop_and_leave(Milliseconds(hello_.grace_ms), kAgentLauncherGone);
 }
 

@@ -140,6 +140,7 @@ void Fleet::log_line(uint16_t node, const wire::Frame& frame) {
   log::write(warns ? log::Level::kWarn : log::Level::kDebug,
              dialers_[node]->host() + ": " + line->text);
   if (line->leaving && events_.on_leaving) events_.on_leaving(node);
+  if (line->gave_up && events_.on_gave_up) events_.on_gave_up(node);
 }
 
 // After a restart a name may still lead to the address of another pod of this

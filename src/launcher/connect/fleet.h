@@ -43,6 +43,8 @@ struct FleetEvents {
   std::function<void(std::vector<Laggard>, bool permanent)> on_failed;
   std::function<void(uint16_t node, Error)> on_lost;  // any time after on_ready
   std::function<void(uint16_t node)> on_leaving;      // the pod is told to end
+  // Its agent took us for gone, as we stood still, and ends its ranks.
+  std::function<void(uint16_t node)> on_gave_up;
 };
 
 class Fleet {
