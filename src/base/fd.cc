@@ -10,7 +10,6 @@
 
 #include <cerrno>
 #include <chrono>
-#include <cstdio>
 #include <cstring>
 #include <memory>
 
@@ -82,29 +81,6 @@ Result<std::string> read_file(const std::string& path, size_t limit) {
     }
     out.append(buffer, static_cast<size_t>(n));
   }
-}
-
-Status write_file_atomically(const std::string& path, std::string_view text,
-                             int mode) {
-  const std::string temporary = path + ".tmp";
-  {
-    UniqueFd fd(::open(temporary.c_str(),
-                       O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
-                       mode));
-    if (!fd) return fail_errno("file_unwritable", "cannot write", path);
-    // A quota on NFS is told when the file is closed.
-    if (!write_all(fd.get(), text) || ::close(fd.release()) != 0) {
-      const int saved = errno;
-      ::unlink(temporary.c_str());
-      return fail_errno(saved, "file_unwritable", "cannot write", path);
-    }
-  }
-  if (::rename(temporary.c_str(), path.c_str()) != 0) {
-    const int saved = errno;
-    ::unlink(temporary.c_str());
-    return fail_errno(saved, "file_unwritable", "cannot write", path);
-  }
-  return {};
 }
 
 Status write_all(int fd, std::string_view bytes) {

@@ -46,7 +46,7 @@ void set_nonblocking(int fd, bool on = true);
 
 // Whole file, at most `limit` bytes, else an error; a pipe's within 10 s.
 Result<std::string> read_file(const std::string& path, size_t limit = 1 << 20);
-// Writes to PATH.tmp, not through a link there, and renames: no half a file.
+// Replaces a regular file, never half; writes devices and pipes (within 10 s).
 Status write_file_atomically(const std::string& path, std::string_view text,
                              int mode = 0644);
 // Blocks until all is written: on the thread of a loop for regular files only.
