@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <utility>
 
@@ -31,20 +32,26 @@ std::vector<std::string> writable_candidates() {
 
 namespace {
 
-// By a file without a name: one with a name would stay where this process is
+// 0, or why `directory` takes no file, or none that can be locked: a file
+// system without flock (NFS, Lustre, some of FUSE) takes files all the same. By
+// a file without a name: one with a name would stay where this process is
 // killed before it can remove it. Not every file system has such files. With a
 // byte in it: a full one still takes names.
-bool takes_a_file(const std::string& directory) {
-  const auto takes_a_byte = [](int fd) { return ::write(fd, "x", 1) == 1; };
+int file_error(const std::string& directory, bool lock) {
+  const auto try_out = [lock](int fd) {
+    errno = ENOSPC;
+    if (::write(fd, "x", 1) != 1) return errno;
+    return lock && ::flock(fd, LOCK_EX | LOCK_NB) != 0 ? errno : 0;
+  };
   const UniqueFd nameless(
       ::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
-  if (nameless) return takes_a_byte(nameless.get());
-  if (errno != EOPNOTSUPP && errno != EISDIR) return false;
+  if (nameless) return try_out(nameless.get());
+  if (errno != EOPNOTSUPP && errno != EISDIR) return errno;
   std::string probe = directory + "/.muster-probe-XXXXXX";
   const UniqueFd named(::mkostemp(probe.data(), O_CLOEXEC));
-  if (!named) return false;
+  if (!named) return errno;
   ::unlink(probe.c_str());
-  return takes_a_byte(named.get());
+  return try_out(named.get());
 }
 
 constexpr const char* kOwner = "/owner";
@@ -60,25 +67,45 @@ bool is_own_directory(const std::string& path) {
 std::vector<std::string> writable_directories() {
   std::vector<std::string> out;
   for (const std::string& directory : writable_candidates()) {
-    if (takes_a_file(directory)) out.push_back(directory);
+    if (file_error(directory, false) == 0) out.push_back(directory);
   }
   return out;
 }
+
+namespace {
+
+// What keeps `path` from being our runtime directory; "": nothing.
+std::string unsuited(const std::string& path, int made) {
+  struct stat info {};
+  if (made == EEXIST && ::lstat(path.c_str(), &info) == 0) {
+    return path + " belongs to user " + std::to_string(info.st_uid) +
+           ": remove it";
+  }
+  if (made != 0) return strerror(made);
+  const int locked = file_error(path, true);
+  if (locked == 0) return "";
+  return file_error(path, false) == 0
+             ? std::string("its files cannot be locked, flock: ") +
+                   strerror(locked)
+             : strerror(locked);
+}
+
+}  // namespace
 
 Result<RuntimeDir> RuntimeDir::create(const std::string& name) {
   std::string tried;
   for (const std::string& directory : writable_candidates()) {
     const std::string path = directory + "/muster-" + name;
     const bool ours = is_own_directory(path);
-    if (ours || ::mkdir(path.c_str(), 0700) == 0) {
-      if (takes_a_file(path)) {
-        RuntimeDir out;
-        out.path_ = path;
-        return out;
-      }
-      if (!ours) ::rmdir(path.c_str());
+    const int made = ours || ::mkdir(path.c_str(), 0700) == 0 ? 0 : errno;
+    const std::string why = unsuited(path, made);
+    if (why.empty()) {
+      RuntimeDir out;
+      out.path_ = path;
+      return out;
     }
-    tried += (tried.empty() ? "" : ", ") + directory;
+    if (!ours && made == 0) ::rmdir(path.c_str());
+    tried += (tried.empty() ? "" : ", ") + directory + " (" + why + ")";
   }
   return fail(Error{"no_writable_dir",
                     "no writable directory",

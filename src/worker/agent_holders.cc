@@ -35,6 +35,16 @@ std::string stable_hash(std::string_view text) {
   return out;
 }
 
+// How the names of all areas of this PID namespace of this boot begin.
+std::string own_areas(const std::string& proc = "/proc") {
+  const auto boot = read_file(proc + "/sys/kernel/random/boot_id");
+  std::error_code error;
+  const auto space =
+      std::filesystem::read_symlink(proc + "/self/ns/pid", error);
+  return std::string(kArea) + stable_hash(boot.value_or("") + space.string()) +
+         "-";
+}
+
 // Five lines: start time, incarnation, launch id, agent key, "end" (so that a
 // file cut short by a full disk is not believed).
 std::optional<AgentHolder> read_holder(const std::filesystem::path& path) {
@@ -74,8 +84,8 @@ bool lives_elsewhere(const AgentHolder& holder) {
 
 }  // namespace
 
-std::string agent_area_name(std::string_view job) {
-  return std::string(kArea) + stable_hash(job);
+std::string agent_area_name(std::string_view job, const std::string& proc) {
+  return own_areas(proc) + stable_hash(job);
 }
 
 std::string agent_area_lock(const std::string& area) { return area + "/lock"; }
@@ -105,11 +115,11 @@ void remove_empty_area(const std::string& area) {
 }
 
 void clear_after_killed_agents() {
+  const std::string prefix = "muster-" + own_areas();
   for (const std::string& directory : writable_candidates()) {
     for (const std::string& name : names_in(directory)) {
       const std::string area = directory + "/" + name;
-      if (!name.starts_with("muster-" + std::string(kArea)) ||
-          !is_own_directory(area)) {
+      if (!name.starts_with(prefix) || !is_own_directory(area)) {
         continue;
       }
       // Whoever has it just now clears up by itself.

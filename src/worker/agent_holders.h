@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which agents hold a pod for a job: an area, muster-job-HASH, with a lock and
-// a file for each agent, named by its process id. Who has the lock may change
-// the area.
+// a file for each agent, named by its process id. The holder of the lock may
+// change the area. Pods may share the directory of their areas, so the hash is
+// one of the kernel's boot and the PID namespace, too: elsewhere the process
+// ids mean other processes.
 // Refuses: to believe files that were cut short. Any thread.
 #pragma once
 
@@ -23,7 +25,8 @@ struct AgentHolder {
 };
 
 // For RuntimeDir::create().
-std::string agent_area_name(std::string_view job);
+std::string agent_area_name(std::string_view job,
+                            const std::string& proc = "/proc");
 std::string agent_area_lock(const std::string& area);
 std::vector<AgentHolder> agent_holders(const std::string& area);
 // Of an agent that could not do it.

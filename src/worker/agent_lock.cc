@@ -89,7 +89,10 @@ Result<bool> AgentLock::take_lock() {
   if (!guard_) {
     return fail_errno("no_writable_dir", "cannot lock the pod", area_);
   }
-  if (::flock(guard_.get(), LOCK_EX | LOCK_NB) != 0) return false;
+  if (::flock(guard_.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EWOULDBLOCK || errno == EINTR) return false;
+    return fail_errno("no_writable_dir", "cannot lock the pod (flock)", area_);
+  }
   struct stat locked {};
   struct stat named {};
   const bool current = ::fstat(guard_.get(), &locked) == 0 &&

@@ -2,14 +2,21 @@
 // Where a runtime directory lands, and that it goes with its owner.
 #include "base/runtime_dir.h"
 
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sched.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
+#include <iterator>
 
 #include "catch.h"
 #include "temporary_directory.h"
@@ -160,6 +167,70 @@ TEST_CASE("a full file system is passed over, though it takes names") {
   TemporaryDirectory parent;
   const Tmpdir set(parent.path());
   CHECK(status_with_full_tmpdir(parent.path()) == 0);
+}
+
+// Makes every flock() of this process fail, for good, as on such file systems.
+bool lose_flock(int error) {
+  sock_filter steps[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_flock, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K,
+               SECCOMP_RET_ERRNO | static_cast<unsigned>(error)),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+  const sock_fprog program{std::size(steps), steps};
+  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+TEST_CASE("file systems without flock are named") {
+  TemporaryDirectory parent;
+  const Tmpdir set(parent.path());
+  for (const int error : {ENOLCK, ENOSYS, EOPNOTSUPP}) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      if (!lose_flock(error)) ::_exit(77);
+      const auto made = RuntimeDir::create("no-flock");
+      const bool named =
+          !made && made.error().why.find("flock") != std::string::npos;
+      ::_exit(named && writable_directories().front() == parent.path() ? 0 : 1);
+    }
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    CHECK((WEXITSTATUS(status) == 77 || status == 0));
+    CHECK(std::filesystem::is_empty(parent.path()));
+  }
+}
+
+TEST_CASE("a name that another user has taken is told") {
+  TemporaryDirectory parent;
+  const Tmpdir set(parent.path());
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (::unshare(CLONE_NEWNS) != 0 ||
+        ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
+      ::_exit(77);
+    }
+    for (const char* directory : {"/tmp", "/dev/shm"}) {
+      if (::mount("none", directory, "tmpfs", 0, "") != 0) ::_exit(77);
+    }
+    ::mkdir(parent.path().c_str(), 0777);
+    for (const std::string& directory : writable_candidates()) {
+      const std::string path = directory + "/muster-taken";
+      if (::mkdir(path.c_str(), 0777) != 0 ||
+          ::chown(path.c_str(), 1234, 1234) != 0) {
+        ::_exit(77);
+      }
+    }
+    const auto made = RuntimeDir::create("taken");
+    ::_exit(!made && made.error().why.find(
+                         "/tmp/muster-taken belongs to user 1234: remove it") !=
+                         std::string::npos
+                ? 0
+                : 1);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK((WEXITSTATUS(status) == 77 || status == 0));
 }
 
 TEST_CASE("a link in the way is never followed") {
