@@ -9,8 +9,6 @@ namespace muster {
 
 namespace {
 
-constexpr Milliseconds kHelloDeadline{15'000};
-
 // What a person may see of bytes from an unknown program.
 std::string shown(std::string_view bytes) {
   constexpr size_t kShown = 120;
@@ -40,14 +38,15 @@ void AgentLink::start() {
     events_.on_step("agent");
     silence_.heard(Clock::now());
     greet();
-    hello_deadline_.start(kHelloDeadline, [this] {
-      close(Error{
-          "agent_silent",
-          "the agent did not answer",
-          stderr_tail_.empty() ? "no answer to hello" : shown(stderr_tail_),
-          hello_.host,
-          {}});
-    });
+    hello_deadline_.start(
+        hello_deadline(Milliseconds{hello_.grace_ms}), [this] {
+          close(Error{
+              "agent_silent",
+              "the agent did not answer",
+              stderr_tail_.empty() ? "no answer to hello" : shown(stderr_tail_),
+              hello_.host,
+              {}});
+        });
   };
   events.on_data = [this](std::string_view data) { received(data); };
   events.on_stderr = [this](std::string_view data) {

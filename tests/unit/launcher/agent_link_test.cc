@@ -56,6 +56,14 @@ struct Bed {
   }
 };
 
+// The lock kills the old agent at grace + 2 s and is "busy" at 2 grace + 6 s.
+TEST_CASE("a claim of the pod ends before the launcher drops the agent") {
+  for (const int seconds : {0, 1, 5, 13, 60, 3600}) {
+    const Milliseconds grace{1000 * seconds};
+    CHECK(hello_deadline(grace) > 2 * grace + Milliseconds{6000});
+  }
+}
+
 TEST_CASE("hello, its answer, then frames both ways") {
   Bed bed;
   bed.start();
