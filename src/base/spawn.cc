@@ -198,9 +198,11 @@ Error spawn_error(const StageReport& report, const SpawnOptions& options) {
 
 Result<std::string> path_of(const SpawnOptions& options) {
   const std::string* search = find_env(options.env, "PATH");
-  auto path = find_program(options.argv.empty() ? "" : options.argv[0],
-                           search ? *search : "/usr/local/bin:/usr/bin:/bin",
-                           options.cwd);
+  const std::string name = !options.program.empty() ? options.program
+                           : options.argv.empty()   ? ""
+                                                    : options.argv[0];
+  auto path = find_program(
+      name, search ? *search : "/usr/local/bin:/usr/bin:/bin", options.cwd);
   struct stat directory {};
   if (!path && !options.cwd.empty() &&
       ::stat(options.cwd.c_str(), &directory) != 0) {

@@ -19,9 +19,10 @@ namespace muster {
 using Environment = std::vector<std::pair<std::string, std::string>>;
 
 struct SpawnOptions {
-  std::vector<std::string> argv;  // argv[0] is looked up in env's PATH
-  Environment env;                // the whole environment of the child
-  std::string cwd;                // empty: ours
+  std::vector<std::string> argv;
+  std::string program;  // its file; empty: argv[0], looked up in env's PATH
+  Environment env;      // the whole environment of the child
+  std::string cwd;      // empty: ours
   // {descriptor of ours, number in the child}; 0–2 not named here read from
   // or write to /dev/null, except where `inherit_stdio`.
   std::vector<std::pair<int, int>> fds;

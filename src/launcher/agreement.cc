@@ -277,12 +277,19 @@ Status settle_mpi(const AgreementInput& in, Agreement& out) {
   settings.is_root = in.nodes[0].facts.uid == 0;
   settings.oversubscribe = in.options->oversubscribe;
   settings.mpi_binds = out.binding.by_mpi;
-  settings.env_flags_given =
+  settings.passes_named =
       in.discovery->line &&
       std::any_of(
-          in.discovery->line->words.begin(), in.discovery->line->words.end(),
-          [](const std::string& word) { return word.starts_with("-genv"); });
+          in.discovery->line->options.begin(),
+          in.discovery->line->options.end(), [](const LineOption& option) {
+            return option.name.starts_with("genv") && option.name != "genv";
+          });
   out.mpi = mpi_settings(settings);
+  for (const uint16_t node : in.node_of_host) {
+    for (const EnvDecision& decision : out.env[node].decisions) {
+      if (decision.name == "PATH") out.search_paths.push_back(decision.value);
+    }
+  }
   if (out.mpi.launcher != 0) return {};
   return fail(Error{"usage",
                     "cannot take over " + in.discovery->mpirun,
@@ -348,6 +355,11 @@ Status plan_line(const AgreementInput& in, const JobSpec& spec,
   auto rewritten = rewrite_mpirun_line(*line, replacement);
   if (!rewritten) return fail(rewritten.error());
   out.words = std::move(rewritten->words);
+  out.called = mpirun_called(
+      in.discovery->line
+          ? in.options->command[0]
+          : in.discovery->mpirun.substr(in.discovery->mpirun.rfind('/') + 1),
+      out.words[0], out.mpi.launcher, out.search_paths);
   out.dropped = std::move(rewritten->dropped);
   return {};
 }

@@ -58,7 +58,9 @@ struct Agreement {
   std::vector<Finding> findings;
   JobFabric fabric;  // its variables are in env already
   // mpirun only:
-  std::vector<std::string> words;
+  std::vector<std::string> words;         // the first is mpirun's file
+  std::string called;                     // mpirun's argv[0]
+  std::vector<std::string> search_paths;  // of the pods in which daemons start
   std::vector<std::string> dropped;
   MpiSettings mpi;
   std::string hostfile_path;  // in the run directory

@@ -7,12 +7,14 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 
 #include "base/self_path.h"
 #include "job/mpirun_line.h"
 #include "job/output_files.h"
 #include "job/pod_view.h"
 #include "launcher/launch.h"
+#include "launcher/start/mpirun_request.h"
 #include "launcher/start/script_session.h"
 
 namespace muster {
@@ -26,16 +28,17 @@ std::string own_environment(const char* name) {
   return value != nullptr ? value : "";
 }
 
-int exec_real(const std::string& path, const std::string& name,
+// `called`: its argv[0].
+int exec_real(const std::string& path, const std::string& called,
               const std::vector<std::string>& args) {
   if (path.empty()) {
     std::fprintf(stderr,
                  "muster: cannot run %s: no such program on PATH beside "
                  "muster's own. Install an MPI in this image.\n",
-                 name.c_str());
+                 called.c_str());
     return 127;
   }
-  std::vector<char*> argv = {const_cast<char*>(path.c_str())};
+  std::vector<char*> argv = {const_cast<char*>(called.c_str())};
   for (const std::string& word : args) {
     argv.push_back(const_cast<char*>(word.c_str()));
   }
@@ -44,6 +47,19 @@ int exec_real(const std::string& path, const std::string& name,
   std::fprintf(stderr, "muster: cannot run %s: %s\n", path.c_str(),
                strerror(errno));
   return 126;
+}
+
+// The MPI has not been asked which it is, and both may lie in one directory.
+LauncherSet launcher_of(const std::string& path) {
+  std::error_code error;
+  const auto file = std::filesystem::canonical(path, error).filename().string();
+  if (file.find("hydra") != std::string::npos) return kHydraLauncher;
+  return file == "mpirun_rsh" ? kMpirunRshLauncher : kOpenMpiLauncher;
+}
+
+// For a line that stays on this machine: daemons are not looked for.
+std::string called_here(const std::string& word, const std::string& path) {
+  return mpirun_called(word, path, launcher_of(path), {});
 }
 
 // The script's output was in the launcher's hands before this line was known.
@@ -73,10 +89,11 @@ std::optional<int> print_information(const std::vector<std::string>& command) {
   if (!line || !line->information) return std::nullopt;
   const std::string& program = command[0];
   const bool by_path = program.find('/') != std::string::npos;
-  return exec_real(
+  const std::string path =
       by_path ? program
-              : find_foreign_program({program}, own_environment("PATH")),
-      program, {command.begin() + 1, command.end()});
+              : find_foreign_program({program}, own_environment("PATH"));
+  return exec_real(path, called_here(program, path),
+                   {command.begin() + 1, command.end()});
 }
 
 int drop_in_main(const std::string& name,
@@ -103,10 +120,15 @@ int drop_in_main(const std::string& name,
     }
     const std::string program = (*rewritten)[0];
     rewritten->erase(rewritten->begin());
-    return exec_real(program, name, *rewritten);
+    return exec_real(
+        program,
+        mpirun_called(name, program, session->launcher, session->search_paths),
+        *rewritten);
   }
   const auto line = parse_mpirun_line(words);
-  if (line && !has_hosts_elsewhere(*line)) return exec_real(real, name, args);
+  if (line && !has_hosts_elsewhere(*line)) {
+    return exec_real(real, called_here(name, real), args);
+  }
   std::vector<std::string> launch_args = {"--"};
   launch_args.insert(launch_args.end(), words.begin(), words.end());
   ParsedOptions parsed = parse_launch_options(launch_args);

@@ -2,6 +2,7 @@
 #include "launcher/launch_environment.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/text.h"
 #include "job/rank_env.h"
@@ -137,6 +138,9 @@ MpirunPlan mpirun_plan(const Agreement& agreement,
                        const std::string& script_path) {
   MpirunPlan plan;
   plan.argv = options.once ? options.command : agreement.words;
+  if (!options.once && !plan.argv.empty()) {
+    plan.program = std::exchange(plan.argv[0], agreement.called);
+  }
   plan.source = options.once ? "script" : "mpirun";
   plan.socket_path = run_directory + "/launcher.sock";
   plan.unset = agreement.mpi.unset;
@@ -154,8 +158,12 @@ MpirunPlan mpirun_plan(const Agreement& agreement,
   plan.local_rank_env = places(agreement, node_of_host);
   plan.placement = placement_asked(agreement, options);
   plan.wants_stdin = options.stdin_mode != StdinMode::kNone;
-  if (options.local) {
+  // One emulated node is this machine: its ranks may share memory.
+  const bool apart = options.local && options.local->nodes > 1;
+  if (apart) {
     keep_apart(plan.env, local_node_directory(run_directory, 0));
+  } else if (options.local) {
+    set_env(plan.env, "TMPDIR", local_node_directory(run_directory, 0));
   }
   const std::vector<int> order = node_ranks(agreement.plan);
   for (size_t node = 0; node < agreement.env.size(); ++node) {
@@ -163,9 +171,7 @@ MpirunPlan mpirun_plan(const Agreement& agreement,
     for (const auto& [name, value] : agreement.mpi.daemon_env) {
       set_env(env, name, value);
     }
-    if (options.local) {
-      keep_apart(env, local_node_directory(run_directory, node));
-    }
+    if (apart) keep_apart(env, local_node_directory(run_directory, node));
     plan.node_env.push_back(std::move(env));
     plan.node_unset.push_back(agreement.unset[node]);
     Environment told = {

@@ -134,7 +134,8 @@ Status Launch::write_mpirun_files() {
     return written;
   }
   const ScriptSession session{agreement_.hostfile_path, agreement_.mpi.launcher,
-                              agreement_.mpi.options, agreement_.mpi.wrapper};
+                              agreement_.mpi.options, agreement_.mpi.wrapper,
+                              agreement_.search_paths};
   return write_file_atomically(directory_.path() + "/" + kScriptSessionFile,
                                to_json(session));
 }

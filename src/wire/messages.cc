@@ -115,6 +115,7 @@ template <class Visitor>
 void visit(Visitor& visitor, Is<StartRequest> auto& message) {
   visit_kind(visitor, message.kind);
   visitor.required("argv", message.argv);
+  visitor.field("program", message.program);
   visitor.field("env", message.env);
   visitor.field("unset", message.unset);
   visitor.field("cwd", message.cwd);

@@ -73,6 +73,7 @@ enum class ProcessKind { kRank, kDaemon, kTool };
 struct StartRequest {
   ProcessKind kind = ProcessKind::kTool;
   std::vector<std::string> argv;
+  std::string program;             // its file; empty: argv[0], by PATH
   Environment env;                 // on top of the worker pod's own environment
   std::vector<std::string> unset;  // removed from the worker's own environment
   std::string cwd;

@@ -87,6 +87,7 @@ void AgentProcesses::start(uint32_t id, const wire::StartRequest& request) {
   if (!pipes) return refuse(id, pipes.error());
   SpawnOptions options;
   options.argv = request.argv;
+  options.program = request.program;
   options.env = environment_for(request);
   options.cwd = rank_directory(request.cwd, request.cwd_if_there);
   options.cpus = request.cpus;

@@ -62,8 +62,9 @@ void hydra(const MpiSettingsInput& in, MpiSettings& out) {
     out.options.insert(out.options.end(), {"-iface", in.interface});
   }
   // Hydra passes on its own environment by default, which would put the
-  // launcher pod's PATH and HOME over the workers' own.
-  if (!in.env_flags_given) out.options.emplace_back("-genvnone");
+  // launcher pod's PATH and HOME, and muster's HYDRA_* over the workers'. It
+  // takes one such option only; -genv NAME VALUE goes with any.
+  if (!in.passes_named) out.options.emplace_back("-genvnone");
   out.wrapper = {in.agent, "rank", "--"};
   out.env = {{"HYDRA_LAUNCHER", "ssh"},
              {"HYDRA_LAUNCHER_EXEC", shell},

@@ -23,8 +23,8 @@ struct MpiSettingsInput {
   int hosts = 1;
   bool is_root = false;
   bool oversubscribe = false;
-  bool mpi_binds = true;         // false: it is told to leave ranks unbound
-  bool env_flags_given = false;  // the user's line has -genv* or -x of its own
+  bool mpi_binds = true;      // false: it is told to leave ranks unbound
+  bool passes_named = false;  // the line has a -genvlist, -genvall, …
 };
 
 struct MpiSettings {

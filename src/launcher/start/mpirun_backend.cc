@@ -69,6 +69,7 @@ void MpirunBackend::start() {
   wire::StartRequest request;
   request.kind = wire::ProcessKind::kTool;
   request.argv = plan_.argv;
+  request.program = plan_.program;
   request.env = plan_.env;
   request.unset = plan_.unset;
   request.cwd = plan_.cwd;

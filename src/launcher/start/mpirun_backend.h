@@ -23,6 +23,7 @@ namespace muster {
 
 struct MpirunPlan {
   std::vector<std::string> argv;  // the complete mpirun line
+  std::string program;            // its file; empty: argv[0], by PATH
   Environment env;                // for mpirun itself, on top of the launcher's
   std::vector<std::string> unset;
   std::string cwd;

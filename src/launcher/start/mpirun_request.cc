@@ -5,6 +5,7 @@
 #include <array>
 #include <string_view>
 
+#include "base/text.h"
 #include "job/line_placement.h"
 #include "job/output_files.h"
 
@@ -93,6 +94,26 @@ Result<MpirunLine> line_for_program(const LaunchOptions& options,
   if (!cwd.empty()) append(words, {"-wdir", cwd});
   append(words, options.command);
   return parse_mpirun_line(std::move(words), launcher);
+}
+
+std::string mpirun_called(const std::string& word, const std::string& program,
+                          LauncherSet launcher,
+                          const std::vector<std::string>& search_paths) {
+  if (word.find('/') != std::string::npos) return word;
+  if (launcher != kOpenMpiLauncher) return program;
+  const std::string directory = program.substr(0, program.rfind('/'));
+  // "/bin/mpirun" has no prefix to give: Open MPI ends at it.
+  if (directory.rfind('/') == 0) return word;
+  const auto has_it = [&directory](const std::string& search_path) {
+    for (std::string_view part : split(search_path, ':')) {
+      while (part.size() > 1 && part.back() == '/') part.remove_suffix(1);
+      if (part == directory) return true;
+    }
+    return false;
+  };
+  return std::all_of(search_paths.begin(), search_paths.end(), has_it)
+             ? word
+             : program;
 }
 
 std::vector<Finding> unknown_findings(const MpirunLine& line) {

@@ -49,6 +49,16 @@ LineAdditions stdin_additions(const MpirunLine& line,
                               const LaunchOptions& options,
                               LauncherSet launcher);
 
+// What mpirun is called by, its argv[0]. Open MPI takes an absolute one as
+// --prefix, puts directories before each rank's PATH and LD_LIBRARY_PATH, and
+// names itself by it: so it is the user's `word`. `program`, the file that
+// runs, is what it is called by where a pod's PATH, one of `search_paths`,
+// lacks its directory, where its daemons are, and for Hydra, which looks for
+// its proxy beside the first file on PATH that has its name: muster's own.
+std::string mpirun_called(const std::string& word, const std::string& program,
+                          LauncherSet launcher,
+                          const std::vector<std::string>& search_paths);
+
 // Options that are in no table: behind them the program may be taken for a
 // value, or a value for the program.
 std::vector<Finding> unknown_findings(const MpirunLine& line);

@@ -14,7 +14,8 @@ std::string to_json(const ScriptSession& session) {
   const nlohmann::json out = {{"hostfile", session.hostfile},
                               {"launcher", session.launcher},
                               {"options", session.options},
-                              {"wrapper", session.wrapper}};
+                              {"wrapper", session.wrapper},
+                              {"search_paths", session.search_paths}};
   return out.dump();
 }
 
@@ -43,7 +44,8 @@ Result<ScriptSession> script_session_from_json(const std::string& text) {
       launcher == json.end() || !launcher->is_number_unsigned() ||
       launcher->get<unsigned>() > kAnyLauncher ||
       !strings("options", session.options) ||
-      !strings("wrapper", session.wrapper)) {
+      !strings("wrapper", session.wrapper) ||
+      !strings("search_paths", session.search_paths)) {
     return fail(bad);
   }
   session.hostfile = hostfile->get<std::string>();

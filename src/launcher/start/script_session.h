@@ -21,6 +21,7 @@ struct ScriptSession {
   LauncherSet launcher = 0;
   std::vector<std::string> options;
   std::vector<std::string> wrapper;
+  std::vector<std::string> search_paths;  // PATHs of the pods with ranks
 };
 
 std::string to_json(const ScriptSession& session);

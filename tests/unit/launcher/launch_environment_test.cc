@@ -86,7 +86,10 @@ TEST_CASE("mpirun gets its settings, daemons theirs") {
   REQUIRE(agreement);
   const MpirunPlan plan = mpirun_plan(*agreement, bed.input.node_of_host,
                                       bed.options, "/run/m", "");
-  CHECK(plan.argv == agreement->words);
+  CHECK(plan.program == agreement->words[0]);
+  CHECK(plan.argv[0] == "mpirun");
+  CHECK(std::equal(plan.argv.begin() + 1, plan.argv.end(),
+                   agreement->words.begin() + 1, agreement->words.end()));
   CHECK(plan.source == "mpirun");
   CHECK(plan.socket_path == "/run/m/launcher.sock");
   CHECK(value(plan.env, "MUSTER_LAUNCHER_SOCKET") == plan.socket_path);

@@ -75,7 +75,7 @@ TEST_CASE("Hydra: a launcher's path takes no arguments") {
 TEST_CASE("Hydra: the interface is named, the user's own -genv kept") {
   MpiSettingsInput input = input_for("mpich");
   input.interface = "eth0";
-  input.env_flags_given = true;
+  input.passes_named = true;
   const MpiSettings out = mpi_settings(input);
   const auto at = std::find(out.options.begin(), out.options.end(), "-iface");
   REQUIRE(at != out.options.end());

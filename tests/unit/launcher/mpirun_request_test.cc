@@ -280,6 +280,60 @@ TEST_CASE("max_slots is no limit when oversubscribing is asked for") {
   CHECK(bed.agree().error().code == "not_enough_slots");
 }
 
+TEST_CASE("mpirun is called by the user's word, where that will do") {
+  struct Case {
+    const char* word;
+    const char* program;
+    LauncherSet launcher;
+    std::vector<std::string> paths;
+    const char* called;
+  };
+  const std::vector<Case> cases = {
+      {"mpirun",
+       "/usr/bin/mpirun",
+       kOpenMpiLauncher,
+       {"/v:/usr/bin"},
+       "mpirun"},
+      {"mpirun", "/usr/bin/mpirun", kOpenMpiLauncher, {"/usr/bin/"}, "mpirun"},
+      // Typed with a directory: plain mpirun takes its prefix from it, too.
+      {"/usr/bin/mpirun",
+       "/usr/bin/mpirun",
+       kOpenMpiLauncher,
+       {"/usr/bin"},
+       "/usr/bin/mpirun"},
+      {"./mpirun", "./mpirun", kOpenMpiLauncher, {}, "./mpirun"},
+      // One pod would not find orted.
+      {"mpirun",
+       "/opt/ompi/bin/mpirun",
+       kOpenMpiLauncher,
+       {"/opt/ompi/bin:/bin", "/usr/bin"},
+       "/opt/ompi/bin/mpirun"},
+      {"mpirun",
+       "/opt/ompi/bin/mpirun",
+       kOpenMpiLauncher,
+       {"/opt/ompi/bin:/bin", "/opt/ompi/bin"},
+       "mpirun"},
+      {"mpirun",
+       "/opt/ompi/bin/mpirun",
+       kOpenMpiLauncher,
+       {"/opt/ompi/bin/x:/opt"},
+       "/opt/ompi/bin/mpirun"},
+      // Open MPI refuses the prefix "/".
+      {"mpirun", "/bin/mpirun", kOpenMpiLauncher, {"/usr/bin"}, "mpirun"},
+      {"mpiexec",
+       "/usr/bin/mpiexec",
+       kHydraLauncher,
+       {"/usr/bin"},
+       "/usr/bin/mpiexec"},
+      {"mpiexec", "", kOpenMpiLauncher, {}, "mpiexec"},
+  };
+  for (const Case& one : cases) {
+    INFO(one.word << " " << one.program);
+    CHECK(mpirun_called(one.word, one.program, one.launcher, one.paths) ==
+          one.called);
+  }
+}
+
 TEST_CASE("an unknown option of Open MPI's is said, with the nearest") {
   MpirunBed bed;
   bed.use_line({"mpirun", "--bind-too", "core", "-np", "2", "./app"});
