@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Asks the dynamic linker which libraries a program would get. The program
 // itself is not run.
+#include <elf.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <climits>
+#include <cstring>
 #include <filesystem>
 
 #include "base/fd.h"
@@ -21,10 +25,34 @@ namespace {
 constexpr int kDeadlineMs = 5000;
 constexpr size_t kMostOutput = 1 << 20;
 
-std::string linker() {
-  for (const char* path :
-       {"/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1"}) {
-    if (::access(path, X_OK) == 0) return path;
+// The dynamic linker that the kernel would give `file`, as the file names it
+// (PT_INTERP); empty: none, as for a script and a static program.
+std::string linker_of(const std::string& file) {
+  const UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  Elf64_Ehdr header{};
+  if (!fd || ::pread(fd.get(), &header, sizeof header, 0) !=
+                 static_cast<ssize_t>(sizeof header)) {
+    return "";
+  }
+  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
+      header.e_ident[EI_CLASS] != ELFCLASS64 ||
+      header.e_phentsize != sizeof(Elf64_Phdr)) {
+    return "";
+  }
+  for (int i = 0; i < header.e_phnum; ++i) {
+    Elf64_Phdr part{};
+    const auto at = static_cast<off_t>(header.e_phoff +
+                                       sizeof part * static_cast<size_t>(i));
+    if (::pread(fd.get(), &part, sizeof part, at) !=
+        static_cast<ssize_t>(sizeof part)) {
+      return "";
+    }
+    if (part.p_type != PT_INTERP || part.p_filesz > PATH_MAX) continue;
+    std::string name(part.p_filesz, '\0');
+    const ssize_t n = ::pread(fd.get(), name.data(), name.size(),
+                              static_cast<off_t>(part.p_offset));
+    if (n != static_cast<ssize_t>(name.size())) return "";
+    return name.c_str();  // without its zero byte
   }
   return "";
 }
@@ -84,10 +112,19 @@ ProgramState check_program(const std::string& program,
   const auto path = find_program(program, search_path);
   if (!path) return state;
   state.path = *path;
+  // $ORIGIN is the directory of the file, not of a link to it: so the kernel
+  // tells the linker, which by itself would take the path as it is given.
+  std::error_code failed;
+  const auto file = std::filesystem::canonical(state.path, failed);
+  if (failed) return state;
   SpawnOptions options;
-  options.argv = {linker(), "--list", state.path};
+  options.argv = {linker_of(file.string()), "--list", file.string()};
   options.env = current_environment();
   if (options.argv[0].empty()) return state;
+  if (::access(options.argv[0].c_str(), X_OK) != 0) {
+    state.missing.push_back(options.argv[0]);
+    return state;
+  }
   const std::string output = output_of(std::move(options));
   for (const auto line : split(output, '\n')) {
     add_library(line, state);
