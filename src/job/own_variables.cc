@@ -19,6 +19,7 @@ const std::vector<std::string>& own_variables() {
       "MUSTER_BUNDLE",
       "MUSTER_CONNECT_TIMEOUT",
       "MUSTER_CPUS",
+      "MUSTER_EXCEPTION_TIMEOUT",
       "MUSTER_FABRIC_SITE",
       "MUSTER_FIPS",
       "MUSTER_GPU_BIND",

@@ -67,8 +67,12 @@ JobRun::JobRun(Loop& loop, Fleet& fleet, RankOutput& output, RunOptions options,
       time_limit_(loop),
       settle_(loop),
       give_up_(loop),
-      hang_(loop, fleet, output, ranks_, options_.hang,
-            [this](const Error& error) { stop_for(StopCause::kHang, error); }) {
+      hang_(
+          loop, fleet, output, ranks_, options_.hang,
+          [this](const Error& error) { stop_for(StopCause::kHang, error); },
+          [this](const StuckRank& one) {
+            stop(StopCause::kRankFailed, stuck_text({one}));
+          }) {
   listen();
 }
 
@@ -393,6 +397,7 @@ void JobRun::stop(StopCause cause, std::string reason, bool now) {
     stop_cause_ = cause;
     stop_reason_ = std::move(reason);
     stop_ns_ = realtime_ns();
+    hang_.job_stops();
     log::info("stopping the job: {}", stop_reason_);
     if (options_.on_stopping) options_.on_stopping();
   } else if (!now) {

@@ -95,6 +95,10 @@ class JobRun {
   [[nodiscard]] const std::optional<Finding>& hang() const {
     return hang_.finding();
   }
+  // Ranks that raised an exception and do not end.
+  [[nodiscard]] const std::map<ProcessKey, StuckRank>& stuck() const {
+    return hang_.stuck();
+  }
   // Once all has ended: what PyTorch recorded of the ranks' collectives.
   void read_records(std::function<void()> done) {
     hang_.read_records(std::move(done));

@@ -298,7 +298,7 @@ JobStatus Launch::status() const {
     out.workers =
         worker_status(*fleet_, node_of_host_, memory_, counters_, greeted_);
   if (run_) {
-    out.ranks = rank_status(run_->ranks());
+    out.ranks = rank_status(*run_);
     out.forgotten_ranks = static_cast<int64_t>(run_->ranks().forgotten());
   }
   return out;

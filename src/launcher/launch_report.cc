@@ -202,8 +202,10 @@ Evidence Launch::evidence() const {
   }
   job.world_size = agreement_.expected_ranks;
   job.workers = static_cast<int>(discovery_.hosts.size());
-  job.stop_signal = stop_signal_;
-  job.preempted = preempted_;
+  // A signal behind a rank's failure is not the cause.
+  const bool failed = run_ && ended_by_exception(*run_);
+  job.stop_signal = failed ? 0 : stop_signal_;
+  job.preempted = preempted_ && !failed;
   job.connect_deadline_ms = options_.timeouts.connect_ms;
   job.start_deadline_ms = options_.timeouts.start_ms;
   job.time_limit_ms = options_.timeouts.run_ms;

@@ -94,6 +94,10 @@ RunOptions Launch::run_options() {
   };
   run.hang = {Milliseconds{options_.hang_ms}, options_.hang_stop,
               options_.hang_signal, directory_.path()};
+  run.hang.end_after_exception = options_.exception_ms > 0;
+  if (options_.exception_ms > 0) {
+    run.hang.after_exception = Milliseconds{options_.exception_ms};
+  }
   return run;
 }
 

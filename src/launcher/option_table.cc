@@ -106,6 +106,10 @@ void add_bounds(CLI::App& app, OptionWords& raw) {
       ->check(CLI::IsMember({"warn", "stop"}));
   app.add_option("--hang-signal", raw.hang_signal,
                  "ranks get it then too, as for Python's faulthandler");
+  app.add_option("--exception-timeout", raw.exception_timeout,
+                 "a rank waits so long in MPI_Finalize after an uncaught "
+                 "exception: it has failed (default 10s, 0: never)")
+      ->envname("MUSTER_EXCEPTION_TIMEOUT");
   app.add_option("--heartbeat", raw.heartbeat, "default 2s")
       ->envname("MUSTER_HEARTBEAT");
   app.add_option("--silence", raw.silence,

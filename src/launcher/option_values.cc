@@ -75,6 +75,14 @@ Status check_watching(const OptionWords& raw, LaunchOptions& o) {
   if (auto set = set_duration(raw.hold, "--hold-on-failure", o.hold_ms); !set) {
     return set;
   }
+  const std::string& exception = raw.exception_timeout;
+  if (exception == "0" || parse_duration_ms(exception) == 0) {
+    o.exception_ms = 0;
+  } else if (auto set =
+                 set_duration(exception, "--exception-timeout", o.exception_ms);
+             !set) {
+    return set;
+  }
   return set_duration(raw.hang_timeout, "--hang-timeout", o.hang_ms);
 }
 

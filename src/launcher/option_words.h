@@ -34,6 +34,7 @@ struct OptionWords {
   std::string hang_timeout;
   std::string hang_action = "warn";
   std::string hang_signal;
+  std::string exception_timeout;
   std::string timeout_action = "stop";
   std::string timeout_signal;
   std::string hold;

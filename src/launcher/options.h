@@ -67,6 +67,7 @@ struct LaunchOptions {
   int64_t hang_ms = 0;               // --hang-timeout; 0: off
   bool hang_stop = false;            // --hang-action stop
   int hang_signal = 0;               // --hang-signal
+  int64_t exception_ms = 10'000;     // --exception-timeout; 0: never
   int checkpoint_signal = 0;         // --timeout-signal
   bool warn_at_limit = false;        // --timeout-action warn
   std::string rules_directory;       // --rules

@@ -46,7 +46,8 @@ std::string to_json(const StackRequest& request) {
   return dump({{"ranks", request.ranks},
                {"signal", request.signal},
                {"nccl", request.nccl},
-               {"flight", request.flight}});
+               {"flight", request.flight},
+               {"raised", request.raised}});
 }
 
 namespace {
@@ -62,7 +63,8 @@ std::string reply_text(const StackReply& reply, size_t frames) {
                      {"state", rank.state},
                      {"threads", rank.threads},
                      {"frames", std::vector(rank.frames.begin(), end)},
-                     {"problem", rank.problem}});
+                     {"problem", rank.problem},
+                     {"uncaught", rank.uncaught}});
   }
   return dump({{"ranks", std::move(ranks)},
                {"addresses", reply.addresses},
@@ -90,7 +92,8 @@ Result<StackRequest> stack_request_from_json(std::string_view text) {
   StackRequest out;
   if (!value.is_object() || !read(value, "ranks", out.ranks) ||
       !read(value, "signal", out.signal) || !read(value, "nccl", out.nccl) ||
-      !read(value, "flight", out.flight)) {
+      !read(value, "flight", out.flight) ||
+      !read(value, "raised", out.raised)) {
     return fail(malformed("question for stacks"));
   }
   return out;
@@ -115,7 +118,8 @@ Result<StackReply> stack_reply_from_json(std::string_view text) {
         !read(entry, "state", rank.state) ||
         !read(entry, "threads", rank.threads) ||
         !read(entry, "frames", rank.frames) ||
-        !read(entry, "problem", rank.problem)) {
+        !read(entry, "problem", rank.problem) ||
+        !read(entry, "uncaught", rank.uncaught)) {
       return fail(malformed("answer with stacks"));
     }
     out.ranks.push_back(std::move(rank));

@@ -22,6 +22,9 @@ struct StackRequest {
   int signal = 0;          // also sent to them (Python's faulthandler); 0: none
   int nccl = 0;            // 1: and what does NCCL say?
   int flight = 0;          // and PyTorch's recorder? kFlightRead, kFlightAsk
+  // "RANK LINE FILE": where the traceback that a rank printed begins. Is its
+  // program over by it?
+  std::vector<std::string> raised;
 };
 
 struct RankStack {
@@ -32,6 +35,7 @@ struct RankStack {
   int threads = 0;
   std::vector<std::string> frames;  // "function (file)", innermost first
   std::string problem;              // why there are no frames
+  int uncaught = 0;  // 1: what it raised (StackRequest::raised) was not caught
 };
 
 struct StackReply {

@@ -285,32 +285,122 @@ def test_a_python_program_tells_its_own_stack():
         equal(run.code, 202, "exit code", run.err)
 
 
-def test_a_rank_that_raised_and_waits_for_the_others_is_named():
-    script = ("from mpi4py import MPI\n"
-              "if MPI.COMM_WORLD.rank == 1: raise ValueError('batch 17')\n"
-              "MPI.COMM_WORLD.Barrier()\n")
+def needs_mpi4py():
     found = subprocess.run(["/usr/bin/python3", "-c", "import mpi4py"],
                            capture_output=True, check=False)
     if found.returncode != 0:
         raise Skip("no mpi4py here")
+
+
+def python(job, *options, script=None, code=None):
+    program = ["-c", code] if code else [script]
+    return Launch(job, ["muster", "launch", "-n", "2", *CALM, "--grace", "1s",
+                        *options, "--", "/usr/bin/python3", *program])
+
+
+RAISES = """from mpi4py import MPI
+
+def work(table):
+    return table["batch 17"]
+
+if MPI.COMM_WORLD.rank == 1:
+    work({})
+MPI.COMM_WORLD.%s
+"""
+WAYS = (["--bootstrap", "pmix"], ["--bootstrap", "mpirun"])
+
+
+def test_a_rank_that_raised_and_waits_for_the_others_has_failed():
+    """Neither of the two can ever end."""
+    needs_mpi4py()
+    files = {"/opt/recv.py": RAISES % "recv(source=1)",
+             "/opt/all.py": RAISES % "allreduce(1)"}
     with cluster("raised") as c:
-        job = apply(c, workers=2)
-        for bootstrap in ("pmix", "mpirun"):
-            run = Launch(job, ["muster", "launch", "-n", "2", *CALM,
-                               "--bootstrap", bootstrap, "--grace", "1s",
-                               "--", "/usr/bin/python3", "-c", script])
-            run.until('raised "ValueError: batch 17" and does not end')
-            contains(run.err, "rank 1 on pi-worker-1", bootstrap)
-            contains(run.err, "The job goes on", bootstrap)
+        job = apply(c, workers=2, files=files)
+        for way in (*WAYS, ["--local", "1x2", "--bootstrap", "mpirun"],
+                    ["--local", "1x2", "--bootstrap", "pmix"]):
+            for script in files if way in WAYS else ("/opt/recv.py",):
+                run = python(job, *way, "--exception-timeout", "3s",
+                             script=script).wait()
+                equal(run.code, 1, f"exit code {way}", run.out, run.err)
+                verdict = run.verdict()
+                equal(verdict["code"], "python_exception", f"verdict {way}",
+                      run.err)
+                equal(verdict["class"], "rank_failed", "class", verdict)
+                equal(verdict["rank"], 1, "rank", verdict)
+                contains(json.dumps(verdict), script, "verdict")
+                contains(run.err, "raised \"KeyError: 'batch 17'\"", "stderr")
+
+
+def test_an_exception_stays_the_cause_of_what_is_ended_later():
+    needs_mpi4py()
+    files = {"/opt/recv.py": RAISES % "recv(source=1)"}
+    with cluster("raised-term") as c:
+        job = apply(c, workers=2, files=files)
+        for way in WAYS:
+            # 0: never. It is named, and the job goes on.
+            run = python(job, *way, "--exception-timeout", "0",
+                         script="/opt/recv.py")
+            run.until("raised \"KeyError: 'batch 17'\" and does not end")
+            contains(run.err, "rank 1 on pi-worker-1", str(way))
+            contains(run.err, "The job goes on", str(way))
+            for command in ("ps", "status"):
+                shown = job.launcher.exec(["muster", command]).stdout
+                contains(shown, "inalize after KeyError: 'batch 17'", command)
+            check(run.process.poll() is None, "the job was ended", run.err)
             run.process.terminate()
             run.wait()
-        # With a time for hangs it is the verdict.
-        run = Launch(job, ["muster", "launch", "-n", "2", *CALM, "--grace",
-                           "1s", "--hang-timeout", "3s", "--hang-action",
-                           "stop", "--", "/usr/bin/python3", "-c", script])
-        run.wait()
-        equal(run.verdict()["code"], "hang", "verdict", run.err)
-        contains(run.verdict()["summary"], "ValueError: batch 17")
+            equal(run.code, 1, f"exit code {way}", run.err)
+            equal(run.verdict()["code"], "python_exception", "verdict",
+                  run.err)
+            equal(run.verdict()["rank"], 1, "rank", run.err)
+
+
+def test_a_program_that_goes_on_after_a_traceback_is_not_ended():
+    """It catches the exception and tells it: as its last words, too, with which
+    it then waits in MPI_Finalize for a rank that works on and ends well."""
+    needs_mpi4py()
+    caught = """import sys, time, traceback
+from mpi4py import MPI
+rank = MPI.COMM_WORLD.rank
+def raises(): return {}["batch 17"]
+%s
+if rank == 0: time.sleep(8)
+"""
+    files = {"/opt/last.py": caught % """
+if rank == 1:
+    try:
+        raises()
+    except KeyError:
+        traceback.print_exc()""",
+             "/opt/main.py": caught % """
+def main():
+    try:
+        raises()
+    except KeyError:
+        traceback.print_exc()
+if rank == 1: main()""",
+             "/opt/waits.py": caught % """
+if rank == 1:
+    try:
+        raises()
+    except KeyError:
+        traceback.print_exc()
+    time.sleep(8)"""}
+    with cluster("caught") as c:
+        job = apply(c, workers=2, files=files)
+        for way in WAYS:
+            for script in files:
+                run = python(job, *way, "--exception-timeout", "1s",
+                             script=script).wait()
+                equal(run.code, 0, f"exit code of {script} {way}", run.err)
+                contains(run.out + run.err, "KeyError: 'batch 17'", script)
+        # All leave in the same way: nobody waits for long.
+        run = python(job, "--exception-timeout", "1s", code="from mpi4py "
+                     "import MPI\nraise ValueError('all of us')\n").wait()
+        equal(run.code, 1, "exit code", run.err)
+        equal(run.verdict()["code"], "python_exception", "verdict", run.err)
+        check("does not end" not in run.err, "a rank was ended", run.err)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@
 #include <array>
 #include <string_view>
 
+#include "base/text.h"
 #include "logs/line_grouper.h"
 
 namespace muster {
@@ -85,6 +86,45 @@ std::optional<std::string> final_exception(
   return std::nullopt;
 }
 
+std::string first_frame(const std::vector<LineEvidence>& lines) {
+  for (const bool stderr_stream : {true, false}) {
+    std::vector<std::string_view> texts;
+    for (const LineEvidence& line : lines) {
+      if (line.stderr_stream == stderr_stream) {
+        texts.push_back(without_rank_mark(line.text));
+      }
+    }
+    const int found = exception_at(texts);
+    if (found < 0) continue;
+    auto at = static_cast<size_t>(found);
+    while (at > 0 && texts[at - 1].starts_with("  ")) --at;
+    if (at == 0 || texts[at - 1] != "Traceback (most recent call last):") {
+      return {};
+    }
+    // `  File "/app/train.py", line 6, in <module>`
+    const std::string_view frame = texts[at];
+    const size_t end = frame.find("\", line ");
+    const size_t in = frame.rfind(", in ");
+    if (!is_frame(frame) || end == std::string_view::npos ||
+        in == std::string_view::npos || in < end) {
+      return {};
+    }
+    const std::string_view function = frame.substr(in + 5);
+    if (function != "<module>" && function != "_run_module_as_main") return {};
+    constexpr size_t kBefore = 8;   // `  File "`
+    constexpr size_t kBetween = 8;  // `", line `
+    return std::string(frame.substr(end + kBetween, in - end - kBetween)) +
+           " " + std::string(frame.substr(kBefore, end - kBefore));
+  }
+  return {};
+}
+
+std::string state_text(const StuckRank& rank) {
+  constexpr size_t kMost = 80;
+  return "in " + (rank.call.empty() ? "its last steps" : rank.call) +
+         " after " + one_line(rank.exception, kMost);
+}
+
 LeavingPlace leaving_place(const std::vector<std::string>& frames) {
   LeavingPlace place;
   place.known = !frames.empty();
@@ -100,7 +140,9 @@ LeavingPlace leaving_place(const std::vector<std::string>& frames) {
       place.leaving = true;
       place.call = function;
     }
-    if (place.call.find("MPI_Finalize") != std::string::npos) break;
+    // An MPI may call its own from there at once, as Open MPI does.
+    const std::string call = to_lower(place.call);
+    if (call.find("mpi_finalize") != std::string::npos) break;
   }
   // Behind a script there are only the interpreter's own calls.
   if (interpreter && !script) place.leaving = true;

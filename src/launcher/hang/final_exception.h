@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "diagnosis/evidence.h"
+#include "launcher/process_key.h"
 
 namespace muster {
 
@@ -19,6 +20,10 @@ namespace muster {
 // the order of time, are a traceback and what is written with it.
 std::optional<std::string> final_exception(
     const std::vector<LineEvidence>& lines);
+
+// "6 /app/train.py", the line and file of its first frame, if that is in the
+// main program or in what Python runs modules with; empty: not known.
+std::string first_frame(const std::vector<LineEvidence>& lines);
 
 struct LeavingPlace {
   bool leaving = false;  // the program's own code is over
@@ -34,7 +39,15 @@ struct StuckRank {
   std::string host;
   std::string exception;
   std::string call;  // of LeavingPlace
+  ProcessKey key;
+  int64_t raised_ns = 0;  // CLOCK_REALTIME
+  // The exception ended its program, which would exit with 1 if MPI_Finalize
+  // came back.
+  bool sure = false;
 };
+
+// "in PMPI_Finalize after ValueError: bad batch 17"
+std::string state_text(const StuckRank& rank);
 
 // "rank 1 on w-1 raised "ValueError: bad batch 17" and does not end: it waits
 // for the other ranks in PMPI_Finalize"; the first few, where there are many.

@@ -21,6 +21,8 @@ namespace {
 
 constexpr Milliseconds kTick{500};
 constexpr Milliseconds kAnswerDeadline{10'000};
+constexpr Milliseconds kFirstLook{1'000};  // at a rank, after its exception
+constexpr int kMostLooks = 20;
 constexpr Milliseconds kProvoked{3'000};
 constexpr size_t kMaxSentences = 16;  // of NCCL's issues
 
@@ -58,6 +60,16 @@ std::string waiting_request(const std::string& directory) {
   return {};
 }
 
+// nullptr: it does not run.
+const RankRecord* record_of(const RankTable& ranks, ProcessKey key) {
+  for (const RankRecord& record : ranks.records()) {
+    if (record.key == key && record.state == RankState::kRunning) {
+      return &record;
+    }
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 std::string stack_request_file(const std::string& id) {
@@ -70,13 +82,15 @@ std::string stack_answer_file(const std::string& id) {
 
 HangWatch::HangWatch(Loop& loop, Fleet& fleet, RankOutput& output,
                      const RankTable& ranks, HangOptions options,
-                     std::function<void(Error)> hung)
+                     std::function<void(Error)> hung,
+                     std::function<void(const StuckRank&)> raised)
     : loop_(loop),
       fleet_(fleet),
       output_(output),
       ranks_(ranks),
       options_(std::move(options)),
       hung_(std::move(hung)),
+      raised_(std::move(raised)),
       tick_(loop),
       deadline_(loop) {
   fleet_.on(
@@ -133,20 +147,44 @@ void HangWatch::look_for_request() {
 }
 
 // An exception may well be one that the program has caught and told: only the
-// stack says whether the program is over.
+// stack says whether the program is over. The first look is for `muster status`
+// and for whoever stops the job meanwhile.
 void HangWatch::look_for_exceptions() {
+  if (stops_) return;
+  const Clock::time_point now = Clock::now();
+  const Milliseconds quiet = std::min(kFirstLook, options_.after_exception);
+  for (const ProcessKey key : output_.quiet_after_traceback(quiet)) {
+    suspects_[key] = {now - quiet, now};
+  }
   if (!waiting_.empty()) return;
   wire::StackRequest request;
-  for (const ProcessKey key :
-       output_.quiet_after_traceback(options_.after_exception)) {
-    for (const RankRecord& record : ranks_.records()) {
-      if (record.key == key && record.state == RankState::kRunning &&
-          final_exception(output_.last_lines(key))) {
-        request.ranks.push_back(record.rank);
-      }
+  bool all = false;
+  for (auto one = suspects_.begin(); one != suspects_.end();) {
+    auto& [key, suspect] = *one;
+    const RankRecord* record = record_of(ranks_, key);
+    const auto lines = output_.last_lines(key);
+    if (record == nullptr || !final_exception(lines) ||
+        suspect.looks >= kMostLooks) {
+      stuck_.erase(key);
+      one = suspects_.erase(one);
+      continue;
+    }
+    ++one;
+    if (now < suspect.next_look) continue;
+    request.ranks.push_back(record->rank);
+    if (const std::string frame = first_frame(lines); !frame.empty()) {
+      request.raised.push_back(std::to_string(record->rank) + " " + frame);
+    }
+    // To end the job, the others must be known, too.
+    all = all || stuck_.count(key) > 0;
+    ++suspect.looks;
+    suspect.next_look = now + options_.after_exception;
+    if (suspect.looks == 1 && quiet < options_.after_exception) {
+      suspect.next_look -= quiet;
     }
   }
   if (request.ranks.empty()) return;
+  if (all) request.ranks.clear();
   asker_ = Asker::kException;
   ask(request);
 }
@@ -213,7 +251,7 @@ void HangWatch::answered() {
     collectives_ = std::move(issues);
   }
   if (asker_ == Asker::kHang) return tell_hang();
-  if (asker_ == Asker::kException) return tell_stuck();
+  if (asker_ == Asker::kException) return looked_at_suspects();
   if (asker_ == Asker::kRecords) return std::exchange(records_read_, nullptr)();
   static_cast<void>(write_file_atomically(
       options_.directory + "/" + stack_answer_file(request_id_),
@@ -288,27 +326,74 @@ JobRankOf HangWatch::job_rank() const {
   };
 }
 
+const RankRecord* HangWatch::running_rank(const PlacedStack& placed) const {
+  for (const RankRecord& record : ranks_.records()) {
+    if (record.rank == placed.stack.rank && record.host == placed.host &&
+        record.state == RankState::kRunning) {
+      return &record;
+    }
+  }
+  return nullptr;
+}
+
 std::vector<StuckRank> HangWatch::stuck_ranks() const {
   std::vector<StuckRank> out;
   for (const PlacedStack& one : stacks_) {
-    for (const RankRecord& record : ranks_.records()) {
-      if (record.rank != one.stack.rank || record.host != one.host ||
-          record.state != RankState::kRunning) {
-        continue;
-      }
-      const LeavingPlace place = leaving_place(one.stack.frames);
-      if (place.known && !place.leaving) continue;
-      if (const auto said = final_exception(output_.last_lines(record.key))) {
-        out.push_back({record.rank, record.host, *said, place.call});
-      }
+    const RankRecord* record = running_rank(one);
+    const LeavingPlace place = leaving_place(one.stack.frames);
+    if (record == nullptr || (place.known && !place.leaving)) continue;
+    const auto lines = output_.last_lines(record->key);
+    const auto said = final_exception(lines);
+    if (!said) continue;
+    StuckRank stuck{record->rank, record->host, *said, place.call, record->key};
+    for (const LineEvidence& line : lines) {
+      if (line.text.ends_with(*said)) stuck.raised_ns = line.time_ns;
     }
+    stuck.sure = one.stack.uncaught == 1 &&
+                 to_lower(place.call).find("mpi_finalize") != std::string::npos;
+    out.push_back(std::move(stuck));
   }
   return out;
 }
 
-void HangWatch::tell_stuck() {
-  const std::string stuck = stuck_text(stuck_ranks());
-  if (stuck.empty()) return;
+// Some rank is in its program still, and not about to leave.
+bool HangWatch::others_go_on() const {
+  return std::any_of(
+      stacks_.begin(), stacks_.end(), [](const PlacedStack& one) {
+        const LeavingPlace place = leaving_place(one.stack.frames);
+        return place.known && !place.leaving;
+      });
+}
+
+void HangWatch::looked_at_suspects() {
+  if (stops_) return;
+  const bool others = others_go_on();
+  std::vector<StuckRank> untold;
+  std::optional<StuckRank> failed;
+  for (const StuckRank& one : stuck_ranks()) {
+    const auto suspect = suspects_.find(one.key);
+    if (suspect == suspects_.end()) continue;
+    stuck_.insert_or_assign(one.key, one);
+    if (Clock::now() - suspect->second.since < options_.after_exception) {
+      continue;
+    }
+    const bool first = !failed || one.raised_ns < failed->raised_ns;
+    if (one.sure && others && first) failed = one;
+    if (!std::exchange(suspect->second.told, true)) untold.push_back(one);
+  }
+  for (const PlacedStack& one : stacks_) {
+    const RankRecord* record = running_rank(one);
+    const LeavingPlace place = leaving_place(one.stack.frames);
+    if (record == nullptr || !place.known || place.leaving) continue;
+    suspects_.erase(record->key);
+    stuck_.erase(record->key);
+  }
+  if (failed && options_.end_after_exception) return raised_(*failed);
+  if (!untold.empty()) tell_stuck(untold);
+}
+
+void HangWatch::tell_stuck(const std::vector<StuckRank>& ranks) {
+  const std::string stuck = stuck_text(ranks);
   finding_ = Finding{
       Severity::kWarning, "hang", stuck, "",
       "stop the job, or let --hang-timeout and --hang-action stop do it; a "

@@ -2,8 +2,10 @@
 // HangWatch: asks all agents where their ranks are, when no rank has put out
 // anything for --hang-timeout, or when `muster stack` in another shell asks for
 // it through two files of the run directory. It warns; it ends the job only
-// if it was told to. It also names a rank whose last words are an exception and
-// that does not end: it waits for the others, and mostly they for it.
+// if it was told to. A rank whose last words are an exception and that does not
+// end waits for the others, and mostly they for it: it is named, and told of as
+// one that failed where no part of its program can have caught the exception,
+// its stack is in MPI_Finalize and that of another rank is not.
 // Lives on the launcher's loop; borrows fleet, output and rank table.
 #pragma once
 
@@ -32,19 +34,28 @@ struct HangOptions {
   int signal = 0;                        // also sent to the ranks; 0: none
   std::string directory;                 // of the launch; empty: no requests
   Milliseconds after_exception{10'000};  // that a rank should need to end
+  bool end_after_exception = true;       // else it is named only
 };
 
 class HangWatch {
  public:
-  // `hung`: the ranks hang and the job is to be stopped.
+  // `hung`: the ranks hang and the job is to be stopped. `raised`: this rank
+  // has failed and cannot end.
   HangWatch(Loop& loop, Fleet& fleet, RankOutput& output,
             const RankTable& ranks, HangOptions options,
-            std::function<void(Error)> hung);
+            std::function<void(Error)> hung,
+            std::function<void(const StuckRank&)> raised);
 
   void start() { tick(); }
+  // The job is being stopped: what ranks do now tells nothing of before.
+  void job_stops() { stops_ = true; }
   // The last hang that was seen, for the report.
   [[nodiscard]] const std::optional<Finding>& finding() const {
     return finding_;
+  }
+  // What is known of ranks that raised an exception and do not end.
+  [[nodiscard]] const std::map<ProcessKey, StuckRank>& stuck() const {
+    return stuck_;
   }
   // Asks for what PyTorch recorded of ranks that have ended; `done` runs once.
   void read_records(std::function<void()> done);
@@ -67,9 +78,20 @@ class HangWatch {
   [[nodiscard]] std::set<uint16_t> nodes_for_nccl() const;
   [[nodiscard]] std::vector<std::string> nccl_sentences() const;
   [[nodiscard]] JobRankOf job_rank() const;  // borrows this
-  void tell_stuck();
+  // One whose last words are an exception.
+  struct Suspect {
+    Clock::time_point since;
+    Clock::time_point next_look;
+    int looks = 0;
+    bool told = false;  // people were
+  };
+  void looked_at_suspects();
+  void tell_stuck(const std::vector<StuckRank>& stuck);
+  // nullptr: it does not run any more.
+  [[nodiscard]] const RankRecord* running_rank(const PlacedStack&) const;
   // Ranks of stacks_ that raised an exception and do not come to their end.
   [[nodiscard]] std::vector<StuckRank> stuck_ranks() const;
+  [[nodiscard]] bool others_go_on() const;  // by stacks_
 
   Loop& loop_;
   Fleet& fleet_;
@@ -77,6 +99,10 @@ class HangWatch {
   const RankTable& ranks_;
   HangOptions options_;
   std::function<void(Error)> hung_;
+  std::function<void(const StuckRank&)> raised_;
+  bool stops_ = false;
+  std::map<ProcessKey, Suspect> suspects_;
+  std::map<ProcessKey, StuckRank> stuck_;
   bool told_ = false;  // of the silence that goes on
   Clock::time_point told_at_;
   Milliseconds silent_{0};  // … when it was found

@@ -53,6 +53,25 @@ RankEvidence describe(const RankRecord& record, const RankOutput& output,
   return rank;
 }
 
+// nullptr: none, or it came to an end by itself.
+const StuckRank* stuck_of(const JobRun& run, const RankRecord& record) {
+  const auto found = run.stuck().find(record.key);
+  const bool own_end = record.state == RankState::kExited && !record.after_stop;
+  return found == run.stuck().end() || !found->second.sure || own_end
+             ? nullptr
+             : &found->second;
+}
+
+// Its program had ended in an exception; only MPI_Finalize kept it from exiting
+// with 1, as Python does then. That we stopped it says nothing of it.
+void end_by_exception(const StuckRank& stuck, RankEvidence& rank) {
+  constexpr int kExitOne = 1 << 8;
+  rank.outcome = RankOutcome::kExited;
+  rank.wait_status = kExitOne;
+  rank.exit_ns = stuck.raised_ns;
+  rank.stopped_by_us = false;
+}
+
 }  // namespace
 
 std::vector<RankEvidence> rank_evidence(const JobRun& run,
@@ -62,6 +81,9 @@ std::vector<RankEvidence> rank_evidence(const JobRun& run,
   std::set<int> seen;
   for (const RankRecord& record : run.ranks().records()) {
     out.push_back(describe(record, output, run.tool().has_value()));
+    if (const StuckRank* stuck = stuck_of(run, record)) {
+      end_by_exception(*stuck, out.back());
+    }
     seen.insert(record.rank);
   }
   for (int rank = 0; rank < planned_ranks; ++rank) {
@@ -74,6 +96,14 @@ std::vector<RankEvidence> rank_evidence(const JobRun& run,
   std::sort(out.begin(), out.end(),
             [](const auto& a, const auto& b) { return a.rank < b.rank; });
   return out;
+}
+
+bool ended_by_exception(const JobRun& run) {
+  const auto& records = run.ranks().records();
+  return std::any_of(records.begin(), records.end(),
+                     [&run](const RankRecord& record) {
+                       return stuck_of(run, record) != nullptr;
+                     });
 }
 
 void keep_sample(std::vector<MemorySample>& samples, MemorySample sample) {

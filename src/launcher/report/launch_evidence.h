@@ -20,6 +20,10 @@ std::vector<RankEvidence> rank_evidence(const JobRun& run,
                                         const RankOutput& output,
                                         int planned_ranks);
 
+// A rank's program was over by an exception when the job was stopped, whatever
+// it was stopped for: its evidence says that it exited with 1.
+bool ended_by_exception(const JobRun& run);
+
 // Adds a sample and drops another if there are many: never the first, which is
 // the baseline, and not the fullest, which a summary tells.
 void keep_sample(std::vector<MemorySample>& samples, MemorySample sample);

@@ -43,13 +43,19 @@ std::vector<WorkerStatus> worker_status(
   return out;
 }
 
-std::vector<RankStatus> rank_status(const RankTable& ranks) {
+std::vector<RankStatus> rank_status(const JobRun& run) {
   std::vector<RankStatus> out;
-  for (const RankRecord& record : ranks.records()) {
-    out.push_back({record.rank, record.host, to_text(record.state), record.pid,
-                   record.state == RankState::kExited
-                       ? describe_wait_status(record.exit.wait_status)
-                       : ""});
+  for (const RankRecord& record : run.ranks().records()) {
+    RankStatus one{record.rank, record.host, to_text(record.state),
+                   record.pid,  "",          ""};
+    if (record.state == RankState::kExited) {
+      one.exit = describe_wait_status(record.exit.wait_status);
+    }
+    const auto stuck = run.stuck().find(record.key);
+    if (record.state == RankState::kRunning && stuck != run.stuck().end()) {
+      one.doing = state_text(stuck->second);
+    }
+    out.push_back(std::move(one));
   }
   std::sort(out.begin(), out.end(),
             [](const auto& a, const auto& b) { return a.rank < b.rank; });

@@ -20,6 +20,6 @@ std::vector<WorkerStatus> worker_status(
     const std::map<uint16_t, wire::PodCounters>& counters,
     const std::map<uint16_t, int>& greeted);
 
-std::vector<RankStatus> rank_status(const RankTable& ranks);
+std::vector<RankStatus> rank_status(const JobRun& run);
 
 }  // namespace muster

@@ -225,7 +225,8 @@ std::string to_json(const JobStatus& status) {
                             {"host", r.host},
                             {"state", r.state},
                             {"pid", r.pid},
-                            {"exit", r.exit}});
+                            {"exit", r.exit},
+                            {"doing", r.doing}});
   }
   return out.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
@@ -281,7 +282,7 @@ Result<JobStatus> job_status_from_json(const std::string& text) {
     out.ranks.push_back(
         {take<int>(r, "rank", -1), take<std::string>(r, "host", ""),
          take<std::string>(r, "state", ""), take<int>(r, "pid", 0),
-         take<std::string>(r, "exit", "")});
+         take<std::string>(r, "exit", ""), take<std::string>(r, "doing", "")});
   });
   return out;
 }
@@ -316,6 +317,11 @@ std::string status_text(const JobStatus& status) {
     }
     out += "\n";
   }
+  for (const RankStatus& rank : status.ranks) {
+    if (rank.doing.empty()) continue;
+    out += "        rank " + std::to_string(rank.rank) + " on " + rank.host +
+           ": " + rank.doing + "\n";
+  }
   out += "output  " + std::to_string(status.lines) + " lines";
   if (status.dropped_lines > 0) {
     out += ", " + std::to_string(status.dropped_lines) + " dropped";
@@ -333,7 +339,7 @@ std::string ps_text(const JobStatus& status) {
   for (const RankStatus& r : status.ranks) {
     out += pad(std::to_string(r.rank), 7) + pad(r.host, host) + "  " +
            pad(std::to_string(r.pid), 9) + (r.exit.empty() ? r.state : r.exit) +
-           "\n";
+           (r.doing.empty() ? "" : ", " + r.doing) + "\n";
   }
   return out;
 }

@@ -32,7 +32,8 @@ struct RankStatus {
   std::string host;
   std::string state;  // starting, running, exited, not started, lost
   int pid = 0;
-  std::string exit;  // "exited with code 0"; empty while it runs
+  std::string exit;   // "exited with code 0"; empty while it runs
+  std::string doing;  // "in MPI_Finalize after KeyError: 3"; empty: not known
 };
 
 struct JobStatus {

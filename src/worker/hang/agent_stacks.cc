@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <climits>
 #include <cstdio>
 
 #include "base/fd.h"
@@ -16,6 +17,7 @@
 #include "worker/hang/agent_ras.h"
 #include "worker/hang/rank_program.h"
 #include "worker/hang/stack_text.h"
+#include "worker/hang/uncaught.h"
 
 namespace muster {
 
@@ -77,6 +79,7 @@ void AgentStacks::begin(const wire::StackRequest& request) {
     ++waiting_;
     reaper_.watch_stop(pid, [this, pid](int status) { stopped(pid, status); });
   }
+  note_raised(request.raised);
   if (request.nccl == 1) ask_nccl();
   if (request.flight > 0) read_flight(request.flight == wire::kFlightAsk);
   if (waiting_ == 0) {
@@ -84,6 +87,22 @@ void AgentStacks::begin(const wire::StackRequest& request) {
     return;
   }
   deadline_.start(kStopDeadline, [this] { all_copied(); });
+}
+
+void AgentStacks::note_raised(const std::vector<std::string>& raised) {
+  raised_.clear();
+  for (const auto& [pid, looked] : ranks_) {
+    const std::string rank = std::to_string(looked.rank.rank) + " ";
+    for (const std::string& one : raised) {
+      if (!one.starts_with(rank)) continue;
+      const std::string place = one.substr(rank.size());
+      const size_t space = place.find(' ');
+      const auto line = parse_integer(place.substr(0, space));
+      if (space == std::string::npos || !line) continue;
+      raised_ += to_text(RaisedAt{pid, static_cast<int>(*line),
+                                  one_line(place.substr(space + 1), PATH_MAX)});
+    }
+  }
 }
 
 void AgentStacks::ask_nccl() {
@@ -142,8 +161,8 @@ void AgentStacks::all_copied() {
     return;
   }
   helper_ = std::make_unique<AgentHelper>(
-      loop_, reaper_, binary_, "stacks", to_text(snapshots), kHelperDeadline,
-      [this](const std::optional<std::string>& text) {
+      loop_, reaper_, binary_, "stacks", raised_ + to_text(snapshots),
+      kHelperDeadline, [this](const std::optional<std::string>& text) {
         const auto named =
             wire::stack_reply_from_json(text ? *text : std::string("{}"));
         for (auto& [pid, looked] : ranks_) {
@@ -154,7 +173,9 @@ void AgentStacks::all_copied() {
         if (named) {
           for (const wire::RankStack& one : named->ranks) {
             const auto found = ranks_.find(one.pid);
-            if (found != ranks_.end()) found->second.rank.frames = one.frames;
+            if (found == ranks_.end()) continue;
+            found->second.rank.frames = one.frames;
+            found->second.rank.uncaught = one.uncaught;
           }
         }
         stacks_wait_ = false;
@@ -180,9 +201,13 @@ int stacks_main() {
   const std::string text = read_to_end(STDIN_FILENO, kMaxInput);
   StackReader reader;
   wire::StackReply reply;
+  const auto raised = raised_from_text(text);
   for (const StackSnapshot& snapshot : snapshots_from_text(text)) {
     wire::RankStack rank;
     rank.pid = snapshot.pid;
+    for (const RaisedAt& one : raised) {
+      if (one.pid == rank.pid && is_uncaught(one)) rank.uncaught = 1;
+    }
     for (const StackFrame& frame : reader.frames(snapshot)) {
       rank.frames.push_back((frame.function.empty() ? "?" : frame.function) +
                             " (" + frame.file + ")");

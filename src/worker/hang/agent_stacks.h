@@ -43,6 +43,7 @@ class AgentStacks {
   };
 
   void begin(const wire::StackRequest& request);
+  void note_raised(const std::vector<std::string>& raised);
   void ask_nccl();
   void read_flight(bool ask);
   void stopped(pid_t pid, int wait_status);
@@ -59,6 +60,7 @@ class AgentStacks {
   std::string binary_;
   int signal_ = 0;
   std::map<pid_t, Looked> ranks_;
+  std::string raised_;  // of ranks_, for the helper
   size_t waiting_ = 0;
   Timer deadline_;
   std::unique_ptr<AgentHelper> helper_;

@@ -700,6 +700,64 @@ TEST_CASE("a rank that raised and waits in MPI_Finalize is named") {
   CHECK(bed.run->stop_cause() == StopCause::kNone);
 }
 
+// Both ranks answer.
+struct FailingBed : RaisingBed {
+  explicit FailingBed(RunOptions options) : RaisingBed(std::move(options)) {}
+  void answer_all(const std::string& first, int uncaught, uint32_t question) {
+    REQUIRE(run_until(loop, [this, question] {
+      return fleet.peers[1]->count(wire::FrameType::kStackRequest) == question;
+    }));
+    const std::string outer = "Py_RunMain (python3)";
+    wire::StackReply zero;
+    zero.ranks.push_back({0, 6, "p", "S", 1, {first, "main (p)"}, ""});
+    wire::StackReply one;
+    one.ranks.push_back(
+        {1, 7, "p", "S", 1, {"PMPI_Finalize (libmpi)", outer}, "", uncaught});
+    fleet.peers[0]->say(wire::FrameType::kStackReply, question,
+                        wire::to_json(wire::StackReply{}));
+    fleet.peers[1]->say(wire::FrameType::kStackReply, question,
+                        wire::to_json(zero));
+    fleet.peers[2]->say(wire::FrameType::kStackReply, question,
+                        wire::to_json(one));
+    run_for(loop, 50ms);
+  }
+};
+
+TEST_CASE("a rank that raised and can never end has failed") {
+  FailingBed bed(impatient());
+  bed.answer_all("PMPI_Recv (libmpi)", 1, 1);
+  REQUIRE(bed.run->stuck().size() == 1);
+  CHECK(bed.run->stuck().begin()->second.sure);
+  CHECK(state_text(bed.run->stuck().begin()->second) ==
+        "in PMPI_Finalize after ValueError: 17");
+  CHECK(bed.run->stop_cause() == StopCause::kRankFailed);
+  CHECK(bed.run->stop_reason().find("rank 1 on w-1 raised") !=
+        std::string::npos);
+  const auto ranks = rank_evidence(*bed.run, bed.output, 2);
+  CHECK(ranks[1].outcome == RankOutcome::kExited);
+  CHECK(ranks[1].wait_status == 1 << 8);
+  CHECK_FALSE(ranks[1].stopped_by_us);
+}
+
+TEST_CASE("no such rank is ended where it may come to its end") {
+  struct Case {
+    const char* first;
+    int uncaught;
+    bool end;
+  };
+  for (const Case& one : {Case{"PMPI_Recv (libmpi)", 0, true},
+                          Case{"PMPI_Finalize (libmpi)", 1, true},
+                          Case{"PMPI_Recv (libmpi)", 1, false}}) {
+    INFO(one.first << " " << one.uncaught << " " << one.end);
+    RunOptions options = impatient();
+    options.hang.end_after_exception = one.end;
+    FailingBed bed(std::move(options));
+    bed.answer_all(one.first, one.uncaught, 1);
+    bed.answer_all(one.first, one.uncaught, 2);
+    CHECK(bed.run->stop_cause() == StopCause::kNone);
+  }
+}
+
 TEST_CASE("an exception that the program has caught is none of ours") {
   RaisingBed bed(impatient());
   REQUIRE(bed.asked());
