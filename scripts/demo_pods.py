@@ -9,14 +9,7 @@ import tempfile
 ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, "tests"))
 
-
-def namespaces_allowed():
-    if os.geteuid() != 0:
-        return False
-    return subprocess.run(
-        ["unshare", "--net", "--mount", "--pid", "--uts", "--ipc", "--fork",
-         "true"], stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL).returncode == 0
+from test_steps import no_pods_because  # noqa: E402
 
 
 def show(prefix, programs, command, title):
@@ -44,7 +37,9 @@ def show(prefix, programs, command, title):
 
 def main():
     if sys.argv[1] == "--check":
-        return 0 if namespaces_allowed() else 1
+        reason = no_pods_because()
+        print(reason, end="")
+        return 1 if reason else 0
     prefix = os.path.abspath(sys.argv[1])
     with tempfile.TemporaryDirectory(prefix="muster-demo-") as programs:
         os.chmod(programs, 0o755)

@@ -4,14 +4,17 @@
 `begin` starts a build that runs while tests do, on what processor time they
 leave; `need` waits for a build, and starts it if nobody did. A build is tried
 once; a failure counts once and takes the steps that need it with it.
+`test_builds.py NAME` is one such build by itself, as scripts/demo needs it.
 """
 import os
 import re
 import shlex
 import shutil
+import signal
+import sys
 import time
 
-from test_steps import ROOT, Child
+from test_steps import ROOT, Child, Progress, Tally
 
 MINUTE = 60
 # What the cluster tests get as MUSTER_PREFIX, by build directory.
@@ -66,7 +69,8 @@ class Builds:
             print(f"== build {name}", flush=True)
             start = time.monotonic()
             self.begin(name, patient=False)
-            step = self.begun.pop(name).finish(35 * MINUTE, show=False)
+            step = self.begun.pop(name).finish(
+                35 * MINUTE, show=False, progress=Progress(name))
             self.done[name] = step.ok
             self.tally.times.append((f"build {name}",
                                      time.monotonic() - start))
@@ -97,3 +101,16 @@ def recipe(name):
         shutil.rmtree(PREFIXES[name], ignore_errors=True)
         lines.append(["meson", "install", "--no-rebuild", "-C", folder])
     return "\n".join(map(shlex.join, lines))
+
+
+def main(name):
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    builds = Builds(Tally())
+    try:
+        return 0 if builds.need(name) else 1
+    finally:
+        builds.stop()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

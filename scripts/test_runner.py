@@ -18,7 +18,7 @@ import sys
 import time
 
 from test_builds import MINUTE, PREFIXES, SANITIZED, Builds
-from test_steps import ROOT, Child, Tally, run
+from test_steps import ROOT, Child, Tally, no_pods_because, run
 
 PYTHON = ["/usr/bin/python3", "-B"]
 # Where pods of a coverage run leave their counters: a directory per user id.
@@ -240,6 +240,24 @@ class Runner:
         print(f"no Debian 13 root: {lines[-1]}", flush=True)
         return {"MUSTER_NO_TRIXIE": lines[-1]}
 
+    def bare(self):
+        """Demo and tests once more, where nothing but Debian is installed."""
+        if not (self.options.long or self.options.names) \
+                or not self.wants("bare"):
+            return
+        if reason := no_pods_because():
+            self.tally.skip("bare", reason)
+            return
+        self.timed("bare", self.bare_now)
+
+    def bare_now(self):
+        step = run(["tests/bare/run"], 150 * MINUTE, None, "bare")
+        if step.ok:
+            self.tally.passed += 1
+            return
+        print("FAIL  bare: build/logs/bare.log has it all", flush=True)
+        self.tally.fail("bare")
+
     # Fuzzing
 
     def fuzz(self):
@@ -350,24 +368,11 @@ class Runner:
                 self.begin_verbs()
             self.cluster()
             self.machine()
+            self.bare()
         if unit and self.builds.need(SANITIZED):
             self.meson_tests(SANITIZED, "unit")
         if not self.options.quick:
             self.fuzz()
-
-
-def no_pods_because():
-    """Why pods cannot be made here, in words; "" where they can."""
-    if os.geteuid() != 0:
-        return "pods from namespaces need root; run scripts/test as root"
-    probe = subprocess.run(
-        ["unshare", "--mount", "--net", "--pid", "--uts", "--ipc", "--fork",
-         "mount", "-t", "tmpfs", "tmpfs", "/mnt"],
-        capture_output=True, text=True, check=False, timeout=20)
-    if probe.returncode != 0:
-        return ("this machine does not allow namespaces: "
-                + (probe.stderr.strip() or f"status {probe.returncode}"))
-    return ""
 
 
 def parse(argv):
@@ -375,8 +380,8 @@ def parse(argv):
         prog="scripts/test", description="Builds muster and runs its tests.")
     parser.add_argument("names", nargs="*", help="only what has one of these in"
                         " its name: unit, unit_job, fuzz_frame, clang, podnet,"
-                        " interop, cluster, test_…, vm, images, documents,"
-                        " examples")
+                        " interop, cluster, test_…, vm, bare, images,"
+                        " documents, examples")
     parser.add_argument("--quick", action="store_true", help="unit tests only")
     parser.add_argument("--long", action="store_true", help="also soaks, floods"
                         " and fuzzing (MUSTER_FUZZ_SECONDS per target, 300)")

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One child of scripts/test and what came of it, and the count of all."""
+"""One child of scripts/test and what came of it, the count of all, and whether
+this machine has room for pods."""
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -76,11 +78,11 @@ class Child:
                 stdin=subprocess.DEVNULL, stdout=out,
                 stderr=subprocess.STDOUT, start_new_session=True)
 
-    def finish(self, limit, show=True):
+    def finish(self, limit, show=True, progress=None):
         """Waits for its end, at most `limit` seconds from now."""
         status = None
         try:
-            status = follow(self.process, self.path, limit, show)
+            status = follow(self.process, self.path, limit, show, progress)
         finally:
             self.stop()
         with open(self.path, errors="replace") as f:
@@ -99,8 +101,40 @@ def run(argv, limit, env=None, log="step", show=True):
     return Child(argv, env, log).finish(limit, show)
 
 
-def follow(child, path, limit, show):
-    """Prints the growing log until the child ends. Its exit status, or None."""
+class Progress:
+    """How far a build of ninja's is, from the `[12/345]` in its output."""
+
+    def __init__(self, name, every=30):
+        self.name = name
+        self.every = every
+        self.first = None    # time and steps done, as first seen
+        self.printed = None  # when
+
+    def line(self, text, now):
+        """What to print after this much new output, or None."""
+        counts = re.findall(r"^\[(\d+)/(\d+)\]", text, re.M)
+        if counts:
+            self.last = done, steps = tuple(map(int, counts[-1]))
+            if self.first is None:
+                self.first = (now, done)
+        if self.first is None or (self.printed is not None
+                                  and now < self.printed + self.every):
+            return None
+        self.printed = now
+        done, steps = self.last
+        begun, before = self.first
+        line = (f"   {self.name}: step {done} of {steps} after "
+                f"{(now - begun) / 60:.1f} minutes")
+        if done > before and now > begun:
+            # The last steps link the programs: they are the slow ones.
+            rest = (steps - done) * (now - begun) / (done - before)
+            line += f", at least {rest / 60:.1f} more"
+        return line
+
+
+def follow(child, path, limit, show, progress=None):
+    """Waits for the child's end and prints its growing log, or how far it is.
+    Its exit status, or None."""
     end = time.monotonic() + limit
     with open(path, errors="replace") as f:
         while True:
@@ -111,6 +145,29 @@ def follow(child, path, limit, show):
                 sys.stdout.flush()
             if status is not None:
                 return status
+            if progress and (line := progress.line(text, time.monotonic())):
+                print(line, flush=True)
             if time.monotonic() > end:
                 return None
             time.sleep(0.1)
+
+
+def no_pods_because():
+    """Why pods cannot be made here, in words; "" where they can."""
+    if os.geteuid() != 0:
+        return "pods from namespaces need root"
+    probe = subprocess.run(
+        ["unshare", "--mount", "--net", "--pid", "--uts", "--ipc", "--fork",
+         "mount", "-t", "tmpfs", "tmpfs", "/mnt"],
+        capture_output=True, text=True, check=False, timeout=20)
+    if probe.returncode == 0:
+        return ""
+    try:
+        with open("/proc/self/mountinfo") as f:
+            if all(line.split()[4] != "/" for line in f):
+                return ("/ is not a mount point, as in a chroot; run `mount "
+                        "--bind DIR DIR` on its directory before the chroot")
+    except OSError:
+        return "/proc is not mounted"
+    return ("this machine does not allow namespaces: "
+            + (probe.stderr.strip() or f"status {probe.returncode}"))
