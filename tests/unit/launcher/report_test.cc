@@ -2,6 +2,7 @@
 // report.json as docs/report-schema.md has it, the summary, and where both go.
 #include "launcher/report/report_writer.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -10,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/fd.h"
 #include "base/log.h"
 #include "captured_stdio.h"
 #include "catch.h"
@@ -181,13 +183,40 @@ TEST_CASE("a JSON log has the verdict, from whatever level it is written") {
   CHECK(Json::parse(told)["verdict"]["code"] == "no_failure");
 }
 
-// What a fifo does at its opening is what a server does that is gone.
+// A pipe that is full, and whose reader takes nothing for now: as a server does
+// that is gone.
+class FullPipe {
+ public:
+  explicit FullPipe(const std::string& path) {
+    REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+    fd_.reset(::open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
+    REQUIRE(fd_);
+    const std::string block(4096, '.');
+    while (::write(fd_.get(), block.data(), block.size()) > 0) {
+    }
+  }
+  // Everything up to `part`; false: it has not come within 10 s.
+  bool take_until(std::string_view part) {
+    std::string taken;
+    const auto end = Clock::now() + std::chrono::seconds(10);
+    while (taken.find(part) == std::string::npos && Clock::now() < end) {
+      char bytes[4096];
+      const ssize_t n = ::read(fd_.get(), bytes, sizeof bytes);
+      if (n > 0) taken.append(bytes, static_cast<size_t>(n));
+      if (n < 0) ::usleep(1000);
+    }
+    return taken.find(part) != std::string::npos;
+  }
+
+ private:
+  UniqueFd fd_;
+};
+
 TEST_CASE("a report that cannot be written is waited for, not for ever") {
   const TemporaryDirectory directory;
   LaunchOptions options;
   options.report_json = directory.at("report.json");
-  const std::string fifo = options.report_json + ".tmp";
-  REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
+  FullPipe pipe(options.report_json);
   test::CapturedStdio captured;
   {
     Loop loop;
@@ -195,12 +224,7 @@ TEST_CASE("a report that cannot be written is waited for, not for ever") {
     writer.finish(Milliseconds{20});
   }
   CHECK(captured.err().find("not written after 20 ms") != std::string::npos);
-  CHECK(read_file(fifo).value_or("").find("00c0ffee") != std::string::npos);
-  const auto end = Clock::now() + std::chrono::seconds(10);
-  while (::access(fifo.c_str(), F_OK) == 0 && Clock::now() < end) {
-    ::usleep(1000);
-  }
-  CHECK(::access(options.report_json.c_str(), F_OK) == 0);
+  CHECK(pipe.take_until("00c0ffee"));
 }
 
 // At first no thread can be had.
@@ -227,7 +251,7 @@ TEST_CASE("reports without a thread hold up nobody") {
   test::CapturedStdio captured;
   SECTION("nobody at all") {
     const NoThreads none;
-    REQUIRE(::mkfifo((options.report_json + ".tmp").c_str(), 0600) == 0);
+    const FullPipe pipe(options.report_json);
     Loop loop;
     ReportWriter writer(loop, sample(), options);
     writer.finish(Milliseconds{20'000});
@@ -252,8 +276,7 @@ TEST_CASE("a signal ends the wait for a report that cannot be written") {
   const TemporaryDirectory directory;
   LaunchOptions options;
   options.report_json = directory.at("report.json");
-  const std::string fifo = options.report_json + ".tmp";
-  REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
+  FullPipe pipe(options.report_json);
   sigset_t term;
   sigset_t before;
   ::sigemptyset(&term);
@@ -274,7 +297,7 @@ TEST_CASE("a signal ends the wait for a report that cannot be written") {
   int signal = 0;
   CHECK(::sigwait(&term, &signal) == 0);
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  CHECK(!read_file(fifo).value_or("").empty());  // lets the thread go
+  CHECK(pipe.take_until("00c0ffee"));  // lets the thread go
 }
 
 TEST_CASE("what became of the reports is said once") {
