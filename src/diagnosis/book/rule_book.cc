@@ -76,6 +76,10 @@ Result<std::vector<RuleBook::Source>> read_directory(
     if (name.ends_with(".rules")) names.emplace_back(name);
   }
   ::closedir(open);
+  if (names.empty()) {
+    return fail(Error{"rules", "cannot read the rules",
+                      "no file there ends with .rules", directory, ""});
+  }
   std::sort(names.begin(), names.end());
   std::vector<RuleBook::Source> sources;
   for (const std::string& name : names) {
@@ -210,6 +214,9 @@ Result<RuleBook> RuleBook::Compiled::parse_texts(
         !status) {
       return fail(status.error());
     }
+  }
+  if (Status status = check_classes(parsed); !status) {
+    return fail(status.error());
   }
   if (parsed.patterns.size() > kMaxPatterns) {
     return fail(Error{"rules", "cannot read the rules",

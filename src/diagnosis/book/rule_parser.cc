@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <optional>
 
 #include "base/text.h"
@@ -70,7 +71,8 @@ bool is_code(std::string_view text) {
 
 class RulesReader {
  public:
-  RulesReader(RuleSet& set, const std::string& file) : set_(set), file_(file) {}
+  RulesReader(RuleSet& set, const std::string& file)
+      : set_(set), file_(file), known_(set.rules.size()) {}
 
   Status read(std::string_view text) {
     for (const std::string_view raw : split(text, '\n')) {
@@ -126,6 +128,7 @@ class RulesReader {
     }
     Rule rule;
     rule.code = head;
+    set_.places.push_back(place(line_));
     set_.rules.push_back(std::move(rule));
     return {};
   }
@@ -162,7 +165,10 @@ class RulesReader {
 
   Status apply_field(Rule& rule) {
     if (key_ == "remedy") {
-      rule.remedies.push_back(value_);
+      // Only the first few are shown: those of a site come before ours.
+      auto at = rule.remedies.end();
+      if (rule_ < known_) at = rule.remedies.begin() + added_[rule_]++;
+      rule.remedies.insert(at, value_);
       return {};
     }
     if (key_ == "alias") {
@@ -256,11 +262,31 @@ class RulesReader {
   bool opened_ = false;
   bool in_class_ = false;
   size_t rule_ = 0;
+  size_t known_;                 // classes of earlier texts
+  std::map<size_t, int> added_;  // remedies for a known class
   std::string key_;
   std::string value_;
 };
 
 }  // namespace
+
+Status check_classes(const RuleSet& set) {
+  for (size_t i = 0; i < set.rules.size(); ++i) {
+    const Rule& rule = set.rules[i];
+    if (!rule.title.empty()) continue;
+    std::vector<std::string> codes;
+    for (const Rule& other : set.rules) {
+      if (!other.title.empty()) codes.push_back(other.code);
+    }
+    const auto meant = nearest(rule.code, codes);
+    return fail(Error{"rules", "cannot read the rules",
+                      "no class '" + rule.code + "' is known" +
+                          (meant ? ", did you mean " + *meant + "?"
+                                 : "; a new one needs a title"),
+                      set.places[i], ""});
+  }
+  return {};
+}
 
 Status parse_rules(RuleSet& set, std::string_view text,
                    const std::string& file) {

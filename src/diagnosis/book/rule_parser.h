@@ -46,6 +46,7 @@ struct WordWeight {
 
 struct RuleSet {
   std::vector<Rule> rules;
+  std::vector<std::string> places;  // of the rules: file:line of the first head
   std::vector<PatternText> patterns;
   std::vector<WordWeight> words;
 };
@@ -53,5 +54,9 @@ struct RuleSet {
 // Adds what `text` holds to `set`. Error code "rules".
 Status parse_rules(RuleSet& set, std::string_view text,
                    const std::string& file);
+
+// Refuses a class without a title, which a verdict needs: most often it is a
+// known one, misspelt. Once all texts are in.
+Status check_classes(const RuleSet& set);
 
 }  // namespace muster

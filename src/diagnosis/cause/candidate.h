@@ -51,6 +51,8 @@ std::string place_of_exception(const Evidence& evidence,
 const NodeEvidence* find_node(const Evidence& evidence, int node,
                               const std::string& host);
 const RankEvidence* find_rank(const Evidence& evidence, int rank);
+// The rank that a line tells; -1 for what is no number of a rank.
+int rank_number(std::string_view told);
 // The counter of memory kills rose while the job ran.
 bool oom_counter_rose(const NodeEvidence& node);
 // The last sample was within 10 % of the limit, or memory was filling so fast

@@ -2,6 +2,7 @@
 // Which candidate is the first cause. Each rank is reduced to what says most
 // about its own end; then the earliest rank that is not a mere victim wins.
 #include <algorithm>
+#include <map>
 #include <tuple>
 
 #include "diagnosis/cause/candidate.h"
@@ -238,6 +239,29 @@ bool has_tagged_lines(const Evidence& evidence) {
       [](const RankEvidence& rank) { return !rank.lines.empty(); });
 }
 
+// Which candidates may have the owner of another: a log has thousands of ranks,
+// each with many lines.
+class OwnerIndex {
+ public:
+  OwnerIndex(const std::vector<Candidate>& candidates, bool one_writer)
+      : one_writer_(one_writer) {
+    for (size_t i = 0; i < candidates.size(); ++i) {
+      by_rank_[key(candidates[i])].push_back(i);
+    }
+  }
+  [[nodiscard]] const std::vector<size_t>& of(const Candidate& one) const {
+    return by_rank_.at(key(one));
+  }
+
+ private:
+  [[nodiscard]] int key(const Candidate& one) const {
+    return one_writer_ ? -1 : std::max(one.rank, -1);
+  }
+
+  bool one_writer_;
+  std::map<int, std::vector<size_t>> by_rank_;
+};
+
 // A rank that a launcher saw end before anybody waited in vain or lost a peer:
 // they waited for it.
 std::vector<Candidate>::iterator first_to_leave(
@@ -318,11 +342,16 @@ std::optional<Candidate> first_cause(const Evidence& evidence,
   }
   std::vector<Candidate> reduced;
   std::vector<bool> done(candidates.size(), false);
+  const OwnerIndex owners(candidates, one_writer);
   for (size_t i = 0; i < candidates.size(); ++i) {
     if (done[i]) continue;
+    if (candidates[i].rule->role == CauseRole::kControl) {
+      reduced.push_back(candidates[i]);
+      continue;
+    }
     std::vector<const Candidate*> own;
-    for (size_t k = i; k < candidates.size(); ++k) {
-      if (done[k] || !same_host(candidates[i], candidates[k]) ||
+    for (const size_t k : owners.of(candidates[i])) {
+      if (k < i || done[k] || !same_host(candidates[i], candidates[k]) ||
           !(one_writer || same_owner(candidates[i], candidates[k]))) {
         continue;
       }
@@ -339,7 +368,6 @@ std::optional<Candidate> first_cause(const Evidence& evidence,
             std::max(reduced.back().confidence, other->confidence);
       }
     }
-    if (!done[i]) reduced.push_back(candidates[i]);
   }
   drop_explained_ranks(evidence, reduced);
   auto best = evidence.job.bare_log ? first_to_leave(reduced) : reduced.end();

@@ -81,7 +81,7 @@ Candidate make_candidate(const Evidence& evidence, const Owner& owner,
   }
   const auto told = candidate.values.find("rank");
   if (candidate.rank < 0 && told != candidate.values.end()) {
-    candidate.rank = static_cast<int>(parse_integer(told->second).value_or(-1));
+    candidate.rank = rank_number(told->second);
     candidate.relayed = candidate.rank >= 0;
     if (const RankEvidence* rank = find_rank(evidence, candidate.rank)) {
       candidate.node = rank->node;

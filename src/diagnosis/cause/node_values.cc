@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a node's samples say, as words for the sentences of the rules.
 #include <algorithm>
+#include <climits>
 #include <cmath>
 
+#include "base/text.h"
 #include "diagnosis/cause/candidate.h"
 
 namespace muster {
@@ -143,6 +145,11 @@ const NodeEvidence* find_node(const Evidence& evidence, int node,
     }
   }
   return nullptr;
+}
+
+int rank_number(std::string_view told) {
+  const int64_t number = parse_integer(told).value_or(-1);
+  return number >= 0 && number <= INT_MAX ? static_cast<int>(number) : -1;
 }
 
 const RankEvidence* find_rank(const Evidence& evidence, int rank) {

@@ -86,11 +86,12 @@ void Outlived::drop(std::vector<Candidate>& candidates) const {
         one.rank < 0 && one.rule->phase == "connect" && one.time_ns < ran_ns();
     return reached || came_up(one);
   });
+  if (restart_ns_ < 0) return;  // most logs: what follows looks at all pairs
   const bool failed_again = std::any_of(
       candidates.begin(), candidates.end(), [&](const Candidate& other) {
         return other.time_ns > restart_ns_ && is_reason(other, candidates);
       });
-  if (restart_ns_ < 0 || !failed_again) return;
+  if (!failed_again) return;
   std::erase_if(candidates, [this](const Candidate& one) {
     return one.time_ns <= restart_ns_ && one.confidence != Confidence::kProven;
   });

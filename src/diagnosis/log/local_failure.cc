@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <climits>
 #include <string>
 
 #include "base/text.h"
@@ -44,7 +45,8 @@ void LocalFailure::add(std::string_view line, std::string_view host) {
   }
   several_ = several_ || !host.empty();
   const std::string& told = torchrun.empty() ? deepspeed : torchrun;
-  first_ = static_cast<int>(parse_integer(told).value_or(-1));
+  const int64_t number = parse_integer(told).value_or(-1);
+  first_ = number <= INT_MAX ? static_cast<int>(number) : -1;
 }
 
 }  // namespace muster

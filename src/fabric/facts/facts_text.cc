@@ -241,6 +241,8 @@ Result<Json> parse_facts_text(std::string_view text, const std::string& where,
   }
   try {
     return Json::parse(out.text);
+  } catch (const Json::out_of_range&) {  // 1e400
+    return invalid_facts(where, "a number in it is too large");
   } catch (const Json::parse_error& error) {
     size_t at = std::min(error.byte, text.size());
     // At the end of the file the place is behind the last sign.

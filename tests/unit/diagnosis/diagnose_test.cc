@@ -799,3 +799,28 @@ TEST_CASE("a silent worker was lost when it was last heard of") {
   lost.error.code = "ssh_lost";
   CHECK(diagnose(evidence).code == "ib_retry_exceeded");
 }
+
+TEST_CASE("a number that no rank has names no rank") {
+  const Verdict verdict = of_log(
+      "mpirun noticed that process rank 99999999999 with PID 0 on node n1 "
+      "exited on signal 11 (Segmentation fault).\n");
+  CHECK(verdict.code == "segfault");
+  CHECK(verdict.first_rank == -1);
+  CHECK(verdict.headline.find("1215752191") == std::string::npos);
+}
+
+// Each line was once compared with all others.
+TEST_CASE("as many lines of one kind as a large job has") {
+  std::string text;
+  for (int i = 0; i < 20'000; ++i) text += "KeyboardInterrupt\n";
+  CHECK(of_log(text).code == "interrupted");
+  text.clear();
+  for (int rank = 0; rank < 1'024; ++rank) {
+    const std::string tag = "[1," + std::to_string(rank) + "]<stderr>:";
+    for (int i = 0; i < 8; ++i) {
+      text += tag + "Traceback (most recent call last):\n" + tag +
+              "ValueError: bad batch\n";
+    }
+  }
+  CHECK(of_log(text).failed());
+}

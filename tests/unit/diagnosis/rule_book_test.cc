@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "diagnosis/book/rule_book.h"
 
+#include "../base/temporary_directory.h"
 #include "catch.h"
 #include "diagnosis/book/builtin_rules.h"
 #include "diagnosis/book/text_template.h"
@@ -37,8 +38,9 @@ TEST_CASE("mistakes in rules are told with their place") {
   };
   for (const Case& one :
        {Case{"title: x\n", "F:1"}, Case{"[a]\n\ncolour: red\n", "F:3"},
-        Case{"[a]\nrole: king\n", "role"}, Case{"[a]\nmatch: (\n", "F:2"},
-        Case{"[A b]\n", "class"}, Case{"[a]\npriority: 1000\n", "1 to 99"},
+        Case{"[a]\nrole: king\n", "role"},
+        Case{"[a]\ntitle: x\nmatch: (\n", "F:3"}, Case{"[A b]\n", "class"},
+        Case{"[a]\npriority: 1000\n", "1 to 99"},
         Case{"[a]\nexit: sideways\n", "exit class"},
         Case{"[a]\nmatch:\n", "no value"}, Case{"[a]\nignore: x\n", "[*]"},
         Case{"[*]\nmatch: x\n", "class"}, Case{"  x\n", "continue"},
@@ -78,4 +80,40 @@ TEST_CASE("templates take the first alternative that is known") {
   CHECK_FALSE(fill_template("{peak}", values));
   CHECK(fill_template("a {Not a name} b", values) == "a {Not a name} b");
   CHECK(fill_template("open { brace", values) == "open { brace");
+}
+
+TEST_CASE("what a site writes is used or refused, never dropped") {
+  const auto with = [](const std::string& text) {
+    std::vector<RuleBook::Source> sources;
+    for (const BuiltinRules& file : builtin_rules()) {
+      sources.push_back({std::string(file.name), std::string(file.text)});
+    }
+    sources.push_back({"site.rules", text});
+    return RuleBook::parse(sources);
+  };
+  // Only the first three remedies are shown.
+  const auto book =
+      with("[gpu_oom]\nremedy: ask the platform team\nremedy: read our wiki\n");
+  REQUIRE(book);
+  CHECK(book->find("gpu_oom")->remedies[0] == "ask the platform team");
+  CHECK(book->find("gpu_oom")->remedies[1] == "read our wiki");
+  struct Wrong {
+    const char* text;
+    const char* said;
+  };
+  for (const Wrong& one :
+       {Wrong{"\n[gpu_oon]\nmatch: our words\n", "did you mean gpu_oom?"},
+        Wrong{"\n[our_own_thing]\nmatch: our words\n",
+              "a new one needs a title"},
+        Wrong{"\n[gpu_oom]\nremedies: x\n", "unknown key 'remedies'"},
+        Wrong{"\n[gpu_oom]\nmatch: (\n", "missing )"},
+        Wrong{"\n[gpu_oom]\nmatch:\n", "has no value"}}) {
+    const auto wrong = with(one.text);
+    INFO(one.text);
+    REQUIRE_FALSE(wrong);
+    CHECK(wrong.error().text().find(one.said) != std::string::npos);
+    CHECK(wrong.error().text().find("site.rules:") != std::string::npos);
+  }
+  const TemporaryDirectory empty;
+  CHECK_FALSE(RuleBook::with_directory(empty.path()));
 }

@@ -206,3 +206,14 @@ TEST_CASE("addresses that are none are noted") {
   REQUIRE(facts->notes.size() == 1);
   CHECK(facts->notes[0].find("eth1: \"10.0.0.999/24\"") != std::string::npos);
 }
+
+TEST_CASE("a number too large for any fact is refused, with its file") {
+  for (const char* text : {R"([{"name": "w0", "gpus": 1e400}])",
+                           R"({"name": "w0", "mtu": -1e999})"}) {
+    const auto facts = read_facts(text, "f.json");
+    INFO(text);
+    REQUIRE_FALSE(facts);
+    CHECK(facts.error().text().find("f.json") != std::string::npos);
+    CHECK(facts.error().text().find("too large") != std::string::npos);
+  }
+}

@@ -3,6 +3,7 @@
 // interface than the one that the peers use; NCCL_SOCKET_FAMILY: only where the
 // pods have no family of addresses in common otherwise. Pure.
 #include <algorithm>
+#include <optional>
 
 #include "base/text.h"
 #include "fabric/facts/effective.h"
@@ -127,6 +128,10 @@ bool ipoib_will_do(const FabricJob& job) {
 void set_interfaces(FabricJob& job) {
   const bool data_on_tcp =
       job.transport == FabricTransport::kTcp || job.profile == Profile::kRl;
+  // The same for all pods, and each looks at all pods: asked once, where
+  // needed.
+  std::optional<bool> meet;
+  std::optional<bool> ipoib;
   for (FabricPodState& pod : job.pods) {
     pod.plan.interface = pod.primary.name;
     pod.plan.interface_reason = pod.primary.reason;
@@ -138,13 +143,15 @@ void set_interfaces(FabricJob& job) {
     if (pod.on_loopback) continue;  // check_interfaces() says so
     if (has_setting(pod, "NCCL_SOCKET_IFNAME")) continue;  // the vendor's
     if (pod.primary.name.empty()) {
-      if (!interfaces_meet(job, data_on_tcp)) report_unknown(job, pod, own);
+      if (!meet) meet = interfaces_meet(job, data_on_tcp);
+      if (!*meet) report_unknown(job, pod, own);
       continue;
     }
     const bool first_wrong = !own.empty() && own.front() != pod.primary.name;
     const bool others = data_on_tcp && own.size() > 1;
     if (!first_wrong && !others) continue;
-    if (!data_on_tcp && ipoib_will_do(job)) {
+    if (!data_on_tcp && !ipoib) ipoib = ipoib_will_do(job);
+    if (ipoib.value_or(false)) {
       pod.plan.interface = own.front();
       pod.plan.interface_reason = "NCCL takes it first";
       continue;
