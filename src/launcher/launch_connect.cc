@@ -39,9 +39,7 @@ void Launch::connect() {
   events.on_failed = [this](std::vector<Laggard> laggards, bool permanent) {
     laggards_ = std::move(laggards);
     fail(Error{permanent ? laggards_[0].error.code : "workers_not_ready",
-               std::to_string(laggards_.size()) + " of " +
-                   std::to_string(discovery_.hosts.size()) +
-                   " workers are not ready",
+               fleet_->missing_text(laggards_) + " not ready in time",
                laggards_text(laggards_, 8),
                {},
                likely_cause(laggards_[0].error)});

@@ -61,7 +61,8 @@ void OutputStream::add_credit(uint32_t bytes) {
 void OutputStream::process_exited() {
   if (ended()) return;
   const int size = ::fcntl(pipe_.get(), F_GETPIPE_SZ);
-  free_bytes_ = size > 0 ? size : kDefaultPipeSize;
+  // What a full pipe holds, and the read that sees its end.
+  free_bytes_ = (size > 0 ? size : kDefaultPipeSize) + 1;
   read_or_wait();
 }
 

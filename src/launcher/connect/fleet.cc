@@ -52,6 +52,7 @@ Fleet::Fleet(Loop& loop, wire::Hello hello, std::vector<FleetNode> nodes,
     dialer_events.on_permanent = [this](const Error&) { failed(true); };
     looked_up_.push_back(nodes[i].looked_up);
     workers_ += nodes[i].worker ? 1 : 0;
+    own_pod_apart_ = own_pod_apart_ || !nodes[i].worker;
     hostnames_.emplace_back();
     dialers_.push_back(std::make_unique<WorkerDialer>(
         loop, hello, std::move(nodes[i].make_transport),
@@ -178,13 +179,21 @@ void Fleet::became_ready() {
   events_.on_ready();
 }
 
+// The launcher's own pod has an agent, too, and is no worker.
+std::string Fleet::missing_text(const std::vector<Laggard>& missing) const {
+  const bool own = own_pod_apart_ && !missing.empty() && missing[0].node == 0;
+  const size_t workers = missing.size() - (own ? 1 : 0);
+  if (workers == 0) return "the agent of the launcher's own pod";
+  return std::to_string(workers) + " of " + std::to_string(workers_) +
+         " workers" + (own ? " and the agent of the launcher's own pod" : "");
+}
+
 void Fleet::report_progress() {
   const auto waited =
       std::chrono::duration_cast<Milliseconds>(Clock::now() - started_);
   const auto missing = laggards();
-  log::info("waiting for {} of {} workers since {}: {}", missing.size(),
-            workers_, human_duration_ms(waited.count()),
-            laggards_text(missing, 8));
+  log::info("waiting for {} since {}: {}", missing_text(missing),
+            human_duration_ms(waited.count()), laggards_text(missing, 8));
   const auto names = static_cast<size_t>(
       std::count(looked_up_.begin(), looked_up_.end(), true));
   const std::string lone = lone_missing_names(missing, names);

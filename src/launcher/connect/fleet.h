@@ -84,6 +84,9 @@ class Fleet {
     return dialers_[node]->ready();
   }
   [[nodiscard]] size_t ready_count() const;
+  // "2 of 4 workers", of laggards() in its order.
+  [[nodiscard]] std::string missing_text(
+      const std::vector<Laggard>& missing) const;
   [[nodiscard]] std::vector<Laggard> laggards() const;
 
  private:
@@ -102,6 +105,7 @@ class Fleet {
   std::vector<bool> looked_up_;
   std::vector<std::string> hostnames_;  // as each agent gave it
   size_t workers_ = 0;
+  bool own_pod_apart_ = false;  // node 0 is no worker
   bool connecting_ = false;
   bool suspected_ = false;  // a name, and said so
   Clock::time_point started_;

@@ -336,6 +336,8 @@ void RankOutput::hand_over(ProcessKey key, ProcessOutput& process,
   auto done = [this, key, flag = stream.flag, credit, waits] {
     if (--*waits == 0) credit_.owe({key, flag}, credit);
   };
+  // The same lines go to both: each counts once, wherever it is lost.
+  const uint64_t lost_before = dropped_lines_;
   if (!stream.raw.empty() && !drops(files_, stream.raw)) {
     ++*waits;
     files_.write_file(process.file_name(stream.flag), std::move(stream.raw),
@@ -348,7 +350,11 @@ void RankOutput::hand_over(ProcessKey key, ProcessOutput& process,
   const bool to_stderr =
       options_.format == LogFormat::kPlain && stream.flag == wire::kStderr;
   const int fd = to_stderr ? STDERR_FILENO : STDOUT_FILENO;
-  if (stream.ready.empty() || drops(writer_of(fd), stream.ready)) {
+  const uint64_t of_file = std::exchange(dropped_lines_, lost_before);
+  const bool no_room =
+      stream.ready.empty() || drops(writer_of(fd), stream.ready);
+  dropped_lines_ = std::max(dropped_lines_, of_file);
+  if (no_room) {
     stdio_.give_back(std::move(stream.ready));
     stream.ready = {};
     done();

@@ -161,6 +161,22 @@ TEST_CASE("the launcher's own pod is none of the workers waited for") {
   CHECK(told.find("waiting for 1 of 2 workers") != std::string::npos);
 }
 
+TEST_CASE("workers that are missing are counted without the launcher's pod") {
+  Bed bed;
+  bed.add("l", test::fail_with("agent_exited"));
+  bed.nodes[0].worker = false;
+  bed.add("w-0", test::fail_with("dns_unresolved"));
+  bed.add("w-1", test::fail_with("dns_unresolved"));
+  std::string told;
+  log::redirect([&](const std::string& line) { told += line; });
+  bed.start(60s);
+  run_until(bed.loop,
+            [&] { return told.find("waiting") != std::string::npos; });
+  log::redirect({});
+  CHECK(told.find("waiting for 2 of 2 workers and the agent of the launcher's "
+                  "own pod") != std::string::npos);
+}
+
 TEST_CASE("who alone is not in DNS may be misspelt") {
   const auto laggard = [](const char* host, const char* code) {
     return Laggard{1, host, "resolve", Error{code, "", "", "", ""}};

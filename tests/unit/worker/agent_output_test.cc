@@ -108,3 +108,36 @@ TEST_CASE("lines that follow each other all the time are not cut") {
   loop.run();
   CHECK(cut == 0);
 }
+
+TEST_CASE("a full pipe without credit comes to its end with the process") {
+  Loop loop;
+  Timer guard(loop);
+  auto pipe = make_pipe();
+  REQUIRE(pipe);
+  set_nonblocking(pipe->write.get());
+  const std::string block(4096, 'x');
+  size_t written = 0;
+  for (ssize_t n = 0;
+       (n = ::write(pipe->write.get(), block.data(), block.size())) > 0;) {
+    written += static_cast<size_t>(n);
+  }
+  pipe->write.reset();
+  size_t told = 0;
+  bool ended = false;
+  auto send = [&](wire::FrameType, uint8_t, uint32_t,
+                  std::string_view payload) {
+    if (const auto output = wire::parse_output(payload)) {
+      told += output->bytes.size();
+    }
+  };
+  OutputStream output(loop, send, 1, wire::kStdout, std::move(pipe->read), 0,
+                      [&] {
+                        ended = true;
+                        loop.stop();
+                      });
+  output.process_exited();
+  guard.start(Milliseconds(20000), [&] { loop.stop(); });
+  loop.run();
+  CHECK(ended);
+  CHECK(told == written);
+}
