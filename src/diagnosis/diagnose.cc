@@ -235,12 +235,26 @@ class Judge {
                          (count > 8 ? " and more" : "");
   }
 
+  // Where mpirun refused to start ranks, its own message may say that the line
+  // is wrong or the program missing. That is never worth a retry.
+  ExitStatus of_launch() const {
+    const bool tools_own =
+        !winner_->fact && (winner_->rank < 0 || winner_->relayed);
+    const auto told = exit_class_by_name(winner_->rule->exit_class);
+    const bool permanent =
+        told == ExitClass::kUsage || told == ExitClass::kConfiguration ||
+        told == ExitClass::kNotFound || told == ExitClass::kNotExecutable;
+    return status_.start_refused && tools_own && permanent
+               ? exit_status_of(*told)
+               : status_;
+  }
+
   // Facts decide. A bare log has none but what it tells.
   void choose_exit_code() {
     const ExitStatus status =
         !verdict_.failed()       ? exit_status_of(ExitClass::kSuccess)
         : evidence_.job.bare_log ? told_exit_status(*winner_)
-                                 : status_;
+                                 : of_launch();
     verdict_.exit_class =
         status.exit_class ? exit_class_name(*status.exit_class) : "rank_failed";
     verdict_.exit_code = status.code;

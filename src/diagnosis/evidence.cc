@@ -184,6 +184,7 @@ void visit(Visitor& visitor, Is<JobEvidence> auto& job) {
   visitor.field("tool_ended", job.tool_ended);
   visitor.field("tool_status", job.tool_status);
   visitor.field("tool_killed", job.tool_killed);
+  visitor.field("tool_stopped_by_us", job.tool_stopped_by_us);
   visitor.objects("tool_lines", job.tool_lines, visit_leaf);
 }
 

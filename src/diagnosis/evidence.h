@@ -149,6 +149,8 @@ struct JobEvidence {
   bool tool_ended = false;
   int tool_status = 0;       // wait status
   bool tool_killed = false;  // by SIGKILL, and not by the launcher
+  // The launcher had begun to stop the job: tool_status is of its making.
+  bool tool_stopped_by_us = false;
   std::vector<LineEvidence> tool_lines;
 };
 

@@ -141,10 +141,21 @@ class Decision {
 
  private:
   [[nodiscard]] bool with_mpirun() const { return job_.backend != "pmix"; }
+  [[nodiscard]] bool tool_ended_itself() const {
+    return job_.tool_ended && !job_.tool_stopped_by_us;
+  }
+
+  // It crashed as it cleaned up, or ended with -1, as Hydra does where it fails
+  // itself (mpiexec.c): it has chosen no code.
+  [[nodiscard]] bool tool_itself_failed() const {
+    constexpr int kMinusOne = 255;
+    return WIFSIGNALED(job_.tool_status) ||
+           WEXITSTATUS(job_.tool_status) == kMinusOne;
+  }
 
   // mpirun ended with the code of this rank; Hydra with a bare signal number.
   [[nodiscard]] bool matches_tool(const RankEvidence& rank) const {
-    if (!job_.tool_ended || !WIFEXITED(job_.tool_status)) return false;
+    if (!tool_ended_itself() || !WIFEXITED(job_.tool_status)) return false;
     const int code = WEXITSTATUS(job_.tool_status);
     return code != 0 && (exit_code_for(rank.wait_status) == code ||
                          (WIFSIGNALED(rank.wait_status) &&
@@ -273,15 +284,21 @@ class Decision {
     const bool killed = first_ == nullptr || told_to_end(*first_);
     if (!killed) return std::nullopt;
     if (job_.mpi_abort) return of_abort();
-    if (!with_mpirun() || !job_.tool_ended ||
+    if (!with_mpirun() || !tool_ended_itself() ||
         (first_ != nullptr && matches_tool(*first_))) {
       return std::nullopt;
     }
+    if (first_ != nullptr && tool_itself_failed()) return std::nullopt;
     if (job_.tool_status != 0) {
-      return ExitStatus{std::nullopt, exit_code_for(job_.tool_status), -1};
+      ExitStatus status{std::nullopt, exit_code_for(job_.tool_status)};
+      status.start_refused = std::any_of(
+          evidence_.ranks.begin(), evidence_.ranks.end(), [](const auto& rank) {
+            return rank.outcome == RankOutcome::kNeverStarted;
+          });
+      return status;
     }
     // It killed ranks for what it takes for no failure: MPI_Abort with code 0.
-    if (first_ != nullptr) return ExitStatus{std::nullopt, 1, -1};
+    if (first_ != nullptr) return ExitStatus{std::nullopt, 1};
     return std::nullopt;
   }
 

@@ -19,6 +19,9 @@ struct ExitStatus {
   std::optional<ExitClass> exit_class;
   int code = 0;   // 0 to 255
   int rank = -1;  // whose end it is; -1: of no single rank
+  // mpirun ended by itself, with ranks that it had not started: `code` is its
+  // own, and its own message may say more (usage, a missing program).
+  bool start_refused = false;
 
   [[nodiscard]] bool success() const {
     return exit_class == ExitClass::kSuccess;

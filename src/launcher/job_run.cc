@@ -333,6 +333,7 @@ void JobRun::backend_finished(const wire::Exited& tool) {
   if (options_.has_tool) {
     tool_status_ = tool_status;
     const bool ours = stop_ns_ > 0 && ended_at_ns(tool) >= stop_ns_;
+    tool_stopped_ = ours;
     tool_killed_ =
         !ours && WIFSIGNALED(tool_status) && WTERMSIG(tool_status) == SIGKILL;
   }

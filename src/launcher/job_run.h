@@ -110,6 +110,8 @@ class JobRun {
   [[nodiscard]] std::optional<int> tool_status() const { return tool_status_; }
   // By SIGKILL, while nothing was being stopped.
   [[nodiscard]] bool tool_killed() const { return tool_killed_; }
+  // It ended after the job's stop had begun.
+  [[nodiscard]] bool tool_stopped_by_us() const { return tool_stopped_; }
   [[nodiscard]] std::optional<ProcessKey> tool() const { return tool_; }
   // When the first rank was running, and all; nullopt: not yet.
   [[nodiscard]] const std::optional<Clock::time_point>& first_rank_at() const {
@@ -167,6 +169,7 @@ class JobRun {
   bool ended_ = false;
   std::optional<int> tool_status_;
   bool tool_killed_ = false;
+  bool tool_stopped_ = false;
   std::optional<ProcessKey> tool_;
   std::set<uint16_t> still_stopping_;
   std::optional<Clock::time_point> first_rank_at_;

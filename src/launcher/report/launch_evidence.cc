@@ -166,6 +166,7 @@ void add_run(const JobRun& run, const RankOutput& output, JobEvidence& job) {
     job.tool_ended = true;
     job.tool_status = *run.tool_status();
     job.tool_killed = run.tool_killed();
+    job.tool_stopped_by_us = run.tool_stopped_by_us();
   }
   if (run.tool()) {
     job.tool_lines = output.last_lines(*run.tool());

@@ -186,6 +186,42 @@ TEST_CASE("mpirun's clean-up is never the cause") {
   }
 }
 
+TEST_CASE("mpirun's end counts where it was its own") {
+  Evidence evidence =
+      by_mpirun({ended(0, SIGTERM, 10), stopped(ended(1, 0, 50))}, code(5));
+  CHECK(exit_status(evidence).code == 5);
+  evidence.job.tool_stopped_by_us = true;
+  CHECK(exit_status(evidence).code == 143);
+  CHECK(exit_status(evidence).rank == 0);
+  // Hydra ends with -1 where it fails itself.
+  evidence.job.tool_stopped_by_us = false;
+  evidence.job.tool_status = code(255);
+  CHECK(exit_status(evidence).code == 143);
+  // It crashed in its own clean-up.
+  evidence = by_mpirun({ended(0, SIGKILL, 10), ended(1, SIGTERM, 30)}, SIGSEGV);
+  CHECK(exit_status(evidence).code == 137);
+}
+
+TEST_CASE("an mpirun that starts nothing says why, and nobody else does") {
+  const std::string missing =
+      "mpirun was unable to launch the specified application as it could not "
+      "access or execute an executable:";
+  RankEvidence none;
+  none.rank = 0;
+  none.outcome = RankOutcome::kNeverStarted;
+  Evidence evidence = by_mpirun({none}, code(132));
+  CHECK(diagnose(evidence).exit_code == 132);
+  evidence.job.tool_lines = {{5 * kMs, true, missing}};
+  CHECK(diagnose(evidence).exit_code == 127);
+  CHECK_FALSE(diagnose(evidence).retryable);
+  evidence.job.tool_lines = {{5 * kMs, true, "the pod was evicted"}};
+  CHECK(diagnose(evidence).exit_code == 132);
+  // Once a rank has run, mpirun's words are as good as a rank's.
+  evidence.ranks = {ended(0, code(7), 10)};
+  evidence.job.tool_lines = {{5 * kMs, true, missing}};
+  CHECK(diagnose(evidence).exit_code == 7);
+}
+
 TEST_CASE("what stopped the job decides where no rank had failed") {
   const auto stopping = [](auto change) {
     return but(job({stopped(ended(0, SIGTERM, 50)), stopped(ended(1, 0, 50))}),
