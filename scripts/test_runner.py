@@ -224,6 +224,28 @@ class Runner:
                 self.script("vm_" + name, [*PYTHON, path], 12 * MINUTE,
                             {"MUSTER_PREFIX": PREFIXES["release"]})
 
+    def kubernetes(self):
+        """A real cluster of one node. Building its programs takes long, so an
+        ordinary run uses it only where they are in the cache already."""
+        argv = [*PYTHON, "tests/kubernetes/run.py"]
+        given = self.options.kubeconfig
+        if given:
+            argv += ["--kubeconfig", given]
+        suite = any("kubernetes_e2e" in name for name in self.options.names)
+        for name, more in (("kubernetes", []), ("kubernetes_e2e", ["--suite"])):
+            if not (suite if more else self.wants(name)):
+                continue
+            lacking = "" if given else subprocess.run(
+                [*argv, *more, "--ready"], cwd=ROOT, check=False, text=True,
+                capture_output=True).stdout.strip()
+            if lacking and not self.options.names and not self.options.long:
+                self.tally.skip(name, lacking)
+                continue
+            if not given and not self.builds.need("release"):
+                return
+            self.script(name, [*argv, *more], (85 if lacking else 25) * MINUTE,
+                        {"MUSTER_PREFIX": PREFIXES["release"]})
+
     def begin_newer_root(self):
         """It is mostly downloads, so the first build need not wait for it."""
         if self.newer is None:
@@ -367,6 +389,7 @@ class Runner:
             if not self.options.names and not self.options.long:
                 self.begin_verbs()
             self.cluster()
+            self.kubernetes()
             self.machine()
             self.bare()
         if unit and self.builds.need(SANITIZED):
@@ -380,11 +403,14 @@ def parse(argv):
         prog="scripts/test", description="Builds muster and runs its tests.")
     parser.add_argument("names", nargs="*", help="only what has one of these in"
                         " its name: unit, unit_job, fuzz_frame, clang, podnet,"
-                        " interop, cluster, test_…, vm, bare, images,"
-                        " documents, examples")
+                        " interop, cluster, test_…, kubernetes,"
+                        " kubernetes_e2e, vm, bare, images, documents,"
+                        " examples")
     parser.add_argument("--quick", action="store_true", help="unit tests only")
     parser.add_argument("--long", action="store_true", help="also soaks, floods"
                         " and fuzzing (MUSTER_FUZZ_SECONDS per target, 300)")
+    parser.add_argument("--kubeconfig", metavar="FILE", help="run the tests on"
+                        " Kubernetes on a cluster of your own")
     parser.add_argument("--coverage", action="store_true", help="unit and"
                         " cluster tests (--quick: unit tests) in a build that"
                         " counts lines; prints the percentage for src/")

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The images that the tests start, made without a container builder.
+
+    pause         what holds a pod's namespaces, from Kubernetes' own source
+    mpi-operator  the operator's program and nothing else
+    openmpi       Debian 12, its Open MPI, muster in place of OpenSSH as
+                  README.md has it, the operator's pi and our hello
+    openmpi-ssh   the same with OpenSSH, set up as the operator's images are
+    mpich, mpich-ssh   the same with Debian's MPICH
+
+A Debian root is debootstrapped once and cached as a layer; its mirror is the
+one that apt uses here, or $MUSTER_MIRROR.
+"""
+import fcntl
+import hashlib
+import os
+import subprocess
+import tempfile
+
+import archives
+import plan
+import programs
+from problems import Problem
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+PROGRAMS = os.path.join(ROOT, "tests", "cluster", "programs")
+
+OPERATOR = "docker.io/mpioperator/mpi-operator:0.8.2"
+# The image of the operator's example, which so runs unchanged.
+EXAMPLE = "docker.io/mpioperator/mpi-pi:openmpi"
+
+RELEASE = "bookworm"
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+MPIS = {"openmpi": ["openmpi-bin"], "mpich": ["mpich"]}
+BASE = ["libssl3", "libstdc++6"]
+SSH = ["openssh-server", "openssh-client"]
+CLIENT_CONFIG = b"""Host *
+    StrictHostKeyChecking no
+    UserKnownHostsFile /dev/null
+    Port 2222
+"""
+SERVER_CONFIG = b"StrictModes no\nPort 2222\n"
+
+
+def name(kind):
+    """What the image of a kind is called."""
+    return f"muster.test/{kind}:1"
+
+
+def make(folder, prefix, kinds):
+    """Archives of all images, for Cluster.load()."""
+    os.makedirs(folder, exist_ok=True)
+    return [pause(folder), operator(folder),
+            *(mpi(folder, prefix, kind) for kind in kinds)]
+
+
+def pause(folder):
+    program = os.path.join(folder, "pause")
+    run("gcc", "-Os", "-static", "-DVERSION=test", "-o", program,
+        programs.path("build/pause/linux/pause.c"))
+    with archives.layer(program + ".layer.tar") as layer:
+        layer.file(program, "/pause")
+    return archives.image(program + ".tar", [plan.PAUSE_IMAGE], {
+        "Entrypoint": ["/pause"], "User": "65535:65535"}, [
+            program + ".layer.tar"])
+
+
+def operator(folder):
+    path = os.path.join(folder, "mpi-operator")
+    with archives.layer(path + ".layer.tar") as layer:
+        layer.file(programs.path("mpi-operator"), "/opt/mpi-operator")
+    return archives.image(path + ".tar", [OPERATOR], {
+        "Entrypoint": ["/opt/mpi-operator"]}, [path + ".layer.tar"])
+
+
+def mpi(folder, prefix, kind):
+    path = os.path.join(folder, kind)
+    library = kind.removesuffix("-ssh")
+    with_muster = library == kind
+    with archives.layer(path + ".start.tar") as layer:
+        if with_muster:
+            kit(layer, prefix)
+        else:
+            openssh(layer)
+    with archives.layer(path + ".app.tar") as layer:
+        application(layer, folder, library)
+    dropin = "/opt/muster/dropin/bin:" if with_muster else ""
+    return archives.image(
+        path + ".tar",
+        [name(kind), *([EXAMPLE] if kind == "openmpi" else [])],
+        {"Env": [f"PATH={dropin}{PATH}"], "WorkingDir": "/home/mpiuser"},
+        [debian(kind), path + ".start.tar", path + ".app.tar"])
+
+
+def kit(layer, prefix):
+    """As "Into an image" in README.md."""
+    layer.tree(prefix, "/opt/muster")
+    layer.link("/usr/sbin/sshd", "/opt/muster/bin/muster")
+
+
+def openssh(layer):
+    """As the operator's build/base/Dockerfile."""
+    layer.folder("/run/sshd")
+    layer.data(CLIENT_CONFIG, "/etc/ssh/ssh_config.d/mpi.conf")
+    layer.data(SERVER_CONFIG, "/etc/ssh/sshd_config.d/mpi.conf")
+
+
+def application(layer, folder, library):
+    """What the operator's example image has in its user's home."""
+    with open(programs.path("build/base/sshd_config"), "rb") as f:
+        layer.data(f.read() + b"Port 2222\n", "/home/mpiuser/.sshd_config",
+                   owner=1000)
+    for program, compiler, source in (
+            ("pi", "mpicxx", programs.path("examples/v2beta1/pi/pi.cc")),
+            ("hello", "mpicc", os.path.join(PROGRAMS, "hello.c"))):
+        built = os.path.join(folder, f"{program}-{library}")
+        run(f"{compiler}.{library}", "-O2", "-o", built, source)
+        layer.file(built, f"/home/mpiuser/{program}")
+
+
+def debian(kind):
+    """The cached layer of the Debian root that an image starts from."""
+    packages = MPIS[kind.removesuffix("-ssh")] + BASE
+    if kind.endswith("-ssh"):
+        packages += SSH
+    key = hashlib.sha256(repr((RELEASE, packages)).encode()).hexdigest()[:12]
+    path = os.path.join(programs.cache(), "layers", f"{RELEASE}-{key}.tar")
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path + ".lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not os.path.exists(path):
+            bootstrap(path, packages)
+    return path
+
+
+def bootstrap(path, packages):
+    print(f"making a Debian root with {packages[0]}", flush=True)
+    with tempfile.TemporaryDirectory(dir=os.path.dirname(path)) as work:
+        root = os.path.join(work, "root")
+        run("unshare", "--mount", "debootstrap", "--variant=minbase",
+            "--include=" + ",".join(packages), RELEASE, root, mirror())
+        run("chroot", root, "useradd", "--uid", "1000", "--create-home",
+            "mpiuser")
+        for waste in ("var/cache/apt", "var/lib/apt/lists", "usr/share/doc",
+                      "usr/share/man", "usr/share/locale"):
+            run("find", os.path.join(root, waste), "-type", "f", "-delete")
+        with archives.layer(path) as layer:
+            layer.root(root)
+
+
+def mirror():
+    if given := os.environ.get("MUSTER_MIRROR"):
+        return given
+    told = run("apt-get", "indextargets", "--format", "$(SITE) $(REPO_URI)",
+               "Created-By: Packages")
+    for line in told.splitlines():
+        uri = line.split()[-1]
+        if uri.startswith("http") and "security" not in uri:
+            return uri
+    raise Problem("apt has no package source by http; set MUSTER_MIRROR")
+
+
+def run(*argv):
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=900,
+                          check=False)
+    if done.returncode != 0:
+        said = (done.stderr or done.stdout).strip().splitlines()[-3:]
+        raise Problem(f"{argv[0]} failed: {' '.join(said)}")
+    return done.stdout

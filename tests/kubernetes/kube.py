@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every test on the cluster shares: kubectl, namespaces that go again,
+MPIJobs, captures of what a user sees, checks, the last line.
+
+A test is a function `test_*()`. The environment, from run.py, says how kubectl
+is called (MUSTER_KUBECTL, a JSON list), which image has Open MPI and muster
+(MUSTER_OPENMPI_IMAGE), whether the node is ours (MUSTER_OWN_NODE), and where
+captures go (MUSTER_CAPTURES).
+"""
+import contextlib
+import json
+import os
+import secrets
+import subprocess
+import sys
+import time
+import traceback
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+KUBECTL = json.loads(os.environ.get("MUSTER_KUBECTL", '["kubectl"]'))
+IMAGE = os.environ.get("MUSTER_OPENMPI_IMAGE", "muster.test/openmpi:1")
+OWN_NODE = os.environ.get("MUSTER_OWN_NODE") == "1"
+CAPTURES = os.environ.get("MUSTER_CAPTURES", os.path.join(
+    ROOT, "build", "kubernetes", "captures"))
+PATIENCE = 120  # seconds, for what never comes; nothing is measured with it
+LABEL = "training.kubeflow.org/"
+
+
+class Skip(Exception):
+    pass
+
+
+def check(condition, text, *details):
+    if not condition:
+        shown = "\n".join(str(d)[-4000:] for d in details)
+        raise AssertionError(text + ("\n" + shown if shown else ""))
+
+
+def until(condition, what, timeout=PATIENCE):
+    """Waits for what `condition` gives, and returns it."""
+    end = time.monotonic() + timeout
+    while not (met := condition()):
+        check(time.monotonic() < end, f"no {what} after {timeout} s")
+        time.sleep(0.3)
+    return met
+
+
+def kubectl(*arguments, stdin=None):
+    """Exit status, stdout and stderr of one kubectl command."""
+    done = subprocess.run(
+        [*KUBECTL, *arguments], input=stdin, capture_output=True, text=True,
+        errors="replace", timeout=PATIENCE, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+def told(*arguments, stdin=None):
+    """The stdout of a kubectl command that has to work."""
+    status, out, err = kubectl(*arguments, stdin=stdin)
+    check(status == 0, f"kubectl {' '.join(arguments)}: {err}")
+    return out
+
+
+class Namespace:
+    """One test's namespace; all that a test makes is in it."""
+
+    def __init__(self, name):
+        self.name = f"{name}-{secrets.token_hex(3)}"
+        self.captures = os.path.join(CAPTURES, name)
+
+    def kubectl(self, *arguments, stdin=None):
+        return kubectl("--namespace", self.name, *arguments, stdin=stdin)
+
+    def told(self, *arguments, stdin=None):
+        return told("--namespace", self.name, *arguments, stdin=stdin)
+
+    def create(self, manifest):
+        """From a text, or a plain value."""
+        if not isinstance(manifest, str):
+            manifest = json.dumps(manifest)
+        self.told("create", "-f", "-", stdin=manifest)
+
+    def get(self, kind, name):
+        return json.loads(self.told("get", kind, name, "-o", "json"))
+
+    def pods(self, selector):
+        return json.loads(self.told("get", "pods", "-l", selector, "-o",
+                                    "json"))["items"]
+
+    def capture(self):
+        """What a user sees, each command's output in a file of its own."""
+        os.makedirs(self.captures, exist_ok=True)
+        looks = {"get": ["get", "mpijobs,jobs,pods", "-o", "wide"],
+                 "describe": ["describe", "mpijobs,pods"],
+                 "events": ["get", "events", "--sort-by=.lastTimestamp"]}
+        names = self.told("get", "pods", "-o", "name").split()
+        for pod in names:
+            looks["logs-" + pod.split("/")[1]] = ["logs", pod,
+                                                  "--timestamps"]
+        for name, arguments in looks.items():
+            path = os.path.join(self.captures, name + ".txt")
+            with open(path, "w") as f:
+                f.write(f"$ kubectl {' '.join(arguments)}\n")
+                f.write("".join(self.kubectl(*arguments)[1:]))
+
+
+@contextlib.contextmanager
+def namespace(name):
+    ns = Namespace(name)
+    told("create", "namespace", ns.name)
+    try:
+        # A pod before its namespace's account is refused.
+        until(lambda: ns.kubectl("get", "serviceaccount", "default")[0] == 0,
+              "service account")
+        yield ns
+    finally:
+        with contextlib.suppress(AssertionError, OSError,
+                                 subprocess.TimeoutExpired):
+            ns.capture()
+        kubectl("delete", "namespace", ns.name, "--wait=false")
+
+
+class MpiJob:
+    def __init__(self, ns, name, manifest):
+        self.ns, self.name = ns, name
+        ns.create(manifest)
+
+    def conditions(self):
+        status = self.ns.get("mpijob", self.name).get("status", {})
+        return {c["type"]: c for c in status.get("conditions", [])
+                if c["status"] == "True"}
+
+    def finish(self):
+        """"Succeeded" or "Failed"."""
+        def over():
+            return next((end for end in ("Succeeded", "Failed")
+                         if end in self.conditions()), None)
+        return until(over, f"end of MPIJob {self.name}")
+
+    def launchers(self):
+        return self.ns.pods(f"{LABEL}job-name={self.name},"
+                            f"{LABEL}job-role=launcher")
+
+    def log(self, pod):
+        return self.ns.told("logs", pod["metadata"]["name"])
+
+
+def terminated(pod):
+    """The state in which the pod's only container ended."""
+    return pod["status"]["containerStatuses"][0]["state"]["terminated"]
+
+
+def mpijob(name, command, workers=2, image=None, **spec):
+    """The manifest of an MPIJob in the form of the operator's example."""
+    image = image or IMAGE
+
+    def replica(count, container, restart):
+        container = {"image": image, "securityContext": {"runAsUser": 1000},
+                     **container}
+        return {"replicas": count, "restartPolicy": restart,
+                "template": {"spec": {"containers": [container],
+                                      "terminationGracePeriodSeconds": 5}}}
+    return {
+        "apiVersion": "kubeflow.org/v2beta1", "kind": "MPIJob",
+        "metadata": {"name": name},
+        "spec": {
+            "slotsPerWorker": 1,
+            "sshAuthMountPath": "/home/mpiuser/.ssh",
+            "runPolicy": {"cleanPodPolicy": "Running", "backoffLimit": 0},
+            "mpiReplicaSpecs": {
+                "Launcher": replica(1, {"name": "launcher",
+                                        "command": command}, "Never"),
+                "Worker": replica(workers, {
+                    "name": "worker", "command": ["/usr/sbin/sshd"],
+                    "args": ["-De", "-f", "/home/mpiuser/.sshd_config"]},
+                    "Never")},
+            **spec}}
+
+
+def main(module):
+    """Runs the module's tests and ends the program."""
+    passed = failed = skipped = 0
+    chosen = sys.argv[1:]
+    for name, test in list(vars(module).items()):
+        if not name.startswith("test_") or not callable(test):
+            continue
+        if chosen and name not in chosen:
+            continue
+        start = time.monotonic()
+        try:
+            test()
+            passed += 1
+            word = "ok  "
+        except Skip as e:
+            skipped += 1
+            word = f"skip ({e})"
+        except Exception:
+            failed += 1
+            word = "FAIL"
+            traceback.print_exc(file=sys.stdout)
+        print(f"{word}  {name}, {time.monotonic() - start:.1f} s", flush=True)
+    print(f"{passed} passed, {failed} failed"
+          + (f", {skipped} skipped" if skipped else ""), flush=True)
+    sys.exit(1 if failed else 0)

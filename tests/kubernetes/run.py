@@ -1,0 +1,201 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the tests on a real Kubernetes: run.py [options] [test ...]
+
+With no option it builds what is not in the cache, starts a node of its own,
+installs mpi-operator, loads the images and runs test_*.py here. README.md says
+what it needs. The last line is N passed, N failed[, N skipped].
+"""
+import argparse
+import glob
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import images
+import machine
+import programs
+import suite
+from cluster import Cluster
+from problems import Problem
+from versions import CLUSTER, SUITE
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+OUT = os.path.join(ROOT, "build", "kubernetes")
+
+
+def parse(argv):
+    parser = argparse.ArgumentParser(prog="tests/kubernetes/run.py")
+    parser.add_argument("names", nargs="*",
+                        help="only these, as test_mpijob")
+    parser.add_argument("--kubeconfig", help="a cluster of your own, that has"
+                        " mpi-operator, instead of a node made here")
+    parser.add_argument("--image", default=os.environ.get(
+        "MUSTER_OPENMPI_IMAGE", "muster.test/openmpi:1"),
+                        help="with --kubeconfig: an image with Open MPI,"
+                        " muster, /home/mpiuser/pi and /home/mpiuser/hello")
+    parser.add_argument("--prefix", default=os.environ.get(
+        "MUSTER_PREFIX", os.path.join(ROOT, "build", "prefix")),
+        help="the install tree of muster (default: $MUSTER_PREFIX)")
+    parser.add_argument("--build-minutes", type=float, default=60,
+                        help="for what is not in the cache (default: 60)")
+    parser.add_argument("--minutes", type=float,
+                        help="for all the rest (default: 10; --suite: 40)")
+    parser.add_argument("--suite", action="store_true", help="mpi-operator's"
+                        " own end-to-end suite instead of our tests")
+    parser.add_argument("--with-openssh", action="store_true",
+                        help="with --suite: images with OpenSSH, to compare")
+    parser.add_argument("--ready", action="store_true", help="run nothing;"
+                        " say what is missing, if anything is")
+    parser.add_argument("--up", action="store_true", help="run no test; keep"
+                        " the node until the end of input")
+    options = parser.parse_args(argv)
+    options.minutes = options.minutes or (40 if options.suite else 10)
+    return options
+
+
+def on_own_node(options):
+    if lacking := machine.lacking():
+        raise Problem(lacking)
+    if not os.path.exists(os.path.join(options.prefix, "bin", "muster")):
+        raise Problem(f"no muster is installed in {options.prefix}; build it, "
+                      "or name its install tree in MUSTER_PREFIX")
+    programs.ensure(needed(options), 60 * options.build_minutes)
+    kinds = kinds_of(options)
+    for kind in kinds:
+        images.debian(kind)
+    limit_rest(options)
+    archives = images.make(os.path.join(OUT, "images"), options.prefix, kinds)
+    start = time.monotonic()
+    node = Cluster(OUT)
+    with node:
+        print(f"node ready in {time.monotonic() - start:.1f} s", flush=True)
+        for archive in archives:
+            node.load(archive)
+        node.kubectl("apply", "--server-side", "-k", os.path.join(
+            programs.path("manifests"), "overlays", "standalone"))
+        node.kubectl("--namespace", "mpi-operator", "wait", "--timeout=90s",
+                     "--for=condition=Available", "deployment/mpi-operator",
+                     limit=120)
+        print(f"operator ready in {time.monotonic() - start:.1f} s",
+              flush=True)
+        if options.up:
+            return keep(node)
+        if options.suite:
+            counts = suite.run(
+                node.enter(), suite.images_of(options.with_openssh),
+                options.names, os.path.join(OUT, "suite"))
+        else:
+            counts = run_tests(options, node.kubectl_argv(), True)
+        signal.alarm(0)
+        print(f"most memory at once: {(node.peak_memory() or 0) >> 20} MiB")
+        left = node.stop()
+    for trace in left:
+        print("left behind: " + trace)
+    return counts[0], counts[1] + len(left), counts[2]
+
+
+def needed(options):
+    return SUITE if options.suite else CLUSTER
+
+
+def kinds_of(options):
+    if not options.suite:
+        return ["openmpi"]
+    return list(suite.KINDS[options.with_openssh].values())
+
+
+def ready(options):
+    """Says in one sentence why a node could not start now, if so."""
+    why = machine.lacking()
+    if names := programs.missing(needed(options)):
+        why = why or f"not built yet: {', '.join(names)}"
+    if why:
+        print(why)
+    return 1 if why else 0
+
+
+def keep(node):
+    signal.alarm(0)
+    print("kubectl: " + " ".join(node.kubectl_argv()), flush=True)
+    sys.stdin.read()
+    return 0, 0, 0
+
+
+def limit_rest(options):
+    def over(*_):
+        raise Problem(f"not over after {options.minutes:g} minutes")
+    signal.signal(signal.SIGALRM, over)
+    signal.alarm(int(60 * options.minutes))
+
+
+def on_given(options):
+    limit_rest(options)
+    programs.ensure(["mpi-operator"], 60 * options.build_minutes)
+    return run_tests(options, [
+        shutil.which("kubectl") or programs.path("kubectl"),
+        "--kubeconfig=" + os.path.abspath(options.kubeconfig)], False)
+
+
+def run_tests(options, kubectl, own):
+    captures = os.path.join(OUT, "captures")
+    shutil.rmtree(captures, ignore_errors=True)
+    env = {**os.environ, "MUSTER_KUBECTL": json.dumps(kubectl),
+           "MUSTER_OPENMPI_IMAGE": options.image,
+           "MUSTER_OWN_NODE": "1" if own else "0",
+           "MUSTER_CAPTURES": captures,
+           "MUSTER_OPERATOR_PI": programs.path("examples/v2beta1/pi/pi.yaml")}
+    counts = [0, 0, 0]
+    for path in sorted(glob.glob(os.path.join(HERE, "test_*.py"))):
+        name = os.path.basename(path).removesuffix(".py")
+        if options.names and not any(n in name for n in options.names):
+            continue
+        print(f"-- {name}", flush=True)
+        for i, count in enumerate(one(path, env)):
+            counts[i] += count
+    return counts
+
+
+def one(path, env):
+    """Passes its output on; passed, failed, skipped."""
+    child = subprocess.Popen([sys.executable, "-B", path], env=env, text=True,
+                             stdout=subprocess.PIPE)
+    line = ""
+    with child:
+        try:
+            for line in child.stdout:
+                print(line, end="", flush=True)
+        except BaseException:
+            child.terminate()
+            raise
+    m = re.fullmatch(r"(\d+) passed, (\d+) failed(?:, (\d+) skipped)?\s*",
+                     line)
+    if not m or (child.returncode != 0 and m[2] == "0"):
+        return 0, 1, 0
+    return int(m[1]), int(m[2]), int(m[3] or 0)
+
+
+def main(argv):
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    options = parse(argv)
+    if options.ready:
+        return ready(options)
+    try:
+        counts = on_given(options) if options.kubeconfig else (
+            on_own_node(options))
+    except Problem as e:
+        print(f"kubernetes: {e}")
+        counts = 0, 1, 0
+    print(f"{counts[0]} passed, {counts[1]} failed"
+          + (f", {counts[2]} skipped" if counts[2] else ""), flush=True)
+    return 1 if counts[1] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

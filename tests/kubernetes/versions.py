@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The versions of everything that the test cluster is built from.
+
+Each component is one Go module at one version. `packages` maps a program's
+name to the package that it is built from; `source` is a folder here whose Go
+files are the program. `staging` is the version of the modules that Kubernetes
+publishes from its own tree, which its go.mod names by folder. `files` are
+copied out of the module beside the programs; the cluster needs them to start.
+Raise a version here and the next run builds it; what is there stays.
+"""
+GO = (1, 26)  # the oldest Go that builds all of them
+
+COMPONENTS = {
+    "kubernetes": {
+        "module": "k8s.io/kubernetes",
+        "version": "v1.35.4",
+        "staging": "v0.35.4",
+        "stamp": ["k8s.io/component-base/version",
+                  "k8s.io/client-go/pkg/version"],
+        "packages": {name: f"k8s.io/kubernetes/cmd/{name}" for name in (
+            "kubectl", "kube-apiserver", "kube-controller-manager",
+            "kube-scheduler", "kubelet", "kube-proxy")},
+        "files": ["build/pause/linux/pause.c"],
+    },
+    "etcd": {
+        "module": "go.etcd.io/etcd/server/v3",
+        "version": "v3.6.16",
+        "packages": {"etcd": "go.etcd.io/etcd/server/v3"},
+    },
+    "coredns": {
+        "module": "github.com/coredns/coredns",
+        "version": "v1.15.0",
+        "source": "coredns",
+        "packages": {"coredns": "."},
+    },
+    "mpi-operator": {
+        "module": "github.com/kubeflow/mpi-operator",
+        "version": "v0.8.2",
+        "packages": {
+            "mpi-operator": "github.com/kubeflow/mpi-operator/cmd/mpi-operator"
+        },
+        "files": ["manifests", "build/base/sshd_config",
+                  "examples/v2beta1/pi/pi.cc", "examples/v2beta1/pi/pi.yaml"],
+    },
+    # The operator's own end-to-end suite.
+    "mpi-operator-e2e": {
+        "module": "github.com/kubeflow/mpi-operator",
+        "version": "v0.8.2",
+        "tests": {"e2e.test": "github.com/kubeflow/mpi-operator/test/e2e"},
+    },
+}
+CLUSTER = ("kubernetes", "etcd", "coredns", "mpi-operator")
+SUITE = (*CLUSTER, "mpi-operator-e2e")
