@@ -89,8 +89,16 @@ def stale():
     """Groups of clusters whose keeper is dead."""
     names = {name for top in hierarchies() for name in os.listdir(top)
              if name.startswith(PREFIX)}
-    return [n for n in names if not os.path.exists(
-        "/proc/" + n.removeprefix(PREFIX))]
+    return [n for n in names if not is_keeper(n.removeprefix(PREFIX))]
+
+
+def is_keeper(pid):
+    """A zombie has no command line, and a number may be another's by now."""
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as f:
+            return b"keeper.py" in f.read()
+    except OSError:
+        return False
 
 
 def write(path, value):

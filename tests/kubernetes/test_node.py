@@ -2,10 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The node itself: it runs pods with DNS, and leaves nothing behind."""
 import os
+import signal
 import subprocess
 import sys
 
+import control_groups
 import kube
+import plan
 from kube import Skip, check, namespace, until
 
 OWNER = """
@@ -17,10 +20,10 @@ cluster.start()
 print(cluster.pid, cluster.keeper.pid, cluster.cgroup, flush=True)
 time.sleep(600)
 """
+FOLDER = os.path.join(kube.ROOT, "build", "kubernetes-killed")
 
 
 def machine_settings():
-    import plan
     settings = {}
     for name in plan.MACHINE_SETTINGS:
         with open("/proc/sys/" + name) as f:
@@ -46,38 +49,50 @@ def test_a_pod_finds_the_api_server():
               "the service's name does not resolve", log)
 
 
+def start_owner():
+    """A process that has started a node of its own, the node's process 1, its
+    keeper's process id, and its control group."""
+    owner = subprocess.Popen(
+        [sys.executable, "-B", "-c", OWNER, kube.HERE, FOLDER],
+        stdout=subprocess.PIPE, text=True)
+    words = owner.stdout.readline().split()
+    if len(words) != 3:
+        end(owner)
+        raise AssertionError("the second node did not start")
+    return owner, int(words[0]), int(words[1]), words[2]
+
+
+def end(owner):
+    owner.kill()
+    owner.wait()
+    owner.stdout.close()
+
+
 def test_nothing_is_left_of_a_killed_owner():
-    """SIGKILL for the test that started a node ends the node and removes its
-    control groups, its folder and what a kubelet changes on a machine."""
+    """SIGKILL for the keeper ends the node; SIGKILL for the test that started
+    it does, too, and removes control groups and data, those that the killed
+    keeper left as well. The machine's kernel settings stay as they were."""
     if not kube.OWN_NODE:
         raise Skip("the node is not ours")
-    folder = os.path.join(kube.ROOT, "build", "kubernetes-killed")
     before = machine_settings()
-    owner = subprocess.Popen(
-        [sys.executable, "-B", "-c", OWNER, kube.HERE, folder],
-        stdout=subprocess.PIPE, text=True)
+    owner, node, keeper, first = start_owner()
+    os.kill(keeper, signal.SIGKILL)
     try:
-        words = owner.stdout.readline().split()
-        check(len(words) == 3, "the second node did not start")
+        until(lambda: not os.path.exists(f"/proc/{node}"),
+              "end of the node whose keeper was killed")
     finally:
-        owner.kill()
-        owner.wait()
-        owner.stdout.close()
-    node, keeper, cgroup = words
-    left = [f"/proc/{node}", f"/proc/{keeper}", os.path.join(folder, "node"),
-            *(os.path.join(top, cgroup) for top in hierarchies())]
-
-    def gone():
-        return not any(map(os.path.exists, left))
-    until(gone, "end of the node whose owner was killed")
+        end(owner)
+    owner, node, keeper, second = start_owner()
+    end(owner)
+    left = [f"/proc/{node}", os.path.join(FOLDER, "node"),
+            *(os.path.join(top, group) for top in control_groups.hierarchies()
+              for group in (first, second))]
+    until(lambda: not (any(map(os.path.exists, left))
+                       or control_groups.is_keeper(keeper)),
+          "end of the node whose owner was killed")
     after = machine_settings()
     check(after == before, "kernel settings of the machine have changed",
           before, after)
-
-
-def hierarchies():
-    import control_groups
-    return control_groups.hierarchies()
 
 
 if __name__ == "__main__":
