@@ -284,6 +284,7 @@ class Decision {
     const bool killed = first_ == nullptr || told_to_end(*first_);
     if (!killed) return std::nullopt;
     if (job_.mpi_abort) return of_abort();
+    if (somebody_left()) return exit_status_of(ExitClass::kPlacement);
     if (!with_mpirun() || !tool_ended_itself() ||
         (first_ != nullptr && matches_tool(*first_))) {
       return std::nullopt;
@@ -300,6 +301,26 @@ class Decision {
     // It killed ranks for what it takes for no failure: MPI_Abort with code 0.
     if (first_ != nullptr) return ExitStatus{std::nullopt, 1};
     return std::nullopt;
+  }
+
+  // A rank of an MPI program ended with 0, and mpirun at once killed another:
+  // so it does for a rank that leaves without MPI_Finalize. After an MPI_Abort
+  // with code 0, which looks alike, it ends with 0 itself.
+  [[nodiscard]] bool somebody_left() const {
+    constexpr int64_t kAtOnceNs = 2'000'000'000;
+    constexpr int64_t kSameTimeNs = 200'000'000;
+    if (first_ == nullptr || !with_mpirun()) return false;
+    if (tool_ended_itself() && job_.tool_status == 0) return false;
+    return std::any_of(
+        evidence_.ranks.begin(), evidence_.ranks.end(),
+        [this](const RankEvidence& rank) {
+          const int64_t killed_after = first_->exit_ns - rank.exit_ns;
+          return rank.outcome == RankOutcome::kExited &&
+                 rank.wait_status == 0 &&
+                 (rank.loaded_mpi || first_->loaded_mpi) &&
+                 !rank.mpi_finalized && rank.exit_ns > 0 &&
+                 killed_after > -kSameTimeNs && killed_after < kAtOnceNs;
+        });
   }
 
   // With code 0 it is no success, and the program's own word for failure is 1.

@@ -149,7 +149,7 @@ def test_failures_in_mpi_and_before_it():
             lambda: case(native(mpich, "mpi_abort"), (7, "mpi_abort_by_user")),
             lambda: case([*mpirun, "truncate", "1"], (15, "message_truncate")),
             lambda: case([*mpirun, "bad_rank", "1"], (6, "mpi_error")),
-            lambda: case([*mpirun, "leave", "1"], (1, "mpi_not_finalized"),
+            lambda: case([*mpirun, "leave", "1"], (102, "mpi_not_finalized"),
                          sure=("likely", "possible")),
             lambda: case(["-n", "2", "--start-timeout", "3s", "--bootstrap",
                           "pmix", "--", "sh", "-c", late],

@@ -50,12 +50,16 @@ def test_worker_is_released_by_success_only():
 
 
 def test_a_stalled_report_keeps_no_worker():
-    """Opening a fifo waits for its reader, as a file system waits for its
+    """A pipe that is full waits for its reader, as a file system waits for its
     server."""
     with cluster("stalled-report") as c:
         job = apply(c, workers=2, extra_env={"MUSTER_RELEASE": "success"})
         until(lambda: job.launcher.phase == "Running")
-        job.launcher.exec(["mkfifo", "/tmp/r.json.tmp"], check=True)
+        job.launcher.exec(["sh", "-c", "mkfifo /tmp/r.json; (exec 3<>/tmp/r.json;"
+                           "head -c 65536 /dev/zero >&3; : >/tmp/full;"
+                           "exec sleep 120) >/dev/null 2>&1 &"], check=True)
+        until(lambda: job.launcher.exec(
+            ["test", "-e", "/tmp/full"]).returncode == 0)
         run = Launch(job, ["muster", "launch", "-n", "2", "--bootstrap",
                            "pmix", "--report-json", "/tmp/r.json", "--",
                            "true"])
@@ -63,7 +67,7 @@ def test_a_stalled_report_keeps_no_worker():
             equal(worker.wait(60).code, 0, "exit code", worker.stderr())
         contains(run.err, "ended well", "stderr")
         check(run.process.poll() is None, "it did not wait for the report")
-        read = job.launcher.exec(["cat", "/tmp/r.json.tmp"], check=True)
+        read = job.launcher.exec(["timeout", "4", "cat", "/tmp/r.json"])
         contains(read.stdout, '"exit_code": 0', "report")
         equal(run.wait().code, 0, "exit code", run.err)
 
