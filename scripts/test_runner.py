@@ -243,7 +243,8 @@ class Runner:
                 capture_output=True).stdout.strip()
             if not given and not self.builds.need("release"):
                 return
-            self.script(name, [*argv, *more], (85 if lacking else 25) * MINUTE,
+            # Behind the limits of run.py: a build's, and 10 or 40 for the rest.
+            self.script(name, [*argv, *more], (105 if lacking else 45) * MINUTE,
                         {"MUSTER_PREFIX": PREFIXES["release"]})
 
     def begin_newer_root(self):
