@@ -3,6 +3,7 @@
 // about its own end; then the earliest rank that is not a mere victim wins.
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "diagnosis/cause/candidate.h"
@@ -287,11 +288,12 @@ std::vector<Candidate>::iterator first_to_leave(
 std::vector<Candidate>::iterator whose_end_was_told(
     const std::vector<Candidate>& candidates, std::vector<Candidate>& reduced,
     std::vector<Candidate>::iterator best) {
-  const auto ended = [&candidates](const Candidate& who) {
-    return std::any_of(
-        candidates.begin(), candidates.end(), [&who](const Candidate& end) {
-          return end.death && end.relayed && end.rank == who.rank;
-        });
+  std::set<int> told_ranks;
+  for (const Candidate& end : candidates) {
+    if (end.death && end.relayed) told_ranks.insert(end.rank);
+  }
+  const auto ended = [&told_ranks](const Candidate& who) {
+    return told_ranks.contains(who.rank);
   };
   if (best->rank < 0 || best->death || ended(*best)) return best;
   const auto told =

@@ -106,7 +106,8 @@ size_t next_record(std::string_view text) {
 }
 
 // What somebody wrote behind a progress bar that had no newline:
-// "29%|## | 9/32 [3:28, 1.3s/it]Terminated". Empty: nothing.
+// "29%|## | 9/32 [3:28, 1.3s/it]Terminated", the last bar where several stand
+// on one line. Empty: nothing.
 // A bar that does not know its end: "3 examples [00:02, 1.3 examples/s]".
 std::string_view behind_bar(std::string_view text) {
   const size_t bar = text.find("%|");
@@ -125,9 +126,8 @@ std::string_view behind_bar(std::string_view text) {
     return {};
   }
   const std::string_view rest = trim(text.substr(close + 1));
-  return rest.size() < 4 || rest.find("%|") != std::string_view::npos
-             ? std::string_view()
-             : rest;
+  if (rest.find("%|") != std::string_view::npos) return behind_bar(rest);
+  return rest.size() < 4 ? std::string_view() : rest;
 }
 
 // What launchers and kubectl did not say: marks of programs and other tools.

@@ -824,3 +824,31 @@ TEST_CASE("as many lines of one kind as a large job has") {
   }
   CHECK(of_log(text).failed());
 }
+
+TEST_CASE("a failure is read behind any number of progress bars") {
+  const std::string first = "  2%|# | 1/50 [1:00<2:00, 1s/it]";
+  const std::string last = "4%|# | 2/50 [2:00<3:00, 1s/it]";
+  struct Case {
+    const char* said;
+    const char* code;
+  };
+  for (const Case& one :
+       {Case{"slurmstepd: error: *** JOB 42 ON n7 CANCELLED AT "
+             "2024-01-01T00:00:00 DUE TO TIME LIMIT ***",
+             "timeout_walltime"},
+        Case{"Segmentation fault (core dumped)", "segfault"},
+        Case{"torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to "
+             "allocate 2.00 GiB",
+             "gpu_oom"},
+        Case{"Bus error (core dumped)", "shm_full"}}) {
+    for (const char* between : {" ", "\x1b[A", " \x1b[A  "}) {
+      for (int bars = 1; bars <= 4; ++bars) {
+        std::string text = first;
+        for (int i = 1; i < bars; ++i) text += between + last;
+        INFO(bars << " bars before " << one.said);
+        CHECK(of_log(text + one.said + "\n").code == one.code);
+        CHECK(of_log(text + "\n").code == "no_failure");
+      }
+    }
+  }
+}
