@@ -35,7 +35,7 @@ constexpr std::array<Row, 14> kRows = {{
      "not every worker was ready in time"},
     {ExitClass::kWorkerLost, "worker_lost",
      "a worker went away during the job"},
-    {ExitClass::kPreempted, "preempted", "a pod of the job was told to leave"},
+    {ExitClass::kPreempted, "preempted", "a pod of the job was ended from outside"},
     {ExitClass::kStartDeadline, "start_deadline",
      "the ranks did not get through MPI_Init in time"},
     {ExitClass::kWorkerOutOfMemory, "worker_out_of_memory",

@@ -183,7 +183,7 @@ void Launch::on_lost(uint16_t node, Error error) {
   if (!run_ && reconnect(node, error)) return;
   lost_[node] = error;
   lost_ns_[node] = realtime_ns();
-  if (told_to_leave_.count(node) == 0) log::error("{}", error.text());
+  if (leaving_workers_.count(node) == 0) log::error("{}", error.text());
   if (run_) {
     run_->node_lost(node, error);
     return;
@@ -214,6 +214,7 @@ bool Launch::reconnect(uint16_t node, const Error& error) {
 // is being stopped already it is no cause.
 void Launch::on_leaving(uint16_t node) {
   if (draining_ || leaving_) return;
+  leaving_workers_.insert(node);
   if (run_ && run_->stop_cause() != StopCause::kNone &&
       run_->stop_cause() != StopCause::kPodLeaves) {
     return;

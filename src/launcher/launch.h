@@ -138,7 +138,8 @@ class Launch {
   std::optional<Error> failure_;  // what ended the launch before ranks ran
   int stop_signal_ = 0;  // what ended it from outside; SIGPIPE: its reader
   bool preempted_ = false;
-  std::set<uint16_t> told_to_leave_;
+  std::set<uint16_t> told_to_leave_;  // before anything else ended the job
+  std::set<uint16_t> leaving_workers_;  // told to leave at any time
   bool leaving_ = false;
   bool draining_ = false;  // all ranks have ended, their output is on its way
   Clock::time_point drain_until_;

@@ -30,6 +30,7 @@ void Launch::connect() {
     known_facts_.erase(node);
     known_ports_.erase(node);
     told_to_leave_.erase(node);
+    leaving_workers_.erase(node);
     ++greeted_[node];
   };
   events.on_ready = [this] {

@@ -241,7 +241,7 @@ def test_time_limit_preemption_and_ctrl_c_tell_the_last_step():
         equal(run.verdict()["code"], "timeout_walltime", "verdict")
         contains(run.err, "80 % of the time limit", "stderr")
         contains(run.verdict()["summary"], "/100", "summary")
-        for number, exit_code, code in ((signal.SIGTERM, 202, "preempted"),
+        for number, exit_code, code in ((signal.SIGTERM, 202, "pod_terminated"),
                                         (signal.SIGINT, 130, "interrupted")):
             run = Launch(job, ["muster", "launch", *QUICK, "-n", "2",
                                "--bootstrap", "pmix", "--", "sh", "-c", STEPS])
@@ -250,7 +250,7 @@ def test_time_limit_preemption_and_ctrl_c_tell_the_last_step():
             run.wait()
             equal(run.code, exit_code, f"exit code ({code})", run.err)
             equal(run.verdict()["code"], code, "verdict", run.err)
-            if code == "preempted":
+            if code == "pod_terminated":
                 contains(run.verdict()["summary"], "epoch ", "summary")
 
 

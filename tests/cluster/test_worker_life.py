@@ -151,9 +151,11 @@ def test_a_pod_that_is_told_to_leave_gives_all_ranks_their_grace():
             job.workers[1].terminate(60)
             run.wait()
             equal(run.code, 202, f"exit code ({bootstrap})", run.err)
-            equal(run.verdict().get("code"), "preempted", "verdict", run.err)
-            contains(run.err, "pi-worker-1.pi.default.svc was told to leave",
-                     "stderr")
+            equal(run.verdict().get("code"), "pod_terminated", "verdict",
+                  run.err)
+            contains(run.err, "pi-worker-1.pi.default.svc got SIGTERM", "stderr")
+            check("pre-empted:" not in run.err, "a reason that nobody knows",
+                  run.err)
             for word in ("told", "saved"):
                 equal(sorted(rank for rank, lines in run.lines().items()
                              if word in lines), [0, 1],

@@ -89,7 +89,7 @@ void read_stops(const JobEvidence& job, FactList& facts) {
   }
   if (job.preempted) {
     facts
-        .add("preempted", Confidence::kProven,
+        .add("pod_terminated", Confidence::kProven,
              "the launcher's pod got SIGTERM from outside its container")
         ->time_ns = job.preempted_ns;
   }

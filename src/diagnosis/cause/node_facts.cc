@@ -93,7 +93,7 @@ void read_node(const NodeEvidence& node, FactList& facts) {
   if (node.outcome == NodeOutcome::kNeverReady) read_never_ready(node, facts);
   if (node.outcome == NodeOutcome::kLost) read_lost(node, facts);
   if (node.told_to_leave) {
-    facts.add_for(node, "preempted", Confidence::kProven,
+    facts.add_for(node, "pod_terminated", Confidence::kProven,
                   node.host + " got SIGTERM from outside its container");
   }
 }

@@ -278,15 +278,26 @@ TEST_CASE("the users' sentence on the network") {
   CHECK(verdict.remedies[0].find("btl tcp,self") != std::string::npos);
 }
 
-TEST_CASE("pre-emption tells the last progress") {
+TEST_CASE("SIGTERM from outside proves that a pod was ended, not why") {
   Evidence evidence = job({exited(0, 15, 900), exited(1, 15, 901)});
   evidence.job.progress = "epoch 45/100";
   evidence.nodes = {node(1)};
   evidence.nodes[0].told_to_leave = true;
   const Verdict verdict = diagnose(evidence);
-  CHECK(verdict.headline.starts_with("The job was pre-empted at epoch 45/100"));
+  CHECK(verdict.headline.starts_with(
+      "The job was ended from outside at epoch 45/100"));
+  CHECK(verdict.headline.find("got SIGTERM") != std::string::npos);
+  CHECK(verdict.headline.find("mpt") == std::string::npos);  // pre-empted
   CHECK(verdict.exit_code == 202);
   CHECK(verdict.retryable);
+  evidence.nodes.clear();
+  evidence.job.stop_signal = SIGTERM;
+  evidence.job.preempted = true;
+  const Verdict of_launcher = diagnose(evidence);
+  CHECK(of_launcher.code == "pod_terminated");
+  CHECK(of_launcher.headline.find("the launcher's pod got SIGTERM") !=
+        std::string::npos);
+  CHECK(of_launcher.exit_code == 202);
 }
 
 TEST_CASE("victims never win over the first cause") {
