@@ -76,9 +76,14 @@ void for_each_mapped(pid_t pid,
   }
 }
 
-bool is_alive(pid_t pid, const std::string& proc) {
+char process_state(pid_t pid, const std::string& proc) {
   const auto fields = stat_fields(pid, proc);
-  return !fields.empty() && fields[0] != "Z" && fields[0] != "X";
+  return fields.empty() ? '\0' : fields[0][0];
+}
+
+bool is_alive(pid_t pid, const std::string& proc) {
+  const char state = process_state(pid, proc);
+  return state != '\0' && state != 'Z' && state != 'X';
 }
 
 unsigned long long start_time(pid_t pid, const std::string& proc) {

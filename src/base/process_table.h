@@ -23,6 +23,9 @@ pid_t parent_of(pid_t pid, const std::string& proc = "/proc");
 void for_each_mapped(pid_t pid,
                      const std::function<void(std::string_view name)>& found,
                      const std::string& proc = "/proc");
+// The state letter of proc(5): 'R' runs or waits for a CPU, 'D' is inside the
+// kernel and takes no signal; 0 if it is gone.
+char process_state(pid_t pid, const std::string& proc = "/proc");
 // "Z"ombies count as gone.
 bool is_alive(pid_t pid, const std::string& proc = "/proc");
 // Clock ticks since boot at which it started; 0 if gone. With the pid it names

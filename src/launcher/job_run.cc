@@ -24,7 +24,8 @@ constexpr int kChildrenEnd = 500;
 // After the backend's end, starts and exits of ranks on other hosts may still
 // be on their way.
 constexpr Milliseconds kLateExits{2'000};
-// On top of the grace: agents report what they could not kill after 10 s.
+// On top of the grace: agents report what hangs inside the kernel after 10 s.
+// What gets no CPU to end on they go on to watch without us.
 constexpr Milliseconds kStopSlack{12'000};
 
 // Of a script that calls mpirun a thousand times not everybody is kept: each

@@ -7,14 +7,45 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/process_table.h"
 #include "worker/agent_sweep.h"
 
 namespace muster {
 
 namespace {
 constexpr Milliseconds kPoll{25};
+// After KILL: inside the kernel, and where it only has no CPU to end on.
 constexpr Milliseconds kUnkillable{10000};
+constexpr Milliseconds kStarved{60000};
+
+pid_t one_inside_kernel(const std::vector<pid_t>& left,
+                        const std::string& proc) {
+  for (const pid_t pid : left) {
+    if (process_state(pid, proc) == 'D') return pid;
+  }
+  return 0;
+}
 }  // namespace
+
+std::string why_not_ended(const std::vector<pid_t>& left, Milliseconds since,
+                          const std::string& proc) {
+  if (since < kUnkillable) return "";
+  if (const pid_t pid = one_inside_kernel(left, proc); pid != 0) {
+    return "process " + std::to_string(pid) +
+           " of this job cannot be killed: it hangs inside the kernel (state "
+           "D), perhaps on a dead file system or device; delete the pod to "
+           "end it";
+  }
+  if (since < kStarved) return "";
+  const char state = left.empty() ? '\0' : process_state(left.front(), proc);
+  return (left.empty() ? std::string("a process")
+                       : "process " + std::to_string(left.front())) +
+         " of this job has not ended " +
+         std::to_string(kStarved.count() / 1000) + " s after SIGKILL" +
+         (state == '\0' ? std::string()
+                        : std::string(" (state ") + state + ")") +
+         ": it gets no CPU to end on; delete the pod to end it";
+}
 
 AgentStopper::AgentStopper(Loop& loop, AgentProcesses& processes,
                            std::function<void(const std::string&)> warn,
@@ -72,29 +103,28 @@ void AgentStopper::check() {
   if (!tools_terminated_ && now >= tools_at_) terminate_tools();
   if (now >= kill_at_) {
     // From when it was sent: the whole pod may have been frozen until then.
-    if (!give_up_at_) give_up_at_ = now + kUnkillable;
+    if (!killed_at_) killed_at_ = now;
     kill_all();
   }
   // Scanning /proc is not free: only once our own children are gone.
-  std::vector<pid_t> left;
-  if (!processes_.any_running()) {
-    left = launched();
-    if (left.empty() && processes_.empty()) return finish();
-  }
-  if (give_up_at_ && now >= *give_up_at_) {
-    warn_((left.empty() ? std::string("a process")
-                        : "process " + std::to_string(left.front())) +
-          " of this job cannot be killed (it hangs inside the kernel, perhaps "
-          "on a dead file system or device); the pod must be deleted to end "
-          "it");
+  if (!processes_.any_running() && launched().empty() && processes_.empty()) {
     return finish();
+  }
+  if (killed_at_ && now - *killed_at_ >= kUnkillable) {
+    const std::string why = why_not_ended(
+        launched(),
+        std::chrono::duration_cast<Milliseconds>(now - *killed_at_));
+    if (!why.empty()) {
+      warn_(why);
+      return finish();
+    }
   }
   timer_.start(kPoll, [this] { check(); });
 }
 
 void AgentStopper::finish() {
   stopping_ = false;
-  give_up_at_.reset();
+  killed_at_.reset();
   timer_.cancel();
   for (const auto& done : std::exchange(done_, {})) done();
 }

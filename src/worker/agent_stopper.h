@@ -3,8 +3,9 @@
 // get TERM; at tools_at_ what is not a rank; from kill_at_ on whatever still
 // shows up gets KILL, at every look, until nothing is left. Asking again can
 // only bring the two times nearer.
-// Refuses: to wait for ever for a process that the kernel will not kill
-// (10 s, then it says so and gives up). Loop thread.
+// Refuses: to wait for ever for a process that the kernel will not kill (10 s
+// where it hangs in state D, 60 s where it gets no CPU; then it says so and
+// gives up). Loop thread.
 #pragma once
 
 #include <sys/types.h>
@@ -18,6 +19,10 @@
 #include "worker/agent_processes.h"
 
 namespace muster {
+
+// What to tell of processes that are there `since` after KILL; empty: wait on.
+std::string why_not_ended(const std::vector<pid_t>& left, Milliseconds since,
+                          const std::string& proc = "/proc");
 
 class AgentStopper {
  public:
@@ -47,7 +52,7 @@ class AgentStopper {
   bool tools_terminated_ = false;
   Clock::time_point tools_at_;
   Clock::time_point kill_at_;
-  std::optional<Clock::time_point> give_up_at_;  // once KILL has been sent
+  std::optional<Clock::time_point> killed_at_;  // KILL was first sent
   Timer timer_;
 };
 
