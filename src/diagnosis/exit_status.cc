@@ -27,7 +27,7 @@ struct FactClass {
 };
 
 // muster's own codes. What the same job would meet again is never in 200-209.
-constexpr std::array<FactClass, 55> kFactClasses = {{
+constexpr std::array<FactClass, 57> kFactClasses = {{
     {"dns_unresolved", ExitClass::kWorkersNotReady},
     {"dns_failure", ExitClass::kWorkersNotReady},
     {"ssh_unreachable", ExitClass::kWorkersNotReady},
@@ -43,6 +43,8 @@ constexpr std::array<FactClass, 55> kFactClasses = {{
     {"agent_unusable", ExitClass::kWorkersNotReady},
     {"agent_exited", ExitClass::kWorkersNotReady},
     {"agent_silent", ExitClass::kWorkersNotReady},
+    {"mpi_silent", ExitClass::kWorkersNotReady},
+    {"unanswered", ExitClass::kWorkersNotReady},
     {"hostfile_empty", ExitClass::kWorkersNotReady},
     {"ssh_hostkey", ExitClass::kConfiguration},
     {"ssh_auth", ExitClass::kConfiguration},

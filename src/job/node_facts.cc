@@ -45,6 +45,7 @@ void visit(Visitor& visitor, Is<MpiFacts> auto& mpi) {
   visitor.field("family", mpi.family);
   visitor.field("version", mpi.version);
   visitor.field("launcher", mpi.launcher);
+  visitor.field("silent", mpi.silent);
 }
 
 template <class Visitor>

@@ -44,6 +44,7 @@ struct MpiFacts {
   std::string family;    // "openmpi", "mpich", "intel", "mvapich"; empty: none
   std::string version;   // "4.1.4"
   std::string launcher;  // path of the mpirun that was asked
+  bool silent = false;   // it did not answer in time; the family is its file's
 };
 
 struct NodeFacts {

@@ -291,6 +291,17 @@ Status settle_mpi(const AgreementInput& in, Agreement& out) {
     }
   }
   if (out.mpi.launcher != 0) return {};
+  if (mpi.silent || mpi.launcher.empty()) {
+    return fail(Error{"mpi_silent",
+                      "cannot take over " + in.discovery->mpirun + " yet",
+                      mpi.silent
+                          ? mpi.launcher + " --version did not answer in time"
+                          : "the launcher's own pod did not say in time "
+                            "which MPI it has",
+                      {},
+                      "Give the launcher's pod more CPU, or use --bootstrap "
+                      "pmix."});
+  }
   return fail(Error{"usage",
                     "cannot take over " + in.discovery->mpirun,
                     mpi.family.empty()

@@ -21,7 +21,7 @@ namespace muster {
 namespace {
 
 constexpr Milliseconds kFlushDeadline{2000};
-constexpr Milliseconds kFactsDeadline{8000};
+constexpr Milliseconds kFactsDeadline{45'000};
 constexpr int kLongestProbeMs = 60000;
 constexpr size_t kMaxEarlyFrames = 64;
 

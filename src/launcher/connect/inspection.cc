@@ -153,8 +153,10 @@ std::vector<Finding> read_reach(const Fleet& fleet,
            result.subject != test.address + ":" + std::to_string(test.port))) {
         continue;
       }
+      // Silence may be a firewall's or a starved machine's: try again.
       findings.push_back(
-          {Severity::kError, "unreachable",
+          {Severity::kError,
+           result.outcome == "timeout" ? "unanswered" : "unreachable",
            fleet.dialer(test.from).host() + " cannot open a connection to " +
                fleet.dialer(test.to).host() + " on a high port",
            target + ": " + result.outcome +

@@ -38,7 +38,8 @@ ChecklistItem workers_item(const LaunchReport& report) {
 
 ChecklistItem network_item(const LaunchReport& report) {
   for (const Finding& finding : report.evidence.findings) {
-    if (finding.severity == Severity::kError && finding.code == "unreachable") {
+    if (finding.severity == Severity::kError &&
+        (finding.code == "unreachable" || finding.code == "unanswered")) {
       return {"network", "failed", finding.text};
     }
   }

@@ -19,7 +19,7 @@ namespace muster {
 
 namespace {
 
-constexpr std::chrono::milliseconds kDeadline{5000};
+constexpr size_t kLongestLauncher = 16 << 20;
 constexpr size_t kLongestVersion = 64 * 1024;
 
 // The word behind `marker`, without punctuation at its end.
@@ -35,13 +35,15 @@ std::string word_behind(std::string_view text, std::string_view marker) {
   return word;
 }
 
-std::string read_until(int fd, std::chrono::steady_clock::time_point deadline) {
+std::string read_until(int fd, std::chrono::steady_clock::time_point deadline,
+                       bool& late) {
   std::string text;
   std::array<char, 4096> bytes;
   while (text.size() < kLongestVersion) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
         deadline - std::chrono::steady_clock::now());
-    if (left.count() <= 0) break;
+    late = left.count() <= 0;
+    if (late) break;
     pollfd ready{fd, POLLIN, 0};
     if (::poll(&ready, 1, static_cast<int>(left.count())) < 0 &&
         errno != EINTR) {
@@ -55,7 +57,8 @@ std::string read_until(int fd, std::chrono::steady_clock::time_point deadline) {
   return text;
 }
 
-std::string ask_version(const std::string& path) {
+std::string ask_version(const std::string& path,
+                        std::chrono::milliseconds patience, bool& late) {
   auto output = make_pipe();
   if (!output) return "";
   SpawnOptions options;
@@ -63,11 +66,11 @@ std::string ask_version(const std::string& path) {
   options.env = current_environment();
   options.parent_death_signal = SIGKILL;
   options.fds = {{output->write.get(), 1}};
-  const auto deadline = std::chrono::steady_clock::now() + kDeadline;
+  const auto deadline = std::chrono::steady_clock::now() + patience;
   const auto pid = spawn(options);
   if (!pid) return "";
   output->write.reset();
-  std::string text = read_until(output->read.get(), deadline);
+  std::string text = read_until(output->read.get(), deadline, late);
   ::kill(-*pid, SIGKILL);  // it has said what it had to, or is too slow
   while (::waitpid(*pid, nullptr, 0) < 0 && errno == EINTR) {
   }
@@ -75,6 +78,32 @@ std::string ask_version(const std::string& path) {
 }
 
 }  // namespace
+
+std::string mpi_family_of_file(std::string_view content) {
+  struct Mark {
+    std::string_view text;
+    std::string_view family;
+  };
+  // Intel's and MVAPICH's launchers are Hydras, too: they come first.
+  constexpr std::array<Mark, 10> kMarks = {{
+      {"Intel(R) MPI Library", "intel"},
+      {"I_MPI_ROOT", "intel"},
+      {"mvapich", "mvapich"},
+      {"MVAPICH", "mvapich"},
+      {"HYDRA build details", "mpich"},
+      {"mpiexec.hydra", "mpich"},
+      {"orte_", "openmpi"},
+      {"orterun", "openmpi"},
+      {"prterun", "openmpi"},
+      {"prte_", "openmpi"},
+  }};
+  for (const Mark& mark : kMarks) {
+    if (content.find(mark.text) != content.npos) {
+      return std::string(mark.family);
+    }
+  }
+  return "";
+}
 
 MpiFacts parse_mpi_version(std::string_view text) {
   MpiFacts out;
@@ -99,7 +128,7 @@ MpiFacts parse_mpi_version(std::string_view text) {
 }
 
 MpiFacts ask_mpi(const std::string& search_path, const std::string& wanted,
-                 KnownFiles& known) {
+                 KnownFiles& known, std::chrono::milliseconds patience) {
   std::string path = wanted;
   if (path.empty() || ::access(path.c_str(), X_OK) != 0) {
     path = find_foreign_program({"mpirun", "mpiexec"}, search_path);
@@ -111,9 +140,14 @@ MpiFacts ask_mpi(const std::string& search_path, const std::string& wanted,
     if (!words.empty()) out.family = words[0];
     if (words.size() > 1) out.version = words[1];
   } else {
-    out = parse_mpi_version(ask_version(path));
+    bool late = false;
+    out = parse_mpi_version(ask_version(path, patience, late));
     if (!out.family.empty()) {
       known.remember(path, out.family + " " + out.version);
+    } else if (late) {
+      const auto file = read_file(path, kLongestLauncher);
+      if (file) out.family = mpi_family_of_file(*file);
+      out.silent = true;
     }
   }
   out.launcher = path;

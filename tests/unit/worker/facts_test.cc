@@ -260,6 +260,41 @@ TEST_CASE("our own drop-in is not taken for the image's mpirun") {
   CHECK(ask_mpi(tree.path() + "/dropin", "", nothing).family.empty());
 }
 
+TEST_CASE("an mpirun that is too slow to answer tells its family by its file") {
+  using std::chrono::milliseconds;
+  TemporaryDirectory tree;
+  const auto ask = [&tree](const std::string& behind_sleep) {
+    tree.write("/mpi/mpirun", "#!/bin/sh\nsleep 60\n" + behind_sleep + "\n");
+    std::filesystem::permissions(tree.path() + "/mpi/mpirun",
+                                 std::filesystem::perms::owner_all);
+    KnownFiles known;
+    const MpiFacts mpi =
+        ask_mpi(tree.path() + "/mpi", "", known, milliseconds{100});
+    CHECK(mpi.silent);
+    CHECK(mpi.version.empty());
+    CHECK(mpi.launcher == tree.path() + "/mpi/mpirun");
+    // The next question is a new one.
+    CHECK_FALSE(known.find(mpi.launcher));
+    return mpi.family;
+  };
+  CHECK(ask("exec orterun \"$@\"") == "openmpi");
+  CHECK(ask("exec prterun \"$@\"") == "openmpi");
+  CHECK(ask("exec mpiexec.hydra \"$@\"") == "mpich");
+  CHECK(ask(". $I_MPI_ROOT/x; exec mpiexec.hydra \"$@\"") == "intel");
+  CHECK(ask("exec something-else").empty());
+}
+
+TEST_CASE("an mpirun that answers with something unknown is not called slow") {
+  TemporaryDirectory tree;
+  tree.write("/mpi/mpirun", "#!/bin/sh\necho 'our own orterun 7'\n");
+  std::filesystem::permissions(tree.path() + "/mpi/mpirun",
+                               std::filesystem::perms::owner_all);
+  KnownFiles known;
+  const MpiFacts mpi = ask_mpi(tree.path() + "/mpi", "", known);
+  CHECK(mpi.family.empty());
+  CHECK_FALSE(mpi.silent);
+}
+
 TEST_CASE("an mpirun that was asked is not asked again, unless it changed") {
   TemporaryDirectory tree;
   const std::string path = tree.path() + "/mpi/mpirun";
