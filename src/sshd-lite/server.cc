@@ -16,6 +16,7 @@
 #include "base/close_from.h"
 #include "base/log.h"
 #include "base/printable.h"
+#include "base/process_table.h"
 #include "sshd-lite/connection.h"
 #include "sshd-lite/listener.h"
 
@@ -37,6 +38,7 @@ constexpr int kStartsAtOnce = 4;  // in each pause
 constexpr size_t kMaxLeaving = 8;
 constexpr int kLastWords = 16;   // of a child that has ended
 constexpr int kMaxUnserved = 8;  // records of a session
+constexpr Milliseconds kStoppedLook{5000};
 
 // The forked child: keeps stderr, its socket and its link, nothing else.
 [[noreturn]] void run_child(UniqueFd socket, UniqueFd link, pid_t parent,
@@ -411,6 +413,20 @@ void Server::report_exit(ConnectionId connection, int wait_status) {
   if (child == nullptr) return;
   (void)send_with_fds(child->link.get(),
                       encode(LinkReply(ProgramEnded{wait_status})), {});
+  child->deadline = std::make_unique<Timer>(loop_);
+  end_if_stopped(connection);
+}
+
+// A child that somebody has stopped (SIGSTOP) never ends its session.
+void Server::end_if_stopped(ConnectionId connection) {
+  Child* child = find(connection);
+  if (child == nullptr || !child->deadline) return;
+  child->deadline->start(kStoppedLook, [this, connection] {
+    Child* const late = find(connection);
+    if (late == nullptr) return;
+    if (process_state(late->pid) == 'T') ::kill(late->pid, SIGKILL);
+    end_if_stopped(connection);
+  });
 }
 
 void Server::child_ended(ConnectionId id) {

@@ -85,7 +85,7 @@ class Server {
     // can be held at the door.
     UniqueFd socket;
     std::unique_ptr<FdWatch> watch;
-    std::unique_ptr<Timer> deadline;  // until authenticated
+    std::unique_ptr<Timer> deadline;  // to log in; to leave after its program
     std::string peer;
     std::string key;
     Clock::time_point born{};
@@ -116,6 +116,7 @@ class Server {
   void handle(Child& child, const LinkRequest& request);
   void logged_in(Child& child, const Authenticated& who);
   void handle_exec(Child& child, const ExecRequest& request);
+  void end_if_stopped(ConnectionId connection);
   void child_ended(ConnectionId id);
   [[nodiscard]] AuditRecord record(std::string_view event,
                                    const Child& child) const;

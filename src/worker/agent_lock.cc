@@ -14,7 +14,7 @@
 #include "base/process_table.h"
 #include "base/runtime_dir.h"
 #include "base/text.h"
-#include "worker/agent_holders.h"
+#include "job/agent_holders.h"
 #include "worker/agent_sweep.h"
 
 namespace muster {

@@ -169,6 +169,7 @@ void AgentLink::beat() {
   const Milliseconds every{hello_.heartbeat_ms};
   const auto silence = silence_.look(Clock::now(), every);
   if (silence.count() > hello_.silence_ms) {
+    transport_->agent_is_silent();
     close(Error{"worker_silent", "worker lost",
                 "nothing heard for " + human_duration_ms(silence.count()),
                 hello_.host,

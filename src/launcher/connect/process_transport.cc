@@ -12,6 +12,7 @@
 
 #include "base/process_table.h"
 #include "base/random.h"
+#include "job/agent_holders.h"
 #include "launcher/connect/agent_ended.h"
 #include "wire/agent_tag.h"
 
@@ -22,17 +23,22 @@ namespace {
 // Between the end of a program's output and its own.
 constexpr Milliseconds kExitFollows{1'000};
 
+void signal_tagged(const std::string& tag, int signal) {
+  for (const pid_t pid : processes_with_env(kAgentTagVariable, tag)) {
+    ::kill(pid, signal);
+  }
+}
+
 // A rank's children: the ranks themselves die with their agent. One that is in
 // the middle of an exec has no environment for a moment, so looks are several.
-void end_tagged(const std::string& tag) {
+void clear_after(const std::string& tag) {
   constexpr int kLooks = 3;
   constexpr std::chrono::milliseconds kBetween{10};
   for (int look = 0; look < kLooks; ++look) {
     if (look > 0) std::this_thread::sleep_for(kBetween);
-    for (const pid_t pid : processes_with_env(kAgentTagVariable, tag)) {
-      ::kill(pid, SIGKILL);
-    }
+    signal_tagged(tag, SIGKILL);
   }
+  clear_after_killed_agents();
 }
 
 }  // namespace
@@ -51,9 +57,20 @@ ProcessTransport::ProcessTransport(Loop& loop, Reaper& reaper, std::string host,
 // Closing stdin is the order to leave. The Reaper collects it.
 ProcessTransport::~ProcessTransport() {
   *alive_ = false;
-  if (child_ != Child::kCarrier || *pid_ <= 0) return;
-  ::kill(-*pid_, SIGTERM);
-  *pid_ = 0;
+  if (*pid_ <= 0) return;
+  if (child_ == Child::kCarrier) {
+    ::kill(-*pid_, SIGTERM);
+    *pid_ = 0;
+  } else if (silent_) {
+    ::kill(*pid_, SIGKILL);
+    clear_after(tag_);
+  }
+}
+
+// Its ranks still get their order to end.
+void ProcessTransport::agent_is_silent() {
+  silent_ = true;
+  if (child_ == Child::kAgent) signal_tagged(tag_, SIGTERM);
 }
 
 void ProcessTransport::start(TransportEvents events) {
@@ -68,11 +85,11 @@ void ProcessTransport::start(TransportEvents events) {
     error.where = host_;
     return close(std::move(error));
   }
-  const std::string tag = random_id();
+  tag_ = random_id();
   SpawnOptions options;
   options.argv = argv_;
   options.env = env_;
-  set_env(options.env, kAgentTagVariable, tag);
+  set_env(options.env, kAgentTagVariable, tag_);
   options.fds = {
       {in->read.get(), 0}, {out->write.get(), 1}, {err->write.get(), 2}};
   if (child_ == Child::kCarrier) options.parent_death_signal = SIGTERM;
@@ -84,15 +101,15 @@ void ProcessTransport::start(TransportEvents events) {
     return;
   }
   *pid_ = *pid;
-  reaper_.watch(
-      *pid, [this, alive = alive_, tag, running = pid_](const ChildExit& exit) {
-        const bool ours = *running == 0;  // the signal was
-        *running = 0;
-        if (!ours && WIFSIGNALED(exit.wait_status)) end_tagged(tag);
-        if (!*alive) return;
-        wait_status_ = exit.wait_status;
-        if (at_end_) tell_end();
-      });
+  reaper_.watch(*pid, [this, alive = alive_, tag = tag_,
+                       running = pid_](const ChildExit& exit) {
+    const bool ours = *running == 0;  // the signal was
+    *running = 0;
+    if (!ours && WIFSIGNALED(exit.wait_status)) clear_after(tag);
+    if (!*alive) return;
+    wait_status_ = exit.wait_status;
+    if (at_end_) tell_end();
+  });
   stdin_ = std::move(in->write);
   stdout_ = std::move(out->read);
   stderr_ = std::move(err->read);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ProcessTransport: the agent behind a child process: muster-agent itself
 // (--local, and the launcher pod's own ranks) or any command that carries its
-// stdio (--transport exec:…, for example kubectl exec). What outlives a child
-// that was killed is ended, as far as it has the child's environment.
+// stdio (--transport exec:…, for example kubectl exec). What a killed child
+// leaves is cleared: processes with its environment, and an agent's files. A
+// silent agent, which may be stopped and take no order, is killed at the end.
 #pragma once
 
 #include <memory>
@@ -31,6 +32,7 @@ class ProcessTransport : public Transport {
 
   void start(TransportEvents events) override;
   void send(std::string_view bytes) override;
+  void agent_is_silent() override;
   [[nodiscard]] size_t queued() const override { return out_.size(); }
 
  private:
@@ -43,6 +45,8 @@ class ProcessTransport : public Transport {
   Reaper& reaper_;
   std::string host_;
   Child child_;
+  std::string tag_;  // in the environment of all that the child starts
+  bool silent_ = false;
   std::vector<std::string> argv_;
   Environment env_;
   TransportEvents events_;

@@ -34,6 +34,8 @@ class Transport {
   virtual ~Transport() = default;
   virtual void start(TransportEvents events) = 0;
   virtual void send(std::string_view bytes) = 0;
+  // The agent is given up: nothing was heard from it for too long.
+  virtual void agent_is_silent() {}
   // Bytes accepted by send() that have not left this process.
   [[nodiscard]] virtual size_t queued() const = 0;
   // Both ends of the connection, "10.0.0.7"; empty where it has none.

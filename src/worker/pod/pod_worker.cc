@@ -172,7 +172,8 @@ Status PodWorker::make_server() {
   events.on_signal = [this](ConnectionId id, int signal) {
     spawner_->signal(id, signal);
   };
-  events.on_closed = [this](ConnectionId) {
+  events.on_closed = [this](ConnectionId id) {
+    spawner_->connection_closed(id);
     if (leaving_ && server_->connections() == 0) loop_.stop();
   };
   ServerOptions server;

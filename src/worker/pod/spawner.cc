@@ -10,9 +10,9 @@
 #include "base/printable.h"
 #include "base/process_table.h"
 #include "base/random.h"
+#include "job/agent_holders.h"
 #include "logs/masker.h"
 #include "wire/agent_tag.h"
-#include "worker/agent_holders.h"
 
 namespace muster {
 
@@ -20,6 +20,13 @@ namespace {
 
 constexpr int kSweepRounds = 20;  // then what is left is beyond us
 constexpr Milliseconds kSweepInterval{100};
+constexpr Milliseconds kStoppedInterval{1000};
+constexpr int kStoppedLooks = 3;
+
+bool is_stopped(pid_t pid) {
+  const char state = process_state(pid);
+  return state == 'T' || state == 't';
+}
 
 Result<ProgramPipes> run(const std::vector<std::string>& argv,
                          const Environment& env, pid_t& pid) {
@@ -171,6 +178,30 @@ void Spawner::signal(ConnectionId connection, int signal) {
     if (program.connection != connection) continue;
     // A program leads its own session; an agent passes signals on itself.
     ::kill(program.is_agent ? program.pid : -program.pid, signal);
+  }
+}
+
+void Spawner::connection_closed(ConnectionId connection) {
+  for (Program& program : programs_) {
+    if (program.connection != connection || !program.is_agent) continue;
+    program.look = std::make_unique<Timer>(loop_);
+    look_for_stopped(connection);
+    return;
+  }
+}
+
+void Spawner::look_for_stopped(ConnectionId connection) {
+  for (Program& program : programs_) {
+    if (program.connection != connection || !program.look) continue;
+    program.stopped = is_stopped(program.pid) ? program.stopped + 1 : 0;
+    if (program.stopped == kStoppedLooks) {
+      log::warn("agent {} is stopped, its launcher is gone: it is killed",
+                program.pid);
+      ::kill(program.pid, SIGKILL);
+    }
+    program.look->start(kStoppedInterval,
+                        [this, connection] { look_for_stopped(connection); });
+    return;
   }
 }
 

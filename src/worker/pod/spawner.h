@@ -44,6 +44,9 @@ class Spawner {
   Result<StartedProgram> start(ConnectionId connection,
                                const ExecRequest& request);
   void signal(ConnectionId connection, int signal);
+  // The launcher has closed it. An agent leaves by itself, unless somebody has
+  // stopped it (SIGSTOP): that one is killed after a moment.
+  void connection_closed(ConnectionId connection);
   void signal_all(int signal);
   // KILL everything, with all that carries a tag of ours.
   void kill_all();
@@ -57,6 +60,8 @@ class Spawner {
     ConnectionId connection = 0;
     bool is_agent = false;
     std::string tag;
+    std::unique_ptr<Timer> look;  // once its connection is closed
+    int stopped = 0;              // looks in a row that found it so
   };
   struct Sweep {
     std::string tag;
@@ -68,6 +73,7 @@ class Spawner {
   void ended(const ChildExit& exit);
   void sweep_later(const std::string& tag, bool killed);
   void sweep_round(const std::string& tag);
+  void look_for_stopped(ConnectionId connection);
   void settle();
 
   Loop& loop_;

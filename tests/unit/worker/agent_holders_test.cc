@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What killed agents leave goes, what living ones have stays.
-#include "worker/agent_holders.h"
+#include "job/agent_holders.h"
 
 #include <sched.h>
 #include <stdlib.h>

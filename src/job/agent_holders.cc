@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "worker/agent_holders.h"
+#include "job/agent_holders.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
