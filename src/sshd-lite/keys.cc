@@ -45,7 +45,7 @@ bool read_authorized(const KeyFiles& files, JobKeys& keys) {
               std::back_inserter(keys.notes));
   }
   // A file that is there but holds nothing usable must stay a refusal.
-  if (read_any || !keys.private_key) return read_any;
+  if (read_any || files.only_authorized || !keys.private_key) return read_any;
   if (auto own = keys.private_key.public_part()) {
     keys.authorized.push_back(std::move(*own));
   }

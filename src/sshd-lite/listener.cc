@@ -98,8 +98,9 @@ Result<UniqueFd> try_listen(const Endpoint& endpoint,
   const int on = 1;
   const int off = 0;
   ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  if (endpoint.family == AF_INET6 && address.empty()) {
-    ::setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+  if (endpoint.family == AF_INET6) {
+    const int* const only_v6 = address.empty() ? &off : &on;
+    ::setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, only_v6, sizeof on);
   }
   tune_tcp(fd.get());
   const auto* raw = reinterpret_cast<const sockaddr*>(&endpoint.storage);

@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // Understands the command lines and files that people already have for
 // OpenSSH's sshd: `sshd -De -f FILE`, clustered flags, -o Key=Value.
-// Honours Port, ListenAddress, HostKey and AuthorizedKeysFile; what else a file
-// says is noted and ignored, since most of it speaks of things that this server
-// does not have. No other file is read: an Include is noted apart, for what it
-// names may hold some of the four. Pure over its inputs.
+// Honours Port, ListenAddress, AddressFamily, HostKey, AuthorizedKeysFile,
+// StrictModes and Include; what may keep somebody out is kept for
+// unmet_limits(), and what else a file says is noted and ignored, since it
+// speaks of things that this server does not have. Pure over its inputs.
 #pragma once
 
+#include <sys/types.h>
+
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
+#include "sshd-lite/sshd_access.h"
 
 namespace muster {
 
@@ -21,9 +25,10 @@ struct SshdConfig {
   std::string address;      // "": every interface
   std::vector<std::string> host_keys;
   std::vector<std::string> authorized_keys;  // as written; may be relative
-  std::vector<std::string> ignored;          // "FILE:LINE: Keyword"
-  std::vector<std::string> includes;         // "FILE:LINE: Include WORDS"
-  std::vector<std::string> problems;         // sentences worth a warning
+  std::optional<bool> strict_modes;          // yes: key files must be safe
+  std::vector<AccessLimit> limits;    // with the keywords that are unknown
+  std::vector<std::string> ignored;   // "FILE:LINE: Keyword"
+  std::vector<std::string> problems;  // sentences worth a warning
 };
 
 struct SshdArgs {
@@ -37,14 +42,33 @@ struct SshdArgs {
 // `args` without argv[0]. Error code "usage".
 Result<SshdArgs> parse_sshd_args(const std::vector<std::string>& args);
 
-// sshd_config(5); everything from the first Match line on is ignored.
-SshdConfig parse_sshd_config(std::string_view text, const std::string& source);
+struct ConfigFile {
+  std::string path;
+  Result<std::string> text;
+};
+// The files that a pattern of Include names, in order.
+using ReadIncluded =
+    std::function<std::vector<ConfigFile>(const std::string& pattern)>;
+
+// sshd_config(5). Of Match blocks only limits are kept, whether they apply or
+// not. Error code "usage": a file that is included cannot be read, or more than
+// 16 include each other.
+Result<SshdConfig> parse_sshd_config(std::string_view text,
+                                     const std::string& source,
+                                     const ReadIncluded& included);
 
 // What counts in the end: `first` where it says something, else `second`.
 SshdConfig merge(SshdConfig first, const SshdConfig& second);
 
-// AuthorizedKeysFile as sshd resolves it: %h and %% replaced, relative to
-// `home`. "" for "none" and for names with tokens unknown here (%u, …).
-std::string resolve_key_file(std::string_view name, const std::string& home);
+// Whose home, name and number %h, %u and %U of a file name stand for.
+struct KeyFileOwner {
+  std::string home;
+  std::string user;  // empty: unknown
+  uid_t uid = 0;
+};
+
+// AuthorizedKeysFile as sshd resolves it: tokens replaced, relative to the home
+// directory. "" for "none" and for names with tokens that are unknown here.
+std::string resolve_key_file(std::string_view name, const KeyFileOwner& owner);
 
 }  // namespace muster

@@ -284,5 +284,43 @@ def test_full_disk_for_the_logs():
               run.err)
 
 
+# A line of an sshd_config, what the sentence must name.
+SHUT = [
+    ("AllowUsers alice", "AllowUsers alice"),
+    ("ForceCommand /bin/true", "ForceCommand"),
+    ("PubkeyAuthentication no", "PubkeyAuthentication"),
+    ("AuthorizedKeysFile none", "AuthorizedKeysFile none"),
+    ("Match Address 10.0.0.0/8\n  ForceCommand /bin/true", "Match block"),
+    ("NoSuchKeyword yes", "NoSuchKeyword"),
+    ("Include /tmp/more.conf", "/tmp/more.conf:1: DenyUsers"),
+]
+
+
+def test_an_sshd_config_never_fails_open():
+    """A worker that is started as sshd obeys what keeps somebody out, or does
+    not start. Without the line, and with a line that lets the job in, it
+    does."""
+    with cluster("shut") as c:
+        job = apply(c, workers=1)
+        pod = job.workers[0]
+        pod.exec(["sh", "-c", "echo DenyUsers '*' > /tmp/more.conf"],
+                 check=True)
+        user = pod.exec(["id", "-un"]).stdout.strip()
+        for line, named in [*SHUT, ("StrictModes no", None),
+                            (f"AllowUsers {user or '*'}", None)]:
+            pod.exec(["sh", "-c", "cat > /tmp/sshd_config"],
+                     input=f"Port 2222\n{line}\n", check=True)
+            done = pod.exec(["/usr/sbin/sshd", "-t", "-f", "/tmp/sshd_config"])
+            if named is None:
+                equal(done.returncode, 0, line, done.stderr)
+                continue
+            equal(done.returncode, 100, line, done.stderr)
+            contains(done.stderr, named, line)
+            contains(done.stderr, "muster worker", "what to do")
+        for option in ("ForceCommand=/bin/true", "AllowUsers alice"):
+            done = pod.exec(["/usr/sbin/sshd", "-t", "-o", option])
+            equal(done.returncode, 100, option, done.stderr)
+
+
 if __name__ == "__main__":
     sys.exit(main(sys.modules[__name__]))

@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/pod/pod_main.h"
 
+#include <glob.h>
+#include <grp.h>
 #include <pwd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <filesystem>
 
 #include "base/hostname.h"
 #include "base/log.h"
@@ -146,25 +153,90 @@ std::string home_directory() {
   return entry != nullptr && entry->pw_dir != nullptr ? entry->pw_dir : "/";
 }
 
-// The file of -f, or where it is not given the port and address of the image's
-// own sshd_config: its key settings are about a machine, not about this job.
-SshdConfig read_config(const SshdArgs& args) {
+// The files of a pattern, sorted; none if nothing fits.
+std::vector<ConfigFile> included_files(const std::string& pattern) {
+  std::vector<ConfigFile> out;
+  glob_t found{};
+  const auto denied = [](const char*, int error) {
+    return error == EACCES ? 1 : 0;
+  };
+  const int result = ::glob(pattern.c_str(), 0, denied, &found);
+  if (result == GLOB_ABORTED) {
+    out.push_back(
+        {pattern,
+         fail(
+             Error{"usage", "cannot be read", strerror(EACCES), pattern, {}})});
+  } else if (result == 0) {
+    for (size_t i = 0; i < found.gl_pathc; ++i) {
+      out.push_back({found.gl_pathv[i], read_file(found.gl_pathv[i])});
+    }
+  }
+  ::globfree(&found);
+  return out;
+}
+
+// The file of -f, or where it is not given the image's own sshd_config without
+// its key settings: they are about a machine, not about this job. A file that
+// is not there restricts nothing; one that cannot be read might.
+Result<SshdConfig> read_config(const SshdArgs& args) {
   const bool given = !args.config_file.empty();
   const std::string path = given ? args.config_file : kStockConfig;
   const auto text = read_file(path);
   if (!text) {
-    if (given) {
+    const bool there = ::access(path.c_str(), F_OK) == 0;
+    if (given && there) return tl::unexpected(text.error());
+    if (given || there) {
       log::warn("{}; going on with -p, -o and defaults", text.error().text());
     }
-    return {};
+    return SshdConfig{};
   }
-  SshdConfig config = parse_sshd_config(*text, path);
-  if (!given) {
-    config.host_keys.clear();
-    config.authorized_keys.clear();
-    config.includes.clear();  // every distribution has one there
+  auto config = parse_sshd_config(*text, path, included_files);
+  if (config && !given) {
+    config->host_keys.clear();
+    config->authorized_keys.clear();
+    config->strict_modes.reset();
   }
   return config;
+}
+
+SshdAccount own_account() {
+  SshdAccount out;
+  out.is_root = ::geteuid() == 0;
+  if (const passwd* entry = ::getpwuid(::geteuid())) out.user = entry->pw_name;
+  std::vector<gid_t> ids(static_cast<size_t>(::getgroups(0, nullptr)) + 1);
+  const int count =
+      ::getgroups(static_cast<int>(ids.size()) - 1, ids.data() + 1);
+  ids[0] = ::getegid();
+  ids.resize(static_cast<size_t>(std::max(count, 0)) + 1);
+  for (const gid_t id : ids) {
+    if (const group* entry = ::getgrgid(id))
+      out.groups.push_back(entry->gr_name);
+  }
+  return out;
+}
+
+Status check_limits(const SshdConfig& config) {
+  const auto unmet = unmet_limits(config.limits, own_account());
+  if (unmet.empty()) return {};
+  return fail(Error{"configuration_wrong",
+                    "cannot start as sshd, for this server would let in whom "
+                    "its configuration keeps out",
+                    join(unmet, "; "),
+                    {},
+                    "remove the line, or start `muster worker`, which reads "
+                    "no sshd_config"});
+}
+
+// As sshd has it for StrictModes: nobody else may write to the file or to a
+// directory above it.
+bool only_we_write(const std::string& file) {
+  for (std::filesystem::path path = file;; path = path.parent_path()) {
+    struct stat state {};
+    if (::stat(path.c_str(), &state) != 0) return false;
+    const bool ours = state.st_uid == 0 || state.st_uid == ::geteuid();
+    if (!ours || (state.st_mode & (S_IWGRP | S_IWOTH)) != 0) return false;
+    if (path == path.parent_path()) return true;
+  }
 }
 
 // What the command line and file name, filled up from the key directory.
@@ -178,14 +250,31 @@ KeyFiles choose_keys(const SshdConfig& config) {
     }
     log::warn("{}: HostKey cannot be read", file);
   }
-  std::vector<std::string> authorized;
-  for (const std::string& name : config.authorized_keys) {
-    const std::string file = resolve_key_file(name, home_directory());
-    if (!file.empty() && ::access(file.c_str(), R_OK) == 0) {
-      authorized.push_back(file);
-    }
+  if (!config.authorized_keys.empty()) {
+    keys.authorized.clear();
+    keys.only_authorized = true;
   }
-  if (!authorized.empty()) keys.authorized = std::move(authorized);
+  const std::string user = own_account().user;
+  for (const std::string& name : config.authorized_keys) {
+    auto file = resolve_key_file(name, {home_directory(), user, ::geteuid()});
+    if (!file.empty()) keys.authorized.push_back(std::move(file));
+  }
+  if (!config.strict_modes.value_or(false)) return keys;
+  for (const std::string& file : keys.authorized) {
+    std::error_code error;
+    const auto real = std::filesystem::canonical(file, error);
+    if (error || only_we_write(real.string())) continue;
+    log::warn(
+        "{}: others may write to it or to a directory above it, so "
+        "StrictModes leaves it out",
+        file);
+    keys.only_authorized = true;
+  }
+  std::erase_if(keys.authorized, [](const std::string& file) {
+    std::error_code error;
+    const auto real = std::filesystem::canonical(file, error);
+    return !error && !only_we_write(real.string());
+  });
   return keys;
 }
 
@@ -215,17 +304,16 @@ int sshd_main(const std::vector<std::string>& args) {
     std::puts("muster " MUSTER_VERSION " (as sshd)");
     return 0;
   }
-  const SshdConfig config = merge(parsed->given, read_config(*parsed));
+  const auto file = read_config(*parsed);
+  if (!file) {
+    log::error("{}", file.error().text());
+    return exit_code_for(ExitClass::kConfiguration);
+  }
+  const SshdConfig config = merge(parsed->given, *file);
   for (const std::string& note : config.ignored) {
     log::debug("{} is ignored", note);
   }
   for (const std::string& problem : config.problems) log::warn("{}", problem);
-  if (!config.includes.empty()) {
-    log::warn(
-        "{}: no other file is read; a Port, ListenAddress, HostKey or "
-        "AuthorizedKeysFile of it belongs into the file itself, or into -o",
-        join(config.includes, ", "));
-  }
   // The rest is set by the environment: the YAML's command is OpenSSH's.
   WorkerArgs settings;
   CLI::App app;
@@ -241,6 +329,10 @@ int sshd_main(const std::vector<std::string>& args) {
   if (const auto ready = finish_options(settings); !ready) {
     log::error("{}", ready.error().text());
     return exit_code_for(ExitClass::kUsage);
+  }
+  if (const auto met = check_limits(config); !met) {
+    return failed(met.error(), ExitClass::kConfiguration,
+                  settings.pod.termination_log);
   }
   if (config.port) settings.pod.port = *config.port;
   if (!config.address.empty()) settings.pod.address = config.address;

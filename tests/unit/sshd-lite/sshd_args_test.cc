@@ -1,13 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sshd-lite/sshd_args.h"
 
+#include <map>
+
 #include "catch.h"
 
 using namespace muster;
 
 namespace {
 using Words = std::vector<std::string>;
+
+Result<SshdConfig> parse(
+    const std::string& text,
+    const std::map<std::string, std::vector<ConfigFile>>& files = {}) {
+  return parse_sshd_config(text, "f", [files](const std::string& pattern) {
+    const auto found = files.find(pattern);
+    return found == files.end() ? std::vector<ConfigFile>{} : found->second;
+  });
 }
+
+SshdConfig config_of(
+    const std::string& text,
+    const std::map<std::string, std::vector<ConfigFile>>& files = {}) {
+  auto config = parse(text, files);
+  REQUIRE(config);
+  return std::move(*config);
+}
+}  // namespace
 
 TEST_CASE("command lines of operators and images are understood") {
   const auto parsed = parse_sshd_args(
@@ -36,42 +55,63 @@ TEST_CASE("what sshd does not know is a usage error") {
 }
 
 TEST_CASE("the operator's own configuration file") {
-  const auto config = parse_sshd_config(
+  const auto config = config_of(
       "PidFile /home/mpiuser/sshd.pid\n"
       "HostKey /home/mpiuser/.ssh/id_rsa\n"
       "StrictModes no\n"
-      "Port 2222\n",
-      "f");
+      "Port 2222\n");
   CHECK(config.port == 2222);
   CHECK(config.host_keys == Words{"/home/mpiuser/.ssh/id_rsa"});
-  CHECK(config.ignored == Words{"f:1: PidFile", "f:3: StrictModes"});
+  CHECK(config.ignored == Words{"f:1: PidFile"});
+  CHECK(config.strict_modes == false);
+  CHECK(config.limits.empty());
   CHECK(config.problems.empty());
 }
 
 TEST_CASE("spellings of sshd_config") {
-  const auto config = parse_sshd_config(
+  const auto config = config_of(
       "  # comment\r\nport=2200 # mine\r\nPort 1\n"
       "HOSTKEY \"/a b\"\n"
       "AuthorizedKeysFile .ssh/authorized_keys /etc/keys/%u\n"
-      "Match User x\nPort 7\nHostKey /no\n",
-      "f");
+      "Match User x\nPort 7\nHostKey /no\nX11Forwarding no\n");
   CHECK(config.port == 2200);
   CHECK(config.authorized_keys ==
         Words{".ssh/authorized_keys", "/etc/keys/%u"});
   CHECK(config.host_keys.size() == 1);
-  CHECK(config.ignored.back() == "f:6: Match and what follows");
+  // sshd has neither in a block; this server does not start with them.
+  REQUIRE(config.limits.size() == 2);
+  CHECK(config.limits[0].where == "f:7");
+  CHECK(config.limits[0].in_match);
 }
 
-TEST_CASE("files that a configuration includes are noted, for none is read") {
-  const SshdConfig config = parse_sshd_config(
+TEST_CASE("included files count at their place") {
+  const auto config = config_of(
       "Include /etc/ssh/sshd_config.d/*.conf\n"
       "Port 2222\n"
       "include = more.conf\n",
-      "f");
-  CHECK(config.includes == Words{"f:1: Include /etc/ssh/sshd_config.d/*.conf",
-                                 "f:3: Include more.conf"});
-  CHECK(config.ignored.empty());
-  CHECK(merge({}, config).includes == config.includes);
+      {{"/etc/ssh/sshd_config.d/*.conf",
+        {{"/d/1.conf", std::string("Port 2200\nMatch User a\nBanner x\n")},
+         {"/d/2.conf", std::string("AllowUsers a\n")}}},
+       {"/etc/ssh/more.conf", {{"/m", std::string("Port 1\nHostKey /k")}}}});
+  CHECK(config.port == 2200);
+  CHECK(config.host_keys == Words{"/k"});
+  REQUIRE(config.limits.size() == 1);
+  CHECK(config.limits[0].where == "/d/2.conf:1");
+  CHECK_FALSE(config.limits[0].in_match);  // a Match ends with its file
+}
+
+TEST_CASE("an included file that cannot be read, or includes itself") {
+  const auto unread = parse(
+      "Include a\n",
+      {{"/etc/ssh/a",
+        {{"/a", fail(Error{"file", "cannot read /a", "denied", {}, {}})}}}});
+  REQUIRE_FALSE(unread);
+  CHECK(unread.error().text().find("f:1") != std::string::npos);
+  const auto endless =
+      parse("Include a\nInclude a\n",
+            {{"/etc/ssh/a", {{"/a", std::string("Include a\nInclude a\n")}}}});
+  REQUIRE_FALSE(endless);
+  CHECK(endless.error().text().find("too many files") != std::string::npos);
 }
 
 TEST_CASE("addresses to listen on") {
@@ -84,14 +124,14 @@ TEST_CASE("addresses to listen on") {
                                             {"fd00::1", "fd00::1", 0},
                                             {"[fd00::1]:22", "fd00::1", 22},
                                             {"[::]:22", "", 22}}));
-  const auto config = parse_sshd_config("ListenAddress " + text, "f");
+  const auto config = config_of("ListenAddress " + text);
   CHECK(config.address == address);
   CHECK(config.port.value_or(0) == port);
 }
 
 TEST_CASE("mistakes in a file are told, not fatal") {
   const auto config =
-      parse_sshd_config("Port many\nPort\nHostKey\nPort 70000\nPort 2200", "f");
+      config_of("Port many\nPort\nHostKey\nPort 70000\nPort 2200");
   CHECK(config.port == 2200);
   CHECK(config.problems.size() == 4);
   CHECK(config.problems[0].starts_with("f:1: "));
@@ -100,8 +140,7 @@ TEST_CASE("mistakes in a file are told, not fatal") {
 TEST_CASE("the command line wins over the file") {
   SshdConfig given;
   given.port = 1;
-  const auto file =
-      parse_sshd_config("Port 2\nHostKey /h\nListenAddress 10.0.0.1\n", "f");
+  const auto file = config_of("Port 2\nHostKey /h\nListenAddress 10.0.0.1\n");
   const auto merged = merge(given, file);
   CHECK(merged.port == 1);
   CHECK(merged.host_keys == Words{"/h"});
@@ -109,10 +148,23 @@ TEST_CASE("the command line wins over the file") {
 }
 
 TEST_CASE("key file names are resolved as sshd does") {
-  CHECK(resolve_key_file(".ssh/ak", "/home/u") == "/home/u/.ssh/ak");
-  CHECK(resolve_key_file("%h/ak", "/home/u") == "/home/u/ak");
-  CHECK(resolve_key_file("/a%%b", "/home/u") == "/a%b");
-  CHECK(resolve_key_file("/keys/%u", "/home/u").empty());
-  CHECK(resolve_key_file("none", "/home/u").empty());
-  CHECK(resolve_key_file("%", "/home/u").empty());
+  const KeyFileOwner owner{"/home/u", "me", 1000};
+  CHECK(resolve_key_file(".ssh/ak", owner) == "/home/u/.ssh/ak");
+  CHECK(resolve_key_file("%h/ak", owner) == "/home/u/ak");
+  CHECK(resolve_key_file("/a%%b", owner) == "/a%b");
+  CHECK(resolve_key_file("/keys/%u", owner) == "/keys/me");
+  CHECK(resolve_key_file("/keys/%U", owner) == "/keys/1000");
+  CHECK(resolve_key_file("/keys/%u", {"/home/u", "", 1000}).empty());
+  CHECK(resolve_key_file("/keys/%x", owner).empty());
+  CHECK(resolve_key_file("none", owner).empty());
+  CHECK(resolve_key_file("%", owner).empty());
+}
+
+TEST_CASE("one family of addresses") {
+  CHECK(config_of("AddressFamily inet").address == "0.0.0.0");
+  CHECK(config_of("AddressFamily inet6").address == "::");
+  CHECK(config_of("AddressFamily any").address.empty());
+  CHECK(config_of("ListenAddress 10.0.0.1\nAddressFamily inet").address ==
+        "10.0.0.1");
+  CHECK(parse_sshd_args({"-4"})->given.address == "0.0.0.0");
 }

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The keywords of sshd_config(5), of OpenSSH 9.9 and of the distributions, and
+// which of them may keep somebody out that this server would let in. Such a
+// line is obeyed, or the worker does not start: it never fails open.
+// Refuses: keywords that it does not know, as sshd does. Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace muster {
+
+enum class KeywordKind {
+  kHonoured,   // Port, ListenAddress, HostKey, AuthorizedKeysFile, …
+  kHarmless,   // of what this server has not, or has its own limits for
+  kRestricts,  // may keep somebody out: see unmet_limits()
+  kUnknown,
+};
+
+// `keyword` in small letters.
+KeywordKind keyword_kind(std::string_view keyword);
+
+struct AccessLimit {
+  std::string where;    // "FILE:LINE"
+  std::string keyword;  // as written
+  std::vector<std::string> values;
+  bool in_match = false;  // in a block that may not apply to the job
+};
+
+// Who serves: the only account that a login can reach.
+struct SshdAccount {
+  std::string user;  // empty: its user id has no name
+  std::vector<std::string> groups;
+  bool is_root = false;
+};
+
+// A sentence for each line that this server does not obey. Of a keyword that
+// stands in `limits` more than once the first counts, as in sshd, but for the
+// four lists of users and groups, and for lines in Match blocks.
+std::vector<std::string> unmet_limits(const std::vector<AccessLimit>& limits,
+                                      const SshdAccount& account);
+
+}  // namespace muster
