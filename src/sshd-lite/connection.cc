@@ -28,6 +28,10 @@ constexpr int kQuietMilliseconds = 200;
 // After each packet libssh wants to hear that the socket takes more, which it
 // mostly does: asked at once, that is not a wait of its own.
 constexpr int kAskedAtOnce = 8;
+// Until the login. A key exchange takes four, three keys and their signatures
+// at most eight. libssh checks a signature before we hear of it, and answers
+// the method "none" by itself: counting packets bounds both.
+constexpr uint64_t kMostPackets = 32;
 
 }  // namespace
 
@@ -65,6 +69,7 @@ void Connection::setup(UniqueFd socket) {
     return;
   }
   socket.release();  // ssh_free() closes it
+  ssh_set_counters(session_, nullptr, &received_);
   ssh_set_blocking(session_, 0);
   ssh_options_set(session_, SSH_OPTIONS_COMPRESSION, "no");
   ssh_set_auth_methods(session_, SSH_AUTH_METHOD_PUBLICKEY);
@@ -108,7 +113,7 @@ bool Connection::exchange_keys(Clock::time_point deadline) {
     }
     if (writes_wait() && ++asked <= kAskedAtOnce) continue;
     asked = 0;
-    if (!step(deadline)) {
+    if (received_.in_packets > kMostPackets || !step(deadline)) {
       log::debug("ssh: {} did not finish the key exchange in time",
                  options_.peer);
       return false;
@@ -123,15 +128,16 @@ bool Connection::authenticate() {
   const auto deadline = Clock::now() + options_.auth_timeout;
   while (!authenticated_) {
     const bool refused = attempts_ >= options_.max_attempts;
-    if (!refused && step(deadline) && alive()) continue;
-    if (attempts_ == 0) {
-      log::debug("ssh: {} left without offering a key", options_.peer);
-    } else {
+    const bool talks_on = received_.in_packets > kMostPackets;
+    if (!refused && !talks_on && step(deadline) && alive()) continue;
+    if (attempts_ > 0 || !fingerprint_.empty()) {
       tell(Denied{printable(user_, 32), fingerprint_});
     }
     // At once: who is let talk on would have every further key answered.
-    if (refused) {
-      ssh_session_set_disconnect_message(session_, "too many keys refused");
+    if (refused || talks_on) {
+      ssh_session_set_disconnect_message(
+          session_, refused ? "too many keys refused"
+                            : "too many messages without a login");
     }
     return false;
   }
@@ -228,6 +234,7 @@ bool Connection::step(Clock::time_point deadline) {
   // During the key exchange the session is not in the event yet.
   for (int i = 0; i < 64 && fds[0].revents != 0; ++i) {
     if (ssh_event_dopoll(event_, 0) != SSH_OK) break;
+    if (!authenticated_ && received_.in_packets > kMostPackets) break;
   }
   return !broken();
 }

@@ -194,6 +194,7 @@ bool Server::make_room() {
 
 void Server::turn_out(Child& child) {
   audit_.write_limited(record("gave-way", child), Clock::now());
+  child.asked = true;  // no second record of its end
   const pid_t pid = child.pid;
   ::kill(pid, SIGKILL);
   reaper_.watch(pid, [this, pid](const ChildExit&) { leaving_.erase(pid); });
@@ -438,6 +439,15 @@ void Server::child_ended(ConnectionId id) {
   for (int i = 0; i < kLastWords && read_link(id); ++i) {
   }
   child->watch.reset();
+  if (!child->authenticated && !child->asked) {
+    audit_.write_limited(
+        record("auth", *child)
+            .text("result", "refused")
+            .text("why", child->keys_agreed
+                             ? "it left without a login"
+                             : "it left before the keys were agreed"),
+        Clock::now());
+  }
   children_.erase(child);
   if (events_.on_closed) events_.on_closed(id);
 }

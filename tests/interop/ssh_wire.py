@@ -2,6 +2,7 @@
 """The least of SSH that can say any message at any moment: packets before the
 keys, the key exchange (ECDH P-256, AES-128-CTR, HMAC-SHA2-256), packets after.
 A tester's tool: it checks the host key's signature nowhere."""
+import base64
 import hashlib
 import hmac
 import os
@@ -156,16 +157,20 @@ class Wire:
         assert reply[0] == 6, reply[0]
 
     def auth_request(self, key, signed=True):
+        return self.auth_request_of(key, self.session_id if signed else None)
+
+    @staticmethod
+    def auth_request_of(key, session_id):
+        """With a signature over the key exchange `session_id`; None: a query whether the key would do."""
         public = key.public_key()
         raw = public.public_bytes(serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH)
         kind, encoded = raw.split()[:2]
-        import base64
         blob = base64.b64decode(encoded)
         request = (b"\x32" + text("anyone") + text("ssh-connection") + text("publickey") +
-                   (b"\x01" if signed else b"\x00") + text(kind) + text(blob))
-        if not signed:
+                   (b"\x00" if session_id is None else b"\x01") + text(kind) + text(blob))
+        if session_id is None:
             return request
-        signature = key.sign(text(self.session_id) + request, ec.ECDSA(hashes.SHA256()))
+        signature = key.sign(text(session_id) + request, ec.ECDSA(hashes.SHA256()))
         r, s = utils.decode_dss_signature(signature)
         return request + text(text(kind) + text(mpint(r) + mpint(s)))
 

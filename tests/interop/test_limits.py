@@ -6,7 +6,7 @@ sessions. Memory, processes, descriptors and log lines stay what they were.
     test_limits.py [--muster PATH] [--long] [--only NAME] [--minutes N]
 
 --long: 100,000 wrong keys and 100,000 sessions, or as many as N minutes allow
-(of each; 30). NAME: ports, probes, slow, three, wrong, idle, swaps, sessions.
+(of each; 30). NAME: ports, probes, slow, three, before, wrong, idle, swaps, sessions.
 """
 import concurrent.futures
 import os
@@ -18,7 +18,7 @@ import tempfile
 import time
 
 import bed
-from ssh_wire import Gone, Wire, load_key
+from ssh_wire import Gone, Wire, load_key, text
 
 DISCONNECT, FAILURE = 1, 51  # message numbers of RFC 4250
 
@@ -143,6 +143,55 @@ def three_keys(tally, args, keys, scratch):
             tally.check((done.stdout == b"in\n") == wanted and refusals == min(place - 1, 3),
                         f"OpenSSH's client with the job's key as key {place} gets {'in' if wanted else 'no answer to it'}",
                         (refusals, done))
+
+
+def until_cut(wire, request, most=20_000):
+    """How often `request` can be sent, without a look at the answers, before the worker ends the connection."""
+    for count in range(most):
+        try:
+            wire.send(request)
+        except (Gone, OSError):
+            return count
+    return most
+
+
+def before_login(tally, args, keys, scratch):
+    """What a stranger may have a worker do: it is counted, whatever libssh answers without asking us, and every end
+    without a login is on record."""
+    right = load_key(keys / "id_rsa")
+    wrong = load_key(bed.make_keys(args.muster, scratch / "stranger") / "id_rsa")
+    none = b"\x32" + text("anyone") + text("ssh-connection") + text("none")
+    ignore = b"\x02" + text("x")
+    with bed.Worker(args.muster, keys, "--allow-any-command") as worker:
+        ways = {"a known key with a signature of something else": Wire.auth_request_of(right, b"not this session"),
+                "the method none": none,
+                "a query for the known key": None,
+                "a key that is not known": Wire.auth_request_of(wrong, b"x")}
+        for what, request in ways.items():
+            wire = Wire(worker.port)
+            wire.handshake()
+            wire.ask_service()
+            count = until_cut(wire, request or wire.auth_request(right, signed=False))
+            wire.close()
+            tally.check(count < 20_000, f"{what}: the connection ends", count)
+        wire = Wire(worker.port)
+        wire.versions()
+        count = 0
+        try:
+            while count < 20_000:
+                wire.write(b"\0\0\0\x0c\x05" + ignore + b"\0" * 5)
+                count += 1
+        except (Gone, ConnectionError, OSError):
+            pass
+        tally.check(count < 20_000, "messages before the key exchange: the connection ends")
+        wire.close()
+        tally.check(worker.wait_no_children(), "no child is left of them")
+        ends = [one for one in worker.audit("auth") if one.get("result") == "refused"]
+        tally.check(len(ends) == len(ways) + 1, "every end without a login is on record", ends)
+        wire = Wire(worker.port)
+        wire.handshake()
+        tally.check(wire.log_in(right), "the key still logs in")
+        wire.close()
 
 
 def wrong_keys(tally, args, keys, scratch):
@@ -308,6 +357,7 @@ def main():
                  "probes": lambda: probes(tally, args, keys),
                  "slow": lambda: slow_senders(tally, args, keys),
                  "three": lambda: three_keys(tally, args, simple, scratch),
+                 "before": lambda: before_login(tally, args, simple, scratch),
                  "wrong": lambda: wrong_keys(tally, args, simple, scratch),
                  "idle": lambda: idle(tally, args, keys),
                  "swaps": lambda: swaps(tally, args, scratch),
