@@ -162,12 +162,12 @@ void Connection::run_command() {
   flush();
 }
 
-// OpenSSH's client shows stderr of a refused command; so does ours.
+// 255 is what ssh itself ends with where a command could not be run.
 void Connection::say_refusal() {
   const std::string text = "muster: " + *refusal_ + "\n";
   ssh_channel_write_stderr(channel_, text.data(),
                            static_cast<uint32_t>(text.size()));
-  ssh_channel_request_send_exit_status(channel_, 126);
+  ssh_channel_request_send_exit_status(channel_, 255);
   ssh_channel_send_eof(channel_);
   ssh_channel_close(channel_);
 }

@@ -58,6 +58,7 @@ class Connection {
   int on_key(const char* user, ssh_key key, char state);
   ssh_channel on_open();
   int on_exec(const char* command);
+  std::optional<std::string> start(const char* command);
   int on_env(const char* name, const char* value);
   void on_signal(const char* name);
   void on_unserved(ssh_message message);

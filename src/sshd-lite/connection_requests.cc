@@ -147,20 +147,27 @@ int Connection::on_env(const char* name, const char* value) {
 int Connection::on_exec(const char* command) {
   if (!authenticated_ || asked_) return 1;
   asked_ = true;
+  refusal_ = start(command);
+  if (!refusal_) return 0;
+  // A client whose request fails looks at nothing that follows: it is granted,
+  // and ends with the reason. Our own launcher waits for the reason, and must
+  // not take it for an agent's.
+  const bool of_launcher =
+      std::string_view(command).find("muster-agent") != std::string_view::npos;
+  return of_launcher ? 1 : 0;
+}
+
+// nullopt: it runs, else why not.
+std::optional<std::string> Connection::start(const char* command) {
   const std::string request =
       encode(LinkRequest(ExecRequest{std::string(command), env_}));
-  if (request.size() > kMaxLinkMessage) {
-    refusal_ = "the command is too long";
-    return 1;
-  }
+  if (request.size() > kMaxLinkMessage) return "the command is too long";
   if (!send_with_fds(link_.get(), request, {})) {
-    refusal_ = "the worker's supervisor is gone";
-    return 1;
+    return "the worker's supervisor is gone";
   }
   pollfd wait{link_.get(), POLLIN, 0};
   if (::poll(&wait, 1, static_cast<int>(kStartTimeout.count())) <= 0) {
-    refusal_ = "the worker's supervisor did not answer in 20 s";
-    return 1;
+    return "the worker's supervisor did not answer in 20 s";
   }
   auto message = receive_with_fds(link_.get(), kMaxLinkMessage);
   const auto reply = message ? decode_reply(message->bytes) : std::nullopt;
@@ -170,11 +177,10 @@ int Connection::on_exec(const char* command) {
         session_, channel_,
         ProgramPipes{std::move(message->fds[0]), std::move(message->fds[1]),
                      std::move(message->fds[2])});
-    return 0;
+    return std::nullopt;
   }
   const auto* refused = reply ? std::get_if<ProgramRefused>(&*reply) : nullptr;
-  refusal_ = refused ? refused->reason : "the worker's supervisor is gone";
-  return 1;
+  return refused ? refused->reason : "the worker's supervisor is gone";
 }
 
 void Connection::on_signal(const char* name) {

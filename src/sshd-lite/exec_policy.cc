@@ -2,6 +2,7 @@
 #include "sshd-lite/exec_policy.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include "base/printable.h"
@@ -68,36 +69,133 @@ std::optional<AllowedCommand> agent_command(const ExecPolicy& policy,
   return out;
 }
 
-// What DeepSpeed and horovodrun ask a worker over ssh before they call mpirun:
-// whether it answers, and its addresses. No word of it is the asker's own.
-std::optional<AllowedCommand> launcher_question(std::string_view command) {
-  auto words = split_words(command);
-  const auto is = [&words](std::initializer_list<std::string_view> line) {
-    return std::equal(words.begin(), words.end(), line.begin(), line.end());
-  };
-  if (!is({"true"}) && !is({"hostname"}) && !is({"hostname", "-I"})) {
-    return std::nullopt;
+// The words of a line as a shell has them, where it holds nothing for a shell
+// to do: plain words, and text in quotes without $ ` \ and !.
+std::optional<std::vector<std::string>> shell_words(std::string_view line) {
+  std::vector<std::string> out;
+  bool in_word = false;
+  for (size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    if (c == ' ') {
+      in_word = false;
+      continue;
+    }
+    if (!in_word) out.emplace_back();
+    in_word = true;
+    if (c != '\'' && c != '"') {
+      if (!is_plain(line.substr(i, 1)) &&
+          std::string_view("[]%").find(c) == std::string_view::npos) {
+        return std::nullopt;
+      }
+      out.back() += c;
+      continue;
+    }
+    const size_t end = line.find(c, i + 1);
+    if (end == std::string_view::npos) return std::nullopt;
+    const auto text = line.substr(i + 1, end - i - 1);
+    if (printable(text, text.size()) != text ||
+        text.find_first_of("$`\\!") != text.npos) {
+      return std::nullopt;
+    }
+    out.back() += text;
+    i = end;
   }
-  return AllowedCommand{{words.begin(), words.end()}, CommandKind::kProbe, {}};
+  return out;
+}
+
+using Words = std::vector<std::string>;
+
+// "-f", "-fd", …: letters of `letters` alone.
+bool is_flags(const std::string& word, std::string_view letters) {
+  return word.size() > 1 && word[0] == '-' &&
+         word.find_first_not_of(letters, 1) == std::string::npos;
+}
+
+bool all_flags(const Words& words, std::string_view letters) {
+  return std::all_of(
+      words.begin() + 1, words.end(),
+      [letters](const std::string& word) { return is_flags(word, letters); });
+}
+
+// `test -f PATH`, and the same in brackets.
+bool is_file_test(const Words& words) {
+  return words.size() == 3 && words[1].size() == 2 &&
+         is_flags(words[1], "bdefhLprsSwx");
+}
+
+bool is_number(const std::string& word) {
+  return !word.empty() && word.size() <= 3 &&
+         word.find_first_not_of("0123456789") == std::string::npos;
+}
+
+// A question that changes nothing, as the words to run; empty: none.
+Words question_words(Words words) {
+  std::string name = words[0];
+  for (const std::string_view directory : {"/bin/", "/usr/bin/"}) {
+    if (name.starts_with(directory)) {
+      name = name.substr(directory.size());
+      break;
+    }
+  }
+  const bool is_path = name != words[0];
+  if (name == "[" && words.back() == "]") {
+    words.pop_back();
+    words[0] = name = "test";
+  }
+  if (name == "true" || (name == ":" && !is_path)) return {"true"};
+  if (name == "exit" && !is_path && words.size() <= 2) {
+    if (words.size() == 1) return {"true"};
+    if (is_number(words[1])) return {"/bin/sh", "-c", "exit " + words[1]};
+    return {};
+  }
+  if (name == "test") return is_file_test(words) ? words : Words{};
+  if (name == "echo") return words;
+  if (name == "date") {
+    return words.size() == 1 || (words.size() == 2 &&
+                                 (words[1] == "-u" || words[1][0] == '+'))
+               ? words
+               : Words{};
+  }
+  struct Question {
+    std::string_view name;
+    std::string_view flags;
+  };
+  constexpr std::array<Question, 6> kQuestions = {{{"hostname", "dfiIs"},
+                                                   {"id", "Ggnru"},
+                                                   {"nproc", ""},
+                                                   {"uname", "aimnoprsv"},
+                                                   {"uptime", "ps"},
+                                                   {"whoami", ""}}};
+  for (const Question& question : kQuestions) {
+    if (name == question.name && all_flags(words, question.flags)) return words;
+  }
+  return {};
+}
+
+// What manifests and launchers ask a worker over ssh before they call mpirun:
+// whether it answers, who it is, whether a file is there.
+std::optional<AllowedCommand> launcher_question(std::string_view command) {
+  if (command.size() > kMaxAgentCommand) return std::nullopt;
+  const auto words = shell_words(command);
+  if (!words || words->empty() || (*words)[0].empty()) return std::nullopt;
+  Words argv = question_words(*words);
+  if (argv.empty()) return std::nullopt;
+  return AllowedCommand{std::move(argv), CommandKind::kProbe, {}};
 }
 
 tl::unexpected<Error> refuse_command(const ExecPolicy& policy,
                                      std::string_view command) {
   const std::string shown = ", not \"" + printable(command, 80) + "\"";
-  if (policy.allow_mpi_daemons) {
-    return refuse(
-        "this worker starts only muster-agent and MPI daemons" + shown,
-        "start the worker with --allow-any-command to let holders "
-        "of the job key run anything");
-  }
-  if (parse_mpi_daemon_line(command)) {
-    return refuse("this worker starts only muster-agent" + shown,
+  if (parse_mpi_daemon_line(command) && !policy.allow_mpi_daemons) {
+    return refuse("this worker refuses MPI daemons" + shown,
                   "use muster's mpirun in the launcher, or start the worker "
-                  "with --allow-mpi-daemons");
+                  "without --refuse-mpi-daemons");
   }
-  return refuse("this worker starts only muster-agent" + shown,
-                "start the worker with --allow-any-command to let holders of "
-                "the job key run anything");
+  return refuse(
+      "this worker starts only muster-agent, MPI daemons and a few questions" +
+          shown,
+      "start the worker with --allow-any-command to let holders of the job "
+      "key run anything");
 }
 
 }  // namespace

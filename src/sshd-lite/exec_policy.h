@@ -19,9 +19,9 @@
 namespace muster {
 
 struct ExecPolicy {
-  std::string agent;               // absolute path of this pod's muster-agent
-  bool allow_any = false;          // --allow-any-command
-  bool allow_mpi_daemons = false;  // --allow-mpi-daemons
+  std::string agent;              // absolute path of this pod's muster-agent
+  bool allow_any = false;         // --allow-any-command
+  bool allow_mpi_daemons = true;  // false: --refuse-mpi-daemons
 };
 
 // "agent" (a job's: swept after, counted as the job), "probe" (`muster-agent

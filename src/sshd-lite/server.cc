@@ -40,6 +40,10 @@ constexpr int kLastWords = 16;   // of a child that has ended
 constexpr int kMaxUnserved = 8;  // records of a session
 constexpr Milliseconds kStoppedLook{5000};
 
+bool is_loopback(const std::string& peer) {
+  return peer.starts_with("127.") || peer.starts_with("[::1]");
+}
+
 // The forked child: keeps stderr, its socket and its link, nothing else.
 [[noreturn]] void run_child(UniqueFd socket, UniqueFd link, pid_t parent,
                             const ConnectionOptions& options) {
@@ -193,6 +197,7 @@ bool Server::make_room() {
 }
 
 void Server::turn_out(Child& child) {
+  write_held(child);
   audit_.write_limited(record("gave-way", child), Clock::now());
   child.asked = true;  // no second record of its end
   const pid_t pid = child.pid;
@@ -275,7 +280,11 @@ void Server::start_child(Visitor visitor) {
 void Server::adopt_child(Child child) {
   const ConnectionId id = child.id;
   const pid_t pid = child.pid;
-  audit_.write_limited(record("accept", child), Clock::now());
+  if (is_loopback(child.peer)) {
+    child.held.push_back(record("accept", child));
+  } else {
+    audit_.write_limited(record("accept", child), Clock::now());
+  }
   set_nonblocking(child.link.get());
   child.watch = std::make_unique<FdWatch>(loop_, child.link.get());
   child.watch->on_readable([this, id] { read_link(id); });
@@ -327,6 +336,7 @@ void Server::handle(Child& child, const LinkRequest& request) {
   }
   if (const auto* denied = std::get_if<Denied>(&request)) {
     if (child.authenticated || child.asked) return;
+    write_held(child);
     child.asked = true;  // one such record a connection
     audit_.write_limited(
         record("auth", child)
@@ -342,12 +352,14 @@ void Server::handle(Child& child, const LinkRequest& request) {
   }
   if (!child.authenticated) return;
   if (const auto* broken = std::get_if<Broken>(&request)) {
+    write_held(child);
     audit_.write(
         record("broken", child).text("why", printable(broken->reason, 200)));
     return;
   }
   if (const auto* unserved = std::get_if<Unserved>(&request)) {
     if (++child.unserved > kMaxUnserved) return;
+    write_held(child);
     audit_.write(record("refused", child)
                      .text("why", printable(unserved->what, 100) +
                                       ": there are commands and nothing else"));
@@ -367,9 +379,18 @@ void Server::logged_in(Child& child, const Authenticated& who) {
   child.deadline.reset();
   child.socket.reset();
   child.key = printable(who.fingerprint, 64);
-  audit_.write(record("auth", child)
-                   .text("result", "accepted")
-                   .text("user", printable(who.user, 32)));
+  AuditRecord accepted = record("auth", child)
+                             .text("result", "accepted")
+                             .text("user", printable(who.user, 32));
+  if (child.held.empty()) return audit_.write(accepted);
+  child.held.push_back(std::move(accepted));
+}
+
+void Server::write_held(Child& child) {
+  for (const AuditRecord& one : child.held) {
+    audit_.write_limited(one, Clock::now());
+  }
+  child.held.clear();
 }
 
 void Server::handle_exec(Child& child, const ExecRequest& request) {
@@ -378,16 +399,21 @@ void Server::handle_exec(Child& child, const ExecRequest& request) {
   child.asked = true;
   auto started = events_.on_exec(child.id, request);
   if (!started) {
+    write_held(child);
     const std::string why = started.error().text();
     audit_.write(record("refused", child).text("why", printable(why, 400)));
     (void)send_with_fds(link, encode(LinkReply(ProgramRefused{why})), {});
     return;
   }
   child.started = Clock::now();
-  AuditRecord start = record("start", child);
-  start.text("kind", started->kind).number("pid", started->pid);
-  if (!started->shown.empty()) start.text("command", started->shown);
-  audit_.write(start);
+  child.is_probe = started->kind == "probe" && !child.held.empty();
+  if (!child.is_probe) {
+    write_held(child);
+    AuditRecord start = record("start", child);
+    start.text("kind", started->kind).number("pid", started->pid);
+    if (!started->shown.empty()) start.text("command", started->shown);
+    audit_.write(start);
+  }
   const int fds[] = {started->pipes.stdin_write.get(),
                      started->pipes.stdout_read.get(),
                      started->pipes.stderr_read.get()};
@@ -398,7 +424,9 @@ void Server::report_exit(ConnectionId connection, int wait_status) {
   Child* child = find(connection);
   AuditRecord end("exit");
   if (child != nullptr) {
-    end = record("exit", *child);
+    child->held.clear();
+    end = record(child->is_probe ? "probe" : "exit", *child);
+    child->is_probe = false;
     const std::chrono::duration<double, std::milli> ran =
         Clock::now() - child->started;
     end.number("milliseconds", static_cast<int64_t>(ran.count()));
@@ -439,6 +467,12 @@ void Server::child_ended(ConnectionId id) {
   for (int i = 0; i < kLastWords && read_link(id); ++i) {
   }
   child->watch.reset();
+  if (child->is_probe) {
+    audit_.write(
+        record("probe", *child).text("why", "the session ended first"));
+    child->held.clear();
+  }
+  write_held(*child);
   if (!child->authenticated && !child->asked) {
     audit_.write_limited(
         record("auth", *child)

@@ -16,6 +16,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "base/fd.h"
 #include "base/loop.h"
@@ -93,8 +94,12 @@ class Server {
     bool keys_agreed = false;
     bool authenticated = false;
     bool asked = false;
-    int unserved = 0;             // of what it asked for
-    bool gone = false;            // its last words are being read
+    int unserved = 0;   // of what it asked for
+    bool gone = false;  // its last words are being read
+    // From this machine: until it is clear that this is no probe, of which
+    // only the end is on record.
+    std::vector<AuditRecord> held;
+    bool is_probe = false;        // that runs, without a record so far
     Clock::time_point started{};  // the program; 0: none
   };
 
@@ -117,6 +122,7 @@ class Server {
   void logged_in(Child& child, const Authenticated& who);
   void handle_exec(Child& child, const ExecRequest& request);
   void end_if_stopped(ConnectionId connection);
+  void write_held(Child& child);
   void child_ended(ConnectionId id);
   [[nodiscard]] AuditRecord record(std::string_view event,
                                    const Child& child) const;

@@ -136,8 +136,7 @@ def test_stock_mpirun_against_our_workers():
     on after their channel is closed, and die with the job."""
     hello = program("hello")
     with cluster("stock") as c:
-        job = apply(c, workers=3, mpirun_dropin=False,
-                    extra_env={"MUSTER_ALLOW_MPI_DAEMONS": "1"})
+        job = apply(c, workers=3, mpirun_dropin=False)
         listening(job.workers)  # OpenSSH does not wait for a worker
         for extra in ([], ["--mca", "plm_rsh_no_tree_spawn", "1"]):
             done = job.launcher.exec(
@@ -150,16 +149,48 @@ def test_stock_mpirun_against_our_workers():
             nothing_left(job, job.workers)
 
 
-def test_daemons_are_refused_unless_allowed():
+WAIT_LOOPS = ("exit", "exit 0", "true", ":", "/bin/true", "date", "hostname",
+              "uptime", "whoami", "echo ok", "test -d /tmp", "[ -d /tmp ]")
+
+
+def test_wait_loops_over_ssh_and_what_is_refused():
+    """`until ssh HOST exit; do sleep 2; done`, as manifests have it, with
+    OpenSSH's client; a refused command says why on its stderr."""
     with cluster("refused") as c:
-        job = apply(c, workers=1, mpirun_dropin=False)
+        job = apply(c, workers=1, mpirun_dropin=False,
+                    extra_env={"MUSTER_ALLOW_MPI_DAEMONS": "0"})
         listening(job.workers)  # OpenSSH does not wait for a worker
+
+        def ssh(*words):
+            return job.launcher.exec(
+                ["ssh", "-o", "BatchMode=yes", "pi-worker-0.pi.default.svc",
+                 *words], timeout=30)
+        for question in WAIT_LOOPS:
+            done = ssh(question)
+            equal(done.returncode, 0, question, done.stderr)
+        equal(ssh("echo", "a b").stdout, "a b\n", "echo")
+        equal(ssh("exit", "3").returncode, 3, "exit 3")
+        equal(ssh("test", "-f", "/nonexistent").returncode, 1, "test -f")
+        for command, reason in (("cat /etc/passwd", "starts only"),
+                                ("sh -c id", "starts only"),
+                                ("orted --version", "refuses MPI daemons")):
+            done = ssh(command)
+            equal(done.returncode, 255, command, done.stdout, done.stderr)
+            contains(done.stderr, reason, "stderr of " + command)
+            equal(done.stdout, "", "stdout of " + command)
+
+
+def test_a_login_shell_that_finds_the_real_mpirun():
+    """PATH is reset, so neither mpirun nor ssh is muster's: the job runs."""
+    with cluster("login") as c:
+        job = apply(c, workers=2)
+        listening(job.workers)
         done = job.launcher.exec(
-            ["ssh", "-o", "BatchMode=yes", "pi-worker-0.pi.default.svc",
-             "id"], timeout=30)
-        check(done.returncode != 0 and "uid=" not in done.stdout,
-              "any command is run", done.stdout, done.stderr)
-        contains(done.stderr, "exec request failed", "what ssh says")
+            ["env", "PATH=/usr/bin:/bin", "mpirun.openmpi", "-np", "2", "-H",
+             "pi-worker-0.pi.default.svc,pi-worker-1.pi.default.svc",
+             program("hello")], timeout=60)
+        equal(done.returncode, 0, "exit code", done.stdout, done.stderr)
+        equal(done.stdout.count("sum of ranks 1"), 2, "sums", done.stdout)
 
 
 def test_ipv6_only():

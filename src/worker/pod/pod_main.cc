@@ -80,9 +80,10 @@ void define_options(CLI::App& app, WorkerArgs& out) {
   app.add_flag("--allow-any-command", out.pod.allow_any_command,
                "let holders of the job key run anything, as sshd does")
       ->envname("MUSTER_ALLOW_ANY_COMMAND");
-  app.add_flag("--allow-mpi-daemons", out.pod.allow_mpi_daemons,
-               "also start orted, prted and the Hydra proxies, for launchers "
-               "without muster")
+  app.add_flag("--allow-mpi-daemons,!--refuse-mpi-daemons",
+               out.pod.allow_mpi_daemons,
+               "start orted, prted and the Hydra proxies for launchers without "
+               "muster (yes)")
       ->envname("MUSTER_ALLOW_MPI_DAEMONS");
   app.add_flag("--fips", out.pod.fips,
                "only FIPS-approved algorithms (by itself where the platform "

@@ -17,7 +17,7 @@ struct PodOptions {
   KeyFiles keys;
   std::string agent;  // absolute path of muster-agent
   bool allow_any_command = false;
-  bool allow_mpi_daemons = false;
+  bool allow_mpi_daemons = true;
   bool fips = false;      // only FIPS-approved algorithms; also if the platform
                           // says so
   std::string audit_log;  // a file, "none", or "" for stderr

@@ -197,7 +197,7 @@ void PodWorker::announce(int port, const std::string& libssh) const {
       MUSTER_VERSION, port, keys.fingerprint, keys.private_key.type(),
       keys.source, ::geteuid(), libssh, options_.fips ? ", FIPS" : "",
       has_system_call_filter() ? "" : ", no system call filter here",
-      options_.allow_mpi_daemons ? ", MPI daemons allowed" : "",
+      options_.allow_mpi_daemons ? "" : ", MPI daemons refused",
       options_.allow_any_command ? ", any command allowed" : "");
 }
 

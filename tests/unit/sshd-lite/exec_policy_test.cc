@@ -6,8 +6,9 @@
 using namespace muster;
 
 namespace {
-const ExecPolicy kStrict{"/opt/muster/libexec/muster/muster-agent", false};
-const ExecPolicy kOpen{"/opt/muster/libexec/muster/muster-agent", true};
+const ExecPolicy kStrict{"/opt/muster/libexec/muster/muster-agent", false,
+                         false};
+const ExecPolicy kOpen{"/opt/muster/libexec/muster/muster-agent", true, false};
 using Words = std::vector<std::string>;
 }  // namespace
 
@@ -46,17 +47,98 @@ TEST_CASE("version is a probe, not a job") {
   CHECK(allowed->kind == CommandKind::kProbe);
 }
 
-TEST_CASE("what DeepSpeed and horovodrun ask first is answered") {
-  const auto [line, argv] = GENERATE(
-      table<std::string, Words>({{"true", {"true"}},
-                                 {"hostname", {"hostname"}},
-                                 {" hostname  -I ", {"hostname", "-I"}}}));
+TEST_CASE("what wait loops and launchers ask first is answered") {
+  const auto [line, argv] = GENERATE(table<std::string, Words>({
+      {"true", {"true"}},
+      {":", {"true"}},
+      {"/bin/true", {"true"}},
+      {"exit", {"true"}},
+      {"exit 0", {"/bin/sh", "-c", "exit 0"}},
+      {"exit 7", {"/bin/sh", "-c", "exit 7"}},
+      {"date", {"date"}},
+      {"date +%s", {"date", "+%s"}},
+      {"hostname", {"hostname"}},
+      {" hostname  -I ", {"hostname", "-I"}},
+      {"hostname -f", {"hostname", "-f"}},
+      {"/usr/bin/uptime", {"/usr/bin/uptime"}},
+      {"whoami", {"whoami"}},
+      {"id -u", {"id", "-u"}},
+      {"uname -a", {"uname", "-a"}},
+      {"nproc", {"nproc"}},
+      {"echo", {"echo"}},
+      {"echo ok", {"echo", "ok"}},
+      {"echo 'I am here'", {"echo", "I am here"}},
+      {"echo \"a b\"c", {"echo", "a bc"}},
+      {"test -f /tmp/ready", {"test", "-f", "/tmp/ready"}},
+      {"[ -e '/data/a b' ]", {"test", "-e", "/data/a b"}},
+  }));
+  INFO(line);
   const auto allowed = decide_exec(kStrict, line);
   REQUIRE(allowed);
   CHECK(allowed->argv == argv);
   CHECK(allowed->kind == CommandKind::kProbe);
-  for (const char* more : {"true; id", "true id", "hostname x", "hostname -F x",
-                           "hostname -I x", "/tmp/hostname", "hostname\n-I;"}) {
+}
+
+TEST_CASE("no question opens a way to run something else") {
+  for (const char* more : {"true; id",
+                           "true id;",
+                           "true && id",
+                           "true|id",
+                           "true\nid",
+                           "hostname x",
+                           "hostname -F x",
+                           "hostname -I x",
+                           "hostname --file=x",
+                           "/tmp/hostname",
+                           "./true",
+                           "hostname\n-I;",
+                           "exit $X",
+                           "exit 7777",
+                           "exit -1",
+                           "exit 0 1",
+                           "/bin/exit",
+                           "date -s 12:00",
+                           "date --set=x",
+                           "date 010101",
+                           "date -f /etc/shadow",
+                           "date -r x",
+                           "echo $HOME",
+                           "echo `id`",
+                           "echo $(id)",
+                           "echo a > /tmp/x",
+                           "echo a>/tmp/x",
+                           "echo \"$HOME\"",
+                           "echo \"`id`\"",
+                           "echo 'a",
+                           "echo \\x",
+                           "echo \"a\\\"; id\"",
+                           "echo {a,b}",
+                           "echo ~",
+                           "echo *",
+                           "echo a#b;",
+                           "test -f a -o -f b",
+                           "test -f",
+                           "test a = b",
+                           "[ -f a",
+                          
+                           "test -t 0",
+                           "id root",
+                           "id --help",
+                           "uname --x",
+                           "uptime -V",
+                           "nproc --all",
+                           "whoami x",
+                           "sh",
+                           "sh -c true",
+                           "bash",
+                           "env",
+                           "cat x",
+                           "ls",
+                           "\"\"",
+                           "''",
+                           "\ttrue",
+                           "true\t-x",
+                           "tru\xc3\xa4"}) {
     INFO(more);
     CHECK_FALSE(decide_exec(kStrict, more));
   }

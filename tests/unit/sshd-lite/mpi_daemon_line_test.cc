@@ -90,13 +90,14 @@ TEST_CASE("what only looks like a daemon's line is refused") {
 
 TEST_CASE("the policy names the flag that would let a daemon in") {
   ExecPolicy policy{"/muster-agent"};
+  policy.allow_mpi_daemons = false;
   const auto refused = decide_exec(policy, "orted --x");
   REQUIRE_FALSE(refused);
-  CHECK(refused.error().hint.find("--allow-mpi-daemons") != std::string::npos);
+  CHECK(refused.error().hint.find("--refuse-mpi-daemons") != std::string::npos);
   policy.allow_mpi_daemons = true;
   const auto allowed = decide_exec(policy, "orted --x");
   REQUIRE(allowed);
   CHECK(allowed->kind == CommandKind::kDaemon);
-  CHECK_FALSE(decide_exec(policy, "id"));
+  CHECK_FALSE(decide_exec(policy, "id root"));
   CHECK(decide_exec(policy, "muster-agent agent")->kind == CommandKind::kAgent);
 }
