@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <iterator>
 #include <map>
 
 #include "base/text.h"
@@ -32,6 +33,15 @@ std::string cut(std::string_view text) {
   return std::string(utf8_prefix(text, kMaxText - 3)) + "…";
 }
 
+void append(std::vector<Candidate>& all, std::vector<Candidate> more) {
+  if (all.empty()) {
+    all = std::move(more);
+    return;
+  }
+  all.insert(all.end(), std::make_move_iterator(more.begin()),
+             std::make_move_iterator(more.end()));
+}
+
 class Judge {
  public:
   Judge(const Evidence& evidence, const RuleBook& rules)
@@ -55,8 +65,7 @@ class Judge {
       return simple("no_failure", Confidence::kProven);
     }
     const std::vector<Candidate> known = candidates;
-    std::move(scan.candidates.begin(), scan.candidates.end(),
-              std::back_inserter(candidates));
+    append(candidates, std::move(scan.candidates));
     add_guesses(evidence_, rules_, std::move(scan.tails), candidates);
     auto winner = first_cause(evidence_, std::move(candidates), others_);
     if (winner && winner->rule->role == CauseRole::kConsequence) {
@@ -110,8 +119,7 @@ class Judge {
                           Candidate& winner) {
     if (evidence_.job.stop_ns <= 0) return;
     LineScan scan = this->scan(true);
-    std::move(scan.candidates.begin(), scan.candidates.end(),
-              std::back_inserter(candidates));
+    append(candidates, std::move(scan.candidates));
     std::vector<Candidate> others;
     auto found = first_cause(evidence_, std::move(candidates), others);
     if (!found || found->maybe || found->death ||

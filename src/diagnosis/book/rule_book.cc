@@ -286,6 +286,14 @@ const Rule* RuleBook::find(std::string_view code) const {
 }
 
 LineMeaning RuleBook::read(std::string_view line) const {
+  return meaning_of(line, true);
+}
+
+LineMeaning RuleBook::look(std::string_view line) const {
+  return meaning_of(line, false);
+}
+
+LineMeaning RuleBook::meaning_of(std::string_view line, bool captures) const {
   line = line.substr(0, kMaxLine);
   const std::string english = in_english(line);
   if (!english.empty()) line = english;
@@ -294,7 +302,11 @@ LineMeaning RuleBook::read(std::string_view line) const {
   const std::vector<int> hits = compiled_->index.match(line);
   if (hits.empty()) return meaning;
   const size_t end = compiled_->told_until(line, hits);
-  if (end < line.size()) return read(line.substr(0, end));
+  if (end < line.size()) return meaning_of(line.substr(0, end), captures);
+  const auto told = [&](int hit) {
+    return captures ? captures_of(compiled_->index.expression(hit), line)
+                    : Captures{};
+  };
   for (const int hit : hits) {
     const Pattern& pattern = compiled_->patterns[static_cast<size_t>(hit)];
     switch (pattern.text.use) {
@@ -313,13 +325,12 @@ LineMeaning RuleBook::read(std::string_view line) const {
         meaning.success = meaning.well = true;
         break;
       case PatternUse::kFact:
-        meaning.facts.merge(
-            captures_of(compiled_->index.expression(hit), line));
+        meaning.fact = true;
+        meaning.facts.merge(told(hit));
         break;
       case PatternUse::kClass:
-        add_match(meaning.matches,
-                  {&compiled_->rules[pattern.rule], pattern.text.kind,
-                   captures_of(compiled_->index.expression(hit), line)});
+        add_match(meaning.matches, {&compiled_->rules[pattern.rule],
+                                    pattern.text.kind, told(hit)});
         break;
       default:  // patterns for guesses are in an index of their own
         break;

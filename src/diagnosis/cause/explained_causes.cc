@@ -65,33 +65,42 @@ void drop_mismatch_of_started(std::vector<Candidate>& candidates) {
 // found"): what went wrong behind it is the cause. A bare exit code may be the
 // command's own.
 void drop_script_errors(std::vector<Candidate>& candidates) {
-  const std::vector<Candidate> all = candidates;
-  std::erase_if(candidates, [&all](const Candidate& candidate) {
-    return candidate.script &&
-           std::any_of(all.begin(), all.end(), [&](const Candidate& other) {
-             const bool says_why = other.rule->code != "exit_nonzero_silent" &&
-                                   other.rule->code != "unknown" &&
-                                   other.rule->role != CauseRole::kControl;
-             return says_why && !other.script && !other.maybe &&
-                    other.time_ns > candidate.time_ns &&
-                    (candidate.rank < 0 || other.rank == candidate.rank);
-           });
+  int64_t last = INT64_MIN;
+  std::map<int, int64_t> last_of;  // by rank
+  for (const Candidate& other : candidates) {
+    const bool says_why = other.rule->code != "exit_nonzero_silent" &&
+                          other.rule->code != "unknown" &&
+                          other.rule->role != CauseRole::kControl;
+    if (!says_why || other.script || other.maybe) continue;
+    last = std::max(last, other.time_ns);
+    int64_t& own = last_of.try_emplace(other.rank, INT64_MIN).first->second;
+    own = std::max(own, other.time_ns);
+  }
+  std::erase_if(candidates, [&](const Candidate& candidate) {
+    if (!candidate.script) return false;
+    const auto own = last_of.find(candidate.rank);
+    const int64_t after = candidate.rank < 0     ? last
+                          : own == last_of.end() ? INT64_MIN
+                                                 : own->second;
+    return after > candidate.time_ns;
   });
 }
 
 // Nobody finds, or reaches, a pod that was not started.
 void drop_absent_pods(std::vector<Candidate>& candidates) {
-  const auto not_started = [](const Candidate& candidate) {
-    return candidate.rule->code == "pod_not_started" && !candidate.maybe;
-  };
-  const std::vector<Candidate> all = candidates;
+  std::set<std::string> absent;
+  for (const Candidate& candidate : candidates) {
+    if (candidate.rule->code == "pod_not_started" && !candidate.maybe) {
+      absent.insert(candidate.host);
+    }
+  }
+  if (absent.empty()) return;
+  const bool unnamed = absent.contains({});
   std::erase_if(candidates, [&](const Candidate& candidate) {
     const std::string& code = candidate.rule->code;
     if (code != "dns_unresolved" && code != "ssh_unreachable") return false;
-    const std::string name = candidate.host.substr(0, candidate.host.find('.'));
-    return std::any_of(all.begin(), all.end(), [&](const Candidate& other) {
-      return not_started(other) && (other.host.empty() || other.host == name);
-    });
+    return unnamed ||
+           absent.contains(candidate.host.substr(0, candidate.host.find('.')));
   });
 }
 
@@ -227,56 +236,65 @@ void drop_interrupted_by_scheduler(std::vector<Candidate>& candidates) {
 // In a log, an untagged "terminate called" after a tagged error is its tail.
 // Not of who only lost a peer: the untagged one may be that peer.
 void drop_untagged_tails(std::vector<Candidate>& reduced) {
-  const std::vector<Candidate> all = reduced;
-  std::erase_if(reduced, [&all](const Candidate& candidate) {
+  int64_t first = INT64_MAX;
+  for (const Candidate& other : reduced) {
+    if (other.rank >= 0 && other.rule->role != CauseRole::kConsequence) {
+      first = std::min(first, other.time_ns);
+    }
+  }
+  std::erase_if(reduced, [first](const Candidate& candidate) {
     return candidate.rank < 0 && !candidate.death &&
            candidate.rule->role == CauseRole::kGeneric &&
-           std::any_of(all.begin(), all.end(), [&](const Candidate& other) {
-             return other.rank >= 0 && other.time_ns < candidate.time_ns &&
-                    other.rule->role != CauseRole::kConsequence;
-           });
+           candidate.time_ns > first;
   });
 }
 
 // Of a traceback without its end, NCCL's words before it say more.
 void drop_open_tracebacks(std::vector<Candidate>& reduced) {
-  const std::vector<Candidate> all = reduced;
-  std::erase_if(reduced, [&all](const Candidate& candidate) {
+  int64_t first = INT64_MAX;
+  for (const Candidate& other : reduced) {
+    if (other.rule->code == "nccl_error") {
+      first = std::min(first, other.time_ns);
+    }
+  }
+  std::erase_if(reduced, [first](const Candidate& candidate) {
     return candidate.maybe && candidate.rule->code == "python_exception" &&
-           !candidate.values.contains("exception") &&
-           std::any_of(all.begin(), all.end(), [&](const Candidate& other) {
-             return other.rule->code == "nccl_error" &&
-                    other.time_ns < candidate.time_ns;
-           });
+           !candidate.values.contains("exception") && candidate.time_ns > first;
   });
+}
+
+bool holds_another(const std::set<int>& ranks, int rank) {
+  return ranks.size() > ranks.count(rank);
 }
 
 // An MPI call fails where another rank cannot take part. Not where one crashed:
 // ranks also crash while MPI ends the job.
 void drop_failed_calls_of_others(std::vector<Candidate>& reduced) {
-  const std::vector<Candidate> all = reduced;
-  std::erase_if(reduced, [&all](const Candidate& candidate) {
+  std::set<int> failed;
+  for (const Candidate& other : reduced) {
+    if (is_cause(other) && !other.maybe && !other.death && other.rank >= 0 &&
+        other.rule->phase == "run" && other.rule->code != "segfault") {
+      failed.insert(other.rank);
+    }
+  }
+  std::erase_if(reduced, [&failed](const Candidate& candidate) {
     return candidate.rule->code == "mpi_error" &&
-           std::any_of(all.begin(), all.end(), [&](const Candidate& other) {
-             return is_cause(other) && !other.maybe && !other.death &&
-                    other.rank >= 0 && other.rank != candidate.rank &&
-                    other.rule->phase == "run" &&
-                    other.rule->code != "segfault";
-           });
+           holds_another(failed, candidate.rank);
   });
 }
 
 // "ucp_ep_create(proc=7) failed": rank 7 says why, if it failed itself.
 void drop_who_names_peer(std::vector<Candidate>& reduced) {
-  const std::vector<Candidate> all = reduced;
-  std::erase_if(reduced, [&all](const Candidate& candidate) {
+  std::set<std::string> failed;
+  for (const Candidate& other : reduced) {
+    if (is_cause(other) && !other.maybe && other.rank >= 0) {
+      failed.insert(std::to_string(other.rank));
+    }
+  }
+  std::erase_if(reduced, [&failed](const Candidate& candidate) {
     const auto peer = candidate.values.find("peer");
-    return peer != candidate.values.end() &&
-           std::any_of(all.begin(), all.end(), [&](const Candidate& other) {
-             return is_cause(other) && !other.maybe && other.rank >= 0 &&
-                    other.rank != candidate.rank &&
-                    std::to_string(other.rank) == peer->second;
-           });
+    return peer != candidate.values.end() && failed.contains(peer->second) &&
+           peer->second != std::to_string(candidate.rank);
   });
 }
 
@@ -301,20 +319,23 @@ bool is_hardware(const Candidate& candidate) {
 // why its ranks could not use it, whichever was heard first. A single rank with
 // symptoms is the one that had the GPU.
 void drop_symptoms_of_hardware(std::vector<Candidate>& reduced) {
-  const std::vector<Candidate> all = reduced;
+  bool any = false;
+  std::set<std::string> hosts;
+  for (const Candidate& other : reduced) {
+    if (!is_hardware(other)) continue;
+    any = true;
+    hosts.insert(other.host);
+  }
+  if (!any) return;
   std::set<int> ranks;
-  std::erase_if(reduced, [&all, &ranks](const Candidate& candidate) {
+  std::erase_if(reduced, [&](const Candidate& candidate) {
     const std::string& code = candidate.rule->code;
     const bool symptom =
         code == "gpu_driver_platform" || code == "cuda_illegal_access" ||
         code == "abort_sigabrt" || (code == "shm_full" && candidate.maybe);
-    const bool explained =
-        symptom && !candidate.fact &&
-        std::any_of(all.begin(), all.end(), [&](const Candidate& other) {
-          return is_hardware(other) &&
-                 (other.host.empty() || candidate.host.empty() ||
-                  other.host == candidate.host);
-        });
+    const bool explained = symptom && !candidate.fact &&
+                           (candidate.host.empty() || hosts.contains({}) ||
+                            hosts.contains(candidate.host));
     if (explained && code != "abort_sigabrt") ranks.insert(candidate.rank);
     return explained;
   });

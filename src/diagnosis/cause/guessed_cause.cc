@@ -5,6 +5,8 @@
 // Refuses: to say anything where a rule or a fact explains the end, and to
 // blame warnings and what a line says was survived. Pure.
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "diagnosis/cause/advice.h"
 #include "diagnosis/cause/candidate.h"
@@ -100,11 +102,12 @@ class Guesser {
 
 // Of several who wrote errors, the one whose end a launcher told.
 void keep_who_ended(std::vector<Candidate>& candidates) {
-  const auto ended = [&candidates](const Candidate& guess) {
-    return std::any_of(
-        candidates.begin(), candidates.end(), [&guess](const Candidate& end) {
-          return is_silent_end(end) && end.rank >= 0 && end.rank == guess.rank;
-        });
+  std::set<int> ends;
+  for (const Candidate& end : candidates) {
+    if (is_silent_end(end) && end.rank >= 0) ends.insert(end.rank);
+  }
+  const auto ended = [&ends](const Candidate& guess) {
+    return ends.contains(guess.rank);
   };
   const auto is_guess = [](const Candidate& candidate) {
     return candidate.guess || says_nothing(candidate);
@@ -121,13 +124,10 @@ void keep_who_ended(std::vector<Candidate>& candidates) {
 }
 
 // A launcher's line about the end is no reason for it.
-bool tells_an_end(const Candidate& line,
-                  const std::vector<Candidate>& candidates) {
-  return std::any_of(candidates.begin(), candidates.end(),
-                     [&line](const Candidate& other) {
-                       return other.death && other.order == line.order &&
-                              other.time_ns == line.time_ns;
-                     });
+using Places = std::set<std::pair<int64_t, size_t>>;
+
+bool tells_an_end(const Candidate& line, const Places& ends) {
+  return ends.contains({line.time_ns, line.order});
 }
 
 }  // namespace
@@ -140,10 +140,14 @@ void add_guesses(const Evidence& evidence, const RuleBook& rules,
         return !says_nothing(candidate) && !is_silent_end(candidate);
       });
   if (explained) return;
-  std::vector<Candidate> ends;
-  std::copy_if(candidates.begin(), candidates.end(), std::back_inserter(ends),
-               is_silent_end);
-  const Guesser guesser(rules, !ends.empty());
+  Places ends;
+  bool bad_end = false;
+  for (const Candidate& candidate : candidates) {
+    if (!is_silent_end(candidate)) continue;
+    bad_end = true;
+    if (candidate.death) ends.emplace(candidate.time_ns, candidate.order);
+  }
+  const Guesser guesser(rules, bad_end);
   std::erase_if(candidates, [&](Candidate& candidate) {
     if (!says_nothing(candidate)) return false;
     return tells_an_end(candidate, ends) ||

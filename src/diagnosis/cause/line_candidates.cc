@@ -11,6 +11,7 @@
 #include "diagnosis/cause/candidate.h"
 #include "diagnosis/cause/outlived.h"
 #include "diagnosis/cause/relayed_ends.h"
+#include "diagnosis/cause/repeats.h"
 #include "diagnosis/cause/survived_setup.h"
 #include "diagnosis/cause/unknown_tail.h"
 #include "diagnosis/cause/went_on.h"
@@ -113,13 +114,6 @@ class Scanner {
   Scanner(const Evidence& evidence, const RuleBook& rules)
       : evidence_(evidence), rules_(rules) {}
 
-  // Whether a launcher says at the end that a process ended badly.
-  void look_for_deaths() {
-    for (const RankEvidence& rank : evidence_.ranks)
-      look_for_deaths(rank.lines);
-    look_for_deaths(evidence_.job.tool_lines);
-  }
-
   void scan(const Owner& owner) {
     Reading reading{owner};
     for (const LineEvidence& line : *owner.lines) {
@@ -128,16 +122,26 @@ class Scanner {
     }
     std::vector<Candidate>& found = reading.found;
     if (evidence_.job.bare_log) drop_launchers_traceback(found);
-    drop_survived(found, *owner.lines, ended_badly(owner));
-    drop_started(found);
-    progress_.clear();
+    drop_repeats(found);
     if (reading.last_success > reading.last_failure) said_success_ = true;
-    tail_.take(reading.order, went_on_.last_for({}), scan_.tails);
-    went_on_.clear();
-    std::move(found.begin(), found.end(), std::back_inserter(scan_.candidates));
+    tail_.take(reading.order, reading.went_on.last_for({}), scan_.tails);
+    found.shrink_to_fit();
+    read_.push_back({owner, started_by(reading.progress),
+                     std::move(reading.went_on), std::move(found)});
   }
 
   LineScan take() {
+    size_t count = 0;
+    for (const Read& one : read_) count += one.found.size();
+    scan_.candidates.reserve(count);
+    for (Read& one : read_) {
+      drop_survived(one);
+      drop_started(one);
+      std::move(one.found.begin(), one.found.end(),
+                std::back_inserter(scan_.candidates));
+      one.found = {};
+    }
+    read_.clear();
     scan_.ended_well = (said_success_ && !scan_.saw_death) ||
                        well_ns_ > trouble_ns_ ||
                        outlived_.ended_well(success_ns_, trouble_ns_);
@@ -158,11 +162,21 @@ class Scanner {
     size_t last_success = 0;
     size_t last_failure = 0;
     SpawnedChild child = {};
+    std::vector<size_t> progress = {};  // orders
+    WentOn went_on = {};
     std::vector<Candidate> found = {};
+  };
+  // What is left of them, until all are read.
+  struct Read {
+    Owner owner;
+    size_t started = 0;  // the order of the line by which it had
+    WentOn went_on;
+    std::vector<Candidate> found;
   };
 
   void read(const LineEvidence& line, Reading& reading) {
     LineMeaning meaning = rules_.read(line.text);
+    note_death(meaning);
     outlived_.record(meaning.facts, line);
     if (meaning.facts.contains("goes_on")) {
       Outlived::drop_excused(line.time_ns, reading.found);
@@ -218,14 +232,14 @@ class Scanner {
   void read_harmless(const LineEvidence& line, const LineMeaning& meaning,
                      Reading& reading) {
     const size_t order = reading.order;
-    if (meaning.progress) progress_.push_back(order);
+    if (meaning.progress) reading.progress.push_back(order);
     if (meaning.success) {
       reading.last_success = order;
       success_ns_ = std::max(success_ns_, line.time_ns);
     }
     if (meaning.well) well_ns_ = std::max(well_ns_, line.time_ns);
     if (meaning.success || meaning.progress) {
-      went_on_.record(line, order);
+      reading.went_on.record(line, order);
     } else {
       keep_tail(reading.owner, line, order);
     }
@@ -288,13 +302,13 @@ class Scanner {
                              {unknown, PatternKind::kMaybe, {}}));
   }
 
-  void look_for_deaths(const std::vector<LineEvidence>& lines) {
-    for (const LineEvidence& line : lines) {
-      for (const LineMatch& match : rules_.read(line.text).matches) {
-        death_somewhere_ |= match.kind == PatternKind::kDeath ||
-                            (match.rule->code == "mpi_abort_by_user" &&
-                             match.kind == PatternKind::kMatch);
-      }
+  // Whether a launcher says that a process ended badly.
+  void note_death(const LineMeaning& meaning) {
+    if (!evidence_.job.bare_log) return;
+    for (const LineMatch& match : meaning.matches) {
+      death_somewhere_ |= match.kind == PatternKind::kDeath ||
+                          (match.rule->code == "mpi_abort_by_user" &&
+                           match.kind == PatternKind::kMatch);
     }
   }
 
@@ -308,11 +322,12 @@ class Scanner {
   // After a bad end only retries, and commands of a script that went on, are
   // believed to be over: stdout and stderr may be out of order, so that
   // progress seems to follow the last words.
-  void drop_survived(std::vector<Candidate>& found,
-                     const std::vector<LineEvidence>& lines,
-                     bool bad_end) const {
-    std::erase_if(found, [&](const Candidate& candidate) {
-      const size_t went_on = went_on_.last_for(lines[candidate.order - 1].host);
+  void drop_survived(Read& read) const {
+    const bool bad_end = ended_badly(read.owner);
+    const std::vector<LineEvidence>& lines = *read.owner.lines;
+    std::erase_if(read.found, [&](const Candidate& candidate) {
+      const size_t went_on =
+          read.went_on.last_for(lines[candidate.order - 1].host);
       const bool retried = candidate.script ||
                            candidate.rule->phase == "connect" ||
                            candidate.rule->role == CauseRole::kConsequence;
@@ -322,12 +337,16 @@ class Scanner {
     });
   }
 
+  static size_t started_by(const std::vector<size_t>& progress) {
+    constexpr size_t kEnough = 3;  // not the one line that a script adds
+    return progress.size() < kEnough ? 0 : progress[progress.size() - kEnough];
+  }
+
   // Whoever makes progress has started: what it could not load it can do
   // without ("No module named 'apex'").
-  void drop_started(std::vector<Candidate>& found) const {
-    constexpr size_t kEnough = 3;  // not the one line that a script adds
-    if (progress_.size() < kEnough) return;
-    const size_t started = progress_[progress_.size() - kEnough];
+  static void drop_started(Read& read) {
+    std::vector<Candidate>& found = read.found;
+    const size_t started = read.started;
     std::set<size_t> survived;  // a line may fit several classes
     for (const Candidate& candidate : found) {
       const bool loads = candidate.rule->phase == "spawn" ||
@@ -344,8 +363,7 @@ class Scanner {
   const Evidence& evidence_;
   const RuleBook& rules_;
   LineScan scan_;
-  std::vector<size_t> progress_;  // orders of the lines of one owner
-  WentOn went_on_;
+  std::vector<Read> read_;
   SurvivedSetup setup_;
   Outlived outlived_;
   UnknownTail tail_;
@@ -361,7 +379,6 @@ class Scanner {
 LineScan scan_lines(const Evidence& evidence, const RuleBook& rules,
                     bool stopped) {
   Scanner scanner(evidence, rules);
-  if (evidence.job.bare_log) scanner.look_for_deaths();
   for (const RankEvidence& rank : evidence.ranks) {
     if (rank.stopped_by_us && !stopped) continue;
     scanner.scan({&rank.lines, &rank});

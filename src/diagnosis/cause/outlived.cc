@@ -2,6 +2,8 @@
 #include "diagnosis/cause/outlived.h"
 
 #include <algorithm>
+#include <iterator>
+#include <set>
 
 #include "diagnosis/cause/advice.h"
 
@@ -21,16 +23,22 @@ bool is_about_room(const Candidate& candidate) {
 // Says by itself why the later attempt failed, not only how it ended. Who waits
 // in vain for peers may still wait for those that the first failure took away,
 // whatever exception that becomes.
-bool is_reason(const Candidate& candidate, const std::vector<Candidate>& all) {
-  const auto is_victim = [&candidate](const Candidate& other) {
-    return other.time_ns == candidate.time_ns && !other.death &&
-           (other.rule->role == CauseRole::kWeak ||
-            other.rule->role == CauseRole::kConsequence);
-  };
+bool is_reason(const Candidate& candidate, const std::set<int64_t>& victims) {
   return !candidate.maybe && !candidate.script && !candidate.death &&
          (candidate.rule->role == CauseRole::kCause ||
           (candidate.rule->role == CauseRole::kGeneric &&
-           std::none_of(all.begin(), all.end(), is_victim)));
+           !victims.contains(candidate.time_ns)));
+}
+
+// When somebody wrote that it missed a peer.
+std::set<int64_t> times_of_victims(const std::vector<Candidate>& candidates) {
+  std::set<int64_t> times;
+  for (const Candidate& one : candidates) {
+    const bool victim = one.rule->role == CauseRole::kWeak ||
+                        one.rule->role == CauseRole::kConsequence;
+    if (victim && !one.death) times.insert(one.time_ns);
+  }
+  return times;
 }
 
 }  // namespace
@@ -40,19 +48,28 @@ void Outlived::record(const Captures& facts, const LineEvidence& line) {
     restart_ns_ = std::max(restart_ns_, line.time_ns);
   }
   const bool started = facts.contains("started");
-  if ((started || facts.contains("scheduled")) && steps_.size() < kMaxSteps) {
-    steps_.push_back({line.host, line.time_ns, started});
-  }
+  if (line.host.empty() || (!started && !facts.contains("scheduled"))) return;
+  if (steps_.size() >= kMaxSteps && !steps_.contains(line.host)) return;
+  Step& step = steps_[line.host];
+  step.last_ns = std::max(step.last_ns, line.time_ns);
+  if (started) step.started_ns = std::max(step.started_ns, line.time_ns);
 }
 
 void Outlived::drop_excused(int64_t time_ns, std::vector<Candidate>& found) {
   constexpr int64_t kMessageNs = 12 * kLogLineNs;
-  std::erase_if(found, [&](const Candidate& candidate) {
+  // They are in the order of their lines.
+  auto first = found.end();
+  while (first != found.begin() &&
+         time_ns - std::prev(first)->time_ns <= kMessageNs) {
+    --first;
+  }
+  const auto excused = [](const Candidate& candidate) {
     const bool reason = candidate.rule->role == CauseRole::kCause ||
                         candidate.rule->code == "unknown";
-    return time_ns - candidate.time_ns <= kMessageNs && reason &&
-           !candidate.death && candidate.confidence != Confidence::kProven;
-  });
+    return reason && !candidate.death &&
+           candidate.confidence != Confidence::kProven;
+  };
+  found.erase(std::remove_if(first, found.end(), excused), found.end());
 }
 
 void Outlived::record_progress(int64_t time_ns) {
@@ -72,11 +89,10 @@ bool Outlived::ended_well(int64_t success_ns, int64_t trouble_ns) const {
 
 bool Outlived::came_up(const Candidate& candidate) const {
   if (candidate.rule->code != "pod_not_started") return false;
-  return std::any_of(steps_.begin(), steps_.end(), [&](const Step& step) {
-    const bool same = !step.host.empty() && step.host == candidate.host;
-    return same && step.time_ns > candidate.time_ns &&
-           (step.started || is_about_room(candidate));
-  });
+  const auto step = steps_.find(candidate.host);
+  return step != steps_.end() && (step->second.started_ns > candidate.time_ns ||
+                                  (step->second.last_ns > candidate.time_ns &&
+                                   is_about_room(candidate)));
 }
 
 void Outlived::drop(std::vector<Candidate>& candidates) const {
@@ -86,10 +102,11 @@ void Outlived::drop(std::vector<Candidate>& candidates) const {
         one.rank < 0 && one.rule->phase == "connect" && one.time_ns < ran_ns();
     return reached || came_up(one);
   });
-  if (restart_ns_ < 0) return;  // most logs: what follows looks at all pairs
+  if (restart_ns_ < 0) return;
+  const std::set<int64_t> victims = times_of_victims(candidates);
   const bool failed_again = std::any_of(
       candidates.begin(), candidates.end(), [&](const Candidate& other) {
-        return other.time_ns > restart_ns_ && is_reason(other, candidates);
+        return other.time_ns > restart_ns_ && is_reason(other, victims);
       });
   if (!failed_again) return;
   std::erase_if(candidates, [this](const Candidate& one) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -27,18 +28,17 @@ class Outlived {
   void drop(std::vector<Candidate>& candidates) const;
 
  private:
-  struct Step {
-    std::string host;
-    int64_t time_ns = 0;
-    bool started = false;  // not only scheduled
+  struct Step {  // the last ones of a pod; -1: none
+    int64_t last_ns = -1;
+    int64_t started_ns = -1;  // it was not only scheduled
   };
   [[nodiscard]] bool came_up(const Candidate& candidate) const;
 
   // By then a rank had got on several times, not only by what looks like it.
   [[nodiscard]] int64_t ran_ns() const;
 
-  std::vector<Step> steps_;
-  std::vector<int64_t> progress_ns_;  // the last ones
+  std::map<std::string, Step> steps_;  // by host
+  std::vector<int64_t> progress_ns_;   // the last ones
   int64_t restart_ns_ = -1;
 };
 

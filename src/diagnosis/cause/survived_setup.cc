@@ -3,14 +3,13 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "base/text.h"
 
 namespace muster {
 
 namespace {
-
-constexpr size_t kEnough = 2;
 
 std::string_view code_of(const Candidate& end) {
   const auto code = end.values.find("code");
@@ -21,8 +20,16 @@ std::string_view code_of(const Candidate& end) {
 
 void SurvivedSetup::record(int rank, const LineEvidence& line) {
   if (trim(line.text).empty()) return;
-  times_.push_back(line.time_ns);
-  ranks_.push_back(rank);
+  all_.add(line.time_ns);
+  if (rank >= 0) of_rank_[rank].add(line.time_ns);
+}
+
+void SurvivedSetup::LastTwo::add(int64_t time_ns) {
+  if (time_ns > last) {
+    before = std::exchange(last, time_ns);
+  } else {
+    before = std::max(before, time_ns);
+  }
 }
 
 void SurvivedSetup::drop(std::vector<Candidate>& candidates) const {
@@ -36,17 +43,14 @@ void SurvivedSetup::drop(std::vector<Candidate>& candidates) const {
                             !code_of(other).empty());
   });
   std::erase_if(candidates, [&](const Candidate& candidate) {
-    return candidate.setup && (went_on || lines_behind(candidate) >= kEnough);
+    return candidate.setup && (went_on || lines_behind(candidate));
   });
 }
 
-size_t SurvivedSetup::lines_behind(const Candidate& candidate) const {
-  size_t count = 0;
-  for (size_t i = 0; i < times_.size(); ++i) {
-    const bool own = candidate.rank < 0 || candidate.rank == ranks_[i];
-    if (own && times_[i] > candidate.time_ns) ++count;
-  }
-  return count;
+bool SurvivedSetup::lines_behind(const Candidate& candidate) const {
+  if (candidate.rank < 0) return all_.before > candidate.time_ns;
+  const auto own = of_rank_.find(candidate.rank);
+  return own != of_rank_.end() && own->second.before > candidate.time_ns;
 }
 
 }  // namespace muster

@@ -4,8 +4,8 @@
 // "not found". Pure.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "diagnosis/cause/candidate.h"
@@ -20,10 +20,16 @@ class SurvivedSetup {
   void drop(std::vector<Candidate>& candidates) const;
 
  private:
-  [[nodiscard]] size_t lines_behind(const Candidate& candidate) const;
+  struct LastTwo {
+    int64_t last = INT64_MIN;
+    int64_t before = INT64_MIN;
+    void add(int64_t time_ns);
+  };
+  // Two lines, of the same rank where it is known.
+  [[nodiscard]] bool lines_behind(const Candidate& candidate) const;
 
-  std::vector<int64_t> times_;
-  std::vector<int> ranks_;
+  LastTwo all_;
+  std::map<int, LastTwo> of_rank_;
 };
 
 }  // namespace muster

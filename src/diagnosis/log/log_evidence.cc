@@ -17,9 +17,6 @@ namespace muster {
 namespace {
 
 constexpr size_t kMaxLine = 4096;
-constexpr size_t kMaxTold = 400;  // per writer; half first, half last
-constexpr size_t kMaxLast = 12;
-constexpr size_t kMaxWriters = 4096;
 
 // A line that people read has no terminal colours.
 std::string without_escapes(std::string_view text) {
@@ -281,10 +278,11 @@ void LogEvidence::add_parsed(ParsedLine parsed) {
       parsed);
   if (failures_.is_later_failure(parsed.message)) return;
   const int rank =
-      writers_.size() < kMaxWriters || writers_.contains(parsed.rank)
+      writers_.size() < KeptLines::kMaxWriters || writers_.contains(parsed.rank)
           ? parsed.rank
           : -1;
   Writer& writer = writers_[rank];
+  writer.number = rank;
   if (writer.host.empty()) writer.host = parsed.host;
   if (writer.ignored.is_part(parsed.message)) return;
   if (std::string both = asked_.answered(parsed.message); !both.empty()) {
@@ -318,63 +316,48 @@ void LogEvidence::add_parsed(ParsedLine parsed) {
   }
 }
 
-void LogEvidence::keep(Writer& writer, Kept kept) {
+void LogEvidence::keep(Writer& writer, KeptLines::Line kept) {
   LineEvidence& line = kept.line;
-  LineMeaning meaning = rules_.read(line.text);
+  LineMeaning meaning = rules_.look(line.text);
   if (knows_only_shape(meaning)) {
     const std::string_view told = behind_logger_head(line.text);
-    LineMeaning inner = rules_.read(told);
+    LineMeaning inner = rules_.look(told);
     if (says_more(inner)) {
       line.text = std::string(told);
       meaning = std::move(inner);
     }
   }
   const bool known = !meaning.matches.empty() || meaning.progress ||
-                     meaning.success || !meaning.facts.empty() ||
+                     meaning.success || meaning.fact ||
                      is_python_frame(line.text) ||
                      !host_in_help_line(line.text).empty() ||
                      !peer_in_help_line(line.text).empty() ||
                      !pod_entered(line.text).empty() || begins_list(line.text);
   const bool goes_on = std::exchange(writer.goes_on, false);
-  const bool told = known || goes_on;
-  if (!told) {
-    writer.last.push_back(std::move(kept));
-    if (writer.last.size() > kMaxLast) writer.last.pop_front();
-    return;
-  }
   writer.goes_on = (known && trim(line.text).ends_with(":")) ||
                    (goes_on && continues_list(line.text));
-  // The first ones hold the cause, the last ones the end.
-  if (writer.told_first.size() < kMaxTold / 2) {
-    writer.told_first.push_back(std::move(kept));
-    return;
-  }
-  writer.told_last.push_back(std::move(kept));
-  if (writer.told_last.size() > kMaxTold / 2) writer.told_last.pop_front();
+  kept_.add(writer.number, std::move(kept),
+            !meaning.matches.empty() ? KeptLines::Kind::kAlarm
+            : known || goes_on       ? KeptLines::Kind::kKnown
+                                     : KeptLines::Kind::kUnknown);
 }
 
 // By writer, each in the order of time.
 std::map<int, std::vector<LineEvidence>> LogEvidence::take_lines() {
-  std::vector<std::pair<int, Kept>> all;
-  for (auto& [rank, writer] : writers_) {
-    const auto move_in = [&, rank = rank](auto& part) {
-      for (Kept& kept : part) {
-        const int told = rank >= 0 ? rank : nccl_.rank_of(kept.line.text);
-        if (rank < 0 && kept.line.host.empty()) {
-          kept.line.host = tags_.take_late(kept.line.text);
-        }
-        all.emplace_back(told, std::move(kept));
-      }
-    };
-    move_in(writer.told_first);
-    move_in(writer.told_last);
-    move_in(writer.last);
+  std::vector<std::pair<int, KeptLines::Line>> all = kept_.take();
+  for (auto& [rank, kept] : all) {
+    if (rank >= 0) continue;
+    if (kept.line.host.empty()) {
+      kept.line.host = tags_.take_late(kept.line.text);
+    }
+    rank = nccl_.rank_of(kept.line.text);
   }
   const auto by_place = [](const auto& a, const auto& b) {
     return a.second.line.time_ns < b.second.line.time_ns;
   };
   std::sort(all.begin(), all.end(), by_place);
   std::vector<LogClock::Line> lines;
+  lines.reserve(all.size());
   for (const auto& [rank, kept] : all) {
     lines.push_back({kept.line.time_ns, kept.times});
   }
@@ -397,6 +380,7 @@ Evidence LogEvidence::take() {
   evidence.job.lone_worlds = lone_worlds_.count();
   evidence.job.local_failure = local_failure_.rank();
   evidence.job.rank_hosts = rank_hosts_.take();
+  const std::map<int, std::string> nccl_hosts = nccl_.hosts();
   int highest = -1;
   for (auto& [rank, lines] : take_lines()) {
     if (rank < 0) {
@@ -407,7 +391,10 @@ Evidence LogEvidence::take() {
     RankEvidence entry;
     entry.rank = rank;
     entry.host = std::move(writers_[rank].host);
-    if (entry.host.empty()) entry.host = nccl_.host_of(rank);
+    if (const auto told = nccl_hosts.find(rank);
+        entry.host.empty() && told != nccl_hosts.end()) {
+      entry.host = told->second;
+    }
     entry.lines = std::move(lines);
     evidence.ranks.push_back(std::move(entry));
   }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A bare text log becomes Evidence: each line goes to its rank if a prefix says
-// whose it is, else to the launcher's lines. Memory stays bounded: of each
-// writer the first and the last lines are kept, and those that a rule knows.
+// whose it is, else to the launcher's lines. Memory stays bounded, whatever the
+// log's size (kept_lines.h).
 // Refuses: nothing; any bytes are a log. Not thread-safe.
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -20,6 +19,7 @@
 #include "diagnosis/log/common_head.h"
 #include "diagnosis/log/described_pod.h"
 #include "diagnosis/log/ignored_exception.h"
+#include "diagnosis/log/kept_lines.h"
 #include "diagnosis/log/known_addresses.h"
 #include "diagnosis/log/learnt_tags.h"
 #include "diagnosis/log/line_numbers.h"
@@ -51,19 +51,12 @@ class LogEvidence {
   }
 
  private:
-  struct Kept {
-    LineEvidence line;
-    LogClock::Times times = {};
-  };
   struct Writer {
+    int number = -1;  // its rank
     std::string host;
     IgnoredException ignored;
-    // Lines that a rule knows: the first ones, and the last ones.
-    std::vector<Kept> told_first;
-    std::deque<Kept> told_last;
-    std::deque<Kept> last;  // lines that no rule knows
-    bool goes_on = false;   // the last line that a rule knows ended with ":"
-    bool alone = false;     // took itself for the only rank
+    bool goes_on = false;  // the last line that a rule knows ended with ":"
+    bool alone = false;    // took itself for the only rank
   };
 
   void add_line(std::string_view raw);
@@ -71,7 +64,7 @@ class LogEvidence {
   void add_written(std::string_view raw, const CommonHead::Stripped& head);
   void add_parsed(ParsedLine parsed);
   void add_held();
-  void keep(Writer& writer, Kept kept);
+  void keep(Writer& writer, KeptLines::Line kept);
   std::map<int, std::vector<LineEvidence>> take_lines();
   size_t margin_of(std::string_view line);
 
@@ -95,6 +88,7 @@ class LogEvidence {
   int64_t line_ = 0;
   std::optional<size_t> margin_;   // known from the first line on
   std::map<int, Writer> writers_;  // by rank; -1: nobody's
+  KeptLines kept_;
 };
 
 // Reads `text` as a whole.

@@ -77,11 +77,12 @@ void NcclRanks::learn(std::string_view line) {
   }
 }
 
-std::string NcclRanks::host_of(int rank) const {
+std::map<int, std::string> NcclRanks::hosts() const {
+  std::map<int, std::string> hosts;
   for (const auto& [process, told] : processes_) {
-    if (told.rank == rank) return process.substr(0, process.find(':'));
+    hosts.emplace(told.rank, process.substr(0, process.find(':')));
   }
-  return {};
+  return hosts;
 }
 
 int NcclRanks::rank_of(std::string_view line) const {

@@ -17,8 +17,8 @@ class NcclRanks {
   void learn(std::string_view line);
   // -1: not a line of NCCL, or nobody told.
   [[nodiscard]] int rank_of(std::string_view line) const;
-  // Empty: nobody told.
-  [[nodiscard]] std::string host_of(int rank) const;
+  // By rank, of those that are told.
+  [[nodiscard]] std::map<int, std::string> hosts() const;
 
  private:
   struct Told {

@@ -96,7 +96,7 @@ TEST_CASE("NCCL's lines are of the rank that its process tells") {
       "n-3:47:52 [1] NCCL INFO comm 0x66 rank 13 nranks 16 cudaDev 1 - Init");
   ranks.learn("n-3:47:52 [1] NCCL INFO comm 0x77 rank 0 nranks 4 cudaDev 1");
   CHECK(ranks.rank_of("n-3:47:60 [1] NCCL WARN Cuda failure") == 13);
-  CHECK(ranks.host_of(13) == "n-3");
+  CHECK(ranks.hosts().at(13) == "n-3");
   ranks.learn(
       "n-4:9:9 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[0] [receive] via");
   ranks.learn("n-5:9:9 [0] NCCL INFO Channel 00/0 : 2[0] -> 1[0] [send] via");
@@ -106,7 +106,7 @@ TEST_CASE("NCCL's lines are of the rank that its process tells") {
        {"n-4:9:9 [0] text", "n-9:9:9 [0] NCCL WARN x", "NCCL WARN x", ""}) {
     CHECK(ranks.rank_of(none) == -1);
   }
-  CHECK(ranks.host_of(7).empty());
+  CHECK_FALSE(ranks.hosts().contains(7));
 }
 
 TEST_CASE("who is done with all that was asked of it is the one that misses") {
