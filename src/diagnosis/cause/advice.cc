@@ -132,14 +132,29 @@ std::string_view without_directory(std::string_view word) {
   return word.find('/') == slash ? word : word.substr(slash + 1);
 }
 
+// "host=gpu-7" is about gpu-7, and `"host": "gpu-7",` likewise: the name of a
+// field is no word of what happened.
+std::string_view without_key(std::string_view word) {
+  const std::string_view quoted =
+      word.substr(std::min(word.find_first_not_of("{[,"), word.size()));
+  if (quoted.starts_with('"') && quoted.ends_with("\":")) return {};
+  const size_t equals = word.find('=');
+  const bool field =
+      equals != std::string_view::npos && equals > 0 &&
+      equals + 1 < word.size() && word[equals + 1] != '=' &&
+      std::all_of(word.begin(), word.begin() + equals, is_word_char);
+  return field ? word.substr(equals + 1) : word;
+}
+
 }  // namespace
 
 std::string without_asides(std::string_view line) {
   std::string kept;
   for (const std::string_view word : split(before_advice(line), ' ')) {
     if (is_source_place(word)) continue;
-    if (!kept.empty()) kept += ' ';
-    kept += without_directory(word);
+    const std::string_view value = without_key(word);
+    if (!kept.empty() && !value.empty()) kept += ' ';
+    kept += without_directory(value);
   }
   return kept;
 }

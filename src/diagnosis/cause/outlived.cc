@@ -47,6 +47,7 @@ void Outlived::record(const Captures& facts, const LineEvidence& line) {
   if (facts.contains("restart") && !is_advice(line.text)) {
     restart_ns_ = std::max(restart_ns_, line.time_ns);
   }
+  if (facts.contains("ran")) result_ns_ = std::max(result_ns_, line.time_ns);
   const bool started = facts.contains("started");
   if (line.host.empty() || (!started && !facts.contains("scheduled"))) return;
   if (steps_.size() >= kMaxSteps && !steps_.contains(line.host)) return;
@@ -98,8 +99,11 @@ bool Outlived::came_up(const Candidate& candidate) const {
 void Outlived::drop(std::vector<Candidate>& candidates) const {
   // All daemons were there before a launcher started any rank.
   std::erase_if(candidates, [this](const Candidate& one) {
+    const bool connects = one.rule->phase == "connect";
+    const bool lost = one.rule->role == CauseRole::kConsequence && !one.death;
     const bool reached =
-        one.rank < 0 && one.rule->phase == "connect" && one.time_ns < ran_ns();
+        one.rank < 0 && ((connects && one.time_ns < ran_ns()) ||
+                         ((connects || lost) && one.time_ns < result_ns_));
     return reached || came_up(one);
   });
   if (restart_ns_ < 0) return;

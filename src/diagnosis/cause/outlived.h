@@ -16,7 +16,7 @@ namespace muster {
 
 class Outlived {
  public:
-  // Facts of a line: scheduled, started, restart.
+  // Facts of a line: scheduled, started, restart, ran.
   void record(const Captures& facts, const LineEvidence& line);
   // A library's message that ends with "your job will continue", at `time_ns`,
   // gives no reason for an end.
@@ -40,6 +40,7 @@ class Outlived {
   std::map<std::string, Step> steps_;  // by host
   std::vector<int64_t> progress_ns_;   // the last ones
   int64_t restart_ns_ = -1;
+  int64_t result_ns_ = -1;  // the last one that was told
 };
 
 }  // namespace muster

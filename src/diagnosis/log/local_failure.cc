@@ -35,16 +35,10 @@ void LocalFailure::add(std::string_view line, std::string_view host) {
   several_ = several_ || tells_of_second_node(line);
   if (first_ >= 0 || line.find("local_rank") == line.npos) return;
   static const RE2 failed(
-      R"(\bfailed \(exitcode: -?\d+\) local_rank: (\d+) \(pid: )"
-      R"(|'--local_rank=(\d+)'.* exits with return code = -?[1-9])");
-  std::string torchrun;
-  std::string deepspeed;
-  if (!RE2::PartialMatch({line.data(), line.size()}, failed, &torchrun,
-                         &deepspeed)) {
-    return;
-  }
+      R"(\bfailed \(exitcode: -?\d+\) local_rank: (\d+) \(pid: )");
+  std::string told;
+  if (!RE2::PartialMatch({line.data(), line.size()}, failed, &told)) return;
   several_ = several_ || !host.empty();
-  const std::string& told = torchrun.empty() ? deepspeed : torchrun;
   const int64_t number = parse_integer(told).value_or(-1);
   first_ = number <= INT_MAX ? static_cast<int>(number) : -1;
 }

@@ -45,7 +45,29 @@ size_t check_logs(const std::string& file) {
   return logs;
 }
 
+// Those that follow speak of nothing at all.
+std::string log_with(std::string_view line) {
+  return "loading the configuration\n" + std::string(line) + "\nbye\n";
+}
+
 }  // namespace
+
+TEST_CASE("healthy lines with alarming words give no cause") {
+  const auto text =
+      read_file(std::string(MUSTER_CORPUS) + "/healthy/lines.txt");
+  REQUIRE(text);
+  size_t lines = 0;
+  for (const std::string_view line : split(*text, '\n')) {
+    if (line.empty() || line.starts_with('#')) continue;
+    ++lines;
+    const Verdict verdict =
+        diagnose(evidence_from_log(log_with(line), RuleBook::built_in()));
+    INFO(line << "\n" << verdict_text(verdict));
+    CHECK(verdict.code == "no_failure");
+  }
+  std::printf("healthy lines            %4zu\n", lines);
+  CHECK(lines >= 60);
+}
 
 TEST_CASE("logs of jobs that ended well are no failures") {
   size_t logs = 0;

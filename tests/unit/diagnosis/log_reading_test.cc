@@ -488,13 +488,49 @@ TEST_CASE("on one node a local rank is the rank") {
       "-9) local_rank: 1 (pid: 20277) of binary: /usr/bin/python3\n";
   CHECK(of_log(failed).first_rank == 1);
   CHECK(of_log("group_world_size=1\nnnodes=1\n" + failed).first_rank == 1);
+  // DeepSpeed names its last process, whoever failed.
   CHECK(of_log("[launch.py:324:sigkill_handler] ['/usr/bin/python3', '-u', "
                "'x.py', '--local_rank=2'] exits with return code = -9\n")
-            .first_rank == 2);
+            .first_rank == -1);
   for (const char* const second :
        {"torchrun --nnodes=2 --nproc_per_node 8 x.py\n", "NNODES: 16\n",
         "  group_rank=1\n", "--machine_rank 3\n", "num_machines: 4\n"}) {
     INFO(second);
     CHECK(of_log(second + failed).first_rank == -1);
   }
+}
+
+TEST_CASE("a result says nothing of a rank that failed before it") {
+  const std::string traceback =
+      "Traceback (most recent call last):\n  File \"a.py\", line 3, in "
+      "<module>\nZeroDivisionError: division by zero\n";
+  CHECK(of_log(traceback + "pi is approximately 3.1416, Error is 0.0000\n")
+            .code == "python_exception");
+  CHECK(of_log("ssh: connect to host w-1 port 22: Connection refused\n"
+               "pi is approximately 3.1416, Error is 0.0000\n")
+            .code == "no_failure");
+}
+
+TEST_CASE("memory that a provider does not register is no limit by itself") {
+  const auto code_of = [](const std::string& why) {
+    return of_log(
+               "n1:1:1 [4] NCCL WARN NET/OFI Unable to register memory "
+               "(type = 2) for device 4. RC: " +
+               why + "\n")
+        .code;
+  };
+  CHECK(code_of("-12, Error: Cannot allocate memory") == "mlock_limit");
+  CHECK(code_of("-22, Error: Invalid argument") == "rdma_setup_failed");
+}
+
+TEST_CASE("the name of a field is no word of an error") {
+  for (const char* const line :
+       {"ERROR host=gpu-7 msg=\"bad batch\"",
+        "{\"level\": \"error\", \"host\": \"gpu-7\", \"msg\": \"bad batch\"}",
+        "level=error hostname=gpu-7 pod=a-1 msg=\"bad batch\""}) {
+    INFO(line);
+    const std::string code = of_log(std::string(line) + "\n").code;
+    CHECK((code == "unknown" || code == "no_failure"));
+  }
+  CHECK(of_log("error: cannot resolve host w-7\n").code == "dns_unresolved");
 }
