@@ -59,6 +59,9 @@ class Judge {
         launcher_stalled(evidence_)) {
       return stalled(std::move(candidates));
     }
+    if (!evidence_.job.no_log.empty()) {
+      return simple("unknown", Confidence::kPossible);
+    }
     LineScan scan = this->scan(false);
     facts_ = std::move(scan.facts);
     if (evidence_.job.bare_log && scan.ended_well) {
@@ -72,10 +75,9 @@ class Judge {
       look_among_stopped(known, *winner);
     }
     if (!winner) {
-      // A log that shows nothing bad may also be one that ends too early.
-      return evidence_.job.bare_log
-                 ? simple("no_failure", Confidence::kPossible)
-                 : simple("unknown", Confidence::kPossible);
+      const bool shows_none = evidence_.job.bare_log && !is_cut_short();
+      return simple(shows_none ? "no_failure" : "unknown",
+                    Confidence::kPossible);
     }
     name_exception(rules_, *winner);
     Verdict verdict = about(*winner);
@@ -99,6 +101,28 @@ class Judge {
       });
     }
     return scan;
+  }
+
+  // A log that shows nothing bad may be one that ends too early: "epoch 3/100".
+  bool is_cut_short() {
+    const auto told = facts_.find("progress");
+    if (told == facts_.end()) return false;
+    const std::string& text = told->second;
+    const auto number_from = [&text](size_t at) {
+      const size_t end = text.find_first_not_of("0123456789", at);
+      return parse_integer(text.substr(at, end - at));
+    };
+    constexpr std::string_view kDigits = "0123456789";
+    const size_t first = text.find_first_of(kDigits);
+    const size_t behind = text.find_first_not_of(kDigits, first);
+    const size_t second = text.find_first_of(kDigits, behind);
+    if (second == std::string::npos) return false;
+    const auto done = number_from(first);
+    const auto of = number_from(second);
+    // The first one may be the 0th.
+    if (!done || !of || *done + 1 >= *of) return false;
+    values_["ends_at"] = text;
+    return true;
   }
 
   // What ranks do when their worker ends them, and write of it, is no cause.
@@ -194,6 +218,7 @@ class Judge {
         node_values(find_node(evidence_, winner_->node, winner_->host)));
     for (const auto& [name, value] : facts_) values_[name] = value;
     if (!job.bare_log) values_["all_seen"] = "yes";
+    if (!job.no_log.empty()) values_["no_log"] = job.no_log;
     if (!job.progress.empty()) values_["progress"] = job.progress;
     const std::string batch = batch_of(job.argv);
     if (!batch.empty()) values_["batch"] = batch;

@@ -129,6 +129,7 @@ struct JobEvidence {
   int world_size = -1;
   int workers = -1;
   bool bare_log = false;   // there is nothing but text: no wait statuses
+  std::string no_log;      // of a text that is none: "source code"
   int lone_worlds = 0;     // processes of it that said "rank 0 of 1"
   int local_failure = -1;  // of a log of one node: the rank that failed first
   std::vector<std::string> rank_hosts;  // as a log lists them; empty: not told

@@ -142,8 +142,9 @@ class Scanner {
       one.found = {};
     }
     read_.clear();
-    scan_.ended_well = (said_success_ && !scan_.saw_death) ||
-                       well_ns_ > trouble_ns_ ||
+    const bool parted = evidence_.job.bare_log && drop_parting();
+    scan_.ended_well = (said_success_ && !scan_.saw_death) || parted ||
+                       well_ns_ > trouble_ns_ || worked_on() ||
                        outlived_.ended_well(success_ns_, trouble_ns_);
     if (evidence_.job.bare_log) {
       drop_teardown(scan_.candidates);
@@ -180,6 +181,9 @@ class Scanner {
     outlived_.record(meaning.facts, line);
     if (meaning.facts.contains("goes_on")) {
       Outlived::drop_excused(line.time_ns, reading.found);
+    }
+    if (meaning.facts.contains("all_done")) {
+      done_ns_ = std::max(done_ns_, line.time_ns);
     }
     for (auto& [name, value] : meaning.facts) scan_.facts[name] = value;
     if (meaning.ignored) return;
@@ -233,6 +237,10 @@ class Scanner {
                      Reading& reading) {
     const size_t order = reading.order;
     if (meaning.progress) reading.progress.push_back(order);
+    if (meaning.progress || meaning.success) {
+      good_ns_.insert(line.time_ns);
+      if (good_ns_.size() > kMuchWork) good_ns_.erase(good_ns_.begin());
+    }
     if (meaning.success) {
       reading.last_success = order;
       success_ns_ = std::max(success_ns_, line.time_ns);
@@ -243,6 +251,26 @@ class Scanner {
     } else {
       keep_tail(reading.owner, line, order);
     }
+  }
+
+  // A step of the job's script failed early, and hundreds of good lines and a
+  // success came behind all trouble.
+  [[nodiscard]] bool worked_on() const {
+    return success_ns_ > trouble_ns_ && good_ns_.size() == kMuchWork &&
+           *good_ns_.begin() > trouble_ns_;
+  }
+
+  // Who is told to end when all is done: a sidecar, a pod that is deleted.
+  bool drop_parting() {
+    const int64_t last = good_ns_.empty() ? kLongAgo : *good_ns_.rbegin();
+    if (scan_.saw_death || done_ns_ == kLongAgo || done_ns_ < last)
+      return false;
+    const size_t dropped =
+        std::erase_if(scan_.candidates, [this](const Candidate& one) {
+          return one.rule->code == "terminated_external" &&
+                 one.time_ns > done_ns_;
+        });
+    return dropped > 0 && trouble_ns_ < done_ns_;
   }
 
   // Slurm could not enter the job's directory and went to /tmp instead: a file
@@ -367,9 +395,12 @@ class Scanner {
   SurvivedSetup setup_;
   Outlived outlived_;
   UnknownTail tail_;
-  int64_t well_ns_ = kLongAgo;     // the last time that all was well
-  int64_t trouble_ns_ = kLongAgo;  // the last time that it was not
-  int64_t success_ns_ = kLongAgo;  // the last time that somebody ended well
+  static constexpr size_t kMuchWork = 100;
+  std::multiset<int64_t> good_ns_;  // the last times that work went on
+  int64_t well_ns_ = kLongAgo;      // the last time that all was well
+  int64_t trouble_ns_ = kLongAgo;   // the last time that it was not
+  int64_t done_ns_ = kLongAgo;      // the last time that all was over
+  int64_t success_ns_ = kLongAgo;   // the last time that somebody ended well
   bool said_success_ = false;
   bool death_somewhere_ = false;
 };

@@ -202,6 +202,7 @@ size_t LogEvidence::margin_of(std::string_view line) {
 }
 
 void LogEvidence::add(std::string_view raw) {
+  kind_.add(raw.substr(0, kMaxLine));
   if (numbers_.decided() && head_.decided()) {
     add_line(numbers_.strip(raw));
     return;
@@ -377,6 +378,7 @@ Evidence LogEvidence::take() {
   Evidence evidence;
   evidence.job.bare_log = true;
   evidence.job.backend = "log";
+  evidence.job.no_log = kind_.instead();
   evidence.job.lone_worlds = lone_worlds_.count();
   evidence.job.local_failure = local_failure_.rank();
   evidence.job.rank_hosts = rank_hosts_.take();
@@ -412,6 +414,7 @@ Evidence LogEvidence::take() {
   }
   writers_.clear();
   line_ = 0;
+  kind_ = {};
   clock_ = {};
   tags_ = {};
   addresses_ = {};

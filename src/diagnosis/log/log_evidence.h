@@ -30,6 +30,7 @@
 #include "diagnosis/log/own_verdict.h"
 #include "diagnosis/log/rank_hosts.h"
 #include "diagnosis/log/ssh_target.h"
+#include "diagnosis/log/text_kind.h"
 #include "diagnosis/log/torch_failures.h"
 #include "logs/line_origin.h"
 
@@ -84,6 +85,7 @@ class LogEvidence {
   DescribedPod described_;
   BroadcastHost broadcasts_;
   AskedStatus asked_;
+  TextKind kind_;
   LogClock clock_;
   int64_t line_ = 0;
   std::optional<size_t> margin_;   // known from the first line on

@@ -534,3 +534,62 @@ TEST_CASE("the name of a field is no word of an error") {
   }
   CHECK(of_log("error: cannot resolve host w-7\n").code == "dns_unresolved");
 }
+
+TEST_CASE("hundreds of good lines behind a failed step are a good end") {
+  std::string log = "srun: error: n1: task 0: Exited with exit code 1\n";
+  for (int i = 0; i < 300; ++i) {
+    log += "step " + std::to_string(i) + " loss 0.5 ok\n";
+  }
+  CHECK(of_log(log + "RESULT,success,100\n").code == "no_failure");
+  CHECK(
+      of_log(log + "srun: error: n1: task 1: Exited with exit code 3\n").code ==
+      "exit_nonzero_silent");
+  CHECK(of_log(log).code == "exit_nonzero_silent");
+}
+
+TEST_CASE("who is told to end when all is done is no cause") {
+  const std::string term = "received SIGTERM, terminating\n";
+  for (const char* const done :
+       {"Job completed successfully\n", "Training finished\n"}) {
+    CHECK(of_log(done + term).code == "no_failure");
+    CHECK(of_log(done + ("[istio-proxy] " + term)).code == "no_failure");
+    CHECK(of_log(term + done).code != "unknown");
+  }
+  CHECK(of_log("step 3 loss 1\n" + term).code == "terminated_external");
+  CHECK(of_log("Saved checkpoint to /c\n" + term).code ==
+        "terminated_external");
+}
+
+TEST_CASE(
+    "a log that ends in the middle of the work is not one without a "
+    "failure") {
+  const Verdict cut = of_log("epoch 3/100 loss 0.5\nsaving\n");
+  CHECK(cut.code == "unknown");
+  CHECK(cut.confidence == Confidence::kPossible);
+  CHECK(cut.headline.find("epoch 3/100") != std::string::npos);
+  CHECK(of_log("epoch 99/100 loss 0.5\n").code == "no_failure");
+  CHECK(of_log("epoch 3/100 loss 0.5\nTraining finished\n").code ==
+        "no_failure");
+}
+
+TEST_CASE("what is no log is not judged as one") {
+  std::string code;
+  std::string page;
+  for (int i = 0; i < 10; ++i) {
+    code += "  if (x) {\n    log(\"Segmentation fault\");\n  }\n";
+    page +=
+        "## When it fails\n\nThe program ends with a Segmentation fault, or "
+        "with nothing at all.\n";
+  }
+  const std::string commits =
+      "commit 0123456789abcdef0123456789abcdef01234567\nAuthor: A <a@b>\n"
+      "Date:   Mon Nov 23 10:00:00 2026\n\n    the pod was evicted\n";
+  for (const std::string& text : {code, page, commits}) {
+    INFO(text);
+    CHECK(of_log(text).code == "unknown");
+    CHECK(of_log(text).headline.find("no log of a job") != std::string::npos);
+  }
+  CHECK(of_log("## report\n" + std::string(30, '-') +
+               "\nSegmentation fault (core dumped)\n")
+            .code == "segfault");
+}
