@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <cctype>
 #include <csignal>
 #include <iterator>
 #include <map>
@@ -235,6 +236,9 @@ class Judge {
     values_["who"] = everyone_
                          ? "All " + std::to_string(job.world_size) + " ranks"
                          : who(winner_->rank, winner_->host);
+    values_["worker"] =
+        everyone_ ? values_["who"] : worker_of(winner_->rank, winner_->host);
+    if (everyone_) values_[kMany] = "yes";
     if (winner_->rank >= 0) values_["rank"] = std::to_string(winner_->rank);
     if (!winner_->host.empty()) {
       values_["host"] = winner_->host;
@@ -324,10 +328,20 @@ class Judge {
   void add_evidence(std::string text) {
     if (text.empty() || verdict_.evidence.size() == kMaxEvidence) return;
     text = cut(text);
-    if (std::find(verdict_.evidence.begin(), verdict_.evidence.end(), text) ==
-        verdict_.evidence.end()) {
+    const auto says_it = [&text](const std::string& said) {
+      return said.starts_with(text) &&
+             (said.size() == text.size() ||
+              std::isalnum(static_cast<unsigned char>(said[text.size()])) == 0);
+    };
+    if (std::none_of(verdict_.evidence.begin(), verdict_.evidence.end(),
+                     says_it)) {
       verdict_.evidence.push_back(std::move(text));
     }
+  }
+
+  // A fact about the node that the sentence above has told.
+  void add_state(const std::string& text) {
+    if (text != verdict_.cause) add_evidence(text);
   }
 
   // "The mapping request contains an unrecognized modifier:", and which.
@@ -341,6 +355,22 @@ class Judge {
     return {};
   }
 
+  // "cannot open the file", and which in the line below.
+  bool path_follows(const RankEvidence* rank) {
+    const std::string& code = verdict_.code;
+    const bool of_file = code == "permission_denied" ||
+                         code == "data_missing" || code == "fs_unwritable" ||
+                         code == "checkpoint_corrupt";
+    if (!of_file || winner_->fact || !values_["path"].empty() ||
+        winner_->line.find('/') != std::string::npos) {
+      return false;
+    }
+    const std::string next = line_behind(rank);
+    return next.starts_with('/') || next.find(" /") != std::string::npos ||
+           next.find("'/") != std::string::npos ||
+           next.find("\"/") != std::string::npos;
+  }
+
   void write_evidence() {
     const RankEvidence* const rank = find_rank(evidence_, winner_->rank);
     if (!winner_->line.empty()) {
@@ -349,7 +379,9 @@ class Judge {
                        : "rank " + std::to_string(winner_->rank) +
                              " wrote: " + winner_->line);
     }
-    if (winner_->line.ends_with(":")) add_evidence(line_behind(rank));
+    if (winner_->line.ends_with(":") || path_follows(rank)) {
+      add_evidence(line_behind(rank));
+    }
     write_collectives();
     if (failed_by_itself(rank)) {
       add_evidence("rank " + std::to_string(rank->rank) +
@@ -372,10 +404,10 @@ class Judge {
     const std::string& code = verdict_.code;
     if (code == "host_oom_kill" || code == "sigkill_unexplained" ||
         code == "daemon_lost") {
-      add_evidence(values_["memory_state"]);
+      add_state(values_["memory_state"]);
     }
-    if (code == "shm_full") add_evidence(values_["shm_state"]);
-    add_evidence(values_["disk_state"]);
+    if (code == "shm_full") add_state(values_["shm_state"]);
+    add_state(values_["disk_state"]);
   }
 
   void write_collectives() {

@@ -37,12 +37,17 @@ std::string as_prose(std::string_view text) {
   std::string prose;
   bool in_name = false;
   bool condition = false;  // "{?image}": only if it is known
-  for (const char c : text) {
+  bool many = false;       // "{was|were}": the former
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
     if (c == '{' || c == '}') {
-      in_name = c == '{';
-      condition = false;
+      const std::string_view rest = text.substr(i);
+      in_name = c == '{' && rest.find('|') > rest.find('}');
+      condition = many = false;
       continue;
     }
+    many |= c == '|';
+    if (many) continue;
     condition |= in_name && c == '?';
     if (condition) continue;
     prose += in_name && c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;

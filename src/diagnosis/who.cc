@@ -26,14 +26,17 @@ std::optional<int> worker_number(std::string_view host) {
   return std::nullopt;
 }
 
+std::string worker_of(int rank, std::string_view host) {
+  const auto number = worker_number(host);
+  return number ? "Worker-" + std::to_string(*number) : who(rank, host);
+}
+
 std::string who(int rank, std::string_view host) {
-  if (const auto number = worker_number(host)) {
-    return "Worker-" + std::to_string(*number);
-  }
   if (rank >= 0) {
     return "Rank " + std::to_string(rank) +
            (host.empty() ? "" : " on " + std::string(host));
   }
+  if (worker_number(host)) return worker_of(rank, host);
   return host.empty() ? "The job" : "Host " + std::string(host);
 }
 

@@ -29,7 +29,11 @@ std::optional<std::string> fill_one(std::string_view text,
     std::string_view name = text.substr(open + 1, close - open - 1);
     const bool only_if = name.starts_with('?');
     if (only_if) name.remove_prefix(1);
-    if (!is_name(name)) {  // a brace of the sentence itself
+    if (const size_t bar = name.find('|'); bar != std::string_view::npos) {
+      const auto many = values.find(kMany);
+      const bool one = many == values.end() || many->second.empty();
+      filled += one ? name.substr(0, bar) : name.substr(bar + 1);
+    } else if (!is_name(name)) {  // a brace of the sentence itself
       filled += text.substr(open, close + 1 - open);
     } else {
       const auto value = values.find(std::string(name));

@@ -223,7 +223,7 @@ TEST_CASE("a stop by hand shows who had raised and could not leave") {
   CHECK(verdict.code == "interrupted");
   REQUIRE(verdict.also.size() == 1);
   CHECK(verdict.also[0].text ==
-        "Worker-1 had written before: ValueError: bad batch 17");
+        "Rank 1 on pi-worker-1 had written before: ValueError: bad batch 17");
   // It went on after it, or wrote it because of the stop.
   evidence.ranks[1].lines.push_back({5'000 * kMs, false, "step 18"});
   CHECK(diagnose(evidence).also.empty());

@@ -54,7 +54,7 @@ TEST_CASE("a working directory that a host lacks is not a missing program") {
                   "give one that exists on every host with --wdir"};
   const Verdict verdict = diagnose(evidence);
   CHECK(verdict.code == "workdir_missing");
-  CHECK(verdict.headline.find("cannot enter the working directory /w (") !=
+  CHECK(verdict.headline.find("cannot enter the working directory /w") !=
         std::string::npos);
   CHECK(verdict.exit_code == 126);
 
