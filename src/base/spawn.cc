@@ -29,7 +29,8 @@ namespace muster {
 
 namespace {
 
-enum class Stage : int { kDirectory, kDescriptors, kExec };
+// kBinding alone lets the start go on.
+enum class Stage : int { kBinding, kDirectory, kDescriptors, kExec };
 
 struct StageReport {
   Stage stage;
@@ -47,9 +48,13 @@ struct ChildPlan {
   int report;
 };
 
-[[noreturn]] void child_fails(int report, Stage stage) {
-  const StageReport message{stage, errno};
+void report_stage(int report, Stage stage, int error) {
+  const StageReport message{stage, error};
   [[maybe_unused]] const ssize_t n = ::write(report, &message, sizeof message);
+}
+
+[[noreturn]] void child_fails(int report, Stage stage) {
+  report_stage(report, stage, errno);
   ::_exit(127);
 }
 
@@ -99,7 +104,10 @@ void fill_stdio(const ChildPlan& plan) {
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   if (options.raise_soft_limits) raise_soft_limits();
-  if (!plan.cpus.empty()) bind_to(plan.cpus);
+  if (!plan.cpus.empty()) {
+    const int error = bind_to(plan.cpus);
+    if (error != 0) report_stage(plan.report, Stage::kBinding, error);
+  }
   int highest = 2;
   for (const auto& [source, target] : plan.fds) {
     if (::dup2(source, target) < 0) {
@@ -185,6 +193,7 @@ Error spawn_error(const StageReport& report, const SpawnOptions& options) {
                    strerror(report.error),
                    {},
                    {}};
+    case Stage::kBinding:
     case Stage::kExec:
       break;
   }
@@ -254,20 +263,24 @@ Result<pid_t> start_without_signals(const ChildPlan& plan) {
       error == EAGAIN ? "the pod's process limit (pids) is reached" : ""});
 }
 
-// nullopt: it has become the program.
-std::optional<StageReport> read_report(int fd) {
-  StageReport failed{};
-  ssize_t n;
-  do {
-    n = ::read(fd, &failed, sizeof failed);
-  } while (n < 0 && errno == EINTR);
-  if (n != static_cast<ssize_t>(sizeof failed)) return std::nullopt;
-  return failed;
+// nullopt: it has become the program. A binding that failed goes to
+// `bind_error`.
+std::optional<StageReport> read_report(int fd, int& bind_error) {
+  for (;;) {
+    StageReport report{};
+    ssize_t n;
+    do {
+      n = ::read(fd, &report, sizeof report);
+    } while (n < 0 && errno == EINTR);
+    if (n != static_cast<ssize_t>(sizeof report)) return std::nullopt;
+    if (report.stage != Stage::kBinding) return report;
+    bind_error = report.error;
+  }
 }
 
 }  // namespace
 
-Result<pid_t> spawn(const SpawnOptions& options) {
+Result<pid_t> spawn(const SpawnOptions& options, int* bind_error) {
   const auto path = path_of(options);
   if (!path) return tl::unexpected(path.error());
   std::vector<std::string> argv = options.argv;
@@ -297,7 +310,9 @@ Result<pid_t> spawn(const SpawnOptions& options) {
   const auto pid = start_without_signals(plan);
   if (!pid) return pid;
   moved.clear();  // with them our copy of the report's end
-  const auto failed = read_report(report->read.get());
+  int unbound = 0;
+  const auto failed = read_report(report->read.get(), unbound);
+  if (bind_error != nullptr) *bind_error = unbound;
   if (!failed) return pid;
   while (::waitpid(*pid, nullptr, 0) < 0 && errno == EINTR) {
   }

@@ -35,7 +35,9 @@ struct SpawnOptions {
 
 // Error codes: "exe_not_found" (127), "exe_not_runnable" (126), "cwd_missing",
 // "resources".
-Result<pid_t> spawn(const SpawnOptions& options);
+// A program that cannot be bound to its CPUs starts all the same: `bind_error`
+// gets 0, or the errno of it.
+Result<pid_t> spawn(const SpawnOptions& options, int* bind_error = nullptr);
 
 // The path that exec is given, as is where it has a slash, or why none.
 Result<std::string> find_program(const std::string& name,

@@ -5,9 +5,11 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "base/process_table.h"
+#include "job/cpu_list.h"
 #include "worker/agent_exit.h"
 #include "worker/agent_sweep.h"
 #include "worker/rank/mpirun_leftovers.h"
@@ -99,8 +101,15 @@ void AgentProcesses::start(uint32_t id, const wire::StartRequest& request) {
   if (pmi) pmi_end = pmi_->prepare(request.rank, options.env, options.fds);
   AgentProcessInfo info;
   info.oom_kills_before = oom_kills_();
-  const auto pid = spawn(options);
+  int bind_error = 0;
+  const auto pid = spawn(options, &bind_error);
   if (!pid) return refuse(id, pid.error());
+  if (bind_error != 0) {
+    // As the wrapper of mpirun's ranks: slow is better than not at all.
+    log("warn", "rank " + std::to_string(request.rank) +
+                    " is not bound to CPUs " + cpu_list_text(request.cpus) +
+                    ": " + strerror(bind_error));
+  }
 
   info.id = id;
   info.pid = *pid;

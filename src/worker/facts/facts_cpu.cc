@@ -4,8 +4,11 @@
 #include <sched.h>
 
 #include <map>
+#include <system_error>
+#include <thread>
 #include <utility>
 
+#include "base/cpu_mask.h"
 #include "base/fd.h"
 #include "base/text.h"
 #include "fabric/collect/sys_files.h"
@@ -54,6 +57,22 @@ std::vector<int> allowed_cpus() {
     }
     CPU_FREE(set);
     if (known) break;
+  }
+  return out;
+}
+
+std::vector<std::vector<int>> bindable_cpus(
+    const std::vector<std::vector<int>>& wanted) {
+  std::vector<std::vector<int>> out(wanted.size());
+  try {
+    std::thread([&] {
+      for (size_t i = 0; i < wanted.size(); ++i) {
+        if (wanted[i].empty() || bind_to(cpu_mask(wanted[i])) != 0) continue;
+        out[i] = allowed_cpus();
+      }
+    }).join();
+  } catch (const std::system_error&) {
+    // No thread to try it on: nothing is promised.
   }
   return out;
 }

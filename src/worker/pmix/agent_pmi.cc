@@ -5,6 +5,9 @@
 
 #include <set>
 
+#include "job/cpu_list.h"
+#include "worker/facts/facts_cpu.h"
+
 namespace muster {
 
 namespace {
@@ -12,6 +15,19 @@ namespace {
 // The descriptor that a rank knows as PMI_FD.
 constexpr int kPmiFd = 3;
 constexpr Milliseconds kArrivalsWait{1'000};
+
+// Ranks must not hear of CPUs, or of neighbours on them, to which the kernel
+// does not bind them.
+void keep_bindable(std::vector<std::string>& lists) {
+  std::vector<std::vector<int>> wanted;
+  for (const std::string& list : lists) {
+    auto cpus = parse_cpu_list(list);
+    if (!cpus) return;  // the map is refused
+    wanted.push_back(std::move(*cpus));
+  }
+  const auto given = bindable_cpus(wanted);
+  for (size_t i = 0; i < lists.size(); ++i) lists[i] = cpu_list_text(given[i]);
+}
 
 }  // namespace
 
@@ -70,6 +86,7 @@ void AgentPmi::find_arrivals(uint32_t id) {
 void AgentPmi::start_job(const wire::Frame& frame, const std::string& run_dir) {
   if (job_) return log("error", "ignored a second map of the job's ranks");
   auto map = wire::modex_from_json<wire::JobMap>(frame.payload);
+  if (map) keep_bindable(map->cpus);
   auto world =
       map ? World::from(*map) : Result<World>(tl::unexpected(map.error()));
   if (!world) return log("error", world.error().text());

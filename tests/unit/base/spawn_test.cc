@@ -262,6 +262,30 @@ TEST_CASE("looking for a program") {
         "image of this host contains it (PATH=/a:/b)");
 }
 
+TEST_CASE("CPUs that are not there are no reason not to start, but told") {
+  SpawnOptions options;
+  options.argv = {"/bin/true"};
+  options.env = {{"PATH", "/usr/bin:/bin"}};
+  options.cpus = {9000};
+  int bind_error = 0;
+  auto pid = spawn(options, &bind_error);
+  REQUIRE(pid);
+  CHECK(wait_for(*pid) == 0);
+  CHECK(bind_error == EINVAL);
+  options.cpus = {::sched_getcpu()};
+  pid = spawn(options, &bind_error);
+  REQUIRE(pid);
+  CHECK(wait_for(*pid) == 0);
+  CHECK(bind_error == 0);
+  // The reason why it did not start is the one that counts.
+  options.cpus = {9000};
+  options.cwd = "/no/such/directory";
+  pid = spawn(options, &bind_error);
+  REQUIRE_FALSE(pid);
+  CHECK(pid.error().code == "cwd_missing");
+  CHECK(bind_error == EINVAL);
+}
+
 TEST_CASE("environments as lists") {
   Environment env = {{"A", "1"}};
   set_env(env, "A", "2");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Starting, output, stdin, signals, stopping.
+#include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,6 +12,8 @@
 #include "agent_harness.h"
 #include "base/process_table.h"
 #include "catch.h"
+#include "job/cpu_list.h"
+#include "wire/modex_messages.h"
 #include "worker/agent_process.h"
 
 using namespace muster;
@@ -44,6 +47,44 @@ TEST_CASE("both streams and the exit code arrive") {
   CHECK(log.ended_before_exit);
   CHECK(log.exited->bytes_lost == 0);
   CHECK(log.exited->max_rss_kib > 0);
+}
+
+// The kernel has no CPU 9000: sched_setaffinity() says EINVAL.
+TEST_CASE("a rank that is not bound is told, and what PMIx says of it is so") {
+  AgentHarness agent;
+  REQUIRE(agent.say_hello());
+  const std::string here = std::to_string(::sched_getcpu());
+  wire::JobMap map;
+  map.nspace = test::unique_name("n");
+  map.size = 3;
+  map.nodes = {{"w-0", "0-2"}};
+  map.cpus = {"9000", here, here + ",9000"};
+  agent.send(FrameType::kJobMap, 0, wire::to_json(map));
+  for (int rank = 0; rank < map.size; ++rank) {
+    wire::StartRequest request;
+    request.kind = wire::ProcessKind::kRank;
+    request.rank = rank;
+    request.cpus = *parse_cpu_list(map.cpus[static_cast<size_t>(rank)]);
+    request.argv = {"/bin/sh", "-c",
+                    "echo \"${PMIX_RANK:-$PMI_RANK} "
+                    "${PMIX_RANK:+$OMPI_MCA_orte_base_applied_binding}\""};
+    const auto id = static_cast<uint32_t>(rank + 1);
+    REQUIRE(agent.start(id, request));
+    REQUIRE(agent.wait_exit(id));
+  }
+  std::string told;
+  for (const wire::Frame& frame : agent.frames[FrameType::kLog]) {
+    const auto line = wire::from_json<wire::LogLine>(frame.payload);
+    if (line && line->text.find("bound") != std::string::npos) {
+      told += line->level + ": " + line->text + "\n";
+    }
+  }
+  CHECK(told == "warn: rank 0 is not bound to CPUs 9000: Invalid argument\n");
+  CHECK(agent.processes[1].out == "0 \n");
+  if (agent.processes[2].out != "1 \n") {  // built with PMIx, and it is there
+    CHECK(agent.processes[2].out == "1 " + here + "\n");
+    CHECK(agent.processes[3].out == "2 " + here + "\n");
+  }
 }
 
 TEST_CASE("that a rank loads MPI is seen, not where torch brings it along") {
