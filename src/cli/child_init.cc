@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/forwarded_signals.h"
 #include "base/loop.h"
 #include "base/reaper.h"
 #include "base/spawn.h"
@@ -24,11 +25,10 @@ int complain(const Error& error) {
                            : ExitClass::kNotExecutable);
 }
 
-const std::vector<int>& forwarded_signals() {
-  static const std::vector<int> kSignals = {SIGTERM,  SIGINT,  SIGHUP,
-                                            SIGQUIT,  SIGUSR1, SIGUSR2,
-                                            SIGWINCH, SIGCONT, SIGALRM};
-  return kSignals;
+std::vector<int> handed_on() {
+  std::vector<int> out = forwarded_signals();
+  out.insert(out.end(), {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGWINCH});
+  return out;
 }
 
 }  // namespace
@@ -37,7 +37,7 @@ int run_as_init(const std::vector<std::string>& argv) {
   Loop loop;
   pid_t child = 0;
   int code = exit_code_for(ExitClass::kInternal);
-  SignalWatch signals(loop, forwarded_signals(),
+  SignalWatch signals(loop, handed_on(),
                       [&child](const signalfd_siginfo& info) {
                         if (info.ssi_code == SI_KERNEL || child <= 0) return;
                         ::kill(child, static_cast<int>(info.ssi_signo));

@@ -2,12 +2,17 @@
 // muster: picks one function by the first word, or by the name under which it
 // was called (mpirun, mpiexec, ssh, sshd), and returns what that returns.
 // Refuses unknown words, with the nearest command.
+#include <signal.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/ignored_signal.h"
 #include "base/inherited_state.h"
 #include "base/text.h"
 #include "cli/command_table.h"
@@ -48,6 +53,37 @@ int unknown(const std::string& word) {
   return 2;
 }
 
+// Runs in a signal handler.
+void end_by(int signal) {
+  const std::string_view sentence = signal == SIGTERM ? "muster: SIGTERM came\n"
+                                    : signal == SIGINT ? "muster: SIGINT came\n"
+                                    : signal == SIGHUP
+                                        ? "muster: SIGHUP came\n"
+                                        : "muster: SIGQUIT came\n";
+  if (::getpid() == 1) {
+    [[maybe_unused]] const ssize_t n =
+        ::write(STDERR_FILENO, sentence.data(), sentence.size());
+    ::_exit(128 + signal);
+  }
+  ::signal(signal, SIG_DFL);  // a child of ours
+  ::raise(signal);
+}
+
+// The kernel drops signals to pid 1 that are left at their default: a command
+// that waits for workers would outlive its pod's grace. Commands that heed
+// signals themselves block them, and the handler never runs.
+void heed_signals_as_pid_1(const std::string& command) {
+  // A worker heeds them from its loop, and the sandbox of its connections
+  // takes no handler; `entry` may become one.
+  if (::getpid() != 1 || command == "worker" || command == "sshd" ||
+      command == "entry") {
+    return;
+  }
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT}) {
+    if (!muster::is_ignored(signal)) ::signal(signal, end_by);
+  }
+}
+
 int run(int argc, char** argv) {
   const std::string self = argc > 0 ? argv[0] : "muster";
   const std::string name = self.substr(self.rfind('/') + 1);
@@ -68,6 +104,7 @@ int run(int argc, char** argv) {
   if (word == "--help" || word == "-h" || word == "help") return help(stdout);
   if (word == "--version") return muster::version_main({});
   if (const muster::Command* command = muster::find_command(word)) {
+    heed_signals_as_pid_1(command->name);
     return muster::run_command(*command, arguments);
   }
   return unknown(word);

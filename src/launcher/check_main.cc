@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/self_path.h"
 #include "fabric/prove/job_check_page.h"
+#include "job/exit_codes.h"
 #include "job/operator_contract.h"
 #include "job/pod_view.h"
 #include "launcher/check_run.h"
@@ -54,16 +55,18 @@ int run(const FabricOptions& fabric, LaunchOptions options) {
     log::error("{}", request.error().text());
     return kConfiguration;
   }
-  auto discovery = discover(options);
+  const LauncherSignals heeded = check_signals();
+  int stopped_by = 0;
+  auto discovery = discover(options, heeded, stopped_by);
   if (!discovery) {
     log::error("{}", discovery.error().text());
+    if (stopped_by != 0) return 128 + stopped_by;
     return discovery.error().code == "usage" ? 2 : kConfiguration;
   }
   Loop loop;
-  int stopped = 0;
-  const SignalWatch signals(loop, {SIGTERM, SIGINT},
+  const SignalWatch signals(loop, heeded.ending,
                             [&](const signalfd_siginfo& info) {
-                              stopped = static_cast<int>(info.ssi_signo);
+                              stopped_by = static_cast<int>(info.ssi_signo);
                               loop.stop();
                             });
   CheckRun check(loop, fabric, std::move(options), std::move(*request),
@@ -80,7 +83,10 @@ int run(const FabricOptions& fabric, LaunchOptions options) {
     log::error("{}", started.error().text());
     return kConfiguration;
   }
-  if (stopped != 0) return 128 + stopped;
+  if (stopped_by != 0) {
+    log::error("{} came before the check was done", signal_word(stopped_by));
+    return 128 + stopped_by;
+  }
   seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - began)
           .count();

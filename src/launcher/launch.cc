@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "base/ignored_signal.h"
+#include "base/forwarded_signals.h"
 #include "base/json_text.h"
 #include "base/log.h"
 #include "base/random.h"
@@ -30,22 +30,11 @@ constexpr Milliseconds kHurriedReport{1'000};  // … and somebody is waiting
 // Of the logs that --bundle keeps: 128 MiB a stream.
 constexpr LogRotation kBundleRotation{64 << 20, 1};
 
-std::vector<int> stop_signals() {
-  std::vector<int> out = {SIGTERM};
-  // QUIT is Ctrl-\, and what images that were made for nginx stop with.
-  for (const int signal : {SIGINT, SIGHUP, SIGQUIT}) {
-    if (!is_ignored(signal)) out.push_back(signal);
-  }
-  return out;
-}
-
-std::vector<int> heeded_signals() {
-  std::vector<int> out = stop_signals();
-  out.insert(out.end(), {SIGUSR1, SIGUSR2});
-  // A terminal's job control would stop the launcher, and its workers would
-  // give it up. (Where TTOU is blocked a job of the background may write.)
-  out.insert(out.end(), {SIGTSTP, SIGTTOU});
-  return out;
+// The kernel's own word about a limit of the launcher's process, as against
+// one that somebody sends for the ranks.
+bool is_own_limit(const signalfd_siginfo& info) {
+  return info.ssi_code == SI_KERNEL &&
+         (info.ssi_signo == SIGXCPU || info.ssi_signo == SIGXFSZ);
 }
 
 }  // namespace
@@ -57,7 +46,7 @@ Launch::Launch(Loop& loop, LaunchOptions options, Discovery discovery)
       launch_id_(random_id()),
       started_ns_(realtime_ns()),
       reaper_(loop),
-      signals_(loop, heeded_signals(),
+      signals_(loop, launch_signals().all(),
                [this](const signalfd_siginfo& info) { on_signal(info); }),
       mesh_(loop),
       leave_timer_(loop),
@@ -67,7 +56,8 @@ Launch::Launch(Loop& loop, LaunchOptions options, Discovery discovery)
 Launch::~Launch() {
   remove_abandoned(launch_id_ + "-n");  // of agents of ours that were
   if (writer_) {
-    writer_->finish(hurried_ ? kHurriedReport : kReportLimit, stop_signals());
+    writer_->finish(hurried_ ? kHurriedReport : kReportLimit,
+                    launch_signals().ending);
   }
   if (!output_) return;
   output_->drain(kLastWords);
@@ -228,9 +218,12 @@ void Launch::on_leaving(uint16_t node) {
 
 void Launch::on_signal(const signalfd_siginfo& info) {
   const int signal = static_cast<int>(info.ssi_signo);
-  if (signal == SIGUSR1 || signal == SIGUSR2) {
-    if (run_) run_->signal_ranks(signal);
-    return;
+  if (is_own_limit(info)) {
+    // A file that is too large is an error of the write; there is no such
+    // answer to a limit of CPU time, which ends in a SIGKILL.
+    if (signal == SIGXFSZ) return;
+  } else if (is_forwarded(signal)) {
+    return forward(signal);
   }
   if (signal == SIGTTOU) return;
   if (signal == SIGTSTP) {
@@ -271,6 +264,14 @@ void Launch::on_signal(const signalfd_siginfo& info) {
   } else if (again) {
     loop_.stop();
   }
+}
+
+void Launch::forward(int signal) {
+  if (!run_ || draining_ || leaving_) return note_unheard(signal);
+  log::write(is_harmless(signal) ? log::Level::kDebug : log::Level::kInfo,
+             signal_word(signal) + " came and goes to all ranks");
+  forwarded_.insert(signal);
+  run_->signal_ranks(signal);
 }
 
 void Launch::reader_gone() {

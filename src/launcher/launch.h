@@ -83,6 +83,7 @@ class Launch {
   bool reconnect(uint16_t node, const Error& error);
   void on_leaving(uint16_t node);
   void on_signal(const signalfd_siginfo& info);
+  void forward(int signal);  // to the ranks
   void reader_gone();
   Status write_mpirun_files();
   std::unique_ptr<Backend> make_native(BackendEvents events);
@@ -137,8 +138,9 @@ class Launch {
   std::vector<Laggard> laggards_;
   std::optional<Error> failure_;  // what ended the launch before ranks ran
   int stop_signal_ = 0;  // what ended it from outside; SIGPIPE: its reader
+  std::set<int> forwarded_;  // signals that the ranks got
   bool preempted_ = false;
-  std::set<uint16_t> told_to_leave_;  // before anything else ended the job
+  std::set<uint16_t> told_to_leave_;    // before anything else ended the job
   std::set<uint16_t> leaving_workers_;  // told to leave at any time
   bool leaving_ = false;
   bool draining_ = false;  // all ranks have ended, their output is on its way

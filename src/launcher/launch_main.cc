@@ -15,19 +15,6 @@
 
 namespace muster {
 
-namespace {
-
-// Kept blocked until the loop's SignalWatch takes them over.
-void block_stop_signals() {
-  sigset_t stop;
-  sigemptyset(&stop);
-  for (const int signal : {SIGTERM, SIGINT}) sigaddset(&stop, signal);
-  ::sigprocmask(SIG_BLOCK, &stop, nullptr);
-  ::signal(SIGPIPE, SIG_IGN);
-}
-
-}  // namespace
-
 int launch_main(const std::vector<std::string>& args) {
   ParsedOptions parsed = parse_launch_options(args);
   if (parsed.exit_code) return *parsed.exit_code;
@@ -39,7 +26,9 @@ int launch_main(const std::vector<std::string>& args) {
 }
 
 int launch(LaunchOptions options) {
-  block_stop_signals();
+  const LauncherSignals signals = launch_signals();
+  block_signals(signals);
+  ::signal(SIGPIPE, SIG_IGN);
   raise_descriptor_limit();
   configure_log(options, "");
   for (const auto& sentence : misspelled_variables(current_environment())) {
@@ -54,12 +43,14 @@ int launch(LaunchOptions options) {
   }
   const Mesh mesh = mesh_of(options.mesh);
   const auto began = Clock::now();
-  auto discovery = discover(options);
+  int stopped_by = 0;
+  auto discovery = discover(options, signals, stopped_by);
   if (!discovery) {
     const Error& error = discovery.error();
     const bool spare = error.code == "spare_launcher";
     if (spare) log::info("{}", error.text());
-    const int code = spare ? 0 : report_failed_discovery(error, options, began);
+    const int code =
+        spare ? 0 : report_failed_discovery(error, stopped_by, options, began);
     mesh_quit(mesh);
     return code;
   }

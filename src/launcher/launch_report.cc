@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Phases "drain" and "report": the evidence, the verdict over it, and the
 // farewell to the agents.
+#include <sys/wait.h>
+
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/json_text.h"
 #include "base/log.h"
@@ -20,6 +23,29 @@ namespace {
 constexpr Milliseconds kLeaveDeadline{3'000};
 constexpr Milliseconds kDrainLimit{30'000};
 constexpr Milliseconds kDrainSlice{200};
+
+// The signal out of `forwarded` that ended the first rank that failed; 0: it
+// ended by something else. Ranks that died from it were stopped, not at fault.
+int first_end_by(const std::set<int>& forwarded,
+                 std::vector<RankEvidence>& ranks) {
+  const RankEvidence* first = nullptr;
+  for (const RankEvidence& rank : ranks) {
+    if (rank.outcome != RankOutcome::kExited || rank.wait_status == 0 ||
+        rank.stopped_by_us) {
+      continue;
+    }
+    if (first == nullptr || rank.exit_ns < first->exit_ns) first = &rank;
+  }
+  if (first == nullptr || !WIFSIGNALED(first->wait_status)) return 0;
+  const int signal = WTERMSIG(first->wait_status);
+  if (forwarded.count(signal) == 0) return 0;
+  for (RankEvidence& rank : ranks) {
+    if (WIFSIGNALED(rank.wait_status) && WTERMSIG(rank.wait_status) == signal) {
+      rank.stopped_by_us = true;
+    }
+  }
+  return signal;
+}
 
 }  // namespace
 
@@ -216,6 +242,9 @@ Evidence Launch::evidence() const {
     if (run_->stop_cause() == StopCause::kPlacement) {
       out.findings.push_back({Severity::kError, "world_size_mismatch",
                               run_->stop_reason(), "", ""});
+    }
+    if (job.stop_signal == 0 && !failed) {
+      job.stop_signal = first_end_by(forwarded_, out.ranks);
     }
     job.progress = last_progress(out.ranks);
     for (const FlightIssue& issue : run_->collectives()) {

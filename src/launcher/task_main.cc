@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "base/fd.h"
+#include "base/forwarded_signals.h"
 #include "base/ignored_signal.h"
 #include "base/json_text.h"
 #include "base/spawn.h"
@@ -150,9 +151,10 @@ Verdict judge(const TaskPlace& place, const std::vector<std::string>& argv,
 int run_task(const std::vector<std::string>& argv, const TaskPlace& place) {
   sigset_t signals;
   sigemptyset(&signals);
-  for (const int one : {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2}) {
+  for (const int one : {SIGTERM, SIGINT, SIGHUP, SIGQUIT}) {
     if (!is_ignored(one)) sigaddset(&signals, one);
   }
+  for (const int one : forwarded_signals()) sigaddset(&signals, one);
   sigaddset(&signals, SIGCHLD);
   ::sigprocmask(SIG_BLOCK, &signals, nullptr);
   ::signal(SIGPIPE, SIG_IGN);

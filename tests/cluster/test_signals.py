@@ -18,12 +18,13 @@ ENVIRONMENT = {"OMPI_ALLOW_RUN_AS_ROOT": "1",
                "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 
-def start(*words, before=None):
+def start(*words, before=None, scratch=None):
     return subprocess.Popen(
         [MUSTER, "launch", "--local", "1x2", "--log-format", "text", *words],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
         stderr=subprocess.PIPE, text=True, preexec_fn=before,
-        env={**os.environ, **ENVIRONMENT})
+        env={**os.environ, **ENVIRONMENT,
+             **({"TMPDIR": scratch} if scratch else {})})
 
 
 def ready(process, ranks):
@@ -56,7 +57,9 @@ def test_quit_stops_a_job_as_others_do():
 def test_a_wait_for_the_hostfile_ends_as_a_job_does():
     with tempfile.NamedTemporaryFile() as empty, \
             tempfile.NamedTemporaryFile() as report:
-        for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP,
+                       signal.SIGQUIT):
+            code = 128 + number
             run = subprocess.Popen(
                 [MUSTER, "launch", "--hostfile", empty.name, "--report-json",
                  report.name, "--", "true"],
@@ -68,6 +71,68 @@ def test_a_wait_for_the_hostfile_ends_as_a_job_does():
             contains(err, number.name + " came", "stderr")
             with open(report.name, encoding="utf-8") as file:
                 equal(json.load(file)["exit_code"], code, "code in the report")
+
+
+def test_the_wait_for_a_hostfile_survives_signals_for_ranks():
+    with tempfile.NamedTemporaryFile() as empty:
+        run = subprocess.Popen(
+            [MUSTER, "launch", "--hostfile", empty.name, "--", "true"],
+            stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        time.sleep(0.5)
+        for name in FORWARDED:
+            run.send_signal(number_of(name))
+        run.send_signal(signal.SIGTERM)
+        _, err = run.communicate(timeout=60)
+        equal(run.returncode, 143, "exit code", err)
+        contains(err, "SIGALRM came, and no rank runs that could get it",
+                 "stderr")
+
+
+def as_pid_1(words, call):
+    """Starts it as the first process of a namespace; its pid out here once it
+    is in the system call with that number (of x86-64)."""
+    run = subprocess.Popen(
+        ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "sh",
+         "-c", 'echo ready; exec "$@"', "sh", MUSTER, *words],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        text=True)
+    contains(run.stdout.readline(), "ready", "stdout")
+    with open(f"/proc/{run.pid}/task/{run.pid}/children",
+              encoding="ascii") as file:
+        init = int(file.read().split()[0])
+    deadline = time.monotonic() + 30
+    while True:
+        with open(f"/proc/{init}/comm", encoding="ascii") as comm, \
+                open(f"/proc/{init}/syscall", encoding="ascii") as now:
+            if comm.read() == "muster\n" and now.read().startswith(call):
+                return run, init
+        check(time.monotonic() < deadline, f"never waits: {words}")
+        time.sleep(0.05)
+
+
+def ends_at_once(words, call, name, sentence):
+    run, init = as_pid_1(words, call)
+    began = time.monotonic()
+    os.kill(init, number_of(name))
+    code = run.wait(timeout=60)
+    check(time.monotonic() - began < 5, "it went on waiting", name)
+    _, err = run.communicate(timeout=60)
+    equal(code, 128 + number_of(name), "exit code", name, err)
+    contains(err, sentence.format("SIG" + name), "stderr")
+
+
+def test_a_check_as_pid_1_ends_with_any_signal():
+    """The kernel drops what pid 1 leaves at its default."""
+    with tempfile.NamedTemporaryFile() as empty:
+        for name in ("TERM", "INT", "HUP", "QUIT", "USR1", "ALRM", "PROF"):
+            ends_at_once(["fabric", "check", "--connect-timeout", "60s",
+                          "--hostfile", empty.name], "128 ", name,
+                         "hostfile: {} ")
+
+
+def test_commands_that_wait_as_pid_1_end():
+    for name in ("TERM", "INT", "HUP", "QUIT"):
+        ends_at_once(["explain-log", "-"], "0 ", name, "muster: {} came")
 
 
 def test_a_signal_of_the_user_comes_once():
@@ -86,6 +151,68 @@ def test_a_signal_of_the_user_comes_once():
                      if line.startswith(f"[{rank}|") and " USR1 " in line]
             equal(len(lines), 1, f"USR1 at rank {rank}", out, err)
         check("[mpirun]" not in out, "mpirun got it, too", out)
+
+
+FORWARDED = ["USR1", "USR2", "ALRM", "VTALRM", "PROF", "ABRT", "XCPU", "XFSZ",
+             "IO", "PWR", "STKFLT", "URG", "CONT"]
+
+
+def number_of(name):
+    return (signal.SIGRTMIN + 3 if name == "RTMIN+3"
+            else getattr(signal, "SIG" + name, 16))  # Python has no STKFLT
+
+
+def test_signals_without_a_meaning_go_to_the_ranks():
+    names = FORWARDED + ["RTMIN+3"]
+    for words in (["--bootstrap", "pmix", "-n", "2", "--"],
+                  ["--", "mpirun", "-np", "2"]):
+        with tempfile.TemporaryDirectory() as scratch:
+            report = os.path.join(scratch, "report")
+            run = start("--report-json", report, *words, program("signals"))
+            ready(run, 2)
+            got = []
+            for name in names:
+                run.send_signal(number_of(name))
+                # Both, before the next one comes.
+                for _ in range(2):
+                    got.append(run.stdout.readline())
+            run.send_signal(signal.SIGTERM)
+            out, err = run.communicate(timeout=60)
+            equal(run.returncode, 143, "exit code", err)
+            for rank in (0, 1):
+                mine = [line.split("] ", 1)[1].split()[0] for line in got
+                        if line.startswith(f"[{rank}|")]
+                equal([{"POLL": "IO"}.get(name, name) for name in mine],
+                      names, f"rank {rank}", out, err)
+            with open(report, encoding="utf-8") as file:
+                equal(json.load(file)["exit_code"], 143, "code in the report")
+
+
+def test_a_signal_that_ends_the_ranks_has_a_verdict():
+    """None ends the launcher itself, which cleans up."""
+    for words in (["--bootstrap", "pmix", "-n", "2", "--"],
+                  ["--", "mpirun", "-np", "2"]):
+        for name in ("ALRM", "PROF", "ABRT"):
+            number = number_of(name)
+            with tempfile.TemporaryDirectory() as scratch:
+                message = os.path.join(scratch, "message")
+                with open(message, "wb"):  # as the kubelet has it
+                    pass
+                run = start("--termination-log", message, *words, "sh", "-c",
+                            "ulimit -c 0; echo ready; exec sleep 60",
+                            scratch=scratch)
+                ready(run, 2)
+                time.sleep(0.2)  # for the shell to become sleep
+                run.send_signal(number)
+                _, err = run.communicate(timeout=60)
+                equal(run.returncode, 128 + number, "exit code", name, err)
+                contains(err, f"SIG{name} came and goes to all ranks", "stderr")
+                contains(err, f"the launcher got SIG{name}", "stderr")
+                with open(message, encoding="utf-8") as file:
+                    contains(file.read(), "SIG" + name, "termination message")
+                left = [one for one in os.listdir(scratch)
+                        if one.startswith("muster-")]
+                equal(left, [], "what is left", err)
 
 
 def test_mpirun_leaves_ranks_their_grace():

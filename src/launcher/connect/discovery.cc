@@ -28,23 +28,29 @@ namespace {
 constexpr Milliseconds kHostfilePoll{200};
 constexpr Milliseconds kHostfileNote{5000};
 
-// Sleeps; how TERM or INT ends that, if one comes.
-std::optional<Error> sleep_unless_stopped(Milliseconds time) {
-  sigset_t stop;
-  sigemptyset(&stop);
-  sigaddset(&stop, SIGTERM);
-  sigaddset(&stop, SIGINT);
+// Sleeps; how a signal ends that, if one comes.
+std::optional<Error> sleep_unless_stopped(Milliseconds time,
+                                          const LauncherSignals& signals,
+                                          int& stopped_by) {
+  sigset_t heeded;
+  sigemptyset(&heeded);
+  for (const int signal : signals.ending) sigaddset(&heeded, signal);
+  for (const int signal : signals.forwarded) sigaddset(&heeded, signal);
   const timespec timeout{time.count() / 1000,
                          (time.count() % 1000) * 1'000'000};
   siginfo_t info{};
-  const int signal = ::sigtimedwait(&stop, &info, &timeout);
+  const int signal = ::sigtimedwait(&heeded, &info, &timeout);
   if (signal < 0) return std::nullopt;
+  if (std::find(signals.forwarded.begin(), signals.forwarded.end(), signal) !=
+      signals.forwarded.end()) {
+    note_unheard(signal);
+    return std::nullopt;
+  }
+  stopped_by = signal;
   // The kubelet is outside of our pid namespace: its pid reads 0 here.
   const bool preempted = signal == SIGTERM && info.si_pid == 0;
   return Error{
-      preempted          ? "preempted"
-      : signal == SIGINT ? "interrupted"
-                         : "stopped",
+      preempted ? "preempted" : "stopped",
       "stopped while waiting for the hostfile",
       signal_word(signal) + (preempted ? " from outside the pod" : " came"),
       {},
@@ -53,7 +59,9 @@ std::optional<Error> sleep_unless_stopped(Milliseconds time) {
 
 // Operators mount the hostfile empty and fill it when pods exist.
 Result<Contract> contract_with_hostfile(const LaunchOptions& options,
-                                        PodViewOptions where) {
+                                        PodViewOptions where,
+                                        const LauncherSignals& signals,
+                                        int& stopped_by) {
   ContractFlags flags;
   flags.role = Role::kLauncher;
   flags.key_dir = options.key_dir;
@@ -79,7 +87,8 @@ Result<Contract> contract_with_hostfile(const LaunchOptions& options,
                 contract.hostfile_path, human_duration_ms(waited.count()));
       next_note = waited + 2 * kHostfileNote;
     }
-    if (auto stopped = sleep_unless_stopped(kHostfilePoll)) {
+    if (auto stopped =
+            sleep_unless_stopped(kHostfilePoll, signals, stopped_by)) {
       stopped->where = contract.hostfile_path;
       return fail(*std::move(stopped));
     }
@@ -257,7 +266,9 @@ Status one_name_for_this_pod(const std::vector<JobHost>& hosts) {
 
 }  // namespace
 
-Result<Discovery> discover(const LaunchOptions& options) {
+Result<Discovery> discover(const LaunchOptions& options,
+                           const LauncherSignals& signals, int& stopped_by) {
+  block_signals(signals);
   Discovery found;
   const PodViewOptions where = own_pod_options();
   found.env = where.env;
@@ -275,7 +286,7 @@ Result<Discovery> discover(const LaunchOptions& options) {
     found.hosts_source = "--local";
     return found;
   }
-  auto contract = contract_with_hostfile(options, where);
+  auto contract = contract_with_hostfile(options, where, signals, stopped_by);
   if (!contract) return fail(contract.error());
   found.contract = std::move(*contract);
   if (found.contract.is_spare_launcher) {

@@ -13,6 +13,7 @@
 #include "job/hostfile.h"
 #include "job/mpirun_line.h"
 #include "job/operator_contract.h"
+#include "launcher/launcher_signals.h"
 #include "launcher/options.h"
 #include "sshd-lite/keys.h"
 
@@ -37,9 +38,10 @@ struct Discovery {
 
 // Error codes: those of the hostfile, "no_hosts", "key_missing",
 // "key_unusable", "usage", "same_pod" (this pod, twice), "spare_launcher"
-// (nothing to do here), and while it waits for the hostfile "stopped" (TERM),
-// "interrupted" (INT), "preempted" (TERM from outside the pod); TERM and INT
-// must be blocked.
-Result<Discovery> discover(const LaunchOptions& options);
+// (nothing to do here), and while it waits for the hostfile "stopped" and
+// "preempted" (TERM from outside the pod): then `stopped_by` is the signal.
+// Blocks `signals`, and leaves them blocked.
+Result<Discovery> discover(const LaunchOptions& options,
+                           const LauncherSignals& signals, int& stopped_by);
 
 }  // namespace muster

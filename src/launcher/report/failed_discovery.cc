@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/report/failed_discovery.h"
 
-#include <signal.h>
-
 #include "base/json_text.h"
 #include "base/log.h"
 #include "base/random.h"
+#include "launcher/launcher_signals.h"
 #include "launcher/report/report_writer.h"
 
 namespace muster {
@@ -13,15 +12,13 @@ namespace muster {
 namespace {
 
 // The command is left out: its secrets are not known yet.
-Evidence evidence_of(const Error& error) {
+Evidence evidence_of(const Error& error, int stopped_by) {
   Evidence out;
   out.job.phase = "discover";
   if (error.code == "preempted") {
     out.job.preempted = true;
-  } else if (error.code == "interrupted") {
-    out.job.stop_signal = SIGINT;
-  } else if (error.code == "stopped") {
-    out.job.stop_signal = SIGTERM;
+  } else if (stopped_by != 0) {
+    out.job.stop_signal = stopped_by;
   } else {
     out.findings.push_back(finding_of(error));
   }
@@ -30,7 +27,8 @@ Evidence evidence_of(const Error& error) {
 
 }  // namespace
 
-int report_failed_discovery(const Error& error, const LaunchOptions& options,
+int report_failed_discovery(const Error& error, int stopped_by,
+                            const LaunchOptions& options,
                             Clock::time_point began) {
   LaunchReport report;
   report.launch_id = random_id();
@@ -38,7 +36,7 @@ int report_failed_discovery(const Error& error, const LaunchOptions& options,
   report.ended_ns = realtime_ns();
   report.started_ns = report.ended_ns - report.took.count() * 1'000'000;
   report.phases = {{"discover", report.took}};
-  report.evidence = evidence_of(error);
+  report.evidence = evidence_of(error, stopped_by);
   report.verdict = judge(report.evidence, options.rules_directory);
   const int exit_code = report.verdict.exit_code;
   // The verdict tells that it was stopped, but not in what.
@@ -46,7 +44,7 @@ int report_failed_discovery(const Error& error, const LaunchOptions& options,
   announce(report, options);
   Loop loop;
   ReportWriter(loop, std::move(report), options)
-      .finish(kReportLimit, {SIGTERM, SIGINT});
+      .finish(kReportLimit, launch_signals().ending);
   return exit_code;
 }
 

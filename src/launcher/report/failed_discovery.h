@@ -9,8 +9,10 @@
 namespace muster {
 
 // `error` is discover()'s, but "spare_launcher": another pod's launch has the
-// reports then. Returns the launcher's exit code. TERM and INT are blocked.
-int report_failed_discovery(const Error& error, const LaunchOptions& options,
+// reports then. `stopped_by`: the signal that ended it, or 0. Returns the
+// launcher's exit code. launch_signals() are blocked.
+int report_failed_discovery(const Error& error, int stopped_by,
+                            const LaunchOptions& options,
                             Clock::time_point began);
 
 }  // namespace muster

@@ -111,7 +111,7 @@ tl::expected<RankChild, int> start_rank(const RankCommand& command, int out,
   RankChild child;
   sigemptyset(&child.waited);
   sigaddset(&child.waited, SIGCHLD);
-  for (int number = 1; number < SIGRTMIN; ++number) {
+  for (int number = 1; number <= SIGRTMAX; ++number) {
     if (rank_wrapper_forwards(number)) sigaddset(&child.waited, number);
   }
   sigset_t before;

@@ -3,6 +3,7 @@
 
 #include <signal.h>
 
+#include "base/forwarded_signals.h"
 #include "base/text.h"
 
 namespace muster {
@@ -51,13 +52,10 @@ bool rank_wrapper_forwards(int number) {
     case SIGINT:
     case SIGHUP:
     case SIGQUIT:
-    case SIGUSR1:
-    case SIGUSR2:
-    case SIGCONT:
     case SIGTSTP:
       return true;
     default:
-      return false;
+      return is_forwarded(number);
   }
 }
 
