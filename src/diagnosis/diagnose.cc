@@ -246,6 +246,10 @@ class Judge {
     }
     values_["line"] = cut(winner_->line);
     values_["file_line"] = place_of_exception(evidence_, *winner_);
+    if (winner_->rule->code == "permission_denied" &&
+        opens_to_read(evidence_, *winner_)) {
+      values_["reads"] = "yes";
+    }
     waiting_ranks();
     for (const auto& [name, value] : winner_->values) {
       if (!value.empty()) values_[name] = cut(value);

@@ -48,6 +48,8 @@ std::string batch_of(const std::vector<std::string>& argv);
 // "train.py:51": where the exception of `winner` was raised; may be empty.
 std::string place_of_exception(const Evidence& evidence,
                                const Candidate& winner);
+// Whether a traceback shows that `winner` opened a file to read it.
+bool opens_to_read(const Evidence& evidence, const Candidate& winner);
 const NodeEvidence* find_node(const Evidence& evidence, int node,
                               const std::string& host);
 const RankEvidence* find_rank(const Evidence& evidence, int rank);

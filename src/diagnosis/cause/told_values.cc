@@ -2,9 +2,11 @@
 // What the job's command and a traceback tell, as words for the sentences of
 // the rules.
 #include <algorithm>
+#include <optional>
 
 #include "base/text.h"
 #include "diagnosis/cause/candidate.h"
+#include "diagnosis/log/writer_mark.h"
 
 namespace muster {
 
@@ -27,27 +29,90 @@ std::string batch_of(const std::vector<std::string>& argv) {
   return {};
 }
 
+namespace {
+
+// "[rank3]: ", "(TrainWorker pid=7) " and the like in front of each line.
+std::string_view without_mark(std::string_view text) {
+  return trim(read_writer_mark(trim(text)).rest);
+}
+
+// What comes with Python, or was installed into it, is not the user's.
+bool is_of_library(std::string_view file) {
+  for (const std::string_view part :
+       {"/site-packages/", "/dist-packages/", "<frozen ", "/lib/python",
+        "/lib64/python", "/lib/pypy"}) {
+    if (file.find(part) != std::string_view::npos ||
+        file.starts_with(part.substr(1))) {
+      return true;
+    }
+  }
+  return false;
+}
+
+struct Frame {
+  std::string_view file;
+  std::string_view line;
+};
+
+// `File "/app/train.py", line 12, in main`.
+std::optional<Frame> frame_in(std::string_view text) {
+  constexpr std::string_view kFile = "File \"";
+  constexpr std::string_view kLine = ", line ";
+  if (!text.starts_with(kFile)) return std::nullopt;
+  const size_t end = text.find('"', kFile.size());
+  const size_t number = text.find(kLine);
+  if (end == std::string_view::npos || number == std::string_view::npos) {
+    return std::nullopt;
+  }
+  const std::string_view digits = text.substr(number + kLine.size());
+  return Frame{text.substr(kFile.size(), end - kFile.size()),
+               digits.substr(0, digits.find_first_not_of("0123456789"))};
+}
+
+const std::vector<LineEvidence>& lines_of(const Evidence& evidence,
+                                          const Candidate& winner) {
+  const RankEvidence* const rank = find_rank(evidence, winner.rank);
+  return rank != nullptr && !rank->lines.empty() ? rank->lines
+                                                 : evidence.job.tool_lines;
+}
+
+}  // namespace
+
+// The innermost frame of the user's own code; where there is none, the
+// innermost one.
 std::string place_of_exception(const Evidence& evidence,
                                const Candidate& winner) {
-  const RankEvidence* const rank = find_rank(evidence, winner.rank);
-  const auto& lines = rank != nullptr && !rank->lines.empty()
-                          ? rank->lines
-                          : evidence.job.tool_lines;
-  std::string place;
-  for (const LineEvidence& line : lines) {
-    if (trim(line.text) == winner.line && !place.empty()) break;
-    const std::string_view text = trim(line.text);
-    if (!text.starts_with("File \"")) continue;
-    const size_t end = text.find('"', 6);
-    const size_t number = text.find(", line ");
-    if (end == std::string_view::npos || number == std::string_view::npos) {
-      continue;
+  Frame own;
+  Frame last;
+  for (const LineEvidence& line : lines_of(evidence, winner)) {
+    if (trim(line.text) == winner.line && !last.file.empty()) break;
+    const std::string_view text = without_mark(line.text);
+    if (text.starts_with("Traceback (most recent call last)")) own = last = {};
+    if (const auto frame = frame_in(text)) {
+      last = *frame;
+      if (!is_of_library(frame->file)) own = *frame;
     }
-    std::string_view digits = text.substr(number + 7);
-    digits = digits.substr(0, digits.find_first_not_of("0123456789"));
-    place = std::string(text.substr(6, end - 6)) + ":" + std::string(digits);
   }
-  return place;
+  const Frame& best = own.file.empty() ? last : own;
+  if (best.file.empty()) return {};
+  return std::string(best.file) + ":" + std::string(best.line);
+}
+
+// Python does not say in a PermissionError for what a file was opened; the line
+// of the traceback that opens it does.
+bool opens_to_read(const Evidence& evidence, const Candidate& winner) {
+  std::string_view before;
+  for (const LineEvidence& line : lines_of(evidence, winner)) {
+    if (trim(line.text) == winner.line && !before.empty()) break;
+    const std::string_view text = without_mark(line.text);
+    if (text.find("open(") != std::string_view::npos) before = text;
+  }
+  if (before.empty()) return false;
+  for (const std::string_view mode : {"'w", "\"w", "'a", "\"a", "'x", "\"x",
+                                      "+'", "+\"", "mode=", "os.open(", "O_"}) {
+    if (before.find(mode) != std::string_view::npos) return false;
+  }
+  return true;
 }
 
 }  // namespace muster

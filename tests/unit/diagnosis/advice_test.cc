@@ -77,8 +77,6 @@ TEST_CASE("an uncaught error of any language is the program's") {
            "Error using horzcat\nDimensions of arrays are not consistent.\n",
            "Unhandled exception. System.InvalidOperationException: empty\n",
            "a.chpl:3: error: halt reached - array index out of bounds\n",
-           "run.sh: line 3: syntax error near unexpected token `fi'\n",
-           "run.sh: line 3: VAR: unbound variable\n",
        }) {
     INFO(text);
     CHECK(code_of(text) == "python_exception");

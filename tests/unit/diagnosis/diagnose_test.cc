@@ -863,3 +863,54 @@ TEST_CASE("a failure is read behind any number of progress bars") {
     }
   }
 }
+
+TEST_CASE("the place of a Python error is in the user's own code") {
+  const auto place = [](const std::string& mark, bool launched) {
+    const std::vector<std::string> texts = {
+        "Traceback (most recent call last):",
+        "  File \"/app/train.py\", line 41, in <module>",
+        "    main()",
+        "  File \"/app/train.py\", line 30, in main",
+        "    cfg = json.load(f)",
+        "  File \"/usr/lib/python3.11/json/__init__.py\", line 293, in load",
+        "    return loads(fp.read(),",
+        "  File \"/opt/venv/lib/python3.11/site-packages/x/y.py\", line 9, in "
+        "z",
+        "KeyError: 'labels'"};
+    if (!launched) {
+      std::string log;
+      for (const std::string& text : texts) log += mark + text + "\n";
+      const Verdict verdict =
+          diagnose(evidence_from_log(log, RuleBook::built_in()));
+      return verdict.code + " " + verdict.remedies.at(0);
+    }
+    Evidence evidence = job({exited(0, 1 << 8, 900)});
+    int64_t time = 100;
+    for (const std::string& text : texts) {
+      evidence.ranks[0].lines.push_back({++time, true, mark + text});
+    }
+    const Verdict verdict = diagnose(evidence);
+    return verdict.code + " " + verdict.remedies.at(0);
+  };
+  const std::string wanted =
+      "python_exception the place is in the traceback: /app/train.py:30";
+  for (const bool launched : {false, true}) {
+    for (const char* const mark : {"", "[rank0]: "}) {
+      INFO(mark << launched);
+      CHECK(place(mark, launched) == wanted);
+    }
+  }
+}
+
+TEST_CASE("an error in a shell's script is no Python exception") {
+  for (const char* const line :
+       {"run.sh: line 7: syntax error near unexpected token `fi'",
+        "/bin/bash: -c: line 1: unexpected EOF while looking for matching `\"'",
+        "/app/run.sh: line 3: DATA: unbound variable",
+        "sh: 2: Syntax error: \"(\" unexpected"}) {
+    INFO(line);
+    const Verdict verdict = of_log(std::string(line) + "\n");
+    CHECK(verdict.code == "script_error");
+    CHECK(verdict_text(verdict).find("traceback") == std::string::npos);
+  }
+}

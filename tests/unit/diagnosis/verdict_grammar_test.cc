@@ -117,7 +117,10 @@ TEST_CASE("who reads is not told how to write") {
   };
   for (const char* const line :
        {"cp: cannot open '/data/x' for reading: Permission denied",
-        "cat: /data/x: Permission denied"}) {
+        "cat: /data/x: Permission denied",
+        "[rank0]:   File \"/app/a.py\", line 3, in <module>\n"
+        "[rank0]:     data = open(\"/data/x\", \"rb\").read()\n"
+        "[rank0]: PermissionError: [Errno 13] Permission denied: '/data/x'"}) {
     const Verdict read = verdict(line);
     INFO(verdict_text(read));
     CHECK(read.code == "permission_denied");
