@@ -100,7 +100,7 @@ void ModexRouter::listen() {
   on(FrameType::kNames,
      [this](int node, const Frame& frame) { names(node, frame); });
   on(FrameType::kRankState,
-     [this](int /*node*/, const Frame& frame) { rank_state(frame); });
+     [this](int node, const Frame& frame) { rank_state(node, frame); });
   on(FrameType::kArrivals, [this](int node, const Frame& frame) {
     roll_call_.answered(node, frame);
   });
@@ -183,6 +183,7 @@ void ModexRouter::get(int node, const wire::Frame& frame) {
 void ModexRouter::names(int node, const wire::Frame& frame) {
   const auto request = wire::modex_from_json<wire::NamesRequest>(frame.payload);
   if (!request) return protocol_error(node, request.error());
+  if (!speaks_for(node, request->owner)) return;
   const uint64_t ticket = ticket_of(node, frame.id);
   if (request->operation == "lookup" && request->wait) {
     const Milliseconds wait =
@@ -204,9 +205,21 @@ void ModexRouter::answer_names(const std::vector<NameBoard::Answer>& answers) {
   }
 }
 
-void ModexRouter::rank_state(const wire::Frame& frame) {
+// A node speaks for its own ranks only; if not, the job ends.
+bool ModexRouter::speaks_for(int node, int rank) {
+  const bool exists = world_.has(rank);
+  if (exists && world_.node_of(rank) == node) return true;
+  const std::string whose =
+      exists ? world_.who(rank) : "rank " + std::to_string(rank) + ", unknown";
+  protocol_error(node, Error{"protocol", "an agent spoke for another's rank",
+                             whose, "", "this is a defect of muster"});
+  return false;
+}
+
+void ModexRouter::rank_state(int node, const wire::Frame& frame) {
   const auto state = wire::modex_from_json<wire::RankState>(frame.payload);
-  if (!state || !world_.has(state->rank)) return;
+  if (!state) return protocol_error(node, state.error());
+  if (!speaks_for(node, state->rank)) return;
   Stage& stage = stages_[static_cast<size_t>(state->rank)];
   if (state->state == "aborted") {
     events_.on_abort(state->rank, state->code, state->message);
@@ -423,9 +436,7 @@ void ModexRouter::check_one_node(Clock::time_point now) {
 }
 
 void ModexRouter::protocol_error(int node, const Error& error) {
-  Error told = error;
-  told.where = world_.host(node);
-  broken(std::move(told));
+  broken({error.code, error.what, error.why, world_.host(node), error.hint});
 }
 
 void ModexRouter::broken(Error error, int rank) {

@@ -67,7 +67,8 @@ class ModexRouter {
   void get(int node, const wire::Frame& frame);
   void names(int node, const wire::Frame& frame);
   void answer_names(const std::vector<NameBoard::Answer>& answers);
-  void rank_state(const wire::Frame& frame);
+  [[nodiscard]] bool speaks_for(int node, int rank);
+  void rank_state(int node, const wire::Frame& frame);
   void spread(int node, const wire::Frame& frame);
   void check_gone();
   void check_absent(Clock::time_point now);

@@ -379,6 +379,40 @@ TEST_CASE("what is no fence ends the job, and its pod is named") {
         }) == "modex_too_large");
 }
 
+TEST_CASE("a node that speaks for a rank of another ends the job") {
+  const auto refused = [](const std::function<void(Bed&)>& what) {
+    Bed bed;
+    what(bed);
+    CHECK(bed.aborted.first == -1);
+    CHECK(bed.count(1, FrameType::kNamesReply) == 0);
+    REQUIRE(bed.broken.size() == 1);
+    CHECK(bed.broken[0].code == "protocol");
+    return bed.broken[0].text();
+  };
+  const std::string sentence =
+      "w-0: an agent spoke for another's rank: rank 1 on w-1; this is a "
+      "defect of muster";
+  for (const char* state : {"connected", "finalized", "aborted"}) {
+    CHECK(refused([&](Bed& bed) { bed.state(1, 1, state, 7); }) == sentence);
+  }
+  for (const char* operation : {"publish", "unpublish", "lookup"}) {
+    CHECK(refused([&](Bed& bed) {
+            bed.say(1, FrameType::kNames, 3,
+                    wire::to_json(wire::NamesRequest{
+                        operation, 1, {"k"}, {"v"}, false, 0}));
+          }) == sentence);
+  }
+  CHECK(refused([](Bed& bed) { bed.state(1, 9, "connected"); }) ==
+        "w-0: an agent spoke for another's rank: rank 9, unknown; this is a "
+        "defect of muster");
+  // What it said has changed nothing: rank 1 is still awaited.
+  Bed bed(50ms);
+  bed.state(2, 1, "connected");
+  bed.say(1, FrameType::kRankState, 0, "no JSON");
+  REQUIRE(bed.broken.size() == 1);
+  CHECK(bed.broken[0].where == "w-0");
+}
+
 TEST_CASE("a pod without ranks takes no part") {
   Bed bed;
   bed.fence(0, 5, "pmix:*", "");
