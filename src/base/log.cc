@@ -10,6 +10,9 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <atomic>
+#include <mutex>
+
 #include "base/json_text.h"
 #include "base/log_record.h"
 
@@ -18,21 +21,17 @@ namespace muster::log {
 namespace {
 
 struct State {
-  Options options;
+  // Recursive: a sink may have something to say itself.
+  std::recursive_mutex mutex;
+  std::atomic<Level> level{Level::kInfo};  // also options.level
+  Options options;                         // guarded, as all below
   std::shared_ptr<spdlog::logger> logger;
   std::function<void(std::string)> sink;
 };
 
 // The only process-wide state of the log; created on first use.
 State& state() {
-  static State instance = [] {
-    auto logger = std::make_shared<spdlog::logger>(
-        "muster", std::make_shared<spdlog::sinks::stderr_sink_mt>());
-    logger->set_pattern("%v");
-    logger->set_level(spdlog::level::trace);
-    logger->flush_on(spdlog::level::trace);
-    return State{{}, std::move(logger), {}};
-  }();
+  static State instance;
   return instance;
 }
 
@@ -50,9 +49,8 @@ const char* level_name(Level level) {
   return "info";
 }
 
-std::string json_record(Level level, std::string_view text,
-                        std::string_view field) {
-  const Options& options = state().options;
+std::string json_record(const Options& options, Level level,
+                        std::string_view text, std::string_view field) {
   std::string line = "{\"timestamp\":\"";
   append_timestamp(line, realtime_ns());
   line += "\",\"level\":\"";
@@ -73,23 +71,38 @@ std::string json_record(Level level, std::string_view text,
   return line;
 }
 
-void put(const std::string& line) {
-  if (state().sink) {
-    state().sink(line + "\n");
-  } else {
-    state().logger->log(spdlog::level::info, line);
+// With the mutex held.
+void put(State& log, const std::string& line) {
+  if (log.sink) {
+    log.sink(line + "\n");
+    return;
   }
+  if (!log.logger) {
+    log.logger = std::make_shared<spdlog::logger>(
+        "muster", std::make_shared<spdlog::sinks::stderr_sink_st>());
+    log.logger->set_pattern("%v");
+    log.logger->set_level(spdlog::level::trace);
+    log.logger->flush_on(spdlog::level::trace);
+  }
+  log.logger->log(spdlog::level::info, line);
 }
 
 }  // namespace
 
-void configure(const Options& options) { state().options = options; }
-
-void redirect(std::function<void(std::string)> sink) {
-  state().sink = std::move(sink);
+void configure(const Options& options) {
+  State& log = state();
+  const std::lock_guard lock(log.mutex);
+  log.options = options;
+  log.level = options.level;
 }
 
-bool enabled(Level level) { return level >= state().options.level; }
+void redirect(std::function<void(std::string)> sink) {
+  State& log = state();
+  const std::lock_guard lock(log.mutex);
+  log.sink = std::move(sink);
+}
+
+bool enabled(Level level) { return level >= state().level.load(); }
 
 void write(Level level, fmt::string_view format, fmt::format_args values) {
   if (enabled(level)) write(level, fmt::vformat(format, values));
@@ -97,9 +110,11 @@ void write(Level level, fmt::string_view format, fmt::format_args values) {
 
 void write(Level level, std::string_view text) {
   if (!enabled(level)) return;
+  State& log = state();
+  const std::lock_guard lock(log.mutex);
   std::string line;
-  if (state().options.json) {
-    line = json_record(level, text, {});
+  if (log.options.json) {
+    line = json_record(log.options, level, text, {});
   } else {
     line = "muster: ";
     if (level == Level::kWarn) line += "warning: ";
@@ -107,13 +122,15 @@ void write(Level level, std::string_view text) {
     if (level == Level::kDebug) line += "debug: ";
     line += text;
   }
-  put(line);
+  put(log, line);
 }
 
 void write_record(Level level, std::string_view message,
                   std::string_view field) {
-  if (!state().options.json) return;
-  put(json_record(level, message, field));
+  State& log = state();
+  const std::lock_guard lock(log.mutex);
+  if (!log.options.json) return;
+  put(log, json_record(log.options, level, message, field));
 }
 
 }  // namespace muster::log

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // muster's own messages to stderr: text for people, JSON lines for machines.
 // spdlog does the writing and fmt the formatting; both are compiled into log.cc
-// and nowhere else. Rank output never goes through here. Thread-safe.
+// and nowhere else. Rank output never goes through here. Any thread: lines come
+// one after the other, and what is below the level costs no lock.
 #pragma once
 
 #include <fmt/core.h>
@@ -23,7 +24,9 @@ struct Options {
 
 void configure(const Options& options);
 // Where finished lines go instead of stderr; empty: stderr again. For a
-// process whose loop must not wait for a slow reader of its stderr.
+// process whose loop must not wait for a slow reader of its stderr. The sink is
+// called on the thread that logs, one line at a time, and not any more once
+// redirect() has returned; it must not wait for another thread that may log.
 void redirect(std::function<void(std::string line)> sink);
 void write(Level level, std::string_view text);
 // The same with fmt's placeholders; formats nothing that is not printed.

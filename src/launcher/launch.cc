@@ -6,6 +6,8 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <thread>
+
 #include "base/fd.h"
 #include "base/forwarded_signals.h"
 #include "base/json_text.h"
@@ -139,8 +141,15 @@ Status Launch::prepare() {
                                        [this] { return progress(); });
   }
   // From here on a stderr that nobody reads cannot hold up the loop.
-  log::redirect(
-      [this](std::string line) { output_->own_line(std::move(line)); });
+  log::redirect([this, here = std::this_thread::get_id()](std::string line) {
+    if (std::this_thread::get_id() == here) {
+      output_->own_line(std::move(line));
+    } else {
+      loop_.post([this, line = std::move(line)]() mutable {
+        output_->own_line(std::move(line));
+      });
+    }
+  });
   return {};
 }
 
