@@ -90,5 +90,44 @@ def test_the_worst_words_with_every_end():
                         backend, folder)
 
 
+FRAMES = "\n".join(f"frame #{i}: c10::Error + 0x{i:x} (0x7f in libc10.so)"
+                   for i in range(300))
+TOLD = {
+    "a size that differs":
+        "[rank0]:[E1126 01:12:05.356733883 ProcessGroupNCCL.cpp:612] [Rank 0] "
+        "Collective WorkNCCL(SeqNum=42, OpType=ALLREDUCE) raised the following "
+        "async exception: NCCL error\nLast error:\nNET/Socket : peer "
+        "192.0.2.2<51770> message truncated : receiving 135168 bytes instead "
+        "of 65536. If you believe your socket network is in a healthy state, "
+        "there may be a mismatch in collective sizes",
+    "a full GPU":
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 "
+        "GiB. GPU 0 has a total capacity of 79.10 GiB of which 1.2 GiB is free",
+    "a key that is missing":
+        "Traceback (most recent call last):\n  File \"/job/train.py\", line 3, "
+        "in <module>\n    x = config['lr']\nKeyError: 'lr'",
+}
+
+
+def test_what_is_said_live_is_said_of_the_log():
+    """The telling line stands before hundreds of a stack and a blank one."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        for what, told in TOLD.items():
+            text = f"step 1 loss 2.3\n{told}\n{FRAMES}\n\n"
+            (folder / "words").write_text(text, encoding="utf-8")
+            ends_as(what, text, "kill -ABRT $$", 134, "native", folder)
+            live = json.loads((folder / "report.json").read_text())["verdict"]
+            log = "".join(f"[1|node0] {line}\n" for line in text.split("\n"))
+            (folder / "log").write_text(log, encoding="utf-8")
+            later = json.loads(subprocess.run(
+                [f"{PREFIX}/bin/muster", "explain-log", "-o", "json",
+                 str(folder / "log")], capture_output=True, text=True,
+                timeout=60, check=True).stdout)["verdict"]
+            equal(live["code"], later["code"], what, live, later)
+            check("its last line: \n" not in json.dumps(live), "a blank line",
+                  live)
+
+
 if __name__ == "__main__":
     sys.exit(main(sys.modules[__name__]))

@@ -158,11 +158,15 @@ void RankOutput::take_line(ProcessOutput& process, ProcessStream& stream,
   if (begins) begin_line(process, stream, piece.text);
   stream.within = piece.more;
   const std::string_view line = masked_line(stream, piece.text);
-  keep_line(process, stream, line, piece.more);
+  const auto detected = detect_level(line);
+  keep_line(process, stream, line, piece.more,
+            detected.value_or(LogLevel::kInfo));
   if (process.rank < 0 && is_mpirun_noise(line)) return;
   const LineGrouper::Step step =
       piece.progress ? LineGrouper::Step::kAlone : group_step(stream, line);
-  const LogLevel level = level_of(line, step);
+  const LogLevel level =
+      level_counts_ ? level_at(step, detected.value_or(LogLevel::kInfo))
+                    : LogLevel::kInfo;
   if (!is_shown(process.rank, level)) return;
   // With a whole line on its stream, or at its end, a bar is over.
   if (terminal_.bar({process.rank, stream.flag}, process.tag, line,
@@ -211,11 +215,12 @@ std::string_view RankOutput::masked_line(ProcessStream& stream,
 
 // Whether it is shown or not.
 void RankOutput::keep_line(ProcessOutput& process, ProcessStream& stream,
-                           std::string_view line, bool more) {
+                           std::string_view line, bool more, LogLevel level) {
   if (!options_.directory.empty()) {
     stream.raw.append(line);
     if (!more) stream.raw += '\n';
   }
+  if (level >= LogLevel::kWarn) stream.tail.mark_trouble();
   if (lies_in(line, frame_)) {
     stream.tail.borrow(line, stream.time_ns);
   } else {
@@ -232,12 +237,6 @@ LineGrouper::Step RankOutput::group_step(ProcessStream& stream,
     return LineGrouper::Step::kAlone;
   }
   return stream.grouper.next(line, stream.time_ns);
-}
-
-LogLevel RankOutput::level_of(std::string_view line,
-                              LineGrouper::Step step) const {
-  if (!level_counts_) return LogLevel::kInfo;
-  return level_at(step, detect_level(line).value_or(LogLevel::kInfo));
 }
 
 bool RankOutput::is_shown(int rank, LogLevel level) const {

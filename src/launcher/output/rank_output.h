@@ -136,11 +136,9 @@ class RankOutput {
                   std::string_view line);
   std::string_view masked_line(ProcessStream& stream, std::string_view line);
   void keep_line(ProcessOutput& process, ProcessStream& stream,
-                 std::string_view line, bool more);
+                 std::string_view line, bool more, LogLevel level);
   [[nodiscard]] LineGrouper::Step group_step(ProcessStream& stream,
                                              std::string_view line) const;
-  [[nodiscard]] LogLevel level_of(std::string_view line,
-                                  LineGrouper::Step step) const;
   [[nodiscard]] bool is_shown(int rank, LogLevel level) const;
   void finish(ProcessKey key, ProcessOutput& process);
   void watch_reader();

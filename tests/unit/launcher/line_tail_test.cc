@@ -31,6 +31,27 @@ TEST_CASE("the last lines stay, oldest first") {
   CHECK(lines.back().stderr_stream);
 }
 
+TEST_CASE("trouble stays with what follows it, once, and blank lines go") {
+  LineTail tail(3, true);
+  tail.keep("loss 1", 1);
+  tail.mark_trouble();
+  tail.keep("an error", 2);
+  CHECK(texts(tail) == Texts{"loss 1", "an error"});
+  for (int i = 0; i < 100; ++i) tail.keep("frame " + std::to_string(i), 3);
+  tail.keep("", 4);
+  tail.keep("  \t\r", 4);
+  CHECK(texts(tail) == Texts{"an error", "frame 0", "frame 1", "frame 2",
+                             "frame 3", "frame 97", "frame 98", "frame 99"});
+  for (int i = 0; i < 1000; ++i) {
+    tail.mark_trouble();
+    tail.keep("warning " + std::to_string(i), 5);
+  }
+  // The first and the last of many.
+  CHECK(texts(tail).front() == "an error");
+  CHECK(texts(tail).size() == 12 + 17 + 3);
+  CHECK(texts(tail).back() == "warning 999");
+}
+
 TEST_CASE("a borrowed line is the tail's own once it was copied") {
   LineTail tail(3, false);
   std::string frame = "one two six";
