@@ -90,4 +90,11 @@ std::string find_foreign_program(const std::vector<std::string>& names,
   return "";
 }
 
+std::string foreign_sshd(const std::string& root) {
+  std::error_code error;
+  const auto path = std::filesystem::canonical(root + "/usr/sbin/sshd", error);
+  if (error || path.filename() == "muster") return "";
+  return path.string().substr(root.size());
+}
+
 }  // namespace muster

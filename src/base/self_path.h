@@ -31,4 +31,9 @@ std::string drop_in_directory();
 std::string find_foreign_program(const std::vector<std::string>& names,
                                  const std::string& search_path);
 
+// What /usr/sbin/sshd leads to, where that is not muster; empty: it is, or it
+// is not there. Operators start workers by that name, and a package
+// (openssh-server) takes the link's place silently.
+std::string foreign_sshd(const std::string& root = "");
+
 }  // namespace muster

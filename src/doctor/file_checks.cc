@@ -25,6 +25,23 @@ void check_writable(const PodState& pod, DoctorFindings& out) {
        "  - {name: tmp, emptyDir: {}}"});
 }
 
+// Operators start a worker by that name. A pod that no operator has made may
+// well have another sshd.
+void check_sshd(const PodState& pod, DoctorFindings& out) {
+  if (pod.foreign_sshd.empty()) return;
+  const bool of_operator =
+      pod.contract.operator_kind != OperatorKind::kNone || pod.pid1_is_muster;
+  out.push_back({{of_operator ? Severity::kWarning : Severity::kInfo,
+                  "sshd_not_muster", "/usr/sbin/sshd is not muster",
+                  "it is " + pod.foreign_sshd +
+                      "; a worker that is started by that name is no worker "
+                      "of muster's",
+                  "make the link again behind the package that took its "
+                  "place (openssh-server): RUN ln -sf "
+                  "/opt/muster/bin/muster /usr/sbin/sshd"},
+                 {}});
+}
+
 bool is_local(const std::string& filesystem) {
   static constexpr std::array<std::string_view, 6> kLocal = {
       "overlay", "ext4", "xfs", "tmpfs", "btrfs", "ramfs"};
@@ -127,6 +144,7 @@ void check_user(const PodState& pod, DoctorFindings& out) {
 
 void check_files(const PodState& pod, DoctorFindings& out) {
   check_writable(pod, out);
+  check_sshd(pod, out);
   for (const PathState& path : pod.paths) check_one_path(path, out);
   check_programs(pod, out);
   check_user(pod, out);

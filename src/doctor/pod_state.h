@@ -45,6 +45,7 @@ struct PodState {
   std::string boot_id;      // of the kernel: one per node
   std::set<int> listening;  // TCP ports in this network namespace
   bool pid1_is_muster = false;
+  std::string foreign_sshd;  // what /usr/sbin/sshd leads to; empty: muster
   int slots = -1;         // of this pod, where somebody says so
   int64_t rmem_max = -1;  // net.core.rmem_max, bytes
   std::vector<std::string> rdma_devices;

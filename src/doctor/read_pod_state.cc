@@ -6,6 +6,7 @@
 
 #include "base/directory.h"
 #include "base/fd.h"
+#include "base/self_path.h"
 #include "base/spawn.h"
 #include "base/text.h"
 #include "doctor/pod_state.h"
@@ -159,6 +160,7 @@ PodState read_pod_state(const DoctorOptions& options) {
   pod.contract = decide_contract(read_pod_view(view));
   pod.facts = collect_all_facts(options.root, find_cgroup(options.root));
   read_kernel_files(options.root, pod);
+  pod.foreign_sshd = foreign_sshd(options.root);
   read_slots(options, pod);
   for (const std::string& path : options.paths) {
     pod.paths.push_back(check_path(path));

@@ -137,7 +137,7 @@ class Launch {
   int reconnects_ = 0;
   std::vector<Laggard> laggards_;
   std::optional<Error> failure_;  // what ended the launch before ranks ran
-  int stop_signal_ = 0;  // what ended it from outside; SIGPIPE: its reader
+  int stop_signal_ = 0;      // what ended it from outside; SIGPIPE: its reader
   std::set<int> forwarded_;  // signals that the ranks got
   bool preempted_ = false;
   std::set<uint16_t> told_to_leave_;    // before anything else ended the job

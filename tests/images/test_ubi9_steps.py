@@ -83,7 +83,8 @@ def packages(root):
 def base_root(root, minimal):
     """What every program needs comes from this machine, by way of /host."""
     for name in ("dev", "host", "home", "opt", "proc", "root", "usr/sbin",
-                 "usr/local/bin", "etc/yum.repos.d", "usr/lib64", "var"):
+                 "usr/local/bin", "etc/yum.repos.d",
+                 "etc/profile.d", "usr/lib64", "var"):
         os.makedirs(f"{root}/{name}")
     os.mkdir(f"{root}/tmp")
     os.chmod(f"{root}/tmp", 0o1777)

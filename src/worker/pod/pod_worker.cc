@@ -13,6 +13,7 @@
 
 #include "base/hostname.h"
 #include "base/log.h"
+#include "base/self_path.h"
 #include "base/text.h"
 #include "base/write_now.h"
 #include "job/exit_codes.h"
@@ -95,6 +96,13 @@ Status PodWorker::start() {
   make_spawner();
   if (const auto made = make_server(); !made) return made;
   announce(server_->port(), *libssh);
+  if (const std::string other = foreign_sshd(); !other.empty()) {
+    log::info(
+        "/usr/sbin/sshd is {}, not muster: a worker that is started by that "
+        "name is no worker of muster's (ln -sf /opt/muster/bin/muster "
+        "/usr/sbin/sshd behind the package that took its place)",
+        other);
+  }
   learn();
   return {};
 }

@@ -216,6 +216,22 @@ TEST_CASE("programs and their libraries") {
         "libfoo.so.1 not found");
 }
 
+TEST_CASE("a package took the place of the link that operators start") {
+  PodState pod = good_pod();
+  pod.foreign_sshd = "/usr/sbin/sshd";
+  pod.pid1_is_muster = true;
+  const auto severity = [&pod] {
+    const auto all = examine(pod);
+    const DoctorFinding* const one = find(all, "sshd_not_muster");
+    REQUIRE(one != nullptr);
+    CHECK(one->finding.remedy.find("ln -sf") != std::string::npos);
+    return one->finding.severity;
+  };
+  CHECK(severity() == Severity::kWarning);
+  pod.pid1_is_muster = false;
+  CHECK(severity() == Severity::kInfo);
+}
+
 TEST_CASE("nowhere to write, and a user without a name") {
   PodState pod = good_pod();
   pod.facts.writable.clear();

@@ -120,7 +120,7 @@ TEST_CASE("no question opens a way to run something else") {
                            "test -f",
                            "test a = b",
                            "[ -f a",
-                          
+
                            "test -t 0",
                            "id root",
                            "id --help",
