@@ -105,23 +105,27 @@ class Judge {
   }
 
   // A log that shows nothing bad may be one that ends too early: "epoch 3/100".
+  // Not shortly before the end, which few programs number.
   bool is_cut_short() {
-    const auto told = facts_.find("progress");
+    auto told = facts_.find("epoch");  // of which steps are a part
+    if (told == facts_.end()) told = facts_.find("progress");
     if (told == facts_.end()) return false;
     const std::string& text = told->second;
-    const auto number_from = [&text](size_t at) {
-      const size_t end = text.find_first_not_of("0123456789", at);
-      return parse_integer(text.substr(at, end - at));
-    };
     constexpr std::string_view kDigits = "0123456789";
+    const auto number_at = [&text, kDigits](size_t at) {
+      const size_t end = text.find_first_not_of(kDigits, at);
+      return parse_int(text.substr(at, end - at));
+    };
     const size_t first = text.find_first_of(kDigits);
     const size_t behind = text.find_first_not_of(kDigits, first);
     const size_t second = text.find_first_of(kDigits, behind);
     if (second == std::string::npos) return false;
-    const auto done = number_from(first);
-    const auto of = number_from(second);
+    const auto done = number_at(first);
+    const auto of = number_at(second);
     // The first one may be the 0th.
-    if (!done || !of || *done + 1 >= *of) return false;
+    if (!done || !of || *done + int64_t{1} >= int64_t{*of} * 9 / 10) {
+      return false;
+    }
     values_["ends_at"] = text;
     return true;
   }
@@ -243,6 +247,9 @@ class Judge {
     if (!winner_->host.empty()) {
       values_["host"] = winner_->host;
       values_["target"] = winner_->host;
+      const std::string& host = winner_->host;
+      const bool address = host.find_first_not_of("0123456789.:") == host.npos;
+      if (!address) values_["pod"] = host.substr(0, host.find('.'));
     }
     values_["line"] = cut(winner_->line);
     values_["file_line"] = place_of_exception(evidence_, *winner_);

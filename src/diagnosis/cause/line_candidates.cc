@@ -185,7 +185,11 @@ class Scanner {
     if (meaning.facts.contains("all_done")) {
       done_ns_ = std::max(done_ns_, line.time_ns);
     }
-    for (auto& [name, value] : meaning.facts) scan_.facts[name] = value;
+    for (auto& [name, value] : meaning.facts) {
+      scan_.facts[name] = value;
+      const bool epoch = name == "progress" && (value[0] | 0x20) == 'e';
+      if (epoch) scan_.facts["epoch"] = value;
+    }
     if (meaning.ignored) return;
     if (meaning.progress && reading.owner.rank != nullptr) {
       outlived_.record_progress(line.time_ns);

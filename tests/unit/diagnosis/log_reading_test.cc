@@ -568,6 +568,9 @@ TEST_CASE(
   CHECK(cut.confidence == Confidence::kPossible);
   CHECK(cut.headline.find("epoch 3/100") != std::string::npos);
   CHECK(of_log("epoch 99/100 loss 0.5\n").code == "no_failure");
+  CHECK(of_log("step 950/1000 loss 0.5\n").code == "no_failure");
+  CHECK(of_log("Epoch 10/10\nstep 100/500 loss 0.5\n").code == "no_failure");
+  CHECK(of_log("Epoch 2/10\nstep 500/500 loss 0.5\n").code == "unknown");
   CHECK(of_log("epoch 3/100 loss 0.5\nTraining finished\n").code ==
         "no_failure");
 }

@@ -158,3 +158,14 @@ TEST_CASE("evidence says each fact once, and the path that follows") {
   CHECK(denied.code == "permission_denied");
   CHECK(verdict_text(denied).find("/data/mesh.h5") != std::string::npos);
 }
+
+TEST_CASE("kubectl is given a pod's name, not its name in DNS") {
+  const Verdict verdict = diagnose(evidence_from_log(
+      "ssh: Could not resolve hostname pi-worker-2.pi.default.svc: Name or "
+      "service not known\n",
+      RuleBook::built_in()));
+  const std::string text = verdict_text(verdict);
+  INFO(text);
+  CHECK(verdict.host == "pi-worker-2.pi.default.svc");
+  CHECK(text.find("kubectl describe pod pi-worker-2:") != std::string::npos);
+}
