@@ -168,6 +168,7 @@ std::optional<std::string> why_not_travel(std::string_view name,
   for (const Rule& rule : kRules) {
     if (matches(rule, name)) return std::string(rule.reason);
   }
+  if (names_a_rank(name)) return "each rank has its own";
   if (is_launcher_leftover(name)) {
     return "belongs to the launcher's own mpirun or batch system";
   }
@@ -181,6 +182,7 @@ EnvMerge merge_environment(const Environment& worker,
   EnvMerge merge;
   Merged merged;
   for (const auto& [name, value] : worker) {
+    if (names_a_rank(name)) continue;
     put(merged,
         {name, value, EnvSource::kWorker, {}, {}, "the worker pod has it"});
   }
@@ -210,7 +212,7 @@ EnvMerge merge_environment(const Environment& worker,
   for (auto& [name, decision] : merged) {
     const std::string* own = find_env(worker, name);
     if (decision.source != EnvSource::kWorker &&
-        (own == nullptr || *own != decision.value)) {
+        (own == nullptr || *own != decision.value || names_a_rank(name))) {
       merge.to_set.emplace_back(name, decision.value);
     }
     merge.decisions.push_back(std::move(decision));

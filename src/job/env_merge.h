@@ -2,7 +2,8 @@
 // Which variables a rank on one worker gets, and why: worker pod's own <
 // launcher pod's < command line. What belongs to one pod (its name, its GPUs,
 // its paths, its launcher) never travels by itself; the command line may name
-// anything. Values are bytes and stay as they are.
+// anything. Nor does a pod say which rank one is: such variables are left out.
+// Values are bytes and stay as they are.
 // Pure; printing and masking of secrets is the caller's.
 #pragma once
 

@@ -40,7 +40,19 @@ Environment rank_environment(const RankPosition& position,
   return env;
 }
 
+bool names_a_rank(std::string_view name) {
+  static constexpr std::array<std::string_view, 13> kNames = {
+      "RANK",           "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE",
+      "NODE_RANK",      "GROUP_RANK", "ROLE_RANK",  "ROLE_WORLD_SIZE",
+      "PMIX_RANK",      "PMI_RANK",   "PMI_SIZE",   "MPI_LOCALRANKID",
+      "MPI_LOCALNRANKS"};
+  return std::find(kNames.begin(), kNames.end(), name) != kNames.end() ||
+         name.starts_with("OMPI_COMM_WORLD_") ||
+         name.starts_with("MV2_COMM_WORLD_");
+}
+
 bool is_launcher_leftover(std::string_view name) {
+  if (names_a_rank(name)) return true;
   if (name.starts_with("PMIX_MCA_")) return false;
   static constexpr std::array<std::string_view, 22> kPrefixes = {
       "PMIX_",         "PMI_",          "PRTE_",

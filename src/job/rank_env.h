@@ -29,6 +29,10 @@ struct RankPosition {
 Environment rank_environment(const RankPosition& position,
                              const Environment& given);
 
+// A rank's number, or the size of its world, as torchrun and the MPIs call
+// them: never a pod's to say.
+bool names_a_rank(std::string_view name);
+
 // Would `name`, inherited, make a rank believe that another launcher runs it?
 // PMIX_MCA_*, OMPI_MCA_* (but for the runtime's) are settings, not leftovers.
 bool is_launcher_leftover(std::string_view name);

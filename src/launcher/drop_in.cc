@@ -10,9 +10,11 @@
 #include <filesystem>
 
 #include "base/self_path.h"
+#include "base/spawn.h"
 #include "job/mpirun_line.h"
 #include "job/output_files.h"
 #include "job/pod_view.h"
+#include "job/rank_env.h"
 #include "launcher/launch.h"
 #include "launcher/start/mpirun_request.h"
 #include "launcher/start/script_session.h"
@@ -117,6 +119,9 @@ int drop_in_main(const std::string& name,
     if (!rewritten) {
       std::fprintf(stderr, "muster: %s\n", rewritten.error().text().c_str());
       return kRefused;
+    }
+    for (const auto& [variable, value] : current_environment()) {
+      if (names_a_rank(variable)) ::unsetenv(variable.c_str());
     }
     const std::string program = (*rewritten)[0];
     rewritten->erase(rewritten->begin());

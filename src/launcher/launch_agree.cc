@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "launcher/job_secrets.h"
 #include "launcher/launch.h"
+#include "launcher/launch_environment.h"
 #include "launcher/output/log_choice.h"
 #include "launcher/plan_text.h"
 #include "launcher/start/bootstrap_choice.h"
@@ -118,7 +119,13 @@ void Launch::agree_on_plan(const Survey::Answers& answers) {
     log::info("{}", agreement_.fabric.summary);
   }
   show_findings(findings_);
-  if (options_.explain_env) show(environment_text(agreement_, hosts()));
+  if (options_.explain_env) {
+    std::vector<NativeRank> ranks;
+    if (agreement_.bootstrap != Bootstrap::kMpirun) {
+      ranks = native_ranks(agreement_, node_of_host_, options_);
+    }
+    show(environment_text(agreement_, hosts(), ranks));
+  }
   if (options_.dry_run) {
     show(options_.json ? plan_json(agreement_, discovery_, facts_)
                        : plan_text(agreement_, discovery_, facts_));

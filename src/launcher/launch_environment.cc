@@ -144,6 +144,10 @@ MpirunPlan mpirun_plan(const Agreement& agreement,
   plan.source = options.once ? "script" : "mpirun";
   plan.socket_path = run_directory + "/launcher.sock";
   plan.unset = agreement.mpi.unset;
+  // A script may well want what its pod says; its mpirun does not (drop_in.cc).
+  for (const std::string& name : agreement.unset[0]) {
+    if (!options.once && names_a_rank(name)) plan.unset.push_back(name);
+  }
   // Ranks on the launcher's own host are mpirun's children, not a daemon's.
   plan.env = agreement.env[0].to_set;
   for (const auto& [name, value] : agreement.mpi.env) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/plan_text.h"
 
+#include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
@@ -28,6 +30,33 @@ std::string rank_range(const PlannedNode& node) {
   for (const int rank : node.ranks) {
     if (rank != node.ranks.front()) out += ',';
     out += std::to_string(rank);
+  }
+  return out;
+}
+
+// By name: the values of this node's ranks, each once, where the merge has
+// another or none.
+std::map<std::string, std::vector<std::string>> set_for_ranks(
+    const EnvMerge& merge, size_t node, const std::vector<NativeRank>& ranks) {
+  constexpr size_t kMostValues = 8;
+  Environment merged;
+  for (const EnvDecision& decision : merge.decisions) {
+    merged.emplace_back(decision.name, decision.value);
+  }
+  std::map<std::string, std::vector<std::string>> out;
+  for (const NativeRank& rank : ranks) {
+    if (rank.node != node) continue;
+    for (const auto& [name, value] : rank.env) {
+      const std::string* const before = find_env(merged, name);
+      if (before != nullptr && *before == value) continue;
+      auto& values = out[name];
+      const std::string quoted = shell_quote(value);
+      if (std::find(values.begin(), values.end(), quoted) != values.end() ||
+          values.size() > kMostValues) {
+        continue;
+      }
+      values.push_back(values.size() == kMostValues ? "…" : quoted);
+    }
   }
   return out;
 }
@@ -132,11 +161,24 @@ std::string plan_json(const Agreement& agreement, const Discovery& discovery,
 }
 
 std::string environment_text(const Agreement& agreement,
-                             const std::vector<std::string>& hosts) {
+                             const std::vector<std::string>& hosts,
+                             const std::vector<NativeRank>& ranks) {
   std::string out;
   for (size_t i = 0; i < agreement.env.size(); ++i) {
     out += hosts[i] + ":\n";
+    const auto own = set_for_ranks(agreement.env[i], i, ranks);
+    for (const auto& [name, values] : own) {
+      out += "  " + name + "=" +
+             (is_secret_name(name) ? std::string(kMask) : join(values, ", ")) +
+             "  # set for each rank\n";
+    }
+    if (ranks.empty()) {
+      out +=
+          "  # RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE and NODE_RANK: "
+          "set for each rank, from mpirun's numbers\n";
+    }
     for (const EnvDecision& decision : agreement.env[i].decisions) {
+      if (own.count(decision.name) > 0) continue;
       if (decision.source == EnvSource::kWorker && !decision.overridden &&
           decision.reason.find("stays") == std::string::npos) {
         continue;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "launcher/agreement.h"
+#include "launcher/start/native_backend.h"
 
 namespace muster {
 
@@ -16,8 +17,10 @@ std::string plan_text(const Agreement& agreement, const Discovery& discovery,
 std::string plan_json(const Agreement& agreement, const Discovery& discovery,
                       const std::vector<NodeFacts>& facts);
 // Only variables that do not simply stay as the worker has them. Values of
-// secret-looking names are masked.
+// secret-looking names are masked. `hosts` and the nodes of `ranks` are the
+// fleet's; no ranks: mpirun starts them.
 std::string environment_text(const Agreement& agreement,
-                             const std::vector<std::string>& hosts);
+                             const std::vector<std::string>& hosts,
+                             const std::vector<NativeRank>& ranks);
 
 }  // namespace muster

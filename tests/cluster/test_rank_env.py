@@ -214,6 +214,57 @@ def test_programs_of_a_virtual_environment():
                       run.out, run.err)
 
 
+NUMBERS = ["RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "NODE_RANK",
+           "GROUP_RANK", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
+           "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "PMI_RANK",
+           "PMI_SIZE", "PMIX_RANK", "MV2_COMM_WORLD_RANK"]
+
+
+def test_a_ranks_number_never_comes_from_a_pod():
+    """As a PyTorchJob, JobSet or an outer launcher sets them, in all pods."""
+    def numbered(specs):
+        for spec in specs:
+            spec["env"].update({name: "77" for name in NUMBERS})
+
+    muster = ["/opt/muster/bin/muster", "launch", "--log-format", "plain"]
+    show = ["sh", "-c", "echo it: " + " ".join(
+        "$" + name for name in NUMBERS[:5])]
+    with cluster("env-numbers") as c:
+        job = apply(c, workers=2, edit=numbered)
+        check(job.wait_ready(60), "workers are not ready")
+        pods = [["-n", "2", "--map-by", "node", "--bootstrap", "pmix", "--"],
+                ["--", "mpirun.openmpi", "-np", "2", "--map-by", "node"],
+                ["--", "mpiexec.hydra", "-n", "2", "-ppn", "1"],
+                ["--once", "--", "sh", "-c", 'mpirun -np 2 --map-by node "$@"',
+                 "sh"]]
+        here = [["--local", "1x2", "--bootstrap", "pmix", "-n", "2", "--"],
+                ["--local", "1x2", "--", "mpirun.openmpi", "-np", "2"],
+                ["--local", "1x2", "--", "mpiexec.hydra", "-n", "2"]]
+        for words in pods + here:
+            run = with_muster(job, [*muster, *words, *show])
+            local = words in here
+            expected = sorted(
+                f"it: {rank} 2 {rank if local else 0} {2 if local else 1} "
+                f"{0 if local else rank}" for rank in (0, 1))
+            equal(sorted(line for line in run.out.splitlines()
+                         if line.startswith("it: ")), expected,
+                  " ".join(words), run.out, run.err)
+        for words in (pods[0], here[0]):
+            done = job.launcher.exec([*muster, "--explain-env", "--dry-run",
+                                      *words, *show])
+            contains(done.stdout, "  WORLD_SIZE=2  # set for each rank",
+                     "--explain-env")
+            check("77" not in done.stdout, "the pod's numbers", done.stdout)
+        done = job.launcher.exec([*muster, "--explain-env", "--dry-run",
+                                  *here[1], *show])
+        contains(done.stdout, "# RANK, WORLD_SIZE", "--explain-env")
+        check("77" not in done.stdout, "the pod's numbers", done.stdout)
+        # What the line asks for is the user's own word.
+        run = with_muster(job, [*muster, "--local", "1x2", "--", "mpirun", "-np",
+                                "2", "-x", "RANK=5", *show])
+        equal(run.out.count("it: 5 2"), 2, "-x RANK=5", run.out, run.err)
+
+
 def test_mpirun_says_the_name_it_was_called_by():
     with cluster("env-version") as c:
         job = jobs(c)

@@ -140,6 +140,15 @@ TEST_CASE("a variable that stays is explained where both pods have it") {
         "of the launcher's own image");
 }
 
+TEST_CASE("a pod does not say which rank one is, the command line may") {
+  const Environment pod = {{"RANK", "7"}, {"LOCAL_RANK", "3"}, {"A", "1"}};
+  EnvMerge merge = merge_environment(pod, pod, {});
+  CHECK(merge.decisions.size() == 1);
+  CHECK(merge.to_set.empty());
+  merge = merge_environment(pod, pod, {{"RANK", std::nullopt}});
+  CHECK(merge.to_set == Environment{{"RANK", "7"}});  // the pod's is taken away
+}
+
 TEST_CASE("wildcards and names that nobody has") {
   const Environment launcher = {{"NCCL_A", "1"}, {"NVIDIA_X", "2"}};
   const EnvMerge merge = merge_environment(

@@ -50,11 +50,14 @@ TEST_CASE("leftovers of other launchers") {
       {"OMPI_MCA_ess", ""},    {"OMPI_MCA_btl", ""}, {"OMPI_MCA_orte_x", ""},
       {"PRTE_X", ""},          {"SLURM_JOBID", ""},  {"HYDRA_X", ""},
       {"MPI_LOCALRANKID", ""}, {"PATH", ""},         {"PMI", ""},
-      {"I_MPI_PIN", ""},       {"FLUX_JOB_ID", ""}};
+      {"I_MPI_PIN", ""},       {"FLUX_JOB_ID", ""},  {"RANK", ""},
+      {"MASTER_ADDR", ""},     {"WORLD_SIZE", ""},   {"NODE_RANK", ""},
+      {"PET_NODE_RANK", ""},   {"RANKS", ""}};
   CHECK(scrub_list(env) ==
         std::vector<std::string>{"PMIX_RANK", "PMI_FD", "OMPI_MCA_ess",
                                  "OMPI_MCA_orte_x", "PRTE_X", "SLURM_JOBID",
-                                 "HYDRA_X", "MPI_LOCALRANKID", "FLUX_JOB_ID"});
+                                 "HYDRA_X", "MPI_LOCALRANKID", "FLUX_JOB_ID",
+                                 "RANK", "WORLD_SIZE", "NODE_RANK"});
 }
 
 }  // namespace

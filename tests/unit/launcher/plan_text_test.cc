@@ -5,6 +5,7 @@
 
 #include "agreement_bed.h"
 #include "catch.h"
+#include "launcher/launch_environment.h"
 
 namespace muster {
 namespace {
@@ -75,14 +76,27 @@ TEST_CASE("variables with their origin; secrets hidden") {
   AgreementBed bed;
   bed.discovery.env.emplace_back("WANDB_MODE", "off line");
   bed.discovery.env.emplace_back("HF_TOKEN", "hunter2hunter2");
+  bed.discovery.env.emplace_back("RANK", "7");
   const auto agreement = bed.agree();
   REQUIRE(agreement);
-  const std::string text = environment_text(*agreement, {"l", "w-0", "w-1"});
+  bed.options.env = {{"RANK", "5"}};
+  const auto ranks = native_ranks(*agreement, {1, 2}, bed.options);
+  const std::string text =
+      environment_text(*agreement, {"l", "w-0", "w-1"}, ranks);
   CHECK(contains(text, "w-1:\n"));
   CHECK(contains(text, "  WANDB_MODE='off line'  # "));
   CHECK_FALSE(contains(text, "hunter2"));
   CHECK(contains(text, "HF_TOKEN=[masked]"));
   CHECK_FALSE(contains(text, "  PATH="));
+  // What ranks get, whatever the pod and the command line say.
+  CHECK(contains(text, "  RANK=2, 3  # set for each rank\n"));
+  CHECK(contains(text, "  WORLD_SIZE=4  # set for each rank\n"));
+  CHECK_FALSE(contains(text, "RANK=7"));
+  CHECK_FALSE(contains(text, "RANK=5"));
+  const std::string by_mpirun =
+      environment_text(*agreement, {"l", "w-0", "w-1"}, {});
+  CHECK_FALSE(contains(by_mpirun, "RANK=7"));
+  CHECK(contains(by_mpirun, "# RANK, WORLD_SIZE, "));
 }
 
 }  // namespace
