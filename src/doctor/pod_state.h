@@ -46,8 +46,8 @@ struct PodState {
   std::set<int> listening;  // TCP ports in this network namespace
   bool pid1_is_muster = false;
   std::string foreign_sshd;  // what /usr/sbin/sshd leads to; empty: muster
-  int slots = -1;         // of this pod, where somebody says so
-  int64_t rmem_max = -1;  // net.core.rmem_max, bytes
+  int slots = -1;            // of this pod, where somebody says so
+  int64_t rmem_max = -1;     // net.core.rmem_max, bytes
   std::vector<std::string> rdma_devices;
   std::vector<PathState> paths;
   std::vector<ProgramState> programs;
