@@ -57,9 +57,9 @@ bool lost_worker(const Candidate& candidate, const Candidate& winner) {
   const std::string& code = winner.rule->code;
   return candidate.rule->code == "daemon_lost" &&
          (code == "host_oom_kill" || code == "preempted" ||
-          code == "pod_terminated" || code == "terminated_external" || code == "sigkill_unexplained" ||
-          code == "gpu_hardware" || code == "node_hardware" ||
-          code == "orted_not_found");
+          code == "pod_terminated" || code == "terminated_external" ||
+          code == "sigkill_unexplained" || code == "gpu_hardware" ||
+          code == "node_hardware" || code == "orted_not_found");
 }
 
 const Candidate* first(const std::vector<Candidate>& candidates,
