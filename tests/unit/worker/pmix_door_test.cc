@@ -90,8 +90,9 @@ std::vector<Visit> visits(size_t count, int (*how)(int)) {
     for (size_t i = 0; i < out.size(); ++i) {
       const UniqueFd rank = connect_to_loopback((*door)->port());
       ranks[i] = port_of(rank.get(), ::getsockname);
-      out[i].rank_heard = read_some(rank.get());
+      // As libpmix' client: it speaks first.
       (void)write_all(rank.get(), "rank");
+      out[i].rank_heard = read_some(rank.get());
     }
     server.join();
     loop.post([&loop] { loop.stop(); });
@@ -131,8 +132,10 @@ TEST_CASE("who knocks late has as long as who knocked first") {
   });
   std::thread client([&] {
     const UniqueFd first = connect_to_loopback((*door)->port());
+    (void)write_all(first.get(), "rank");
     ::usleep(900'000);
     const UniqueFd second = connect_to_loopback((*door)->port());
+    (void)write_all(second.get(), "rank");
     for (const UniqueFd* rank : {&first, &second}) {
       ranks.push_back(port_of(rank->get(), ::getsockname));
     }
@@ -150,4 +153,40 @@ TEST_CASE("a library that waits in another way gets all ranks as well") {
     CHECK(visit.server_heard == "rank");
     CHECK(visit.rank_heard == "server");
   }
+}
+
+TEST_CASE("a stranger who says nothing starts nothing and stalls nobody") {
+  Loop loop;
+  Timer guard(loop);
+  auto listener = listen_on_loopback();
+  REQUIRE(listener);
+  int starts = 0;
+  auto door = PmixDoor::open(loop, [&starts, port = listener->port] {
+    ++starts;
+    return port;
+  });
+  REQUIRE(door);
+  const UniqueFd stranger = connect_to_loopback((*door)->port());
+  REQUIRE(stranger);
+  guard.start(Milliseconds(300), [&loop] { loop.stop(); });
+  loop.run();
+  CHECK(starts == 0);
+  // Accepts and reads one after the other, so a silent one would hold it up.
+  std::string heard;
+  std::thread server([&heard, own = listener->socket.get()] {
+    const UniqueFd guest(accept_by_select(own));
+    heard = read_some(guest.get());
+  });
+  std::thread client([&] {
+    const UniqueFd late = connect_to_loopback((*door)->port());
+    const UniqueFd rank = connect_to_loopback((*door)->port());
+    (void)write_all(rank.get(), "rank");
+    server.join();
+    loop.post([&loop] { loop.stop(); });
+  });
+  guard.start(Milliseconds(kPatienceMs), [&loop] { loop.stop(); });
+  loop.run();
+  client.join();
+  CHECK(starts > 0);
+  CHECK(heard == "rank");
 }
