@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <climits>
 #include <cstdio>
 #include <functional>
 
@@ -62,6 +63,12 @@ std::optional<int64_t> parse_integer(std::string_view text) {
   const auto [stop, error] = std::from_chars(text.data(), end, value);
   if (error != std::errc{} || stop != end || text.empty()) return std::nullopt;
   return value;
+}
+
+std::optional<int> parse_int(std::string_view text) {
+  const auto value = parse_integer(text);
+  const bool fits = value && *value >= INT_MIN && *value <= INT_MAX;
+  return fits ? std::optional<int>(static_cast<int>(*value)) : std::nullopt;
 }
 
 std::optional<int64_t> parse_duration_ms(std::string_view text) {

@@ -18,6 +18,8 @@ std::vector<std::string_view> split_words(std::string_view text);
 std::string join(const std::vector<std::string>& parts,
                  std::string_view separator);
 std::optional<int64_t> parse_integer(std::string_view text);
+// The same; nothing where an int cannot hold it.
+std::optional<int> parse_int(std::string_view text);
 // "90", "90s", "15m", "2h", "3d", "1h30m", "250ms" -> milliseconds (>= 0).
 std::optional<int64_t> parse_duration_ms(std::string_view text);
 // 1536 -> "1.5 KiB"; as a person would write it.

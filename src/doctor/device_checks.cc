@@ -17,9 +17,8 @@ struct DriverNeed {
 constexpr DriverNeed kDriverNeeds[] = {{11, 450}, {12, 525}, {13, 580}};
 
 int leading_number(const std::string& version) {
-  const auto number =
-      parse_integer(std::string_view(version).substr(0, version.find('.')));
-  return number ? static_cast<int>(*number) : -1;
+  return parse_int(std::string_view(version).substr(0, version.find('.')))
+      .value_or(-1);
 }
 
 void check_slots(const PodState& pod, DoctorFindings& out) {

@@ -73,6 +73,12 @@ Result<std::vector<RuleBook::Source>> read_directory(
   std::vector<std::string> names;
   while (const dirent* entry = ::readdir(open)) {
     const std::string_view name = entry->d_name;
+    if (name == ".rules") {
+      ::closedir(open);
+      return fail(Error{"rules", "cannot read the rules",
+                        "a file there has no name but .rules", directory,
+                        "name it SOMETHING.rules"});
+    }
     if (name.ends_with(".rules")) names.emplace_back(name);
   }
   ::closedir(open);
@@ -86,7 +92,7 @@ Result<std::vector<RuleBook::Source>> read_directory(
     const std::string path = directory + "/" + name;
     auto text = read_file(path, kMaxRulesText);
     if (!text) return fail(text.error());
-    sources.push_back({path, *std::move(text)});
+    sources.push_back({path, *std::move(text), false});
   }
   return sources;
 }
@@ -107,7 +113,7 @@ void add_match(std::vector<LineMatch>& matches, LineMatch match) {
 std::vector<RuleBook::Source> built_in_sources() {
   std::vector<RuleBook::Source> sources;
   for (const BuiltinRules& file : builtin_rules()) {
-    sources.push_back({std::string(file.name), std::string(file.text)});
+    sources.push_back({std::string(file.name), std::string(file.text), true});
   }
   return sources;
 }
@@ -214,6 +220,7 @@ Result<RuleBook> RuleBook::Compiled::parse_texts(
         !status) {
       return fail(status.error());
     }
+    if (source.built_in) parsed.set_at.clear();
   }
   if (Status status = check_classes(parsed); !status) {
     return fail(status.error());

@@ -90,6 +90,7 @@ class RuleBook {
   struct Source {
     std::string name;  // for messages
     std::string text;
+    bool built_in = false;  // the others may give its classes other texts
   };
   // Later sources add classes, and patterns or better texts to known ones.
   static Result<RuleBook> parse(const std::vector<Source>& sources);

@@ -6,6 +6,7 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "base/text.h"
 #include "diagnosis/strain.h"
@@ -163,7 +164,24 @@ class RulesReader {
     return {};
   }
 
+  // A second one would silently replace the first.
   Status apply_field(Rule& rule) {
+    constexpr std::array<std::string_view, 4> kRepeated = {"remedy", "alias",
+                                                           "words", "shows"};
+    if (std::find(kRepeated.begin(), kRepeated.end(), key_) ==
+        kRepeated.end()) {
+      const auto [first, is_new] = set_.set_at.emplace(
+          std::make_pair(rule.code, key_), place(key_line_));
+      if (!is_new) {
+        return wrong("'" + key_ + "' of [" + rule.code +
+                     "] was set before, at " + first->second +
+                     "; keep one of them");
+      }
+    }
+    return set_field(rule);
+  }
+
+  Status set_field(Rule& rule) {
     if (key_ == "remedy") {
       // Only the first few are shown: those of a site come before ours.
       auto at = rule.remedies.end();

@@ -2,12 +2,14 @@
 // Reads the text form of rules: `[code]` opens a class, `key: value` lines
 // fill it, a line that starts with two blanks goes on with the value before.
 // The class `[*]` holds patterns that belong to no class. Pure.
-// Refuses: unknown keys and words, values that are missing, more than
-// kMaxRulesText bytes; each with file:line.
+// Refuses: unknown keys and words, values that are missing, a key that a class
+// has twice, more than kMaxRulesText bytes; each with file:line.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -49,6 +51,9 @@ struct RuleSet {
   std::vector<std::string> places;  // of the rules: file:line of the first head
   std::vector<PatternText> patterns;
   std::vector<WordWeight> words;
+  // Where a key was set that a class has once, by class and key. Cleared where
+  // others may set it again.
+  std::map<std::pair<std::string, std::string>, std::string> set_at;
 };
 
 // Adds what `text` holds to `set`. Error code "rules".

@@ -41,6 +41,10 @@ struct GpuLibraries {
   std::string nvml = "libnvidia-ml.so.1";
   std::string cuda = "libcuda.so.1";
 };
+// One field of what the children tell. Ignores what it does not know, and
+// numbers that are out of range.
+void take_gpu_field(FabricGpu& gpu, std::string_view field,
+                    std::string_view value);
 void probe_gpus(const GpuLibraries& libraries, ProbeEnd end, PodFabric& pod);
 // Writes into memory of the first GPU through the adapter nearest to it, from
 // this process to itself, and reads it back: gdr_verified, and gdr_trouble

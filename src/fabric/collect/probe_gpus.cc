@@ -5,6 +5,7 @@
 // VALUE".
 #include <algorithm>
 #include <array>
+#include <climits>
 
 #include "base/text.h"
 #include "fabric/collect/collect_parts.h"
@@ -195,7 +196,30 @@ FabricGpu& gpu_at(PodFabric& pod, std::string_view pci) {
   return gpu;
 }
 
-void take(FabricGpu& gpu, std::string_view field, std::string_view value) {
+// The PCI addresses that the lines told of.
+std::vector<std::string> take_lines(const std::string& text, PodFabric& pod) {
+  std::vector<std::string> seen;
+  for (const auto line : split(text, '\n')) {
+    const auto words = split_words(line);
+    if (words.size() == 2 && words[0] == "driver") pod.gpu_driver = words[1];
+    if (words.size() == 2 && words[0] == "cuda") {
+      const int64_t number = parse_integer(words[1]).value_or(-1);
+      if (number < 0 || number > INT_MAX) continue;
+      pod.cuda_version = std::to_string(number / 1000) + "." +
+                         std::to_string(number % 1000 / 10);
+    }
+    if (words.size() < 4 || words[0] != "gpu") continue;
+    const size_t value = line.find(words[2]) + words[2].size() + 1;
+    take_gpu_field(gpu_at(pod, words[1]), words[2], line.substr(value));
+    if (words[2] == "seen") seen.emplace_back(words[1]);
+  }
+  return seen;
+}
+
+}  // namespace
+
+void take_gpu_field(FabricGpu& gpu, std::string_view field,
+                    std::string_view value) {
   if (field == "name") gpu.name = value;
   if (field == "fabric_state") gpu.fabric_state = value;
   if (field == "fabric_cluster") gpu.fabric_cluster = value;
@@ -205,43 +229,32 @@ void take(FabricGpu& gpu, std::string_view field, std::string_view value) {
   }
   const auto number = parse_integer(value);
   if (!number) return;
-  const bool flag = *number != 0;
-  if (field == "memory") gpu.memory_bytes = *number;
-  if (field == "used") gpu.memory_used_bytes = *number;
-  if (field == "busy") gpu.utilization = static_cast<int>(*number);
-  if (field == "mig") gpu.mig = flag;
-  if (field == "capability") gpu.compute_capability = static_cast<int>(*number);
-  if (field == "ecc") gpu.ecc_errors = *number;
-  if (field == "remap_pending") gpu.remap_pending = flag;
-  if (field == "remap_failed") gpu.remap_failed = flag;
-  if (field == "nvlink") gpu.nvlink = flag;
-  if (field == "gdr") gpu.gdr = flag;
-  if (field == "dmabuf") gpu.dmabuf = flag;
-  if (field == "multicast") gpu.multicast = flag;
-  if (field == "fabric_status") gpu.fabric_status = static_cast<int>(*number);
-  if (field == "fabric_clique") gpu.fabric_clique = static_cast<int>(*number);
-}
-
-// The PCI addresses that the lines told of.
-std::vector<std::string> take_lines(const std::string& text, PodFabric& pod) {
-  std::vector<std::string> seen;
-  for (const auto line : split(text, '\n')) {
-    const auto words = split_words(line);
-    if (words.size() == 2 && words[0] == "driver") pod.gpu_driver = words[1];
-    if (words.size() == 2 && words[0] == "cuda") {
-      const int64_t number = parse_integer(words[1]).value_or(0);
-      pod.cuda_version = std::to_string(number / 1000) + "." +
-                         std::to_string(number % 1000 / 10);
+  const auto amount = [&](std::string_view name, int64_t& out) {
+    if (field == name && *number >= 0) out = *number;
+  };
+  const auto small = [&](std::string_view name, int& out) {
+    if (field == name && *number >= 0 && *number <= INT_MAX) {
+      out = static_cast<int>(*number);
     }
-    if (words.size() < 4 || words[0] != "gpu") continue;
-    const size_t value = line.find(words[2]) + words[2].size() + 1;
-    take(gpu_at(pod, words[1]), words[2], line.substr(value));
-    if (words[2] == "seen") seen.emplace_back(words[1]);
-  }
-  return seen;
+  };
+  const auto flag = [&](std::string_view name, Known& out) {
+    if (field == name) out = *number != 0;
+  };
+  amount("memory", gpu.memory_bytes);
+  amount("used", gpu.memory_used_bytes);
+  amount("ecc", gpu.ecc_errors);
+  small("busy", gpu.utilization);
+  small("capability", gpu.compute_capability);
+  small("fabric_status", gpu.fabric_status);
+  small("fabric_clique", gpu.fabric_clique);
+  flag("mig", gpu.mig);
+  flag("remap_pending", gpu.remap_pending);
+  flag("remap_failed", gpu.remap_failed);
+  flag("nvlink", gpu.nvlink);
+  flag("gdr", gpu.gdr);
+  flag("dmabuf", gpu.dmabuf);
+  flag("multicast", gpu.multicast);
 }
-
-}  // namespace
 
 void probe_gpus(const GpuLibraries& libraries, ProbeEnd end, PodFabric& pod) {
   const auto nvml = probe_in_child(

@@ -164,9 +164,8 @@ void apply(PodFabric& pod, std::string_view line,
   } else if (words[0] == "fail" && words.size() == 4) {
     hca->usable = false;
     hca->fails_at = words[2];
-    const auto number = parse_integer(words[3]);
-    const char* name =
-        number ? ::strerrorname_np(static_cast<int>(*number)) : nullptr;
+    const auto number = parse_int(words[3]);
+    const char* name = number ? ::strerrorname_np(*number) : nullptr;
     hca->error = name == nullptr ? std::string(words[3]) : name;
   } else if (words[0] == "mtu" && words.size() == 4) {
     set_mtu(*hca, parse_integer(words[2]).value_or(-1),

@@ -118,12 +118,7 @@ Phase read_phase(const std::string& lines) {
     if (words.empty()) continue;
     if (words[0] == "over") out.code.clear();
     if (words[0] == "version" && words.size() == 2) out.version = words[1];
-    if (words[0] == "step" && words.size() == 4) {
-      out.steps.push_back(
-          {static_cast<int>(parse_integer(words[1]).value_or(0)),
-           static_cast<int>(parse_integer(words[2]).value_or(0)),
-           static_cast<double>(parse_integer(words[3]).value_or(0)) * 1e-9});
-    }
+    if (const auto step = nccl_step_in(line)) out.steps.push_back(*step);
     if (words[0] == "fail" && words.size() > 2) {
       out.code = words[1];
       out.text = line.substr(line.find(words[1]) + words[1].size() + 1);

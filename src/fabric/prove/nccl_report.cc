@@ -79,6 +79,19 @@ void visit_step(Json& json, const NcclStep& step) {
 
 }  // namespace
 
+std::optional<NcclStep> nccl_step_in(std::string_view line) {
+  const auto words = split_words(line);
+  if (words.size() != 4 || words[0] != "step") return std::nullopt;
+  const auto nodes = parse_int(words[1]);
+  const auto ranks = parse_int(words[2]);
+  const auto nanoseconds = parse_integer(words[3]);
+  if (!nodes || !ranks || !nanoseconds || *nodes < 1 || *ranks < 1 ||
+      *nanoseconds < 0) {
+    return std::nullopt;
+  }
+  return NcclStep{*nodes, *ranks, static_cast<double>(*nanoseconds) * 1e-9};
+}
+
 double NcclStep::bus_gigabytes() const {
   if (ranks < 2 || seconds <= 0) return -1;
   return static_cast<double>(kNcclBytes) * 1e-9 * 2 * (ranks - 1) / ranks /

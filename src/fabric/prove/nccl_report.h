@@ -4,7 +4,9 @@
 // classes of models need. Pure.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace muster {
@@ -17,6 +19,10 @@ struct NcclStep {
   // -1 for one rank, which moves nothing.
   [[nodiscard]] double bus_gigabytes() const;
 };
+
+// "step 2 16 1048576", of a rank: nodes, ranks and nanoseconds. Nothing for any
+// other line, and where a number is missing or out of range.
+std::optional<NcclStep> nccl_step_in(std::string_view line);
 
 struct NcclFigures {
   std::string version;

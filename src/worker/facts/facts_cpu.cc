@@ -31,13 +31,13 @@ std::map<int, int> numa_nodes(const std::string& root) {
   const auto names = list_sys(base);
   for (const std::string& name : names.value_or(std::vector<std::string>{})) {
     const auto number = name.starts_with("node")
-                            ? parse_integer(std::string_view(name).substr(4))
+                            ? parse_int(std::string_view(name).substr(4))
                             : std::nullopt;
     if (!number) continue;
     const auto cpus =
         parse_cpu_list(read_sys(base + "/" + name + "/cpulist").text);
     for (const int cpu : cpus.value_or(std::vector<int>{})) {
-      out[cpu] = static_cast<int>(*number);
+      out[cpu] = *number;
     }
   }
   return out;

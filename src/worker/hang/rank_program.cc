@@ -46,7 +46,7 @@ ProcessStat process_stat(pid_t pid) {
   const auto rest = split_words(std::string_view(*text).substr(close + 1));
   if (!rest.empty()) out.state = rest[0];
   if (rest.size() > 17) {
-    out.threads = static_cast<int>(parse_integer(rest[17]).value_or(0));
+    out.threads = parse_int(rest[17]).value_or(0);
   }
   return out;
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The small parsers and writers of base/text.h, at their edges.
+#include <climits>
+
 #include "base/text.h"
 
 #include <limits>
@@ -30,6 +32,13 @@ TEST_CASE("trim, split, join") {
 }
 
 TEST_CASE("integers are whole words") {
+  CHECK(parse_int("-2147483648") == INT_MIN);
+  CHECK(parse_int("2147483647") == INT_MAX);
+  for (const char* const wide : {"2147483648", "-2147483649", "4294967338",
+                                 "99999999999999999999", "", "7x"}) {
+    INFO(wide);
+    CHECK_FALSE(parse_int(wide));
+  }
   CHECK(parse_integer("0") == 0);
   CHECK(parse_integer("-12") == -12);
   CHECK(parse_integer("9223372036854775807") ==

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "diagnosis/book/rule_book.h"
 
+#include <fstream>
+
 #include "../base/temporary_directory.h"
 #include "catch.h"
 #include "diagnosis/book/builtin_rules.h"
@@ -86,9 +88,9 @@ TEST_CASE("what a site writes is used or refused, never dropped") {
   const auto with = [](const std::string& text) {
     std::vector<RuleBook::Source> sources;
     for (const BuiltinRules& file : builtin_rules()) {
-      sources.push_back({std::string(file.name), std::string(file.text)});
+      sources.push_back({std::string(file.name), std::string(file.text), true});
     }
-    sources.push_back({"site.rules", text});
+    sources.push_back({"site.rules", text, false});
     return RuleBook::parse(sources);
   };
   // Only the first three remedies are shown.
@@ -107,6 +109,9 @@ TEST_CASE("what a site writes is used or refused, never dropped") {
               "a new one needs a title"},
         Wrong{"\n[gpu_oom]\nremedies: x\n", "unknown key 'remedies'"},
         Wrong{"\n[gpu_oom]\nmatch: (\n", "missing )"},
+        Wrong{"\n[ours]\ntitle: a\npriority: 5\n[ours]\npriority: 6\n",
+              "'priority' of [ours] was set before, at site.rules:4"},
+        Wrong{"\n[gpu_oom]\ntitle: a\ntitle: b\n", "keep one of them"},
         Wrong{"\n[gpu_oom]\nmatch:\n", "has no value"}}) {
     const auto wrong = with(one.text);
     INFO(one.text);
@@ -114,6 +119,32 @@ TEST_CASE("what a site writes is used or refused, never dropped") {
     CHECK(wrong.error().text().find(one.said) != std::string::npos);
     CHECK(wrong.error().text().find("site.rules:") != std::string::npos);
   }
+  // A built-in class may get other texts.
+  const auto other = with("[gpu_oom]\ntitle: ours\n");
+  REQUIRE(other);
+  CHECK(other->find("gpu_oom")->title == "ours");
   const TemporaryDirectory empty;
   CHECK_FALSE(RuleBook::with_directory(empty.path()));
+}
+
+TEST_CASE("the files of a site are read, or refused in a sentence") {
+  const TemporaryDirectory site;
+  const auto write = [&site](const std::string& name, const std::string& text) {
+    std::ofstream(site.path() + "/" + name) << text;
+  };
+  const std::string ours = "[ours]\ntitle: a\nmatch: our words\n";
+  write("a.rules", ours);
+  CHECK(RuleBook::with_directory(site.path()));
+  write("b.rules", "[ours]\ntitle: b\n");
+  const auto twice = RuleBook::with_directory(site.path());
+  REQUIRE_FALSE(twice);
+  CHECK(twice.error().text().find("a.rules:2") != std::string::npos);
+  CHECK(twice.error().text().find("b.rules:2") != std::string::npos);
+  write("b.rules", "[ours]\nmatch: more words\n");
+  CHECK(RuleBook::with_directory(site.path()));
+  write(".rules", ours);
+  const auto nameless = RuleBook::with_directory(site.path());
+  REQUIRE_FALSE(nameless);
+  CHECK(nameless.error().text().find("no name but .rules") !=
+        std::string::npos);
 }

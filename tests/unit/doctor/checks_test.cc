@@ -162,6 +162,9 @@ TEST_CASE("a driver that is too old for the image's CUDA") {
   pod.facts.cuda_driver = "470.82.01";
   CHECK(only(pod, "driver_too_old").finding.text.find("525") !=
         std::string::npos);
+  pod.facts.cuda_driver = "4294967298.1";  // 2 in 32 bits; no version
+  CHECK(examine(pod).empty());
+  pod.facts.cuda_driver = "470.82.01";
   pod.facts.cuda_runtime = "11.8";  // 470 is enough for all of 11
   CHECK(examine(pod).empty());
 }

@@ -367,3 +367,34 @@ TEST_CASE("MPI and UCX are asked whether they take GPU memory") {
   CHECK(none.ucx.version.empty());
   std::filesystem::remove_all(place);
 }
+
+TEST_CASE("what is out of range is no number of a GPU") {
+  FabricGpu gpu;
+  take_gpu_field(gpu, "busy", "4294967301");
+  take_gpu_field(gpu, "capability", "99999999999");
+  take_gpu_field(gpu, "fabric_clique", "-1");
+  take_gpu_field(gpu, "fabric_status", "99999999999999999999");
+  take_gpu_field(gpu, "memory", "-5");
+  CHECK(gpu.utilization == -1);
+  CHECK(gpu.compute_capability == -1);
+  CHECK(gpu.fabric_clique == -1);
+  CHECK(gpu.fabric_status == -1);
+  CHECK(gpu.memory_bytes == -1);
+  take_gpu_field(gpu, "capability", "90");
+  take_gpu_field(gpu, "mig", "1");
+  CHECK(gpu.compute_capability == 90);
+  CHECK(gpu.mig == true);
+}
+
+TEST_CASE("a step of NCCL has three numbers, in range") {
+  const auto step = nccl_step_in("step 2 16 1000000");
+  REQUIRE(step);
+  CHECK(step->nodes == 2);
+  CHECK(step->ranks == 16);
+  for (const char* const bad :
+       {"step 4294967297 16 1", "step 2 99999999999 1", "step 2 16 -1",
+        "step 2 16", "step 0 0 1", "step a b c", "over", ""}) {
+    INFO(bad);
+    CHECK_FALSE(nccl_step_in(bad));
+  }
+}
