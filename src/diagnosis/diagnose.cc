@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cctype>
 #include <csignal>
-#include <iterator>
 #include <map>
 
 #include "base/text.h"
@@ -14,6 +13,7 @@
 #include "diagnosis/cause/before_stop.h"
 #include "diagnosis/cause/candidate.h"
 #include "diagnosis/cause/missing_peers.h"
+#include "diagnosis/cause/repeats.h"
 #include "diagnosis/cause/told_exit_code.h"
 #include "diagnosis/exit_status.h"
 #include "diagnosis/strain.h"
@@ -32,15 +32,6 @@ constexpr size_t kMaxText = 400;
 std::string cut(std::string_view text) {
   if (text.size() <= kMaxText) return std::string(text);
   return std::string(utf8_prefix(text, kMaxText - 3)) + "…";
-}
-
-void append(std::vector<Candidate>& all, std::vector<Candidate> more) {
-  if (all.empty()) {
-    all = std::move(more);
-    return;
-  }
-  all.insert(all.end(), std::make_move_iterator(more.begin()),
-             std::make_move_iterator(more.end()));
 }
 
 class Judge {
@@ -104,30 +95,9 @@ class Judge {
     return scan;
   }
 
-  // A log that shows nothing bad may be one that ends too early: "epoch 3/100".
-  // Not shortly before the end, which few programs number.
   bool is_cut_short() {
-    auto told = facts_.find("epoch");  // of which steps are a part
-    if (told == facts_.end()) told = facts_.find("progress");
-    if (told == facts_.end()) return false;
-    const std::string& text = told->second;
-    constexpr std::string_view kDigits = "0123456789";
-    const auto number_at = [&text, kDigits](size_t at) {
-      const size_t end = text.find_first_not_of(kDigits, at);
-      return parse_int(text.substr(at, end - at));
-    };
-    const size_t first = text.find_first_of(kDigits);
-    const size_t behind = text.find_first_not_of(kDigits, first);
-    const size_t second = text.find_first_of(kDigits, behind);
-    if (second == std::string::npos) return false;
-    const auto done = number_at(first);
-    const auto of = number_at(second);
-    // The first one may be the 0th.
-    if (!done || !of || *done + int64_t{1} >= int64_t{*of} * 9 / 10) {
-      return false;
-    }
-    values_["ends_at"] = text;
-    return true;
+    values_["ends_at"] = unfinished_work(facts_);
+    return !values_["ends_at"].empty();
   }
 
   // What ranks do when their worker ends them, and write of it, is no cause.
@@ -376,10 +346,7 @@ class Judge {
         winner_->line.find('/') != std::string::npos) {
       return false;
     }
-    const std::string next = line_behind(rank);
-    return next.starts_with('/') || next.find(" /") != std::string::npos ||
-           next.find("'/") != std::string::npos ||
-           next.find("\"/") != std::string::npos;
+    return holds_path(line_behind(rank));
   }
 
   void write_evidence() {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "diagnosis/book/rule_book.h"
@@ -48,6 +49,11 @@ std::string batch_of(const std::vector<std::string>& argv);
 // "train.py:51": where the exception of `winner` was raised; may be empty.
 std::string place_of_exception(const Evidence& evidence,
                                const Candidate& winner);
+// "epoch 3/100": how far a job had come that was far from its end when its log
+// ended. Not shortly before the end, which few programs number; may be empty.
+std::string unfinished_work(const Captures& facts);
+// Whether `line` names a file by its whole path.
+bool holds_path(std::string_view line);
 // Whether a traceback shows that `winner` opened a file to read it.
 bool opens_to_read(const Evidence& evidence, const Candidate& winner);
 const NodeEvidence* find_node(const Evidence& evidence, int node,

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "diagnosis/cause/repeats.h"
 
+#include <iterator>
 #include <map>
 #include <set>
 #include <tuple>
+#include <utility>
 
 namespace muster {
 
@@ -33,6 +35,15 @@ void drop_repeats(std::vector<Candidate>& found) {
   std::erase_if(found, [&kept](const Candidate& one) {
     return !kept.contains(one.order);
   });
+}
+
+void append(std::vector<Candidate>& all, std::vector<Candidate> more) {
+  if (all.empty()) {
+    all = std::move(more);
+    return;
+  }
+  all.insert(all.end(), std::make_move_iterator(more.begin()),
+             std::make_move_iterator(more.end()));
 }
 
 }  // namespace muster

@@ -17,4 +17,7 @@ inline constexpr size_t kRepeats = 4;
 // stay together.
 void drop_repeats(std::vector<Candidate>& found);
 
+// There may be many: they are never there twice.
+void append(std::vector<Candidate>& all, std::vector<Candidate> more);
+
 }  // namespace muster

@@ -115,4 +115,30 @@ bool opens_to_read(const Evidence& evidence, const Candidate& winner) {
   return true;
 }
 
+std::string unfinished_work(const Captures& facts) {
+  auto told = facts.find("epoch");  // of which steps are a part
+  if (told == facts.end()) told = facts.find("progress");
+  if (told == facts.end()) return {};
+  const std::string& text = told->second;
+  constexpr std::string_view kDigits = "0123456789";
+  const auto number_at = [&text, kDigits](size_t at) {
+    const size_t end = text.find_first_not_of(kDigits, at);
+    return parse_int(text.substr(at, end - at));
+  };
+  const size_t first = text.find_first_of(kDigits);
+  const size_t behind = text.find_first_not_of(kDigits, first);
+  const size_t second = text.find_first_of(kDigits, behind);
+  if (second == std::string::npos) return {};
+  const auto done = number_at(first);
+  const auto of = number_at(second);
+  // The first one may be the 0th.
+  const bool far = done && of && *done + int64_t{1} < int64_t{*of} * 9 / 10;
+  return far ? text : std::string();
+}
+
+bool holds_path(std::string_view line) {
+  return line.starts_with('/') || line.find(" /") != line.npos ||
+         line.find("'/") != line.npos || line.find("\"/") != line.npos;
+}
+
 }  // namespace muster
