@@ -90,14 +90,47 @@ std::string unsuited(const std::string& path, int made) {
              : strerror(locked);
 }
 
+// Ours beside one of the same name that belongs to somebody else, who may have
+// made it to keep us out: with letters that nobody can guess. All who look find
+// the first of them. Empty: errno says why not.
+std::string beside_foreign(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  const std::string directory = path.substr(0, slash);
+  const std::string prefix = path.substr(slash + 1) + ".";
+  const auto first_own = [&] {
+    std::string first;
+    for (const std::string& name : names_in(directory)) {
+      if (!name.starts_with(prefix) || (!first.empty() && name > first) ||
+          !is_own_directory(directory + "/" + name)) {
+        continue;
+      }
+      first = name;
+    }
+    return first.empty() ? first : directory + "/" + first;
+  };
+  if (const std::string known = first_own(); !known.empty()) return known;
+  std::string made = path + ".XXXXXX";
+  if (::mkdtemp(made.data()) == nullptr) return "";
+  const std::string first = first_own();
+  if (first.empty() || first == made) return made;
+  ::rmdir(made.c_str());
+  return first;
+}
+
 }  // namespace
 
 Result<RuntimeDir> RuntimeDir::create(const std::string& name) {
   std::string tried;
   for (const std::string& directory : writable_candidates()) {
-    const std::string path = directory + "/muster-" + name;
+    std::string path = directory + "/muster-" + name;
     const bool ours = is_own_directory(path);
-    const int made = ours || ::mkdir(path.c_str(), 0700) == 0 ? 0 : errno;
+    int made = ours || ::mkdir(path.c_str(), 0700) == 0 ? 0 : errno;
+    if (made == EEXIST) {
+      if (auto own = beside_foreign(path); !own.empty()) {
+        path = std::move(own);
+        made = 0;
+      }
+    }
     const std::string why = unsuited(path, made);
     if (why.empty()) {
       RuntimeDir out;

@@ -155,6 +155,9 @@ void visit(Visitor& visitor, Is<NodeEvidence> auto& node) {
   visitor.object("strain", node.strain, visit_leaf);
   visitor.objects("disks", node.disks, visit_leaf);
   visitor.field("driver_events", node.driver_events);
+  visitor.field("gpus", node.gpus);
+  visitor.field("gpu_driver", node.gpu_driver);
+  visitor.field("gpus_hidden_by", node.gpus_hidden_by);
 }
 
 template <class Visitor>

@@ -118,6 +118,11 @@ struct NodeEvidence {
   NodeStrain strain;
   std::vector<DiskEvidence> disks;
   std::vector<std::string> driver_events;  // "Xid 79 on GPU 3", ECC, NIC down
+  int gpus = -1;                           // device files in the pod
+  std::string gpu_driver;                  // its version; empty: unknown
+  // The variable that keeps its ranks from all of them, as it is set:
+  // "CUDA_VISIBLE_DEVICES=".
+  std::string gpus_hidden_by;
 };
 
 struct JobEvidence {

@@ -263,6 +263,12 @@ Evidence Launch::evidence() const {
   if (fleet_) {
     out.nodes = node_evidence(*fleet_, {memory_, lost_, lost_ns_, laggards_,
                                         strain_, told_to_leave_});
+    for (size_t i = 0; i < std::min(out.nodes.size(), facts_.size()); ++i) {
+      add_gpus(facts_[i],
+               i < agreement_.env.size() ? agreement_.env[i].decisions
+                                         : std::vector<EnvDecision>{},
+               out.nodes[i]);
+    }
   }
   return out;
 }

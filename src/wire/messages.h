@@ -40,7 +40,7 @@ struct HelloReply {
 };
 
 struct Refused {
-  std::string code;  // "version", "busy"
+  std::string code;  // "version", "busy", "no_writable_dir"
   std::string text;
 };
 

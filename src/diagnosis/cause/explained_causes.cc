@@ -7,6 +7,7 @@
 #include <set>
 
 #include "diagnosis/cause/candidate.h"
+#include "diagnosis/cause/fact_list.h"
 #include "diagnosis/cause/unreached_peers.h"
 
 namespace muster {
@@ -23,21 +24,22 @@ void drop_after_stop(int64_t stop_ns, std::vector<Candidate>& candidates) {
 }
 
 // "Something failed" is an answer only where there is no other. Beside a
-// silent end it is what was last heard.
-void drop_unknown(std::vector<Candidate>& candidates) {
+// silent end it is what was last heard of that rank. In a log a line may be
+// without its rank; live, such a line is mpirun's.
+void drop_unknown(bool bare_log, std::vector<Candidate>& candidates) {
   const auto says_nothing = [](const Candidate& candidate) {
     return candidate.rule->code == "unknown";
   };
-  const auto heard =
-      std::find_if(candidates.begin(), candidates.end(), says_nothing);
-  if (heard != candidates.end()) {
-    for (Candidate& candidate : candidates) {
-      if (candidate.rule->code == "exit_nonzero_silent" &&
-          (candidate.rank < 0 || candidate.rank == heard->rank ||
-           heard->rank < 0) &&
-          candidate.line != heard->line) {
-        candidate.values["heard"] = heard->line;
-      }
+  for (Candidate& candidate : candidates) {
+    if (candidate.rule->code != "exit_nonzero_silent") continue;
+    const auto heard = std::find_if(
+        candidates.begin(), candidates.end(), [&](const Candidate& other) {
+          return says_nothing(other) &&
+                 (candidate.rank < 0 || candidate.rank == other.rank ||
+                  (bare_log && other.rank < 0));
+        });
+    if (heard != candidates.end() && candidate.line != heard->line) {
+      candidate.values["heard"] = heard->line;
     }
   }
   if (std::all_of(candidates.begin(), candidates.end(), says_nothing)) return;
@@ -348,16 +350,31 @@ void drop_symptoms_of_hardware(std::vector<Candidate>& reduced) {
   }
 }
 
+// "No CUDA GPUs are available", of a pod whose GPUs and driver we have seen:
+// text that contradicts a fact loses.
+void drop_absent_drivers(const Evidence& evidence,
+                         std::vector<Candidate>& candidates) {
+  std::set<std::string> hosts;
+  for (const NodeEvidence& node : evidence.nodes) {
+    if (node.gpus > 0 && !node.gpu_driver.empty()) hosts.insert(node.host);
+  }
+  std::erase_if(candidates, [&](const Candidate& candidate) {
+    return candidate.rule->code == "gpu_driver_platform" &&
+           finds_no_gpu(candidate.line) && hosts.contains(candidate.host);
+  });
+}
+
 }  // namespace
 
 void drop_explained(const Evidence& evidence,
                     std::vector<Candidate>& candidates) {
   drop_after_stop(evidence.job.stop_ns, candidates);
-  drop_unknown(candidates);
+  drop_unknown(evidence.job.bare_log, candidates);
   if (!evidence.job.bare_log) {
     drop_unreached_peers(evidence, candidates);
     drop_ended_by_workers(evidence, candidates);
     drop_aborted_well(candidates);
+    drop_absent_drivers(evidence, candidates);
     drop_empty_world(evidence, candidates);
     return;
   }

@@ -82,7 +82,38 @@ void read_lost(const NodeEvidence& node, FactList& facts) {
   }
 }
 
+// A program that finds no GPU says so in the same words whether there is none,
+// no driver, or none that it may see.
+void read_hidden_gpus(const NodeEvidence& node, FactList& facts) {
+  if (node.gpus <= 0 || node.gpus_hidden_by.empty()) return;
+  for (const RankEvidence& rank : facts.evidence().ranks) {
+    if (rank.node != node.node || rank.outcome != RankOutcome::kExited ||
+        rank.wait_status == 0 || rank.stopped_by_us) {
+      continue;
+    }
+    const auto says_so = std::find_if(
+        rank.lines.begin(), rank.lines.end(),
+        [](const LineEvidence& line) { return finds_no_gpu(line.text); });
+    if (says_so == rank.lines.end()) continue;
+    Candidate* const candidate =
+        facts.add_for(rank, "gpus_hidden", Confidence::kLikely, says_so->text);
+    candidate->time_ns = says_so->time_ns;
+    candidate->values["setting"] = node.gpus_hidden_by;
+    candidate->values["gpus"] = std::to_string(node.gpus);
+  }
+}
+
 }  // namespace
+
+bool finds_no_gpu(std::string_view text) {
+  for (const std::string_view words :
+       {"No CUDA GPUs are available", "no CUDA-capable device",
+        "CUDA_ERROR_NO_DEVICE", "cudaErrorNoDevice",
+        "No HIP GPUs are available", "hipErrorNoDevice"}) {
+    if (text.find(words) != text.npos) return true;
+  }
+  return false;
+}
 
 void read_node(const NodeEvidence& node, FactList& facts) {
   for (const std::string& event : node.driver_events) {
@@ -90,6 +121,7 @@ void read_node(const NodeEvidence& node, FactList& facts) {
         facts.add_for(node, "gpu_hardware", Confidence::kProven, event);
     candidate->values["event"] = event;
   }
+  read_hidden_gpus(node, facts);
   if (node.outcome == NodeOutcome::kNeverReady) read_never_ready(node, facts);
   if (node.outcome == NodeOutcome::kLost) read_lost(node, facts);
   if (node.told_to_leave) {

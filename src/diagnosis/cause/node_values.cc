@@ -56,7 +56,14 @@ void memory_values(const NodeEvidence& node, Captures& values) {
     values["memory_state"] =
         "the last memory sample was " + values["last_memory"];
   }
-  if (was_near_limit(node)) values["near_limit"] = "yes";
+  if (was_near_limit(node)) {
+    values["near_limit"] = "yes";
+  } else if (last.bytes > 0 && limit > 0) {
+    // For whom the kernel killed there: no sample shows it.
+    values["memory_growth"] = "it grew from " + gib(last.bytes) +
+                              " to its limit of " + gib(limit) +
+                              " behind the last sample";
+  }
   // Said only where the kernel's counter could be read and did not move.
   const bool counted = node.oom_kills_at_start >= 0 && !oom_counter_rose(node);
   // A peak that did not rise under our eyes belongs to an earlier job.

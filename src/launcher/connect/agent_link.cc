@@ -140,9 +140,11 @@ void AgentLink::handle(const wire::Frame& frame) {
   }
   if (frame.type == wire::FrameType::kRefused) {
     const auto refused = wire::from_json<wire::Refused>(frame.payload);
-    // Its reason says what to do.
-    close(Error{refused && refused->code == "version" ? "version_mismatch"
-                                                      : "agent_refused",
+    // Its reason says what to do. For a place to write nobody need wait.
+    const std::string code = refused ? refused->code : std::string();
+    close(Error{code == "version"           ? "version_mismatch"
+                : code == "no_writable_dir" ? "no_writable_dir"
+                                            : "agent_refused",
                 "the agent refused this launcher",
                 refused ? refused->text : "no reason given",
                 hello_.host,

@@ -32,9 +32,9 @@ Milliseconds retry_delay(int attempts) {
 
 bool is_permanent(const std::string& code) {
   static const std::vector<std::string> kCodes = {
-      "ssh_auth",     "ssh_hostkey",      "ssh_kex",         "ssh_exec",
-      "ssh_foreign",  "version_mismatch", "agent_refused",   "protocol",
-      kNoDescriptors, "exe_not_found",    "exe_not_runnable"};
+      "ssh_auth",    "ssh_hostkey",      "ssh_kex",       "ssh_exec",
+      "ssh_foreign", "version_mismatch", "agent_refused", "no_writable_dir",
+      "protocol",    kNoDescriptors,     "exe_not_found", "exe_not_runnable"};
   return std::find(kCodes.begin(), kCodes.end(), code) != kCodes.end();
 }
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <set>
 
+#include "base/text.h"
+
 namespace muster {
 
 namespace {
@@ -151,6 +153,23 @@ std::vector<NodeEvidence> node_evidence(const Fleet& fleet,
     out.push_back(std::move(entry));
   }
   return out;
+}
+
+void add_gpus(const NodeFacts& facts, const std::vector<EnvDecision>& env,
+              NodeEvidence& node) {
+  node.gpus = facts.gpu.count;
+  node.gpu_driver = facts.cuda_driver;
+  for (const EnvDecision& decision : env) {
+    const bool names_gpus = decision.name == "CUDA_VISIBLE_DEVICES" ||
+                            decision.name == "HIP_VISIBLE_DEVICES" ||
+                            decision.name == "ROCR_VISIBLE_DEVICES";
+    // The drivers read up to the first number that is no device.
+    if (names_gpus &&
+        (trim(decision.value).empty() || decision.value.starts_with("-1") ||
+         decision.value == "NoDevFiles")) {
+      node.gpus_hidden_by = decision.name + "=" + decision.value;
+    }
+  }
 }
 
 void add_run(const JobRun& run, const RankOutput& output, JobEvidence& job) {

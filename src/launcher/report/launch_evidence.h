@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "diagnosis/evidence.h"
+#include "job/env_merge.h"
+#include "job/node_facts.h"
 #include "launcher/connect/fleet.h"
 #include "launcher/job_run.h"
 #include "launcher/output/rank_output.h"
@@ -40,6 +42,10 @@ std::vector<NodeEvidence> node_evidence(const Fleet& fleet,
                                         const NodeKnowledge& known);
 
 // Fills what the run itself says: how it was stopped, mpirun's end.
+// The pod's GPUs, and the variable of `env`, its ranks', that hides them all.
+void add_gpus(const NodeFacts& facts, const std::vector<EnvDecision>& env,
+              NodeEvidence& node);
+
 void add_run(const JobRun& run, const RankOutput& output, JobEvidence& job);
 
 }  // namespace muster

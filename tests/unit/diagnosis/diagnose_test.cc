@@ -300,6 +300,25 @@ TEST_CASE("SIGTERM from outside proves that a pod was ended, not why") {
   CHECK(of_launcher.exit_code == 202);
 }
 
+TEST_CASE("a GPU that we have seen is not absent") {
+  Evidence evidence =
+      job({exited(0, 1 << 8, 900, {"RuntimeError: No CUDA GPUs are available"}),
+           exited(1, 0, 901)});
+  evidence.nodes = {node(0)};
+  evidence.nodes[0].host = evidence.ranks[0].host;
+  evidence.nodes[0].node = evidence.ranks[0].node;
+  CHECK(diagnose(evidence).code == "gpu_driver_platform");
+  evidence.nodes[0].gpus = 8;
+  evidence.nodes[0].gpu_driver = "580.159.04";
+  CHECK(diagnose(evidence).code != "gpu_driver_platform");
+  evidence.nodes[0].gpus_hidden_by = "CUDA_VISIBLE_DEVICES=";
+  const Verdict hidden = diagnose(evidence);
+  CHECK(hidden.code == "gpus_hidden");
+  CHECK(hidden.headline.find("CUDA_VISIBLE_DEVICES= hides all 8") !=
+        std::string::npos);
+  CHECK(hidden.exit_code == 1);
+}
+
 TEST_CASE("victims never win over the first cause") {
   const Verdict verdict = diagnose(
       job({exited(0, SIGABRT, 400, {"Connection reset by peer"}),

@@ -178,8 +178,10 @@ TEST_CASE("a frame before hello's answer is refused, as is a bad answer") {
 }
 
 TEST_CASE("a refusal passes on the agent's reason, and is final") {
-  for (const auto& [code, expected] : {std::pair{"version", "version_mismatch"},
-                                       std::pair{"busy", "agent_refused"}}) {
+  for (const auto& [code, expected] :
+       {std::pair{"version", "version_mismatch"},
+        std::pair{"no_writable_dir", "no_writable_dir"},
+        std::pair{"busy", "agent_refused"}}) {
     Bed bed;
     bed.start(false);
     run_for(bed.loop, 10ms);
