@@ -15,7 +15,7 @@ namespace {
 class Collector {
  public:
   void add(const std::string& name, const std::string& value) {
-    if (is_secret_name(name) && seen_.insert(value).second) {
+    if (is_secret(name, value) && seen_.insert(value).second) {
       found_.emplace_back(name, value);
     }
   }
@@ -47,7 +47,7 @@ class Collector {
  private:
   // A flag's value may be a word ("--image-token <image>"), a secret is none.
   void add_flag(const std::string& name, const std::string& value) {
-    const bool password = name.find("pass") != std::string::npos;
+    const bool password = secret_kind(name) == SecretKind::kPassword;
     const bool digit = value.find_first_of("0123456789") != std::string::npos;
     if (password || digit) add(name, value);
   }

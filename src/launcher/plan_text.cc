@@ -15,8 +15,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 std::string shown(const EnvDecision& decision) {
-  return is_secret_name(decision.name) ? std::string(kMask)
-                                       : shell_quote(decision.value);
+  return is_secret(decision.name, decision.value) ? std::string(kMask)
+                                                  : shell_quote(decision.value);
 }
 
 std::string rank_range(const PlannedNode& node) {

@@ -24,7 +24,7 @@ constexpr char kLowerCase = 0x20;  // set in a small letter, clear in a capital
 
 // The letters that stems are made of.
 struct Letters {
-  uint64_t a, c, d, e, g, i, k, o, p, r, s, t, u, w, y;
+  uint64_t a, b, c, e, g, i, k, o, p, r, s, t, u, w, y;
 };
 
 uint64_t stems_of(const Letters& x) {
@@ -32,14 +32,14 @@ uint64_t stems_of(const Letters& x) {
   const auto next = [](uint64_t marks) { return marks >> 1U | kLast; };
   const auto after = [](uint64_t marks) { return marks >> 2U | kLast; };
   const uint64_t pa = next(x.a) & after(x.s);
-  const uint64_t pw = next(x.w) & after(x.d);
-  const uint64_t se = next(x.e) & after(x.c);
+  const uint64_t pw = next(x.w);
+  const uint64_t se = next(x.e) & after(x.c | x.a);  // secret, unseal
   const uint64_t si = next(x.i) & after(x.g);
   const uint64_t cr = next(x.r) & after(x.e);
   return (x.p & (pa | pw)) | (x.s & (se | si)) |
          (x.t & next(x.o) & after(x.k)) | (x.k & next(x.e) & after(x.y)) |
          (x.c & (cr | (next(x.o) & after(x.o)))) |
-         (x.a & next(x.u) & after(x.t));
+         (x.a & next(x.u) & after(x.t)) | (x.b & next(x.e) & after(x.a));
 }
 
 // 16 bytes at a time.
@@ -109,12 +109,14 @@ ByteMarks narrow_marks(std::string_view text, size_t at) {
   out.colons = bytes.is(':');
   out.quotes = bytes.is('"') | bytes.is('\'') | bytes.is('\\');
   out.escapes = bytes.is('\x1b');
+  out.s = bytes.is('s');
+  out.w = bytes.is('w');
   return out;
 }
 
 uint64_t narrow_stems(std::string_view text, size_t at) {
   const Narrow x = Narrow(text, at).lowered();
-  return stems_of({x.is('a'), x.is('c'), x.is('d'), x.is('e'), x.is('g'),
+  return stems_of({x.is('a'), x.is('b'), x.is('c'), x.is('e'), x.is('g'),
                    x.is('i'), x.is('k'), x.is('o'), x.is('p'), x.is('r'),
                    x.is('s'), x.is('t'), x.is('u'), x.is('w'), x.is('y')});
 }
@@ -154,12 +156,14 @@ MUSTER_WIDE_ENTRY ByteMarks wide_marks(std::string_view text, size_t at) {
   out.colons = is(bytes, ':');
   out.quotes = is(bytes, '"') | is(bytes, '\'') | is(bytes, '\\');
   out.escapes = is(bytes, '\x1b');
+  out.s = is(bytes, 's');
+  out.w = is(bytes, 'w');
   return out;
 }
 
 MUSTER_WIDE_ENTRY uint64_t wide_stems(std::string_view text, size_t at) {
   const __m512i x = lowered(wide(text, at));
-  const Letters letters = {is(x, 'a'), is(x, 'c'), is(x, 'd'), is(x, 'e'),
+  const Letters letters = {is(x, 'a'), is(x, 'b'), is(x, 'c'), is(x, 'e'),
                            is(x, 'g'), is(x, 'i'), is(x, 'k'), is(x, 'o'),
                            is(x, 'p'), is(x, 'r'), is(x, 's'), is(x, 't'),
                            is(x, 'u'), is(x, 'w'), is(x, 'y')};

@@ -27,13 +27,15 @@ struct ByteMarks {
   uint64_t colons = 0;
   uint64_t quotes = 0;  // " ' and \ (as in \"name\")
   uint64_t escapes = 0;
+  uint64_t s = 0;  // of "password", in small letters
+  uint64_t w = 0;
 };
 
 // Of the bytes of `text` from `at` (< its size); behind its end come zeros.
 using MarkBytes = ByteMarks (*)(std::string_view text, size_t at);
-// Where the stems of secret names begin, in either case: pass, pwd, secret,
-// sig, token, key, cred, cookie, auth. Of those that lie across the end of the
-// 64 bytes only the first bytes count.
+// Where the stems of secret names begin, in either case: pass, pw, secret,
+// sig, token, key, cred, cookie, auth, bearer, seal (of unseal). Of those that
+// lie across the end of the 64 bytes only the first bytes count.
 using FindStems = uint64_t (*)(std::string_view text, size_t at);
 
 struct ByteReader {

@@ -17,47 +17,7 @@ namespace {
 
 constexpr size_t kShortestValue = 8;
 constexpr size_t kMaxPatterns = 100;
-constexpr int kMaxKeyLines = 200;  // a key of 16384 bits has fewer
-
-bool holds_any(std::string_view text,
-               std::initializer_list<std::string_view> words) {
-  return std::any_of(words.begin(), words.end(), [text](auto word) {
-    return text.find(word) != std::string_view::npos;
-  });
-}
-
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-}
-
-// Most names are told apart here, without a copy.
-bool holds_stem(std::string_view name) {
-  constexpr std::string_view kStems[] = {"pass", "secret", "token", "key",
-                                         "cred", "pwd",    "sig",   "cookie"};
-  for (size_t at = 0; at + 3 <= name.size(); ++at) {
-    switch (lower(name[at])) {
-      case 'p':
-      case 's':
-      case 't':
-      case 'k':
-      case 'c':
-        break;
-      default:
-        continue;
-    }
-    for (const std::string_view stem : kStems) {
-      if (lower(name[at]) != stem[0] || at + stem.size() > name.size()) {
-        continue;
-      }
-      size_t same = 1;
-      while (same < stem.size() && lower(name[at + same]) == stem[same]) {
-        ++same;
-      }
-      if (same == stem.size()) return true;
-    }
-  }
-  return false;
-}
+constexpr int kMaxKeyLines = 400;  // with all subkeys of a PGP key
 
 // As it is, as JSON has it, and as a shell is given it: a quote or a backslash
 // of a secret looks otherwise there.
@@ -73,13 +33,6 @@ void add_forms(std::string_view secret, std::vector<std::string>& out) {
   }
 }
 
-// The values of an environment that are words rather than secrets.
-bool is_plain_value(std::string_view value) {
-  return value == "disabled" || value.starts_with('/') ||
-         std::all_of(value.begin(), value.end(),
-                     [&value](char c) { return c == value.front(); });
-}
-
 }  // namespace
 
 struct Masker::Known {
@@ -92,39 +45,13 @@ Masker::Masker(Masker&&) noexcept = default;
 Masker& Masker::operator=(Masker&&) noexcept = default;
 Masker::~Masker() = default;
 
-bool is_secret_name(std::string_view given) {
-  // Names are short; anything else is no name.
-  if (given.size() < 3 || given.size() > 128 || !holds_stem(given)) {
-    return false;
-  }
-  std::string name = to_lower(given);
-  std::replace(name.begin(), name.end(), '-', '_');
-  if (holds_any(name, {"tokenizer", "token_id", "tokens", "_path", "_file",
-                       "_dir", "secret_name", "num_", "max_", "pad_token",
-                       "eos_token", "bos_token", "unk_token", "sep_token",
-                       "cls_token", "mask_token"})) {
-    return false;
-  }
-  return holds_any(name,
-                   {"password", "passwd", "passphrase", "secret", "api_key",
-                    "apikey", "access_key", "accesskey", "private_key",
-                    "accountkey", "account_key", "credential", "signing_key",
-                    "encryption_key", "shared_key"}) ||
-         name == "token" || name.ends_with("_token") ||
-         name.ends_with("authtoken") || name == "identitytoken" ||
-         name == "registrytoken" || name.ends_with("_pwd") || name == "pwd" ||
-         name == "pwd_" || name == "sig" || name == "signature" ||
-         name.ends_with("amz_signature") || name.ends_with("goog_signature") ||
-         name == "cookie" || name == "set_cookie";
-}
-
 Result<Masker> Masker::create(const MaskOptions& options) {
   std::vector<std::string> values;
   for (const auto& [name, value] : options.environment) {
     if (!is_secret_name(name)) continue;
     // A value of several lines is printed as such.
     for (const std::string_view line : split(value, '\n')) {
-      if (line.size() >= kShortestValue && !is_plain_value(line) &&
+      if (line.size() >= kShortestValue && is_secret(name, line) &&
           !line.starts_with("-----")) {
         add_forms(line, values);
       }
@@ -157,30 +84,94 @@ Result<Masker> Masker::create(const MaskOptions& options) {
 
 namespace {
 
-// Masks a line that lies, in whole or in part, inside a private key.
-bool mask_private_key(std::string& line, MaskState& state) {
-  const std::string_view text = line;
-  size_t begin = 0;
-  if (!state.in_private_key) {
-    begin = text.find("-----BEGIN ");
-    if (begin == std::string_view::npos ||
-        text.find("PRIVATE KEY-----", begin) == std::string_view::npos) {
-      return false;
+// "-----BEGIN OPENSSH PRIVATE KEY-----", "-----END PGP PRIVATE KEY BLOCK-----",
+// "---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----": {where the dashes begin, where
+// they end}; nothing: npos twice.
+struct KeyMark {
+  size_t begin = std::string_view::npos;
+  size_t end = std::string_view::npos;
+};
+
+KeyMark key_mark(std::string_view text, size_t from, std::string_view word) {
+  constexpr std::string_view kDashes = "----";
+  for (size_t at = text.find(word, from); at != text.npos;
+       at = text.find(word, at + 1)) {
+    size_t begin = at;
+    if (begin > from && text[begin - 1] == ' ') --begin;
+    const size_t dashes = begin;
+    while (begin > from && text[begin - 1] == '-') --begin;
+    if (dashes - begin < kDashes.size()) continue;
+    const size_t label = at + word.size();
+    size_t end = text.find(kDashes, label);
+    if (end == text.npos ||
+        text.substr(label, end - label).find("PRIVATE KEY") == text.npos) {
+      continue;
     }
-    state = {true, 0};
+    while (end < text.size() && text[end] == '-') ++end;
+    return {begin, end};
   }
-  const size_t end = text.find("-----END ", begin);
-  if (end != std::string_view::npos || ++state.key_lines > kMaxKeyLines) {
-    state.in_private_key = false;
+  return {};
+}
+
+// Masks what of a line lies inside private keys between BEGIN and END.
+bool mask_key_blocks(std::string& line, MaskState& state) {
+  const std::string_view text = line;
+  std::string clean;
+  size_t at = 0;
+  bool masked = false;
+  for (;;) {
+    if (state.key != MaskState::Key::kBlock) {
+      const KeyMark mark = key_mark(text, at, "BEGIN ");
+      if (mark.begin == text.npos) break;
+      clean += text.substr(at, mark.begin - at);
+      at = mark.end;
+      state = {MaskState::Key::kBlock, 0, 0};
+    }
+    clean += kMask;
+    masked = true;
+    const KeyMark mark = key_mark(text, at, "END ");
+    const bool ends = mark.begin != text.npos;
+    if (ends || ++state.key_lines > kMaxKeyLines) state = {};
+    at = ends ? mark.end : text.size();
+    if (!ends) break;
   }
-  std::string clean(text.substr(0, begin));
-  clean += kMask;
-  if (end != std::string_view::npos) {
-    const size_t rest = text.find("-----", end + 9);
-    if (rest != std::string_view::npos) clean += text.substr(rest + 5);
-  }
+  if (!masked) return false;
+  clean += text.substr(at);
   line = std::move(clean);
   return true;
+}
+
+// PuTTY's: a head with its name, "Private-Lines: 14", and so many lines.
+bool mask_putty_key(std::string& line, MaskState& state) {
+  constexpr std::string_view kHead = "PuTTY-User-Key-File-";
+  constexpr std::string_view kCount = "Private-Lines: ";
+  if (line.find(kHead) != line.npos) {
+    state = {MaskState::Key::kPutty, 0, 0};
+    return false;
+  }
+  if (state.key != MaskState::Key::kPutty) return false;
+  if (state.private_lines > 0) {
+    --state.private_lines;
+    line = kMask;
+    return true;
+  }
+  if (++state.key_lines > kMaxKeyLines) state = {};
+  if (const size_t at = line.find(kCount); at != line.npos) {
+    const auto count =
+        parse_integer(trim(std::string_view(line).substr(at + kCount.size())));
+    if (count && *count > 0 && *count <= kMaxKeyLines) {
+      state.private_lines = static_cast<int>(*count);
+    }
+    return false;
+  }
+  if (line.find("Private-MAC: ") != line.npos) state = {};
+  return false;
+}
+
+bool mask_private_key(std::string& line, MaskState& state) {
+  // One after the other: a line of the one's key may begin the other.
+  const bool putty = mask_putty_key(line, state);
+  return putty || mask_key_blocks(line, state);
 }
 
 void find_pattern(const RE2& pattern, std::string_view text,
@@ -224,12 +215,13 @@ std::string without(std::string_view text, std::vector<SecretSpan>& spans) {
 }  // namespace
 
 bool Masker::needs_look(std::string_view line, const MaskState& state) const {
-  if (state.in_private_key || !known_->patterns.empty()) return true;
+  if (state.key != MaskState::Key::kNone || !known_->patterns.empty())
+    return true;
   return may_hold_secret(line) || known_->values.finds_in(line);
 }
 
 bool Masker::mask(std::string& line, MaskState& state) const {
-  if (mask_private_key(line, state)) return true;
+  const bool key = mask_private_key(line, state);
   std::vector<SecretSpan> spans;
   find_secret_shapes(line, spans);
   for (const std::string& value : known_->values.values()) {
@@ -241,7 +233,7 @@ bool Masker::mask(std::string& line, MaskState& state) const {
   for (const auto& pattern : known_->patterns) {
     find_pattern(*pattern, line, spans);
   }
-  if (spans.empty()) return false;
+  if (spans.empty()) return key;
   line = without(line, spans);
   return true;
 }

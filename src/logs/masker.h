@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Masker: replaces secrets in a line by kMask before anybody stores it:
 // tokens by their providers' shapes, Authorization headers, passwords in URLs,
-// private keys, NAME=value of secret-looking names, the values of the
+// private keys (PEM, OpenSSH, PGP, PuTTY), NAME=value of secret-looking names,
+// logins of netrc and curl, the values of the
 // environment's own secrets, and what the user's patterns match.
 // One pass over the bytes without copying when there is nothing to hide.
 // Refuses: patterns that RE2 cannot compile. Immutable; any thread may use it,
 // with one MaskState per stream.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -15,6 +17,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "logs/secret_names.h"
 
 namespace muster {
 
@@ -30,8 +33,12 @@ struct MaskOptions {
 
 // What one stream's next line needs to know of the ones before.
 struct MaskState {
-  bool in_private_key = false;
-  int key_lines = 0;
+  // Inside a private key between BEGIN and END, or in PuTTY's form, which
+  // counts the lines of its private part.
+  enum class Key : uint8_t { kNone, kBlock, kPutty };
+  Key key = Key::kNone;
+  int key_lines = 0;      // so far
+  int private_lines = 0;  // of PuTTY's, still to come
 };
 
 class Masker {
@@ -55,8 +62,5 @@ class Masker {
   explicit Masker(std::unique_ptr<Known> known);
   std::unique_ptr<Known> known_;
 };
-
-// "AWS_SECRET_ACCESS_KEY", "HF_TOKEN", "db-password"; not "MAX_TOKENS".
-bool is_secret_name(std::string_view name);
 
 }  // namespace muster

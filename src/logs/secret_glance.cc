@@ -109,6 +109,7 @@ struct Carry {
   uint64_t word = 0;  // the last byte was one of a word
   uint64_t blank = 0;
   uint64_t dash = 0;
+  uint64_t s = 0;
   bool stem = false;  // there may have been one in the block before
 };
 
@@ -127,6 +128,10 @@ bool stem_before(size_t bit, uint64_t stems, const ByteMarks& block,
   return (stems & below) >> begin != 0;
 }
 
+bool may_begin_secret(std::string_view name) {
+  return may_name_secret(name) || name.starts_with("PuTTY-User-Key-File-");
+}
+
 // Does a '=' or ':' of `marks` stand behind a secret's name, or in a URL with
 // an '@' or of a webhook?
 bool names_secret(std::string_view line, size_t offset, const ByteMarks& block,
@@ -140,12 +145,26 @@ bool names_secret(std::string_view line, size_t offset, const ByteMarks& block,
         return true;
       }
     } else if (stem_before(bit, stems, block, carry.stem) &&
-               may_name_secret(name_before(line, offset + bit))) {
+               may_begin_secret(name_before(line, offset + bit))) {
       return true;
     }
   }
   carry.stem = stems != 0;
   return false;
+}
+
+// "password VALUE", as netrc has it.
+bool is_password_word(std::string_view line, size_t w) {
+  if (w < 4 || line.substr(w - 4, 5) != "passw") return false;
+  const std::string_view rest = line.substr(w + 1);
+  return rest.starts_with("ord ") || rest.starts_with("d ");
+}
+
+// The letter of a short option with which some programs take a password.
+bool opens_flag(std::string_view line, size_t dash) {
+  return dash + 1 < line.size() &&
+         std::string_view("uUpa").find(line[dash + 1]) !=
+             std::string_view::npos;
 }
 
 bool block_may(const ByteReader& reader, std::string_view line, size_t offset,
@@ -155,6 +174,16 @@ bool block_may(const ByteReader& reader, std::string_view line, size_t offset,
   if ((block.dashes & (block.dashes << 1U | carry.dash)) != 0 ||
       block.escapes != 0) {
     return true;
+  }
+  for (uint64_t marks = block.dashes & (block.blanks << 1U | carry.blank);
+       marks != 0; marks &= marks - 1) {
+    const auto bit = static_cast<size_t>(std::countr_zero(marks));
+    if (opens_flag(line, offset + bit)) return true;
+  }
+  for (uint64_t marks = block.w & (block.s << 1U | carry.s); marks != 0;
+       marks &= marks - 1) {
+    const auto bit = static_cast<size_t>(std::countr_zero(marks));
+    if (is_password_word(line, offset + bit)) return true;
   }
   const bool last = line.size() - offset <= kMarkedBytes;
   const uint64_t runs = long_runs(block.tokens, last);
@@ -167,6 +196,7 @@ bool block_may(const ByteReader& reader, std::string_view line, size_t offset,
   carry.word = block.words >> 63U;
   carry.blank = block.blanks >> 63U;
   carry.dash = block.dashes >> 63U;
+  carry.s = block.s >> 63U;
   if ((block.equals | block.colons) != 0) {
     return names_secret(line, offset, block, reader.stems(line, offset), carry);
   }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/text.h"
 #include "job/base64.h"
 #include "logs/masker.h"
 #include "logs/secret_tokens.h"
@@ -84,9 +85,46 @@ bool looks_random(std::string_view text) {
   return letter && number;
 }
 
+// Letters and digits one after the other more than in names with numbers, or
+// capitals and small letters so.
+bool is_mixed(std::string_view text) {
+  constexpr int kLeast = 3;
+  int turns = 0;
+  for (size_t at = 1; at < text.size(); ++at) {
+    if (!is_alnum(text[at]) || !is_alnum(text[at - 1])) continue;
+    const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+    if (digit(text[at]) != digit(text[at - 1])) ++turns;
+  }
+  return turns >= kLeast || (looks_random(text) && changes_case(text));
+}
+
 bool may_name_login(std::string_view name) {
   return name.ends_with("auth") || name.ends_with("AUTH");
 }
+
+// Of an HTTP header.
+bool is_authorization(std::string_view name) {
+  return to_lower(name).ends_with("authorization");
+}
+
+// In a log "pass: …" is most often a test's, "key: …" anything.
+bool is_common_word(std::string_view name) {
+  const std::string word = to_lower(name);
+  return word == "pass" || word == "pw" || word == "auth" || word == "bearer";
+}
+
+// Programs that take a login, or a password alone, behind a short option. The
+// word stands somewhere before it.
+struct ShortFlag {
+  std::string_view program;
+  char flag;
+  bool is_login;  // USER:PASSWORD
+};
+constexpr std::array<ShortFlag, 5> kShortFlags = {{{"curl", 'u', true},
+                                                   {"curl", 'U', true},
+                                                   {"sshpass", 'p', false},
+                                                   {" login", 'p', false},
+                                                   {"redis-cli", 'a', false}}};
 
 // Base64 of USER:PASSWORD.
 bool is_login(std::string_view value) {
@@ -114,9 +152,11 @@ class Scanner {
         if (line_.substr(at).starts_with("://")) url_at(at + 3);
       } else if (c == '-') {
         flag |= at > 0 && line_[at - 1] == '-';
+        if (at > 0 && line_[at - 1] == ' ') short_flag_at(at + 1);
       } else if (c == ' ') {
         if (flag) after_flag(at);
         flag = false;
+        netrc_at(at);
       }
     }
   }
@@ -195,11 +235,17 @@ class Scanner {
   void after_name(size_t at) {
     if (at + 1 >= line_.size() || line_.substr(at).starts_with("://")) return;
     const std::string_view name = name_before(line_, at);
-    if (name.size() < 3 || !may_name_secret(name)) return;
+    if (name.size() < 2) return;
+    if (flag_takes_login(name)) return login_at(at + 1);
+    if (!may_name_secret(name)) return;
+    if (is_authorization(name)) return header_at(at + 1);
+    if (line_[at] == ':' && is_common_word(name) && !may_name_login(name)) {
+      return;
+    }
     // "/etc/passwd: Permission denied"
     const auto begin = static_cast<size_t>(name.data() - line_.data());
     if (name == "passwd" && begin > 0 && line_[begin - 1] == '/') return;
-    value_at(at + 1, name);
+    value_at(at + 1, name, line_[at] == '=');
   }
 
   // --password VALUE
@@ -207,13 +253,103 @@ class Scanner {
     std::string_view name = name_before(line_, at);
     const size_t dashes = name.find("--");  // a colour may stand before it
     if (dashes == std::string_view::npos) return;
+    if (flag_takes_login(name)) return login_at(at);
     name.remove_prefix(dashes + 2);
     if (!is_secret_name(name)) return;
-    value_at(at + 1, name);
+    value_at(at + 1, name, true);
   }
 
-  void value_at(size_t at, std::string_view name) {
+  // The end of the word at `at`, which has no quotes around it.
+  [[nodiscard]] size_t word_end(size_t at) const {
+    return std::min(line_.find_first_of(" \t\r\"'", at), line_.size());
+  }
+
+  [[nodiscard]] bool is_before(std::string_view word, size_t at) const {
+    return line_.substr(0, at).find(word) != kNowhere;
+  }
+
+  // --user, --proxy-user of curl.
+  [[nodiscard]] bool flag_takes_login(std::string_view name) const {
+    return (name.ends_with("--user") || name.ends_with("--proxy-user")) &&
+           is_before("curl ", static_cast<size_t>(name.data() - line_.data()));
+  }
+
+  // -u USER:PASSWORD, -uUSER:PASSWORD
+  void short_flag_at(size_t at) {
+    if (at >= line_.size()) return;
+    for (const ShortFlag& one : kShortFlags) {
+      if (line_[at] != one.flag || !is_before(one.program, at)) continue;
+      if (one.is_login) return login_at(at + 1);
+      const size_t begin = skip_quotes(at + 1);
+      // Else it may be another option's first letter.
+      if (begin == at + 1 && one.program != "sshpass") return;
+      return add(begin, word_end(begin));
+    }
+  }
+
+  [[nodiscard]] size_t skip_quotes(size_t at) const {
+    return std::min(line_.find_first_not_of(" =\"'\\", at), line_.size());
+  }
+
+  void login_at(size_t at) {
+    const size_t begin = skip_quotes(at);
+    const size_t end = word_end(begin);
+    const size_t colon = line_.substr(0, end).find(':', begin);
+    if (colon != kNowhere) add(colon + 1, end);
+  }
+
+  // machine HOST login NAME password VALUE; the last two also on their own line
+  void netrc_at(size_t blank) {
+    const std::string_view before = line_.substr(0, blank);
+    const bool named =
+        before.ends_with("password") || before.ends_with("passwd");
+    if (!named) return;
+    const size_t begin = before.rfind('p');
+    if (begin > 0 && line_[begin - 1] != ' ' && line_[begin - 1] != '\t') {
+      return;
+    }
+    const size_t value = skip_quotes(blank);
+    const size_t end = word_end(value);
+    const bool alone = trim(line_.substr(0, begin)).empty() &&
+                       trim(line_.substr(end)).empty() &&
+                       looks_random(line_.substr(value, end - value));
+    if (alone || is_before("login ", begin) || is_before("machine ", begin)) {
+      add(value, end);
+    }
+  }
+
+  // Authorization: SCHEME VALUE
+  void header_at(size_t at) {
+    const auto in_value = [](char c) {
+      return belongs(c, Alphabet::kBase64) || c == '.' || c == '~';
+    };
+    size_t begin = skip_quotes(at);
+    size_t end = begin;
+    while (end < line_.size() && in_value(line_[end])) ++end;
+    if (end < line_.size() && line_[end] == ' ' && end > begin) {
+      begin = end + 1;
+      end = begin;
+      while (end < line_.size() && in_value(line_[end])) ++end;
+      constexpr size_t kLeast = 4;
+      if (end - begin >= kLeast && is_scheme(begin - 1)) add(begin, end);
+      return;
+    }
+    const std::string_view value = line_.substr(begin, end - begin);
+    if (value.size() >= 8 && looks_random(value)) add(begin, end);
+  }
+
+  [[nodiscard]] bool is_scheme(size_t end) const {
+    const std::string_view before = line_.substr(0, end);
+    const std::string word =
+        to_lower(before.substr(before.find_last_of(" :=\"'") + 1));
+    return word == "bearer" || word == "basic" || word == "token" ||
+           word == "apikey" || word == "digest" || word == "negotiate";
+  }
+
+  void value_at(size_t at, std::string_view name, bool close) {
+    const size_t blanks = at;
     while (at < line_.size() && line_[at] == ' ') ++at;
+    if (at - blanks > 1) close = false;
     // In a text of JSON that is a value of JSON itself: \"name\": \"value\".
     const bool nested = at + 1 < line_.size() && line_[at] == '\\' &&
                         (line_[at + 1] == '"' || line_[at + 1] == '\'');
@@ -238,19 +374,33 @@ class Scanner {
       ++end;
     }
     const std::string_view value = line_.substr(at, end - at);
-    const bool password = name.find("ass") != std::string_view::npos ||
-                          name.find("ASS") != std::string_view::npos;
-    if (value.size() < 8 || value.starts_with("***") ||
-        value.starts_with("[masked")) {
-      return;
+    if (value.starts_with("***") || value.starts_with("[masked")) return;
+    if (is_told(name, value, close)) add(at, end);
+  }
+
+  // `close`: behind a '=', or a flag's.
+  static bool is_told(std::string_view name, std::string_view value,
+                      bool close) {
+    constexpr size_t kLeast = 8;
+    constexpr size_t kLeastPassword = 4;  // nobody calls a word of a text so
+    constexpr size_t kLeastKey = 12;
+    if (may_name_login(name) && value.size() >= kLeast && is_login(value)) {
+      return true;
     }
-    if (may_name_login(name) ? !is_login(value)
-                             : !password && !looks_random(value)) {
-      return;
+    switch (is_secret(name, value) ? secret_kind(name) : SecretKind::kNone) {
+      case SecretKind::kPassword:
+        return value.size() >= (close ? kLeastPassword : kLeast) &&
+               (!is_common_word(name) ||
+                value.find_first_not_of("0123456789./") != kNowhere);
+      case SecretKind::kToken:
+        return value.size() >= kLeast && looks_random(value);
+      case SecretKind::kKey:
+        return value.size() >= (close ? kLeast : kLeastKey) &&
+               is_mixed(value) && !is_common_word(name);
+      case SecretKind::kNone:
+        break;
     }
-    // The shell's PWD is a folder.
-    if ((name == "pwd" || name == "PWD") && value.front() == '/') return;
-    add(at, end);
+    return false;
   }
 
   // user:password@host; a webhook's path
@@ -270,7 +420,11 @@ class Scanner {
       const char c = line_[end];
       if (c == '@') {
         if (colon > 0) {
-          add(colon + 1, end);
+          // A password may have one as well: the last counts.
+          const size_t stop =
+              std::min(line_.find_first_of(" \t/\"'<>,;", end), line_.size());
+          const size_t last = line_.substr(0, stop).rfind('@');
+          add(colon + 1, last);
         } else if (end - at >= 20) {  // https://TOKEN@host
           add(at, end);
         }
@@ -321,7 +475,7 @@ std::string_view name_before(std::string_view line, size_t end) {
 }
 
 bool may_name_secret(std::string_view name) {
-  return is_secret_name(name) || may_name_login(name);
+  return is_secret_name(name) || may_name_login(name) || is_authorization(name);
 }
 
 void find_secret_shapes(std::string_view line, std::vector<SecretSpan>& spans) {

@@ -135,13 +135,15 @@ def test_long_lines_and_ranks_that_die_in_a_line():
 
 
 def test_secrets_are_hidden_wherever_they_come_from():
-    secrets = ["of-the-pod-1234", "of-the-line-1234", "of-a-flag-1234"]
-    script = ("echo $HF_TOKEN $WANDB_API_KEY $2; echo $HF_TOKEN >&2; "
+    secrets = ["of-the-pod-1234", "of-the-line-1234", "of-a-flag-1234",
+               "horse-battery-staple"]
+    script = ("echo $HF_TOKEN $DB_PASS $2 $REDIS_AUTH; echo $HF_TOKEN >&2; "
               "sleep 0.2; exit $(($RANK * 3))")
     with cluster("secrets") as c:
-        job = apply(c, workers=2, extra_env={"HF_TOKEN": secrets[0]})
+        job = apply(c, workers=2, extra_env={
+            "HF_TOKEN": secrets[0], "REDIS_AUTH": secrets[3]})
         for bootstrap in BOTH:
-            line = ["-x", f"WANDB_API_KEY={secrets[1]}", "sh", "-c", script,
+            line = ["-x", f"DB_PASS={secrets[1]}", "sh", "-c", script,
                     "sh", "--token", secrets[2]]
             words = ["-n", "2", *line]
             if bootstrap == "mpirun":
@@ -154,7 +156,8 @@ def test_secrets_are_hidden_wherever_they_come_from():
                          "--report-json", "/tmp/r.json", "--report",
                          "/tmp/r.html", "--bundle", "/tmp/b", *words)
             equal(run.code, 3, "exit code", run.out, run.err)
-            contains(run.out, "[masked] [masked] [masked]", "stdout")
+            contains(run.out, "[masked] [masked] [masked] [masked]",
+                     "stdout")
             seen += run.out + run.err + job.launcher.termination_log()
             seen += job.launcher.exec(
                 ["sh", "-c", "cat /tmp/r.*; grep -rh . /tmp/d /tmp/b"]).stdout

@@ -42,11 +42,13 @@ void check_marks(const ByteReader& reader, const std::string& text, size_t at) {
   CHECK(marks.colons == where(text, at, any_of(":")));
   CHECK(marks.quotes == where(text, at, any_of("\"'\\")));
   CHECK(marks.escapes == where(text, at, any_of("\x1b")));
+  CHECK(marks.s == where(text, at, any_of("s")));
+  CHECK(marks.w == where(text, at, any_of("w")));
 }
 
 // As far as they are looked at.
-constexpr std::array<std::string_view, 9> kStems = {
-    "pas", "pwd", "sec", "sig", "tok", "key", "cre", "coo", "aut"};
+constexpr std::array<std::string_view, 11> kStems = {
+    "pas", "pw", "sec", "sea", "sig", "tok", "key", "cre", "coo", "aut", "bea"};
 
 bool fits(const std::string& text, size_t at, std::string_view stem) {
   for (size_t i = 0; i < stem.size(); ++i) {
@@ -77,7 +79,7 @@ void check_reader(const ByteReader& reader) {
     CAPTURE(at);
     check_marks(reader, all, at);
   }
-  constexpr std::string_view kLetters = "acdegikoprstuwyPASSWDKEYTO_=: ";
+  constexpr std::string_view kLetters = "abcegikoprstuwyPASSWDKEYTO_=: ";
   for (int round = 0; round < 3'000; ++round) {
     // A string of just that size: a read behind its end is one that the
     // sanitizer sees.

@@ -352,3 +352,268 @@ TEST_CASE("passwords in URLs and after names") {
   CHECK(masker.masked("Token meta-llama/Llama-3.1-8B-Instruct") ==
         "Token meta-llama/Llama-3.1-8B-Instruct");
 }
+
+TEST_CASE("names of secrets, and names like them") {
+  for (const char* const name : {"DB_PASS",
+                                 "db-pass",
+                                 "dbPass",
+                                 "db.pass",
+                                 "PASS",
+                                 "SMTP_PASSWD",
+                                 "PGPASSWORD",
+                                 "password2",
+                                 "MYSQL_PWD",
+                                 "LDAP_BIND_PW",
+                                 "SSHPASS",
+                                 "KEY_PASSPHRASE",
+                                 "AZURE_STORAGE_KEY",
+                                 "COMET_KEY",
+                                 "API_KEY",
+                                 "APIKEY",
+                                 "apiKey",
+                                 "openaiKey2",
+                                 "MASTER_KEY",
+                                 "AWS_SECRET_ACCESS_KEY",
+                                 "AWS_ACCESS_KEY_ID",
+                                 "REDIS_AUTH",
+                                 "NPM_AUTH",
+                                 "KUBE_BEARER",
+                                 "VAULT_UNSEAL",
+                                 "VAULT_UNSEAL_KEY_1",
+                                 "HF_TOKEN",
+                                 "hfToken",
+                                 "GITHUB_TOKEN_2",
+                                 "NPM_TOKEN_PROD",
+                                 "TOKEN",
+                                 "CI_JOB_JWT_TOKEN",
+                                 "CLIENT_SECRET",
+                                 "SECRET",
+                                 "GOOGLE_CREDENTIALS",
+                                 "AWS_CREDS",
+                                 "SESSION_SECRET_B64",
+                                 "X-Amz-Signature",
+                                 "Set-Cookie",
+                                 "X-Auth-Token"}) {
+    CAPTURE(name);
+    CHECK(is_secret_name(name));
+  }
+  for (const char* const name : {"PWD",
+                                 "OLDPWD",
+                                 "KEYBOARD",
+                                 "MONKEY",
+                                 "KEY",
+                                 "COMPASS",
+                                 "BYPASS",
+                                 "PASSES",
+                                 "SORT_KEY",
+                                 "sortKey",
+                                 "PRIMARY_KEY",
+                                 "PARTITION_KEY",
+                                 "CACHE_KEY",
+                                 "SSH_PUBLIC_KEY",
+                                 "GPG_KEY",
+                                 "image_key",
+                                 "rng_key",
+                                 "KEYTAB",
+                                 "KEY_DIM",
+                                 "num_keys",
+                                 "SSH_AUTH_SOCK",
+                                 "AUTHOR",
+                                 "OAUTH",
+                                 "XAUTHORITY",
+                                 "AUTH_MODE",
+                                 "TOKENIZERS_PARALLELISM",
+                                 "MAX_TOKENS",
+                                 "max_token",
+                                 "EOS_TOKEN",
+                                 "pad_token",
+                                 "token_id",
+                                 "TOKENIZER",
+                                 "HF_TOKEN_PATH",
+                                 "SECRET_NAME",
+                                 "PASSWORD_FILE",
+                                 "DB_PASS_FILE",
+                                 "TOKEN_URL",
+                                 "NUM_PASS",
+                                 "forward_pass",
+                                 "NCCL_AUTH",
+                                 "OMPI_MCA_a_key",
+                                 "UCX_TLS_KEY",
+                                 "FI_KEY",
+                                 "PW_DIR",
+                                 "SPAWN",
+                                 "PWM",
+                                 "SIGNAL",
+                                 "SIG_DFL",
+                                 "ZIP_CODE",
+                                 "PATH",
+                                 "",
+                                 "_",
+                                 "__"}) {
+    CAPTURE(name);
+    CHECK_FALSE(is_secret_name(name));
+  }
+}
+
+TEST_CASE("values that are no secrets whatever they are called") {
+  for (const char* const value :
+       {"true", "False", "disabled", "required", "/run/secrets/token", "./cert",
+        "kerberos", "bearer", "xxxxxxxx", ""}) {
+    CAPTURE(value);
+    CHECK_FALSE(is_secret("DB_PASS", value));
+  }
+  CHECK_FALSE(is_secret("API_KEY", "1234567890"));
+  CHECK_FALSE(is_secret("HTTP_AUTH", "https://auth.example.com/login"));
+  CHECK(is_secret("DB_PASS", "1234567890"));
+  CHECK(is_secret("HTTP_AUTH", "https://me:pw@auth.example.com"));
+  CHECK(is_secret("COMET_KEY", "horse battery staple"));
+}
+
+TEST_CASE("values of all such names of the environment are hidden") {
+  for (const char* const name :
+       {"DB_PASS", "AZURE_STORAGE_KEY", "COMET_KEY", "REDIS_AUTH", "NPM_AUTH",
+        "KUBE_BEARER", "LDAP_BIND_PW", "VAULT_UNSEAL"}) {
+    CAPTURE(name);
+    const auto masker = Masker::create({{{name, "correct horse"}}, {}});
+    REQUIRE(masker);
+    CHECK(masker->masked("it is correct horse, really") ==
+          "it is [masked], really");
+  }
+}
+
+TEST_CASE("logins as command lines, headers and files have them") {
+  const Masker masker = plain();
+  constexpr std::string_view kHidden[] = {
+      "curl -u me:@ https://x",
+      "curl -s -u 'me:@' https://x",
+      "curl -ume:@ https://x",
+      "curl --user me:@ x",
+      "curl --user=me:@ x",
+      "curl --proxy-user \"me:@\" x",
+      "sshpass -p @ ssh host",
+      "sshpass -p'@' ssh host",
+      "docker login -u me -p @ ghcr.io",
+      "redis-cli -h r -a @ ping",
+      "machine api.wandb.ai login user password @",
+      "machine a login b password @ machine c login d password @",
+      "  password @",
+      "login me passwd @",
+      "mysql --password=@ -h db",
+      "app --token @ --x",
+      "app --db-pass @",
+      "--api-key=@",
+      "Authorization: Bearer @",
+      "authorization: basic @",
+      "Proxy-Authorization: Basic @",
+      "-H 'Authorization: token @'",
+      R"({"Authorization": "Bearer @"})",
+      "postgres://me:@@db:5432/x",
+      "redis://:@@redis:6379/0",
+      "amqp://me:p@ss@@mq/x",
+      "Server=db;User Id=sa;Password=@;Encrypt=yes",
+      "Uid=sa;Pwd=@;",
+      "DefaultEndpointsProtocol=https;AccountName=a;AccountKey=@;X=y",
+      "DB_PASS=@",
+      "export COMET_KEY=@",
+      "REDIS_AUTH: @",
+      "\"dbPass\": \"@\"",
+      "KUBE_BEARER=@",
+      "LDAP_BIND_PW=@",
+      "VAULT_UNSEAL=@",
+      "x -x DB_PASS=@ y"};
+  for (const std::string_view text : kHidden) {
+    for (const std::string_view secret : {"hunter2hunter2x9", "a7K9b3X5q1Z8"}) {
+      std::string line;
+      std::string wanted;
+      size_t from = 0;
+      // "@@": the secret and the '@' behind it.
+      for (size_t at = text.find('@'); at != text.npos;
+           at = text.find('@', at + 1)) {
+        if (at > 0 && text.substr(0, at).ends_with("me:p")) continue;
+        line += text.substr(from, at - from);
+        line += secret;
+        from = at + 1;
+        if (from < text.size() && text[from] == '@') {
+          line += '@';
+          at = from++;
+        }
+      }
+      line += text.substr(from);
+      CAPTURE(line);
+      CHECK(masker.needs_look(line, MaskState{}));
+      const std::string shown = masker.masked(line);
+      CHECK(shown.find(secret) == shown.npos);
+      CHECK(shown.find("[masked]") != shown.npos);
+    }
+  }
+  CHECK(masker.masked("mpirun -x DB_PASS=pw12 ./app") ==
+        "mpirun -x DB_PASS=[masked] ./app");
+  CHECK(masker.masked("amqp://me:p@ss@mq/x") == "amqp://me:[masked]@mq/x");
+}
+
+TEST_CASE("what only resembles a login is left alone") {
+  const Masker masker = plain();
+  for (const char* const text : {"PASS: tests/unit/test_7a.py::test_b2c3",
+                                 "pass=12/20 fail=8",
+                                 "pass = 0.99871234",
+                                 "key=layer12.attn3.weight4b",
+                                 "image_key=observation_image_1",
+                                 "sort_key: created_at_2024",
+                                 "attn_key=0.123456789",
+                                 "auth: kerberos5",
+                                 "x_auth=enabled",
+                                 "du -a -p /data",
+                                 "ps -u root:x",
+                                 "the password file not found",
+                                 "enter password for user me",
+                                 "machine learning login page",
+                                 "password prompt",
+                                 "Authorization: required",
+                                 "Authorization: Bearer",
+                                 "forward_pass=12.5ms",
+                                 "curl -u",
+                                 "--pass true",
+                                 "spawn: ok",
+                                 "learning_rate: 1e-4 bearers: 12",
+                                 "PWD=/root/a1b2c3",
+                                 "OLDPWD=/x",
+                                 "SSH_AUTH_SOCK=/tmp/ssh-a1b2/agent.1",
+                                 "cache_key=a1b2c3d4e5f6a7b8c9",
+                                 "NCCL_IB_PKEY=0x7fff1234"}) {
+    CHECK(masker.masked(text) == text);
+  }
+}
+
+TEST_CASE("private keys of all kinds, several in a line, and what follows") {
+  const Masker masker = plain();
+  CHECK(masker.masked("a -----BEGIN PRIVATE KEY-----\\nMII\\n-----END PRIVATE "
+                      "KEY----- b -----BEGIN EC PRIVATE KEY-----\\nMHc\\n"
+                      "-----END EC PRIVATE KEY----- HF_TOKEN=abcd1234ef") ==
+        "a [masked] b [masked] HF_TOKEN=[masked]");
+  CHECK(masker.masked("-----BEGIN CERTIFICATE-----\\nMIIC\\n-----END "
+                      "CERTIFICATE-----\\n-----BEGIN PRIVATE KEY-----\\nM\\n"
+                      "-----END PRIVATE KEY-----") ==
+        "-----BEGIN CERTIFICATE-----\\nMIIC\\n-----END "
+        "CERTIFICATE-----\\n[masked]");
+  CHECK(masker.masked("x\n-----BEGIN PGP PRIVATE KEY BLOCK-----\n\nlQdGBF\n=a\n"
+                      "-----END PGP PRIVATE KEY BLOCK-----\ny") ==
+        "x\n[masked]\n[masked]\n[masked]\n[masked]\n[masked]\ny");
+  CHECK(masker.masked("---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----\nP2/56\n---- "
+                      "END SSH2 ENCRYPTED PRIVATE KEY ----\ny") ==
+        "[masked]\n[masked]\n[masked]\ny");
+  CHECK(
+      masker.masked("-----END A PRIVATE KEY----- -----BEGIN B PRIVATE KEY-----"
+                    "\nx\n-----END B PRIVATE KEY----- z -----BEGIN C PRIVATE "
+                    "KEY-----\nw\n-----END C PRIVATE KEY-----v") ==
+      "-----END A PRIVATE KEY----- [masked]\n[masked]\n[masked] z "
+      "[masked]\n[masked]\n[masked]v");
+  CHECK(masker.masked("PuTTY-User-Key-File-3: ssh-ed25519\nEncryption: none\n"
+                      "Comment: me\nPublic-Lines: 1\nAAAAC3\nPrivate-Lines: "
+                      "2\nAAAAIM\nqqqq\nPrivate-MAC: "
+                      "0123456789abcdef\nnext") ==
+        "PuTTY-User-Key-File-3: ssh-ed25519\nEncryption: none\n"
+        "Comment: me\nPublic-Lines: 1\nAAAAC3\nPrivate-Lines: 2\n[masked]\n"
+        "[masked]\nPrivate-MAC: 0123456789abcdef\nnext");
+  CHECK(masker.masked("-----BEGIN PUBLIC KEY-----\nMII\n") ==
+        "-----BEGIN PUBLIC KEY-----\nMII\n");
+}

@@ -57,6 +57,24 @@ constexpr std::string_view kPieces[] = {
     "_auth=",
     "Ym90OkdoNy14OQ==",
     "{\"auths\":",
+    "DB_PASS=",
+    "AZURE_STORAGE_KEY=",
+    "REDIS_AUTH=",
+    "KUBE_BEARER: ",
+    "ldap_bind_pw=",
+    "VAULT_UNSEAL=",
+    "machine api.wandb.ai login user ",
+    "password ",
+    "passwd ",
+    "curl -u ",
+    " -p ",
+    "sshpass",
+    "docker login",
+    "curl --user me:",
+    "PuTTY-User-Key-File-3: ssh-rsa",
+    "authorization: bearer ",
+    "-----BEGIN PGP PRIVATE KEY BLOCK-----",
+    "hunter2:x9",
     "abcdefghijklmnopqrstuvwxyzabcdefghijkl"};
 
 TEST_CASE("nothing that would be masked escapes the glance") {
@@ -122,7 +140,8 @@ TEST_CASE("values of the environment and inside a private key") {
       Masker::create({{{"MY_TOKEN", "not_like_any_other"}}, {}});
   REQUIRE(masker);
   CHECK(masker->needs_look("it is not_like_any_other", {}));
-  CHECK(masker->needs_look("MIIEpAIBAAKCAQEA", MaskState{true, 1}));
+  CHECK(masker->needs_look("MIIEpAIBAAKCAQEA",
+                           MaskState{MaskState::Key::kBlock, 1, 0}));
 }
 
 }  // namespace
