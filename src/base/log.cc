@@ -10,11 +10,13 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 
 #include "base/json_text.h"
 #include "base/log_record.h"
+#include "base/printable.h"
 
 namespace muster::log {
 
@@ -62,7 +64,7 @@ std::string json_record(const Options& options, Level level,
     append_json_string(line, options.host);
   }
   line += ",\"message\":";
-  append_json_string(line, text);
+  append_json_string(line, printable_lines(text));
   if (!field.empty()) {
     line += ',';
     line += field;
@@ -120,7 +122,14 @@ void write(Level level, std::string_view text) {
     if (level == Level::kWarn) line += "warning: ";
     if (level == Level::kError) line += "error: ";
     if (level == Level::kDebug) line += "debug: ";
-    line += text;
+    // No text, whoever wrote it, begins a line of its own.
+    for (size_t at = 0; at < text.size();) {
+      const size_t end = std::min(text.find('\n', at), text.size());
+      const std::string_view part = text.substr(at, end - at);
+      if (at > 0) line += part.starts_with("  ") ? "\n" : "\n  ";
+      line += printable_line(part, part.size());
+      at = end + 1;
+    }
   }
   put(log, line);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Text that came from elsewhere, made safe to be shown: control characters
-// would reach terminals and logs. Pure.
+// would reach terminals and logs. Ranks' own output does not come by here.
+// Pure.
 #pragma once
 
 #include <string>
@@ -29,5 +30,13 @@ inline std::string without_controls(std::string_view text,
   }
   return out;
 }
+
+// Text of a peer, in any language, for one line of a message or a terminal:
+// what would move the cursor, change colours, begin a line or turn the writing
+// direction is escaped (\n, \x1b, \u202e), and so are bytes that are not
+// UTF-8. At most `limit` bytes of the text, whole characters, and "...".
+std::string printable_line(std::string_view text, size_t limit);
+// The same for each line of a text.
+std::string printable_lines(std::string_view text);
 
 }  // namespace muster

@@ -9,11 +9,14 @@
 #include <optional>
 #include <utility>
 
+#include "base/printable.h"
 #include "job/base64.h"
 
 namespace muster {
 
 namespace {
+
+constexpr size_t kMostShown = 4096;
 
 using nlohmann::json;
 using nlohmann::ordered_json;
@@ -138,6 +141,15 @@ JsonReader::JsonReader(std::string what, std::unique_ptr<json> value)
   if (!json_->is_object()) mistake_ = "an element is not a JSON object";
 }
 JsonReader::~JsonReader() = default;
+
+void JsonReader::shown(const char* name, std::string& value) {
+  field(name, value);
+  value = printable_line(value, kMostShown);
+}
+void JsonReader::shown(const char* name, std::vector<std::string>& values) {
+  field(name, values);
+  for (std::string& value : values) value = printable_line(value, kMostShown);
+}
 JsonReader::JsonReader(JsonReader&&) noexcept = default;
 
 const json* JsonReader::find(const char* name) const {

@@ -32,6 +32,11 @@ class JsonWriter {
   void required(const char* name, const Value& value) {
     field(name, value);
   }
+  // The same as field(); a reader makes the text fit for a person's eyes.
+  template <class Value>
+  void shown(const char* name, const Value& value) {
+    field(name, value);
+  }
   void field(const char* name, bool value);
   void field(const char* name, int value);
   void field(const char* name, int64_t value);
@@ -86,6 +91,10 @@ class JsonReader {
     if (!has(name)) missing(name);
     field(name, value);
   }
+  // Text of a peer that is only for messages and terminals: one printable line
+  // (base/printable.h) of at most 4 KiB, each.
+  void shown(const char* name, std::string& value);
+  void shown(const char* name, std::vector<std::string>& values);
   void field(const char* name, bool& value);
   void field(const char* name, int& value);
   void field(const char* name, int64_t& value);

@@ -12,7 +12,8 @@ namespace {
 template <class Visitor>
 void visit(Visitor& visitor, Is<NetInterface> auto& interface) {
   visitor.required("name", interface.name);
-  visitor.field("addresses", interface.addresses);
+  visitor.shown("name", interface.name);
+  visitor.shown("addresses", interface.addresses);
   visitor.field("up", interface.up);
   visitor.field("mtu", interface.mtu);
 }
@@ -34,7 +35,7 @@ void visit(Visitor& visitor, Is<GpuPlace> auto& place) {
 template <class Visitor>
 void visit(Visitor& visitor, Is<GpuFacts> auto& gpu) {
   const auto nested = [](auto& inner, auto& value) { visit(inner, value); };
-  visitor.field("vendor", gpu.vendor);
+  visitor.shown("vendor", gpu.vendor);
   visitor.field("count", gpu.count);
   visitor.field("devices", gpu.devices);
   visitor.objects("places", gpu.places, nested);
@@ -42,8 +43,8 @@ void visit(Visitor& visitor, Is<GpuFacts> auto& gpu) {
 
 template <class Visitor>
 void visit(Visitor& visitor, Is<MpiFacts> auto& mpi) {
-  visitor.field("family", mpi.family);
-  visitor.field("version", mpi.version);
+  visitor.shown("family", mpi.family);
+  visitor.shown("version", mpi.version);
   visitor.field("launcher", mpi.launcher);
   visitor.field("silent", mpi.silent);
 }
@@ -52,6 +53,7 @@ template <class Visitor>
 void visit(Visitor& visitor, Is<NodeFacts> auto& facts) {
   const auto nested = [](auto& inner, auto& value) { visit(inner, value); };
   visitor.required("hostname", facts.hostname);
+  visitor.shown("hostname", facts.hostname);
   visitor.field("uid", facts.uid);
   visitor.field("gid", facts.gid);
   visitor.field("has_passwd_entry", facts.has_passwd_entry);
@@ -72,11 +74,11 @@ void visit(Visitor& visitor, Is<NodeFacts> auto& facts) {
   visitor.object("gpu", facts.gpu, nested);
   visitor.object("mpi", facts.mpi, nested);
   visitor.field("serves_pmix", facts.serves_pmix);
-  visitor.field("nccl_version", facts.nccl_version);
-  visitor.field("cuda_runtime", facts.cuda_runtime);
-  visitor.field("cuda_driver", facts.cuda_driver);
-  visitor.field("image_id", facts.image_id);
-  visitor.field("muster_version", facts.muster_version);
+  visitor.shown("nccl_version", facts.nccl_version);
+  visitor.shown("cuda_runtime", facts.cuda_runtime);
+  visitor.shown("cuda_driver", facts.cuda_driver);
+  visitor.shown("image_id", facts.image_id);
+  visitor.shown("muster_version", facts.muster_version);
   visitor.objects("interfaces", facts.interfaces, nested);
   visitor.field("environment", facts.environment);
   visitor.field("left_out", facts.left_out);

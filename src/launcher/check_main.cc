@@ -8,6 +8,7 @@
 
 #include "base/fd.h"
 #include "base/log.h"
+#include "base/printable.h"
 #include "base/self_path.h"
 #include "fabric/prove/job_check_page.h"
 #include "job/exit_codes.h"
@@ -91,9 +92,10 @@ int run(const FabricOptions& fabric, LaunchOptions options) {
       std::chrono::duration<double>(std::chrono::steady_clock::now() - began)
           .count();
   const JobCheckReport report = judge_check(check.result());
-  const std::string text = fabric.json
-                               ? check_to_json(check.result(), report, seconds)
-                               : check_to_text(check.result(), report, seconds);
+  const std::string text =
+      fabric.json
+          ? check_to_json(check.result(), report, seconds)
+          : printable_lines(check_to_text(check.result(), report, seconds));
   static_cast<void>(write_all(STDOUT_FILENO, text));
   if (!fabric.report.empty()) {
     const auto written = write_file_atomically(

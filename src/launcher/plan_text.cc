@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/printable.h"
 #include "base/text.h"
 #include "logs/masker.h"
 
@@ -14,9 +15,12 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr size_t kMostShown = 64 << 10;  // of a value
+
 std::string shown(const EnvDecision& decision) {
-  return is_secret(decision.name, decision.value) ? std::string(kMask)
-                                                  : shell_quote(decision.value);
+  return is_secret(decision.name, decision.value)
+             ? std::string(kMask)
+             : printable_line(shell_quote(decision.value), kMostShown);
 }
 
 std::string rank_range(const PlannedNode& node) {

@@ -29,19 +29,19 @@ void visit_state(JsonReader& reader, FlightState& state) {
 template <class Visitor>
 void visit_call(Visitor& visitor, Is<FlightCall> auto& call) {
   visitor.field("seq", call.seq);
-  visitor.field("operation", call.operation);
+  visitor.shown("operation", call.operation);
   visit_state(visitor, call.state);
   visitor.field("called_ns", call.called_ns);
   visitor.field("elements", call.elements);
-  visitor.field("type", call.type);
-  visitor.field("shape", call.shape);
-  visitor.field("place", call.place);
+  visitor.shown("type", call.type);
+  visitor.shown("shape", call.shape);
+  visitor.shown("place", call.place);
 }
 
 template <class Visitor>
 void visit_group(Visitor& visitor, Is<FlightGroup> auto& group) {
-  visitor.field("name", group.name);
-  visitor.field("description", group.description);
+  visitor.shown("name", group.name);
+  visitor.shown("description", group.description);
   visitor.field("members", group.members);
   visitor.field("ranks", group.ranks);
   visitor.field("last", group.last);
@@ -54,7 +54,7 @@ void visit_record(Visitor& visitor, Is<FlightRecord> auto& record) {
   visitor.field("rank", record.rank);
   visitor.field("written_ns", record.written_ns);
   visitor.field("whole", record.whole);
-  visitor.field("problem", record.problem);
+  visitor.shown("problem", record.problem);
   visitor.objects("groups", record.groups,
                   [](auto& inner, auto& group) { visit_group(inner, group); });
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The JSON form of every control message: one list of fields per message,
-// read and written alike. `required` fields are those without which a message
+// read and written alike. `shown` is text for people, which a hostile peer may
+// have written. `required` fields are those without which a message
 // means nothing; all others may be left out by an older peer. Pure.
 #include "wire/messages.h"
 
@@ -70,8 +71,8 @@ void visit(Visitor& visitor, Is<Hello> auto& message) {
 template <class Visitor>
 void visit(Visitor& visitor, Is<HelloReply> auto& message) {
   visitor.required("protocol", message.protocol);
-  visitor.field("version", message.version);
-  visitor.field("hostname", message.hostname);
+  visitor.shown("version", message.version);
+  visitor.shown("hostname", message.hostname);
   visitor.field("pid", message.pid);
   visitor.field("realtime_ns", message.realtime_ns);
 }
@@ -79,7 +80,8 @@ void visit(Visitor& visitor, Is<HelloReply> auto& message) {
 template <class Visitor>
 void visit(Visitor& visitor, Is<Refused> auto& message) {
   visitor.required("code", message.code);
-  visitor.field("text", message.text);
+  visitor.shown("code", message.code);
+  visitor.shown("text", message.text);
 }
 
 template <class Visitor>
@@ -100,8 +102,10 @@ void visit(Visitor& visitor, Is<ProbeRequest> auto& message) {
 template <class Visitor>
 void visit(Visitor& visitor, Is<ProbeResult> auto& result) {
   visitor.required("subject", result.subject);
+  visitor.shown("subject", result.subject);
   visitor.required("outcome", result.outcome);
-  visitor.field("detail", result.detail);
+  visitor.shown("outcome", result.outcome);
+  visitor.shown("detail", result.detail);
 }
 
 template <class Visitor>
@@ -137,10 +141,11 @@ void visit(Visitor& visitor, Is<Started> auto& message) {
 template <class Visitor>
 void visit(Visitor& visitor, Is<StartFailed> auto& message) {
   visitor.required("code", message.error.code);
-  visitor.field("text", message.error.what);
-  visitor.field("why", message.error.why);
-  visitor.field("where", message.error.where);
-  visitor.field("hint", message.error.hint);
+  visitor.shown("code", message.error.code);
+  visitor.shown("text", message.error.what);
+  visitor.shown("why", message.error.why);
+  visitor.shown("where", message.error.where);
+  visitor.shown("hint", message.error.hint);
   visitor.field("exit_code", message.exit_code);
 }
 
@@ -152,7 +157,7 @@ void visit(Visitor& visitor, Is<Attached> auto& message) {
   visitor.field("local_size", message.local_size);
   visitor.field("pid", message.pid);
   visitor.field("parent_id", message.parent_id);
-  visitor.field("program", message.program);
+  visitor.shown("program", message.program);
   visitor.field("pmix", message.pmix);
   visitor.field("pmi", message.pmi);
 }
@@ -203,6 +208,7 @@ template <class Visitor>
 void visit(Visitor& visitor, Is<LogLine> auto& message) {
   visitor.required("level", message.level);
   visitor.required("text", message.text);
+  visitor.shown("text", message.text);
   visitor.field("leaving", message.leaving);
   visitor.field("gave_up", message.gave_up);
 }

@@ -77,7 +77,7 @@ void visit(Visitor& visitor, Is<RankState> auto& message) {
   visitor.required("rank", message.rank);
   visitor.required("state", message.state);
   visitor.field("code", message.code);
-  visitor.field("message", message.message);
+  visitor.shown("message", message.message);
 }
 
 template <class Visitor>

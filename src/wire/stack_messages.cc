@@ -4,11 +4,15 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/printable.h"
+
 namespace muster::wire {
 
 namespace {
 
 using Json = nlohmann::json;
+
+constexpr size_t kMostShown = 4096;  // of a text, as job/json_fields.h
 
 Error malformed(const char* what) {
   return Error{"protocol", std::string("a malformed ") + what + " came", "", "",
@@ -121,6 +125,12 @@ Result<StackReply> stack_reply_from_json(std::string_view text) {
         !read(entry, "problem", rank.problem) ||
         !read(entry, "uncaught", rank.uncaught)) {
       return fail(malformed("answer with stacks"));
+    }
+    for (std::string* const one : {&rank.program, &rank.state, &rank.problem}) {
+      *one = printable_line(*one, kMostShown);
+    }
+    for (std::string& frame : rank.frames) {
+      frame = printable_line(frame, kMostShown);
     }
     out.ranks.push_back(std::move(rank));
   }

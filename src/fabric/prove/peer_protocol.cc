@@ -26,7 +26,7 @@ void visit_rail(Json& json, Rail& rail) {
   json.field("peer_rail", rail.peer_rail);
   json.field("across", rail.across);
   json.field("code", rail.code);
-  json.field("text", rail.text);
+  json.shown("text", rail.text);
   json.field("latency_us", rail.latency_us);
   json.field("to_gbps", rail.to_gbps);
   json.field("from_gbps", rail.from_gbps);
@@ -36,10 +36,10 @@ void visit_rail(Json& json, Rail& rail) {
 template <class Json, class Answer>
 void visit_answer(Json& json, Answer& answer) {
   json.required("code", answer.code);
-  json.field("text", answer.text);
+  json.shown("text", answer.text);
   json.field("port", answer.port);
   json.field("facts", answer.facts);
-  json.field("unresolved", answer.unresolved);
+  json.shown("unresolved", answer.unresolved);
   json.objects("grown", answer.grown, [](auto& inner, auto& counter) {
     inner.field("name", counter.name);
     inner.field("growth", counter.growth);

@@ -9,6 +9,7 @@
 
 #include "base/fd.h"
 #include "base/loop.h"
+#include "base/printable.h"
 #include "base/random.h"
 #include "launcher/hang/hang_watch.h"
 #include "launcher/report/status_main.h"
@@ -115,9 +116,9 @@ int stack_main(const std::vector<std::string>& args) {
                    launch.status.launch_id.c_str());
       return 1;
     }
-    std::fputs(
-        json ? (*text + "\n").c_str() : answer_text(read_answer(*text)).c_str(),
-        stdout);
+    std::fputs(json ? (*text + "\n").c_str()
+                    : printable_lines(answer_text(read_answer(*text))).c_str(),
+               stdout);
   }
   return 0;
 }

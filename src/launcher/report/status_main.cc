@@ -8,6 +8,7 @@
 
 #include "base/directory.h"
 #include "base/fd.h"
+#include "base/printable.h"
 #include "base/runtime_dir.h"
 #include "launcher/phase_clock.h"
 #include "launcher/report/status.h"
@@ -48,8 +49,10 @@ int show(const char* command, const std::vector<std::string>& args,
     return 1;
   }
   for (const RunningLaunch& launch : launches) {
-    std::fputs((json ? to_json(launch.status) : text(launch.status)).c_str(),
-               stdout);
+    std::fputs(
+        (json ? to_json(launch.status) : printable_lines(text(launch.status)))
+            .c_str(),
+        stdout);
   }
   return 0;
 }

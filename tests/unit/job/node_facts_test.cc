@@ -51,7 +51,7 @@ TEST_CASE("of a large environment service links are left out first") {
 
 TEST_CASE("every field of NodeFacts survives") {
   NodeFacts facts;
-  facts.hostname = "w-0\n\"";
+  facts.hostname = "w-0\"";
   facts.uid = 1000650000;
   facts.gid = 0;
   facts.has_passwd_entry = true;

@@ -95,6 +95,27 @@ TEST_CASE("what an agent says of itself is in the log from the start") {
   CHECK(told == "muster: warning: l: made room\n");
 }
 
+TEST_CASE("an agent cannot forge a line of the log") {
+  Bed bed;
+  bed.add("l", test::open_and_answer);
+  bed.add("w-0", test::fail_with("dns_unresolved"));
+  std::string told;
+  log::redirect([&](const std::string& line) { told += line; });
+  bed.start();
+  run_until(bed.loop, [&] { return bed.fleet->ready_count() == 1; });
+  bed.peers[0]->say(wire::FrameType::kLog, 0,
+                    wire::to_json(wire::LogLine{
+                        "warn", "x\nmuster: error: forged\r\x1b[2K\xc2\x9b" +
+                                    std::string(9000, 'y')}));
+  run_until(bed.loop, [&] { return !told.empty(); });
+  log::redirect({});
+  CHECK(told.starts_with(
+      "muster: warning: l: x\\nmuster: error: forged\\r\\x1b[2K\\x9byyy"));
+  CHECK(told.ends_with("yyy...\n"));
+  CHECK(told.find('\n') == told.size() - 1);
+  CHECK(told.size() < 5000);
+}
+
 TEST_CASE("a pod that is told to end is known before it is gone") {
   Bed bed;
   bed.add("l", test::open_and_answer);

@@ -13,6 +13,8 @@ namespace {
 const std::string kAwkward =
     "two\nlines \"quoted\" back\\slash\ttab \xc3\xa4\xe2\x82\xac" +
     std::string("nul\0nul", 7);
+// For people: comes as one printable line.
+const std::string kText = "with \"quotes\", back\\slash, \xc3\xa4\xe2\x82\xac";
 const std::string kBinary = std::string("\xff\xfe bad \xc3\x28 \0", 11);
 
 template <class Message>
@@ -72,9 +74,9 @@ TEST_CASE("Hello and its reply") {
   CHECK(seen.pid == 99);
   CHECK(seen.realtime_ns == std::numeric_limits<int64_t>::max());
 
-  const Refused refused = round_trip(Refused{"busy", kAwkward});
+  const Refused refused = round_trip(Refused{"busy", kText});
   CHECK(refused.code == "busy");
-  CHECK(refused.text == kAwkward);
+  CHECK(refused.text == kText);
 }
 
 TEST_CASE("probes") {
@@ -92,13 +94,13 @@ TEST_CASE("probes") {
   CHECK(back.listen);
 
   ProbeReply reply;
-  reply.results = {{"h:1", "refused", kAwkward}, {"n", "ok", ""}};
+  reply.results = {{"h:1", "refused", kText}, {"n", "ok", ""}};
   reply.listen_port = 40000;
   const ProbeReply seen = round_trip(reply);
   REQUIRE(seen.results.size() == 2);
   CHECK(seen.results[0].subject == "h:1");
   CHECK(seen.results[0].outcome == "refused");
-  CHECK(seen.results[0].detail == kAwkward);
+  CHECK(seen.results[0].detail == kText);
   CHECK(seen.listen_port == 40000);
 }
 
@@ -136,22 +138,21 @@ TEST_CASE("StartRequest keeps order, duplicates and bytes") {
 TEST_CASE("starts and ends of processes") {
   CHECK(round_trip(Started{41}).pid == 41);
   const StartFailed failed =
-      round_trip(StartFailed{{"c", kAwkward, "why", "where", "hint"}, 126});
+      round_trip(StartFailed{{"c", kText, "why", "where", "hint"}, 126});
   CHECK(failed.error.code == "c");
-  CHECK(failed.error.what == kAwkward);
-  CHECK(failed.error.text() ==
-        "where: " + std::string(kAwkward) + ": why; hint");
+  CHECK(failed.error.what == kText);
+  CHECK(failed.error.text() == "where: " + std::string(kText) + ": why; hint");
   CHECK(failed.exit_code == 126);
 
   const Attached attached =
-      round_trip(Attached{1, 2, 3, 8, 4, 0x80000001, kBinary});
+      round_trip(Attached{1, 2, 3, 8, 4, 0x80000001, kText});
   CHECK(attached.rank == 1);
   CHECK(attached.size == 2);
   CHECK(attached.local_rank == 3);
   CHECK(attached.local_size == 8);
   CHECK(attached.pid == 4);
   CHECK(attached.parent_id == 0x80000001);
-  CHECK(attached.program == kBinary);
+  CHECK(attached.program == kText);
 
   Exited exited;
   exited.wait_status = 0x8b;
@@ -194,10 +195,10 @@ TEST_CASE("control messages") {
   CHECK(health.shm_free == 5);
   CHECK(health.processes == 6);
   CHECK(health.realtime_ns == std::numeric_limits<int64_t>::min());
-  const LogLine line = round_trip(LogLine{"warn", kAwkward, true});
+  const LogLine line = round_trip(LogLine{"warn", kText, true});
   CHECK(line.leaving);
   CHECK(line.level == "warn");
-  CHECK(line.text == kAwkward);
+  CHECK(line.text == kText);
   CHECK(round_trip(ByeMessage{true}).success);
 }
 
@@ -251,6 +252,47 @@ TEST_CASE("wrong texts are named by field") {
         "field port is missing");
   CHECK(error_of<ProbeRequest>(R"({"targets":[5]})") != "");
   CHECK(error_of<LogLine>("{\"level\":\"\xff\",\"text\":\"\"}") != "");
+}
+
+TEST_CASE("text for people comes as one printable line") {
+  const std::string evil = "x\nmuster: y\x1b[0m\r";
+  const std::string shown = "x\\nmuster: y\\x1b[0m\\r";
+  const auto failed = from_json<StartFailed>(
+      to_json(StartFailed{{evil, evil, evil, evil, evil}, 1}));
+  REQUIRE(failed);
+  for (const std::string& text :
+       {failed->error.code, failed->error.what, failed->error.why,
+        failed->error.where, failed->error.hint}) {
+    CHECK(text == shown);
+  }
+  const auto line = from_json<LogLine>(to_json(LogLine{"warn", evil}));
+  REQUIRE(line);
+  CHECK(line->text == shown);
+  const auto refused = from_json<Refused>(to_json(Refused{evil, evil}));
+  REQUIRE(refused);
+  CHECK(refused->code + refused->text == shown + shown);
+  HelloReply reply;
+  reply.version = reply.hostname = evil;
+  const auto greeted = from_json<HelloReply>(to_json(reply));
+  REQUIRE(greeted);
+  CHECK(greeted->version + greeted->hostname == shown + shown);
+  Attached attached;
+  attached.program = evil;
+  CHECK(from_json<Attached>(to_json(attached))->program == shown);
+  ProbeReply probe;
+  probe.results.push_back({evil, evil, evil});
+  CHECK(from_json<ProbeReply>(to_json(probe))->results[0].detail == shown);
+  NodeFacts facts;
+  facts.hostname = facts.mpi.version = facts.cuda_driver = evil;
+  facts.environment["A"] = evil;
+  const auto node = node_facts_from_json(to_json(facts));
+  REQUIRE(node);
+  CHECK(node->hostname + node->mpi.version + node->cuda_driver ==
+        shown + shown + shown);
+  CHECK(node->environment.at("A") == evil);  // bytes, for ranks
+  StartRequest request;
+  request.argv = {evil};
+  CHECK(from_json<StartRequest>(to_json(request))->argv[0] == evil);
 }
 
 TEST_CASE("deep nesting is refused or skipped, never a crash") {
