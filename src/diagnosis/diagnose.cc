@@ -67,7 +67,9 @@ class Judge {
       look_among_stopped(known, *winner);
     }
     if (!winner) {
-      const bool shows_none = evidence_.job.bare_log && !is_cut_short();
+      values_["ends_at"] = unfinished_work(facts_);
+      const bool shows_none =
+          evidence_.job.bare_log && values_["ends_at"].empty();
       return simple(shows_none ? "no_failure" : "unknown",
                     Confidence::kPossible);
     }
@@ -93,11 +95,6 @@ class Judge {
       });
     }
     return scan;
-  }
-
-  bool is_cut_short() {
-    values_["ends_at"] = unfinished_work(facts_);
-    return !values_["ends_at"].empty();
   }
 
   // What ranks do when their worker ends them, and write of it, is no cause.

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "diagnosis/cause/candidate.h"
 #include "diagnosis/log/writer_mark.h"
+#include "logs/line_origin.h"
 
 namespace muster {
 
@@ -32,8 +33,9 @@ std::string batch_of(const std::vector<std::string>& argv) {
 namespace {
 
 // "[rank3]: ", "(TrainWorker pid=7) " and the like in front of each line.
-std::string_view without_mark(std::string_view text) {
-  return trim(read_writer_mark(trim(text)).rest);
+std::string without_mark(std::string_view text) {
+  const std::string own = parse_line(text).message;
+  return std::string(trim(read_writer_mark(trim(own)).rest));
 }
 
 // What comes with Python, or was installed into it, is not the user's.
@@ -50,8 +52,8 @@ bool is_of_library(std::string_view file) {
 }
 
 struct Frame {
-  std::string_view file;
-  std::string_view line;
+  std::string file;
+  std::string line;
 };
 
 // `File "/app/train.py", line 12, in main`.
@@ -65,8 +67,9 @@ std::optional<Frame> frame_in(std::string_view text) {
     return std::nullopt;
   }
   const std::string_view digits = text.substr(number + kLine.size());
-  return Frame{text.substr(kFile.size(), end - kFile.size()),
-               digits.substr(0, digits.find_first_not_of("0123456789"))};
+  return Frame{
+      std::string(text.substr(kFile.size(), end - kFile.size())),
+      std::string(digits.substr(0, digits.find_first_not_of("0123456789")))};
 }
 
 const std::vector<LineEvidence>& lines_of(const Evidence& evidence,
@@ -86,7 +89,7 @@ std::string place_of_exception(const Evidence& evidence,
   Frame last;
   for (const LineEvidence& line : lines_of(evidence, winner)) {
     if (trim(line.text) == winner.line && !last.file.empty()) break;
-    const std::string_view text = without_mark(line.text);
+    const std::string text = without_mark(line.text);
     if (text.starts_with("Traceback (most recent call last)")) own = last = {};
     if (const auto frame = frame_in(text)) {
       last = *frame;
@@ -95,16 +98,16 @@ std::string place_of_exception(const Evidence& evidence,
   }
   const Frame& best = own.file.empty() ? last : own;
   if (best.file.empty()) return {};
-  return std::string(best.file) + ":" + std::string(best.line);
+  return best.file + ":" + best.line;
 }
 
 // Python does not say in a PermissionError for what a file was opened; the line
 // of the traceback that opens it does.
 bool opens_to_read(const Evidence& evidence, const Candidate& winner) {
-  std::string_view before;
+  std::string before;
   for (const LineEvidence& line : lines_of(evidence, winner)) {
     if (trim(line.text) == winner.line && !before.empty()) break;
-    const std::string_view text = without_mark(line.text);
+    const std::string text = without_mark(line.text);
     if (text.find("open(") != std::string_view::npos) before = text;
   }
   if (before.empty()) return false;

@@ -914,7 +914,8 @@ TEST_CASE("the place of a Python error is in the user's own code") {
   const std::string wanted =
       "python_exception the place is in the traceback: /app/train.py:30";
   for (const bool launched : {false, true}) {
-    for (const char* const mark : {"", "[rank0]: "}) {
+    for (const char* const mark :
+         {"", "[rank0]: ", "[rank0]:", "[default0]:", "[default0]:[rank0]: "}) {
       INFO(mark << launched);
       CHECK(place(mark, launched) == wanted);
     }
