@@ -925,6 +925,11 @@ TEST_CASE("the place of a Python error is in the user's own code") {
 TEST_CASE("an error in a shell's script is no Python exception") {
   for (const char* const line :
        {"run.sh: line 7: syntax error near unexpected token `fi'",
+        "/app/run.sh: line 3: syntax error: unexpected end of file",
+        "run.sh: line 9: syntax error: unexpected end of file from `if' "
+        "command "
+        "on line 2",
+        "/app/run.sh: line 4: ${DATA?}: parameter null or not set",
         "/bin/bash: -c: line 1: unexpected EOF while looking for matching `\"'",
         "/app/run.sh: line 3: DATA: unbound variable",
         "sh: 2: Syntax error: \"(\" unexpected"}) {
