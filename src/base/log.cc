@@ -127,7 +127,7 @@ void write(Level level, std::string_view text) {
       const size_t end = std::min(text.find('\n', at), text.size());
       const std::string_view part = text.substr(at, end - at);
       if (at > 0) line += part.starts_with("  ") ? "\n" : "\n  ";
-      line += printable_line(part, part.size());
+      line += printable_line(part);
       at = end + 1;
     }
   }

@@ -80,23 +80,23 @@ bool is_plain(std::string_view text) {
 }  // namespace
 
 std::string printable_line(std::string_view text, size_t limit) {
+  constexpr std::string_view kCut = "...";
   if (text.size() <= limit && is_plain(text)) return std::string(text);
   std::string out;
-  size_t at = 0;
-  while (at < text.size()) {
+  size_t cut = 0;  // where the mark still has room behind
+  for (size_t at = 0; at < text.size();) {
     const Character c = character_at(text.substr(at));
-    const size_t bytes = std::max<size_t>(c.bytes, 1);
-    if (at + bytes > limit) break;
+    if (out.size() + kCut.size() <= limit) cut = out.size();
     if (c.bytes == 0) {
       append_escape(out, static_cast<unsigned char>(text[at]));
     } else if (is_control(c.code) || deceives(c.code)) {
       append_escape(out, c.code);
     } else {
-      out += text.substr(at, bytes);
+      out += text.substr(at, c.bytes);
     }
-    at += bytes;
+    if (out.size() > limit) return out.substr(0, cut).append(kCut);
+    at += std::max<size_t>(c.bytes, 1);
   }
-  if (at < text.size()) out += "...";
   return out;
 }
 
@@ -104,7 +104,7 @@ std::string printable_lines(std::string_view text) {
   std::string out;
   while (true) {
     const size_t end = std::min(text.find('\n'), text.size());
-    out += printable_line(text.substr(0, end), end);
+    out += printable_line(text.substr(0, end));
     if (end == text.size()) return out;
     out += '\n';
     text.remove_prefix(end + 1);

@@ -34,8 +34,10 @@ inline std::string without_controls(std::string_view text,
 // Text of a peer, in any language, for one line of a message or a terminal:
 // what would move the cursor, change colours, begin a line or turn the writing
 // direction is escaped (\n, \x1b, \u202e), and so are bytes that are not
-// UTF-8. At most `limit` bytes of the text, whole characters, and "...".
-std::string printable_line(std::string_view text, size_t limit);
+// UTF-8. Longer than `limit` it is cut between characters and ends in "...".
+// What it has made it leaves as it is.
+std::string printable_line(std::string_view text,
+                           size_t limit = std::string_view::npos);
 // The same for each line of a text.
 std::string printable_lines(std::string_view text);
 

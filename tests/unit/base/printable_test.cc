@@ -42,10 +42,17 @@ TEST_CASE("text of a peer on one line") {
   for (const Row& row : rows) {
     CAPTURE(row.shown);
     CHECK(printable_line(row.text, 1000) == row.shown);
+    for (size_t limit = 3; limit < row.shown.size() + 2; ++limit) {
+      const std::string once = printable_line(row.text, limit);
+      CHECK(once.size() <= limit);
+      CHECK(printable_line(once, limit) == once);
+    }
   }
-  CHECK(printable_line("abcdef", 3) == "abc...");
+  CHECK(printable_line("abcdefg", 6) == "abc...");
   CHECK(printable_line("abc", 3) == "abc");
-  CHECK(printable_line("aü", 2) == "a...");  // no half of a character
+  CHECK(printable_line("aüüü", 6) == "aü...");  // no half of a character
+  CHECK(printable_line("ab\n\n\n", 7) == "ab\\n...");
+  CHECK(printable_line("\n\n", 3) == "...");
   CHECK(printable_lines("a\x1b\n\nb\r\n") == "a\\x1b\n\nb\\r\n");
 }
 
