@@ -73,7 +73,9 @@ class Judge {
       return simple(shows_none ? "no_failure" : "unknown",
                     Confidence::kPossible);
     }
-    name_exception(rules_, *winner);
+    Candidate named = *winner;
+    name_exception(rules_, named);
+    if (!contradicts_gpus(evidence_, named)) *winner = std::move(named);
     Verdict verdict = about(*winner);
     if (winner->rule->role == CauseRole::kControl) {
       const size_t room = kMaxAlso - std::min(kMaxAlso, verdict.also.size());

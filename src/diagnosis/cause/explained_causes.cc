@@ -350,21 +350,23 @@ void drop_symptoms_of_hardware(std::vector<Candidate>& reduced) {
   }
 }
 
-// "No CUDA GPUs are available", of a pod whose GPUs and driver we have seen:
-// text that contradicts a fact loses.
-void drop_absent_drivers(const Evidence& evidence,
-                         std::vector<Candidate>& candidates) {
-  std::set<std::string> hosts;
-  for (const NodeEvidence& node : evidence.nodes) {
-    if (node.gpus > 0 && !node.gpu_driver.empty()) hosts.insert(node.host);
-  }
-  std::erase_if(candidates, [&](const Candidate& candidate) {
-    return candidate.rule->code == "gpu_driver_platform" &&
-           finds_no_gpu(candidate.line) && hosts.contains(candidate.host);
-  });
-}
-
 }  // namespace
+
+bool contradicts_gpus(const Evidence& evidence, const Candidate& candidate) {
+  if (candidate.rule->code != "gpu_driver_platform" ||
+      !finds_no_gpu(candidate.line)) {
+    return false;
+  }
+  std::set<int> nodes;
+  for (const NodeEvidence& node : evidence.nodes) {
+    if (node.gpus > 0 && !node.gpu_driver.empty()) nodes.insert(node.node);
+  }
+  return std::any_of(evidence.ranks.begin(), evidence.ranks.end(),
+                     [&](const RankEvidence& rank) {
+                       return rank.rank == candidate.rank &&
+                              nodes.contains(rank.node);
+                     });
+}
 
 void drop_explained(const Evidence& evidence,
                     std::vector<Candidate>& candidates) {
@@ -374,7 +376,9 @@ void drop_explained(const Evidence& evidence,
     drop_unreached_peers(evidence, candidates);
     drop_ended_by_workers(evidence, candidates);
     drop_aborted_well(candidates);
-    drop_absent_drivers(evidence, candidates);
+    std::erase_if(candidates, [&evidence](const Candidate& candidate) {
+      return contradicts_gpus(evidence, candidate);
+    });
     drop_empty_world(evidence, candidates);
     return;
   }

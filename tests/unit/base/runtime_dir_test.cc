@@ -226,10 +226,11 @@ TEST_CASE("a name that another user has taken keeps nobody out") {
         !made->path().starts_with(parent.at("muster-taken."))) {
       ::_exit(1);
     }
+    const std::string first = made->path();
     made->keep();
     // Who looks for it by its name finds the same.
     auto again = RuntimeDir::create("taken");
-    ::_exit(again && again->path() == made->path() ? 0 : 2);
+    ::_exit(again && again->path() == first ? 0 : 2);
   }
   int status = 0;
   REQUIRE(::waitpid(child, &status, 0) == child);
@@ -244,7 +245,8 @@ TEST_CASE("a link in the way is never followed") {
                                             parent.at("muster-link"));
   auto made = RuntimeDir::create("link");
   REQUIRE(made);
-  CHECK(made->path() == "/tmp/muster-link");
+  CHECK(made->path().starts_with(parent.at("muster-link.")));
+  CHECK(std::filesystem::is_empty(parent.at("elsewhere")));
 }
 
 }  // namespace

@@ -310,7 +310,11 @@ TEST_CASE("a GPU that we have seen is not absent") {
   CHECK(diagnose(evidence).code == "gpu_driver_platform");
   evidence.nodes[0].gpus = 8;
   evidence.nodes[0].gpu_driver = "580.159.04";
-  CHECK(diagnose(evidence).code != "gpu_driver_platform");
+  {
+    const Verdict seen = diagnose(evidence);
+    INFO(seen.headline << "; " << seen.cause);
+    CHECK(seen.code != "gpu_driver_platform");
+  }
   evidence.nodes[0].gpus_hidden_by = "CUDA_VISIBLE_DEVICES=";
   const Verdict hidden = diagnose(evidence);
   CHECK(hidden.code == "gpus_hidden");
