@@ -89,7 +89,15 @@ void Spawner::add_env(std::string_view name, std::string value) {
 Result<StartedProgram> Spawner::start(ConnectionId connection,
                                       const ExecRequest& request) {
   const auto allowed = decide_exec(options_.policy, request.command);
-  if (!allowed) return tl::unexpected(allowed.error());
+  if (!allowed) {
+    // The sentence quotes the command, and cuts it: masked before that.
+    const auto told = decide_exec(
+        options_.policy, without_secrets(request.command, options_.env));
+    if (!told) return tl::unexpected(told.error());
+    Error error = allowed.error();
+    error.why = without_secrets(error.why, options_.env);
+    return tl::unexpected(std::move(error));
+  }
   Program program;
   program.connection = connection;
   program.is_agent = allowed->kind == CommandKind::kAgent;

@@ -21,6 +21,7 @@
 #include "sshd-lite/listener.h"
 #include "test_server.h"
 #include "worker/pod/probe.h"
+#include "worker/pod/spawner.h"
 
 using namespace muster;
 using muster::test::connect_to;
@@ -344,4 +345,22 @@ TEST_CASE("a port in use is one sentence with the likely cause") {
   CHECK(second.error().code == "port_in_use");
   CHECK(second.error().hint.find("hostNetwork") != std::string::npos);
   CHECK_FALSE(listen_on("localhost", 0));
+}
+
+TEST_CASE("a refused command is quoted without its secrets") {
+  Loop loop;
+  Reaper reaper(loop);
+  Spawner spawner(
+      loop, reaper, {{}, {{"DB_PASS", "correct horse"}}, Milliseconds{100}},
+      [](const ProgramExit&) {}, [] {});
+  for (const auto& [command, shown] :
+       {std::pair{"curl -u me:hunter2x9 https://x",
+                  "not \"curl -u me:[masked] https://x\""},
+        std::pair{"run-it with correct horse",
+                  "not \"run-it with [masked]\""}}) {
+    const auto refused = spawner.start(1, ExecRequest{command, {}});
+    REQUIRE_FALSE(refused);
+    CAPTURE(refused.error().text());
+    CHECK(refused.error().text().find(shown) != std::string::npos);
+  }
 }
