@@ -71,14 +71,12 @@ def test_words_of_a_rank_set_nothing():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         lines = [*SAID, *classes()]
-        for number, line in enumerate(lines):
-            for shift, backend in enumerate(BACKENDS):
-                end = list(ENDS)[(number + shift) % len(ENDS)]
-                ends_as(line, line, end, ENDS[end], backend, folder)
-        for number, (file, text) in enumerate(messages()):
-            for shift, backend in enumerate(BACKENDS):
-                end = list(ENDS)[(number + shift) % len(ENDS)]
-                ends_as(file, text, end, ENDS[end], backend, folder)
+        texts = [*((line, line) for line in lines), *messages()]
+        # Each with one of the eight ways, in turn.
+        ways = [(end, backend) for end in ENDS for backend in BACKENDS]
+        for number, (what, text) in enumerate(texts):
+            end, backend = ways[number % len(ways)]
+            ends_as(what, text, end, ENDS[end], backend, folder)
 
 
 def test_the_worst_words_with_every_end():
