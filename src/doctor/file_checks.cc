@@ -34,8 +34,7 @@ void check_sshd(const PodState& pod, DoctorFindings& out) {
   out.push_back({{of_operator ? Severity::kWarning : Severity::kInfo,
                   "sshd_not_muster", "/usr/sbin/sshd is not muster",
                   "it is " + pod.foreign_sshd +
-                      "; a worker that is started by that name is no worker "
-                      "of muster's",
+                      "; that name does not start a worker of muster",
                   "make the link again behind the package that took its "
                   "place (openssh-server): RUN ln -sf "
                   "/opt/muster/bin/muster /usr/sbin/sshd"},

@@ -201,13 +201,13 @@ std::optional<std::string> why_unmet(const std::string& name,
     const auto& names = name == "allowusers" ? self : account.groups;
     if (names_one(limit.values, names, false)) return std::nullopt;
     return "it does not let in " + account_words(account) +
-           ", as whom this worker runs";
+           ", the account of this worker";
   }
   if (name == "denyusers" || name == "denygroups") {
     const auto& names = name == "denyusers" ? self : account.groups;
     if (!names_one(limit.values, names, true)) return std::nullopt;
     return "it may shut out " + account_words(account) +
-           ", as whom this worker runs";
+           ", the account of this worker";
   }
   if (name == "permitrootlogin") {
     const bool lets_in = value == "yes" || value == "prohibit-password" ||

@@ -53,10 +53,10 @@ int listener_on(int port) {
   return -1;
 }
 
-// The kernel hands over only who has said something: libpmix reads a greeting
-// before it looks at anybody else, so that one who says nothing, of any user of
-// this network namespace, would hold up all ranks (tcp(7)).
-void let_in_who_speaks(int listener) {
+// The kernel hands over a connection with its first bytes (tcp(7)). libpmix
+// reads one greeting before it looks at the next connection, so a silent one,
+// from any user of this network namespace, would hold up all ranks.
+void defer_silent(int listener) {
   constexpr int kSeconds = 600;  // as often as it sends SYN-ACK again
   ::setsockopt(listener, IPPROTO_TCP, TCP_DEFER_ACCEPT, &kSeconds,
                sizeof kSeconds);
@@ -70,7 +70,7 @@ Result<std::unique_ptr<PmixDoor>> PmixDoor::open(Loop& loop, Start start) {
   if (!listener) return tl::unexpected(listener.error());
   door->port_ = listener->port;
   door->listener_ = std::move(listener->socket);
-  let_in_who_speaks(door->listener_.get());
+  defer_silent(door->listener_.get());
   send_at_once(door->listener_.get());  // whoever comes by it inherits that
   door->knock_ = std::make_unique<FdWatch>(loop, door->listener_.get());
   door->knock_->on_readable([self = door.get()] { self->knocked(); });

@@ -220,8 +220,8 @@ Status check_limits(const SshdConfig& config) {
   const auto unmet = unmet_limits(config.limits, own_account());
   if (unmet.empty()) return {};
   return fail(Error{"configuration_wrong",
-                    "cannot start as sshd, for this server would let in whom "
-                    "its configuration keeps out",
+                    "cannot start as sshd: its configuration restricts access "
+                    "in a way that this server does not obey",
                     join(unmet, "; "),
                     {},
                     "remove the line, or start `muster worker`, which reads "

@@ -98,9 +98,9 @@ Status PodWorker::start() {
   announce(server_->port(), *libssh);
   if (const std::string other = foreign_sshd(); !other.empty()) {
     log::info(
-        "/usr/sbin/sshd is {}, not muster: a worker that is started by that "
-        "name is no worker of muster's (ln -sf /opt/muster/bin/muster "
-        "/usr/sbin/sshd behind the package that took its place)",
+        "/usr/sbin/sshd is {}, not muster: that name does not start this "
+        "worker (ln -sf /opt/muster/bin/muster /usr/sbin/sshd behind the "
+        "package that took its place)",
         other);
   }
   learn();
