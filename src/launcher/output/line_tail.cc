@@ -1,76 +1,89 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/output/line_tail.h"
 
-#include <utility>
+#include <algorithm>
+#include <cstring>
+
+#include "logs/level.h"
 
 namespace muster {
 
 namespace {
 
-std::string_view cut(std::string_view line) {
-  constexpr size_t kLineLength = 400;
-  return line.substr(0, kLineLength);
+constexpr size_t kLineLength = 400;
+constexpr size_t kFollowing = 4;  // kept behind a line of trouble
+constexpr size_t kFirst = 12;
+constexpr size_t kLast = 20;
+
+struct Head {
+  int64_t time_ns;
+  uint64_t length;
+};
+
+struct Line {
+  int64_t time_ns;
+  std::string_view text;
+};
+
+Head head_at(const std::string& kept, size_t at) {
+  Head head;
+  std::memcpy(&head, kept.data() + at, sizeof head);
+  return head;
+}
+
+// Indices of the lines before `end` that look like trouble or stand behind one.
+std::vector<size_t> trouble(const std::vector<Line>& lines, size_t end) {
+  std::vector<size_t> out;
+  size_t follow = 0;
+  for (size_t i = 0; i < end; ++i) {
+    const auto level = detect_level(lines[i].text);
+    if (level && *level >= LogLevel::kWarn) follow = 1 + kFollowing;
+    if (follow == 0) continue;
+    --follow;
+    out.push_back(i);
+  }
+  if (out.size() > kFirst + kLast) {
+    out.erase(out.begin() + kFirst, out.end() - kLast);
+  }
+  return out;
 }
 
 }  // namespace
 
-bool LineTail::borrow(std::string_view line, int64_t time_ns) {
-  if (line.find_first_not_of(" \t\r") == std::string_view::npos) return false;
-  ++count_;
-  if (ring_.size() < limit_) {
-    newest_ = ring_.size();
-    ring_.emplace_back();
-    ring_[newest_].kept.stderr_stream = is_stderr_;
-  } else if (++newest_ == limit_) {
-    newest_ = 0;
+void LineTail::keep(std::string_view line, int64_t time_ns) {
+  if (line.find_first_not_of(" \t\r") == std::string_view::npos) return;
+  line = line.substr(0, kLineLength);
+  const Head head{time_ns, line.size()};
+  while (kept_.size() - start_ + sizeof head + line.size() > bytes_ &&
+         start_ < kept_.size()) {
+    start_ += sizeof(Head) + head_at(kept_, start_).length;
   }
-  Slot& slot = ring_[newest_];
-  slot.kept.time_ns = time_ns;
-  slot.borrowed = line;
-  slot.is_borrowed = true;
-  if (follow_ > 0) keep_trouble();
-  return true;
-}
-
-void LineTail::keep_trouble() {
-  constexpr size_t kFirst = 12;
-  constexpr size_t kLast = 20;
-  --follow_;
-  const Slot& slot = ring_[newest_];
-  Trouble trouble{slot.kept, count_};
-  if (slot.is_borrowed) trouble.kept.text.assign(cut(slot.borrowed));
-  if (first_.size() < kFirst) {
-    first_.push_back(std::move(trouble));
-    return;
+  if (start_ > bytes_) {
+    kept_.erase(0, start_);
+    start_ = 0;
   }
-  if (last_.size() == kLast) last_.pop_front();
-  last_.push_back(std::move(trouble));
-}
-
-void LineTail::copy_borrowed() {
-  for (Slot& slot : ring_) {
-    if (slot.is_borrowed) copy(slot);
-  }
-}
-
-void LineTail::copy(Slot& slot) {
-  slot.kept.text.assign(cut(slot.borrowed));
-  slot.is_borrowed = false;
+  kept_.append(reinterpret_cast<const char*>(&head), sizeof head);
+  kept_.append(line);
 }
 
 void LineTail::append_to(std::vector<LineEvidence>& out) const {
-  const size_t size = ring_.size();
-  const auto add = [&](const auto& troubles) {
-    for (const Trouble& one : troubles) {
-      if (one.number + size <= count_) out.push_back(one.kept);
-    }
-  };
-  add(first_);
-  add(last_);
-  for (size_t i = 0; i < size; ++i) {
-    const Slot& slot = ring_[(newest_ + 1 + i) % size];
-    out.push_back(slot.kept);
-    if (slot.is_borrowed) out.back().text = cut(slot.borrowed);
+  std::vector<Line> lines;
+  for (size_t at = start_; at < kept_.size();) {
+    const Head head = head_at(kept_, at);
+    at += sizeof head;
+    lines.push_back(
+        {head.time_ns, std::string_view(kept_).substr(at, head.length)});
+    at += head.length;
+  }
+  const size_t last = lines.size() - std::min(lines.size(), limit_);
+  std::vector<size_t> chosen = trouble(lines, last);
+  for (size_t i = last; i < lines.size(); ++i) chosen.push_back(i);
+  for (const size_t i : chosen) {
+    LineEvidence line;
+    line.time_ns = lines[i].time_ns;
+    line.stderr_stream = is_stderr_;
+    line.text = lines[i].text;
+    out.push_back(std::move(line));
   }
 }
 

@@ -19,9 +19,9 @@ size_t tail_lines(int rank) { return rank < 0 ? kToolTailLines : kTailLines; }
 }  // namespace
 
 ProcessStream::ProcessStream(uint8_t stream, size_t tail_lines,
-                             Milliseconds progress_interval)
+                             size_t tail_bytes, Milliseconds progress_interval)
     : flag(stream),
-      tail(tail_lines, stream == wire::kStderr),
+      tail(tail_lines, stream == wire::kStderr, tail_bytes),
       splitter(std::chrono::nanoseconds(progress_interval).count()) {}
 
 ProcessOutput::ProcessOutput(int number, std::string who, std::string where,
@@ -29,8 +29,10 @@ ProcessOutput::ProcessOutput(int number, std::string who, std::string where,
     : rank(number),
       source(std::move(who)),
       host(std::move(where)),
-      out(wire::kStdout, tail_lines(number), look.progress_interval),
-      err(wire::kStderr, tail_lines(number), look.progress_interval) {
+      out(wire::kStdout, tail_lines(number), look.tail_bytes,
+          look.progress_interval),
+      err(wire::kStderr, tail_lines(number), look.tail_bytes,
+          look.progress_interval) {
   LineOrigin origin;
   origin.rank = rank;
   origin.source = source;

@@ -17,7 +17,7 @@
 namespace muster {
 
 struct ProcessStream {
-  ProcessStream(uint8_t stream, size_t tail_lines,
+  ProcessStream(uint8_t stream, size_t tail_lines, size_t tail_bytes,
                 Milliseconds progress_interval);
 
   uint8_t flag;         // wire::kStdout or wire::kStderr
@@ -42,6 +42,7 @@ struct ProcessOutput {
     bool color = false;
     MpiTags tags = MpiTags::kNone;
     Milliseconds progress_interval{0};
+    size_t tail_bytes = 16 << 10;  // of each stream's LineTail
   };
 
   // rank -1: `source` says who it is.

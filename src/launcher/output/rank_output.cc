@@ -38,6 +38,15 @@ bool stderr_is_stdout() {
          out.st_ino == err.st_ino;
 }
 
+// A frame of output for each of a few hundred processes, less for each of
+// thousands.
+size_t tail_bytes(size_t processes) {
+  constexpr size_t kAll = 32 << 20;
+  constexpr size_t kMost = 48 << 10;
+  constexpr size_t kLeast = 16 << 10;
+  return std::clamp(kAll / processes, kLeast, kMost);
+}
+
 }  // namespace
 
 RankOutput::RankOutput(Loop& loop, OutputOptions options,
@@ -85,7 +94,8 @@ void RankOutput::add_process(ProcessKey key, int rank, std::string source,
   auto process = std::make_unique<ProcessOutput>(
       rank, std::move(source), std::move(host),
       ProcessOutput::Look{options_.color, options_.tags,
-                          options_.progress_interval});
+                          options_.progress_interval,
+                          tail_bytes(processes_.size() + 1)});
   for (const ProcessStream* stream : {&process->out, &process->err}) {
     credit_.add({key, stream->flag});
   }
@@ -111,7 +121,6 @@ void RankOutput::frame(ProcessKey key, const wire::Frame& frame) {
   const auto sink = [&](const LineSplitter::Piece& piece) {
     take_line(process, stream, piece);
   };
-  frame_ = output->bytes;
   clean_ = masker_ && !masker_->needs_look(output->bytes, stream.mask)
                ? output->bytes
                : std::string_view{};
@@ -119,8 +128,6 @@ void RankOutput::frame(ProcessKey key, const wire::Frame& frame) {
                   ? output->bytes
                   : std::string_view{};
   stream.splitter.feed(output->bytes, output->time_ns, sink);
-  stream.tail.copy_borrowed();
-  frame_ = {};
   clean_ = {};
   wordless_ = {};
   if ((frame.flags & wire::kEnd) != 0) {
@@ -158,15 +165,11 @@ void RankOutput::take_line(ProcessOutput& process, ProcessStream& stream,
   if (begins) begin_line(process, stream, piece.text);
   stream.within = piece.more;
   const std::string_view line = masked_line(stream, piece.text);
-  const auto detected = detect_level(line);
-  keep_line(process, stream, line, piece.more,
-            detected.value_or(LogLevel::kInfo));
+  keep_line(process, stream, line, piece.more);
   if (process.rank < 0 && is_mpirun_noise(line)) return;
   const LineGrouper::Step step =
       piece.progress ? LineGrouper::Step::kAlone : group_step(stream, line);
-  const LogLevel level =
-      level_counts_ ? level_at(step, detected.value_or(LogLevel::kInfo))
-                    : LogLevel::kInfo;
+  const LogLevel level = level_of(line, step);
   if (!is_shown(process.rank, level)) return;
   // With a whole line on its stream, or at its end, a bar is over.
   if (terminal_.bar({process.rank, stream.flag}, process.tag, line,
@@ -215,17 +218,12 @@ std::string_view RankOutput::masked_line(ProcessStream& stream,
 
 // Whether it is shown or not.
 void RankOutput::keep_line(ProcessOutput& process, ProcessStream& stream,
-                           std::string_view line, bool more, LogLevel level) {
+                           std::string_view line, bool more) {
   if (!options_.directory.empty()) {
     stream.raw.append(line);
     if (!more) stream.raw += '\n';
   }
-  if (level >= LogLevel::kWarn) stream.tail.mark_trouble();
-  if (lies_in(line, frame_)) {
-    stream.tail.borrow(line, stream.time_ns);
-  } else {
-    stream.tail.keep(line, stream.time_ns);
-  }
+  stream.tail.keep(line, stream.time_ns);
   if (without_rank_mark(line).starts_with(kTraceback)) {
     process.raised = process.rank >= 0;
   }
@@ -237,6 +235,12 @@ LineGrouper::Step RankOutput::group_step(ProcessStream& stream,
     return LineGrouper::Step::kAlone;
   }
   return stream.grouper.next(line, stream.time_ns);
+}
+
+LogLevel RankOutput::level_of(std::string_view line,
+                              LineGrouper::Step step) const {
+  if (!level_counts_) return LogLevel::kInfo;
+  return level_at(step, detect_level(line).value_or(LogLevel::kInfo));
 }
 
 bool RankOutput::is_shown(int rank, LogLevel level) const {

@@ -136,7 +136,9 @@ class RankOutput {
                   std::string_view line);
   std::string_view masked_line(ProcessStream& stream, std::string_view line);
   void keep_line(ProcessOutput& process, ProcessStream& stream,
-                 std::string_view line, bool more, LogLevel level);
+                 std::string_view line, bool more);
+  [[nodiscard]] LogLevel level_of(std::string_view line,
+                                  LineGrouper::Step step) const;
   [[nodiscard]] LineGrouper::Step group_step(ProcessStream& stream,
                                              std::string_view line) const;
   [[nodiscard]] bool is_shown(int rank, LogLevel level) const;
@@ -168,7 +170,6 @@ class RankOutput {
   uint64_t dropped_lines_ = 0;
   int cut_processes_ = 0;
   std::string scratch_;
-  std::string_view frame_;     // in hand
   std::string_view clean_;     // … if nothing in it is secret
   std::string_view wordless_;  // … and if it lacks word_
   Timer reader_timer_;
