@@ -170,8 +170,8 @@ class RankOutput {
   uint64_t dropped_lines_ = 0;
   int cut_processes_ = 0;
   std::string scratch_;
-  std::string_view clean_;     // … if nothing in it is secret
-  std::string_view wordless_;  // … and if it lacks word_
+  std::string_view clean_;     // the frame in hand, if nothing in it is secret
+  std::string_view wordless_;  // the frame in hand, if it lacks word_
   Timer reader_timer_;
   Timer group_timer_;
   std::set<StreamKey> grouping_;  // held back
