@@ -78,7 +78,8 @@ def test_ssh_and_questions():
         asked = job.launcher.exec(["muster", "ssh", host, "hostname"])
         equal((asked.returncode, asked.stdout), (0, worker + "\n"), "ssh",
               asked.stderr)
-        refused = job.launcher.exec(["muster", "ssh", host, "id"])
+        refused = job.launcher.exec(["muster", "ssh", host,
+                                     "cat /etc/hostname"])
         equal((refused.returncode, refused.stdout), (255, ""), "refused",
               refused.stderr)
         doctor = job.launcher.exec(["muster", "doctor", "--job"])
