@@ -13,6 +13,17 @@ Error agent_ended(const std::string& host, int exit_status) {
             host,
             {}};
   }
+  // What a remote shell ends with where the program is missing, or is for
+  // another machine: no later attempt finds another image.
+  constexpr int kNotExecutable = 126;
+  constexpr int kNotFound = 127;
+  if (exit_status == kNotFound || exit_status == kNotExecutable) {
+    return {"agent_missing",
+            "the worker cannot start muster-agent",
+            "its shell ended with status " + std::to_string(exit_status),
+            host,
+            {}};
+  }
   return {"agent_exited",
           "the agent ended",
           "status " + std::to_string(exit_status),

@@ -32,9 +32,10 @@ Milliseconds retry_delay(int attempts) {
 
 bool is_permanent(const std::string& code) {
   static const std::vector<std::string> kCodes = {
-      "ssh_auth",    "ssh_hostkey",      "ssh_kex",       "ssh_exec",
-      "ssh_foreign", "version_mismatch", "agent_refused", "no_writable_dir",
-      "protocol",    kNoDescriptors,     "exe_not_found", "exe_not_runnable"};
+      "ssh_auth",     "ssh_hostkey",      "ssh_kex",       "ssh_exec",
+      "ssh_foreign",  "version_mismatch", "agent_refused", "no_writable_dir",
+      "protocol",     kNoDescriptors,     "exe_not_found", "exe_not_runnable",
+      "agent_missing"};
   return std::find(kCodes.begin(), kCodes.end(), code) != kCodes.end();
 }
 
@@ -79,7 +80,8 @@ std::string likely_cause(const Error& error) {
     return "the worker does not hold this job's key: was the Secret replaced "
            "after the worker started?";
   }
-  if (error.code == "ssh_exec" || error.code == "agent_exited") {
+  if (error.code == "ssh_exec" || error.code == "agent_exited" ||
+      error.code == "agent_missing") {
     return "the worker's image has no working muster-agent: use an image with "
            "muster for the workers too";
   }

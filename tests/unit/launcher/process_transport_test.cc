@@ -73,6 +73,15 @@ TEST_CASE("the end of its output is the end, told once") {
   CHECK(bed.errors == "why\n");
 }
 
+TEST_CASE("a shell that does not find the agent says so by its status") {
+  for (const char* status : {"126", "127"}) {
+    Bed bed;
+    bed.start({"sh", "-c", std::string("exit ") + status});
+    CHECK(run_until(bed.loop, [&] { return !bed.closed.empty(); }));
+    CHECK(bed.closed[0].code == "agent_missing");
+  }
+}
+
 TEST_CASE("an agent that took us for gone says so by its status") {
   Bed bed;
   bed.start({"sh", "-c", "exec >&-; sleep 0.1; exit 3"});

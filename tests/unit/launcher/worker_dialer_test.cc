@@ -174,6 +174,7 @@ TEST_CASE("what waiting can heal is not permanent") {
   }
   CHECK(is_permanent("ssh_auth"));
   CHECK(is_permanent("version_mismatch"));
+  CHECK(is_permanent("agent_missing"));
 }
 
 }  // namespace
