@@ -122,7 +122,7 @@ void write(Level level, std::string_view text) {
     if (level == Level::kWarn) line += "warning: ";
     if (level == Level::kError) line += "error: ";
     if (level == Level::kDebug) line += "debug: ";
-    // No text, whoever wrote it, begins a line of its own.
+    // A newline in the text must not begin a line that looks like ours.
     for (size_t at = 0; at < text.size();) {
       const size_t end = std::min(text.find('\n', at), text.size());
       const std::string_view part = text.substr(at, end - at);

@@ -67,7 +67,7 @@ struct DoctorOptions {
 };
 
 // Blocks, for names and endpoints at most options.timeout_ms, for the image's
-// mpirun at most 5 s. Never fails.
+// mpirun at most 30 s. Never fails.
 PodState read_pod_state(const DoctorOptions& options);
 // Only what this pod is to its operator: a few files.
 Contract own_contract(const DoctorOptions& options);

@@ -317,6 +317,14 @@ def test_an_sshd_config_never_fails_open():
             equal(done.returncode, 100, line, done.stderr)
             contains(done.stderr, named, line)
             contains(done.stderr, "muster worker", "what to do")
+        # /tmp is everybody's: with StrictModes its key file is left out.
+        pod.exec(["sh", "-c", "echo x > /tmp/ak"], check=True)
+        for strict, told in (("yes", True), ("no", False)):
+            done = pod.exec(["/usr/sbin/sshd", "-t", "-o",
+                             "AuthorizedKeysFile=/tmp/ak", "-o",
+                             f"StrictModes={strict}"])
+            equal("StrictModes leaves it out" in done.stderr, told,
+                  f"StrictModes {strict}", done.stderr)
         for option in ("ForceCommand=/bin/true", "AllowUsers alice"):
             done = pod.exec(["/usr/sbin/sshd", "-t", "-o", option])
             equal(done.returncode, 100, option, done.stderr)

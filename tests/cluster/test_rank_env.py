@@ -261,7 +261,7 @@ def test_a_ranks_number_never_comes_from_a_pod():
         contains(done.stdout, "# RANK, WORLD_SIZE", "--explain-env")
         check(not re.search(r"\b77\b", done.stdout), "the pod's numbers",
               done.stdout)
-        # What the line asks for is the user's own word.
+        # The user's line has the last word.
         run = with_muster(job, [*muster, "--local", "1x2", "--", "mpirun", "-np",
                                 "2", "-x", "RANK=5", *show])
         equal(run.out.count("it: 5 2"), 2, "-x RANK=5", run.out, run.err)

@@ -15,7 +15,7 @@ from harness import PREFIX, check, equal, main
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BACKENDS = {"native": ["--bootstrap", "pmix", "-n", "2", "--"],
             "mpirun": ["--bootstrap", "mpirun", "--", "mpirun", "-n", "2"]}
-# What the rank does after its words, and its code.
+# The rank does this after its words; the launch ends with this code.
 ENDS = {"exit 0": 0, "exit 1": 1, "exit 7": 7, "kill -KILL $$": 137}
 PEER = '[ "${PMIX_RANK:-$OMPI_COMM_WORLD_RANK}" = 1 ] || exec sleep '
 SAID = ("KeyError: \"pod was evicted\"",

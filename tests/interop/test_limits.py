@@ -156,8 +156,8 @@ def until_cut(wire, request, most=20_000):
 
 
 def before_login(tally, args, keys, scratch):
-    """What a stranger may have a worker do: it is counted, whatever libssh answers without asking us, and every end
-    without a login is on record."""
+    """A stranger's requests are counted, also those that libssh answers by itself, and every end without a login is on
+    record."""
     right = load_key(keys / "id_rsa")
     wrong = load_key(bed.make_keys(args.muster, scratch / "stranger") / "id_rsa")
     none = b"\x32" + text("anyone") + text("ssh-connection") + text("none")

@@ -132,8 +132,8 @@ std::string_view without_directory(std::string_view word) {
   return word.find('/') == slash ? word : word.substr(slash + 1);
 }
 
-// "host=gpu-7" is about gpu-7, and `"host": "gpu-7",` likewise: the name of a
-// field is no word of what happened.
+// "host=gpu-7" is about gpu-7, and `"host": "gpu-7",` likewise: a field's name
+// does not tell what happened.
 std::string_view without_key(std::string_view word) {
   const std::string_view quoted =
       word.substr(std::min(word.find_first_not_of("{[,"), word.size()));

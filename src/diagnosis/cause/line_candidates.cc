@@ -264,7 +264,7 @@ class Scanner {
            *good_ns_.begin() > trouble_ns_;
   }
 
-  // Who is told to end when all is done: a sidecar, a pod that is deleted.
+  // A sidecar, or a deleted pod, is told to end when all is done.
   bool drop_parting() {
     const int64_t last = good_ns_.empty() ? kLongAgo : *good_ns_.rbegin();
     if (scan_.saw_death || done_ns_ == kLongAgo || done_ns_ < last)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // LocalFailure: which process of its node torchrun saw fail first: "failed
 // (exitcode: -9) local_rank: 1 (pid: 20277)". Where one node takes part that is
-// its rank. DeepSpeed's "--local_rank=7' exits with return code = 1" is always
-// of its last process, whoever failed. Refuses to say it where anything in the
-// log tells of a second node. Not thread-safe.
+// its rank. DeepSpeed's "--local_rank=7' exits with return code = 1" always
+// names its last process, so it counts for nothing. Refuses to name a rank
+// where anything in the log tells of a second node. Not thread-safe.
 #pragma once
 
 #include <string_view>

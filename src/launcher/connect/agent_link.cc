@@ -140,7 +140,8 @@ void AgentLink::handle(const wire::Frame& frame) {
   }
   if (frame.type == wire::FrameType::kRefused) {
     const auto refused = wire::from_json<wire::Refused>(frame.payload);
-    // Its reason says what to do. For a place to write nobody need wait.
+    // Its reason says what to do. A pod without a place to write gets none
+    // later.
     const std::string code = refused ? refused->code : std::string();
     close(Error{code == "version"           ? "version_mismatch"
                 : code == "no_writable_dir" ? "no_writable_dir"

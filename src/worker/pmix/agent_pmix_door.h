@@ -5,7 +5,7 @@
 // listening socket takes the place of its own, so that ranks talk to libpmix
 // without a hop. Where somebody waits there at two looks in a row (a release
 // that waits for its socket in another way than select()), the door takes
-// whoever comes and passes bytes on. On loopback. A silent connection
+// every connection and passes bytes on. On loopback. A silent connection
 // stays in the kernel; libpmix authenticates the others.
 // Owns the connections. Loop thread.
 #pragma once

@@ -261,21 +261,18 @@ KeyFiles choose_keys(const SshdConfig& config) {
     if (!file.empty()) keys.authorized.push_back(std::move(file));
   }
   if (!config.strict_modes.value_or(false)) return keys;
-  for (const std::string& file : keys.authorized) {
+  const auto unsafe = [](const std::string& file) {
     std::error_code error;
     const auto real = std::filesystem::canonical(file, error);
-    if (error || only_we_write(real.string())) continue;
+    if (error || only_we_write(real.string())) return false;
     log::warn(
         "{}: others may write to it or to a directory above it, so "
-        "StrictModes leaves it out",
+        "StrictModes leaves it out; make both writable by their owner alone",
         file);
-    keys.only_authorized = true;
-  }
-  std::erase_if(keys.authorized, [](const std::string& file) {
-    std::error_code error;
-    const auto real = std::filesystem::canonical(file, error);
-    return !error && !only_we_write(real.string());
-  });
+    return true;
+  };
+  keys.only_authorized =
+      std::erase_if(keys.authorized, unsafe) > 0 || keys.only_authorized;
   return keys;
 }
 

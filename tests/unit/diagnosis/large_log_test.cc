@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a log costs is bounded, whatever its size: the bytes that are kept, and
+// The cost of a log is bounded at any size: the bytes that are kept, and
 // the candidates that compete.
 #include <numeric>
 
