@@ -16,6 +16,7 @@
 #include "diagnosis/verdict.h"
 #include "job/exit_codes.h"
 #include "logs/line_reader.h"
+#include "logs/masker.h"
 
 namespace muster {
 
@@ -159,6 +160,19 @@ Verdict judge(LogEvidence& log, const LogRequest& request,
   return more ? verdict : *own;
 }
 
+// Secrets that can be told by their form: a log of somebody else comes without
+// the environment that names them.
+void mask_secrets(Verdict& verdict) {
+  const auto masker = Masker::create({});
+  if (!masker) return;  // without patterns of a user nothing can fail
+  const auto mask = [&](std::string& text) { text = masker->masked(text); };
+  mask(verdict.headline);
+  mask(verdict.cause);
+  for (std::string& text : verdict.evidence) mask(text);
+  for (std::string& text : verdict.remedies) mask(text);
+  for (AlsoSeen& also : verdict.also) mask(also.text);
+}
+
 int explain_stream(int input, const LogRequest& request,
                    const RuleBook& rules) {
   LogEvidence log(rules);
@@ -179,7 +193,8 @@ int explain_stream(int input, const LogRequest& request,
                  "the name of the container (-c)\n";
     return kUnreadable;
   }
-  const Verdict verdict = judge(log, request, rules);
+  Verdict verdict = judge(log, request, rules);
+  mask_secrets(verdict);
   if (request.json) {
     // Under the same name as in report.json.
     std::cout << "{\"verdict\":" << verdict_json(verdict) << "}\n";

@@ -217,8 +217,12 @@ void read_hostfile(const PodView& view, Contract& contract) {
     return;
   }
   contract.hostfile = *std::move(parsed);
-  contract.self_index =
-      find_self(contract.hostfile->hosts, view.hostname, view.own_addresses);
+  const std::vector<HostEntry>& hosts = contract.hostfile->hosts;
+  contract.self_index = find_self(hosts, view.hostname, view.own_addresses);
+  if (contract.self_index < 0 && contract.role == Role::kLauncher &&
+      contract.operator_kind == OperatorKind::kMpiOperator) {
+    contract.self_index = find_operators_launcher(hosts);
+  }
 }
 
 void decide_index(const PodView& view, Contract& contract) {
@@ -257,6 +261,17 @@ int find_self(const std::vector<HostEntry>& hosts, std::string_view hostname,
         std::find(own_addresses.begin(), own_addresses.end(), name) !=
         own_addresses.end();
     if (by_name || by_address) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+int find_operators_launcher(const std::vector<HostEntry>& hosts) {
+  for (size_t i = 0; i < hosts.size(); ++i) {
+    const std::string_view name = hosts[i].name;
+    const std::string_view first = first_label(name);
+    if (first.size() == name.size()) continue;
+    const std::string job(first_label(name.substr(first.size() + 1)));
+    if (first == job + "-launcher") return static_cast<int>(i);
   }
   return -1;
 }

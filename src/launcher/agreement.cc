@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "job/line_placement.h"
 #include "job/mpirun_rewrite.h"
@@ -79,12 +80,32 @@ std::vector<PlannedHost> planned_hosts(const AgreementInput& in,
   return hosts;
 }
 
+// Where /tmp cannot be written (a read-only root without a volume there), MPIs
+// and programs are led to the next place that can. A TMPDIR that somebody set
+// stays.
+void choose_temporary_directory(const NodeFacts& facts, EnvMerge& env) {
+  const auto& places = facts.writable;
+  const auto at = std::lower_bound(
+      env.decisions.begin(), env.decisions.end(), "TMPDIR",
+      [](const EnvDecision& one, const char* name) { return one.name < name; });
+  const bool is_set = at != env.decisions.end() && at->name == "TMPDIR";
+  if (is_set || places.empty()) return;
+  if (std::find(places.begin(), places.end(), "/tmp") != places.end()) return;
+  EnvDecision decision;
+  decision.name = "TMPDIR";
+  decision.value = places.front();
+  decision.reason = "/tmp cannot be written there";
+  env.decisions.insert(at, std::move(decision));
+  set_env(env.to_set, "TMPDIR", places.front());
+}
+
 void merge_env(const AgreementInput& in, Agreement& out) {
   for (const NodeSpec& node : in.nodes) {
     const Environment own(node.facts.environment.begin(),
                           node.facts.environment.end());
     out.env.push_back(
         merge_environment(own, in.discovery->env, in.options->env));
+    choose_temporary_directory(node.facts, out.env.back());
     out.unset.push_back(scrub_list(own));
   }
   if (!out.env.empty()) take_findings(out, out.env.back().findings);
@@ -141,6 +162,10 @@ Status choose_fabric(const AgreementInput& in, Agreement& out) {
     pods.push_back({spec.host, spec.facts.fabric, spec.peer_address,
                     spec.facts.mpi.family, spec.facts.mpi.version,
                     visible(out.env[node], in)});
+    // A pod on its node's network has its node's name.
+    pods.back().host_network =
+        !local && !is_ip_address(spec.host) &&
+        first_label(spec.host) != first_label(spec.facts.hostname);
     if (local) break;
   }
   auto fabric = plan_job_fabric(pods, wish);
@@ -258,6 +283,20 @@ bool names_interface(const AgreementInput& in) {
                      [](const LineOption& one) { return one.name == "iface"; });
 }
 
+// Whether an MPI that compares addresses takes a worker for this pod.
+bool worker_shares_address(const AgreementInput& in) {
+  std::set<std::string> own;
+  for (const NetInterface& interface : in.nodes[0].facts.interfaces) {
+    for (const std::string& address : interface.addresses) {
+      own.insert(address.substr(0, address.find('/')));
+    }
+  }
+  return std::any_of(in.nodes.begin() + 1, in.nodes.end(),
+                     [&own](const NodeSpec& node) {
+                       return own.count(node.peer_address) > 0;
+                     });
+}
+
 // What the image's MPI is told by variables and options.
 Status settle_mpi(const AgreementInput& in, Agreement& out) {
   const MpiFacts& mpi = in.nodes[0].facts.mpi;
@@ -275,6 +314,8 @@ Status settle_mpi(const AgreementInput& in, Agreement& out) {
   if (!names_interface(in)) settings.interface = in.interface;
   settings.hosts = static_cast<int>(in.discovery->hosts.size());
   settings.is_root = in.nodes[0].facts.uid == 0;
+  settings.called_mpirun = in.options->drop_in;
+  settings.shares_address = worker_shares_address(in);
   settings.oversubscribe = in.options->oversubscribe;
   settings.mpi_binds = out.binding.by_mpi;
   settings.passes_named =

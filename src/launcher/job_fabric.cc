@@ -18,6 +18,7 @@ Result<PodFabric> pod_fabric(const FabricPod& pod) {
   }
   out.name = pod.name;
   out.peer_address = pod.peer_address;
+  if (pod.host_network) out.host_network = true;
   out.environment.clear();
   for (const auto& [name, value] : pod.env) out.environment[name] = value;
   out.mpi.family = pod.mpi_family;

@@ -22,6 +22,7 @@ struct FabricPod {
   std::string mpi_family;
   std::string mpi_version;
   Environment env;  // what its ranks would see without muster's settings
+  bool host_network = false;
 };
 
 struct NetworkWish {

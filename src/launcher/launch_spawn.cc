@@ -172,10 +172,11 @@ std::unique_ptr<Backend> Launch::make_mpirun(BackendEvents events) {
   if (const std::string* own = find_env(discovery_.env, "PATH")) {
     path += (path.empty() ? "" : ":") + *own;
   }
-  return std::make_unique<MpirunBackend>(
-      loop_, *fleet_,
-      mpirun_plan(agreement_, node_of_host_, options_, directory_.path(), path),
-      std::move(events));
+  MpirunPlan plan =
+      mpirun_plan(agreement_, node_of_host_, options_, directory_.path(), path);
+  plan.own_host = discovery_.hostname;
+  return std::make_unique<MpirunBackend>(loop_, *fleet_, std::move(plan),
+                                         std::move(events));
 }
 
 }  // namespace muster

@@ -150,5 +150,27 @@ def test_a_rank_does_not_start_another_job():
         contains(run.err + run.out, "inside rank")
 
 
+def test_open_mpi_as_root_wants_to_be_told():
+    """As the real mpirun, by its option or its two variables; muster launch
+    does not mind."""
+    with cluster("root") as c:
+        job = ready(c, uid=0, profile="kubernetes")
+        refused = Launch(job, ["mpirun", "-n", "2", "hostname"]).wait()
+        equal(refused.code, 100, "exit code", refused.out, refused.err)
+        contains(refused.out + refused.err, "--allow-run-as-root")
+        equal(refused.verdict().get("code"), "run_as_root_refused", "verdict",
+              refused.err)
+        for words, env in (
+                (["mpirun", "--allow-run-as-root", "-n", "2", "hostname"], {}),
+                (["mpirun", "-n", "2", "hostname"],
+                 {"OMPI_ALLOW_RUN_AS_ROOT": "1",
+                  "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}),
+                (["muster", "launch", "--", "mpirun", "-n", "2", "hostname"],
+                 {})):
+            run = Launch(job, words, env=env).wait()
+            equal(run.code, 0, f"exit code of {words}", run.out, run.err)
+            contains(run.out, "pi-worker-1")
+
+
 if __name__ == "__main__":
     sys.exit(main(sys.modules[__name__]))

@@ -12,6 +12,7 @@ import signal
 import time
 
 from . import linux, network, sandbox, security
+from .podspec import NODE
 
 
 class Container:
@@ -94,12 +95,15 @@ class Container:
             if pod.sandbox:
                 for fd, kind in pod.sandbox:
                     linux.setns(fd, kind)
-                linux.unshare(linux.CLONE_NEWNS | linux.CLONE_NEWCGROUP)
+                flags = linux.CLONE_NEWNS | linux.CLONE_NEWCGROUP
+                if linux.CLONE_NEWIPC not in (kind for _, kind in pod.sandbox):
+                    flags |= linux.CLONE_NEWIPC
+                linux.unshare(flags)
             else:
                 linux.unshare(linux.CLONE_NEWNS | linux.CLONE_NEWCGROUP | linux.CLONE_NEWUTS | linux.CLONE_NEWIPC
                               | linux.CLONE_NEWNET)
                 network.no_dad()
-                linux.sethostname(spec["hostname"])
+                linux.sethostname(NODE if spec["host_network"] else spec["hostname"])
             os.write(self._status_w, b"N")
             os.read(go_r, 1)
             if not pod.sandbox:

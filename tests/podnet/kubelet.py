@@ -18,6 +18,7 @@ import time
 from . import cgroups, linux, machine, probes, rpc
 from .container import Container, launch
 from .network import NOWHERE6, Network
+from .podspec import NODE
 
 _SANDBOX = (("net", linux.CLONE_NEWNET), ("uts", linux.CLONE_NEWUTS), ("ipc", linux.CLONE_NEWIPC))
 SANDBOX_GRACE = 1.0        # a finished pod's address answers (with RST) this long, as a real sandbox does
@@ -37,20 +38,25 @@ class Pod:
     # start --------------------------------------------------------------------------------------------------
     def prepare(self):
         """A new sandbox: address, cgroup, the kubelet's files."""
-        self.number, self.addresses = self.kubelet.network.allocate()
+        if self.spec["host_network"] and self.kubelet.node:
+            self.number, self.addresses, own = self.kubelet.node
+            self.sandbox = [(os.dup(fd), flag) for fd, flag in own]
+        else:
+            self.number, self.addresses = self.kubelet.network.allocate()
         self.network_commands = self.kubelet.network.inside(self.addresses)
         for d in ("mnt", "etc", "logs"):
             os.makedirs(f"{self.dir}/{d}", exist_ok=True)
         s = self.spec
         fqdn = f"{s['hostname']}.{s['subdomain']}.{s['namespace']}.svc.cluster.local" if s["subdomain"] else None
+        own_name = NODE if s["host_network"] else s["hostname"]
         hosts = "# Kubernetes-managed hosts file.\n127.0.0.1\tlocalhost\n::1\tlocalhost ip6-localhost ip6-loopback\n" \
                 "fe00::0\tip6-localnet\nfe00::0\tip6-mcastprefix\nfe00::1\tip6-allnodes\nfe00::2\tip6-allrouters\n"
         for a in self.addresses:
-            hosts += f"{a}\t{fqdn}\t{s['hostname']}\n" if fqdn else f"{a}\t{s['hostname']}\n"
+            hosts += f"{a}\t{fqdn}\t{s['hostname']}\n" if fqdn and own_name != NODE else f"{a}\t{own_name}\n"
         search = [f"{s['namespace']}.svc.cluster.local", "svc.cluster.local", "cluster.local", *s["dns_search"]]
         resolv = f"search {' '.join(search)}\n" + \
                  "".join(f"nameserver {a}\n" for a in self.kubelet.network.dns_addresses()) + "options ndots:5\n"
-        for name, text in (("hosts", hosts), ("hostname", s["hostname"] + "\n"), ("resolv.conf", resolv)):
+        for name, text in (("hosts", hosts), ("hostname", own_name + "\n"), ("resolv.conf", resolv)):
             with open(f"{self.dir}/etc/{name}", "w") as f:
                 f.write(text)
             os.chmod(f"{self.dir}/etc/{name}", 0o644)
@@ -150,7 +156,8 @@ class Pod:
             for fd, _ in self.sandbox:
                 os.close(fd)
             self.sandbox = []
-            self.kubelet.network.detach(number)
+            if not self.spec["host_network"]:
+                self.kubelet.network.detach(number)
 
     @property
     def terminal(self):
@@ -206,6 +213,7 @@ class Kubelet:
     def __init__(self, state, ipv):
         self.state, self.id = state, os.path.basename(state)
         self.pods, self.changed = {}, asyncio.Event()
+        self.node = None        # number, addresses and namespaces of the network that host-network pods share
         self.own_pidns = os.open("/proc/self/ns/pid", os.O_RDONLY)
         self.machine = machine.Settings(os.path.dirname(state))
         self.network = Network("dual" if ipv == "dual-dead6" else ipv)
@@ -232,16 +240,27 @@ class Kubelet:
             for p in pods[at:at + 16]:
                 if not p.sandbox:
                     p.prepare()
-                    fresh.append(p)
+                    # A pod on the node's network joins what the node's first pod made.
+                    if not p.sandbox:
+                        fresh.append(p)
                 containers.append(p.new_container())
-            launch(containers, self.own_pidns, lambda alive: self._attach([c for c in alive if c.pod in fresh]))
-            for c in containers:
-                c.pod.running()
+                if p.spec["host_network"] and not self.node:
+                    self._launch(containers, fresh)
+                    fresh, containers = [], []
+            self._launch(containers, fresh)
+
+    def _launch(self, containers, fresh):
+        launch(containers, self.own_pidns, lambda alive: self._attach([c for c in alive if c.pod in fresh]))
+        for c in containers:
+            c.pod.running()
 
     def _attach(self, containers):
         self.network.attach([(c.pod.number, c.pid) for c in containers])
         for c in containers:
             c.pod.sandbox = [(os.open(f"/proc/{c.pid}/ns/{kind}", os.O_RDONLY), flag) for kind, flag in _SANDBOX]
+            if c.pod.spec["host_network"]:
+                self.node = (c.pod.number, c.pod.addresses,
+                             [(os.dup(fd), flag) for fd, flag in c.pod.sandbox if flag != linux.CLONE_NEWIPC])
             if c.pod.cut:
                 self.network.cut(c.pod.number)
 

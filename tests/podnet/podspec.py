@@ -12,6 +12,7 @@ import os
 from . import image, security
 from .manifest import ManifestError, expand, quantity
 
+NODE = "node-1"
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -47,7 +48,7 @@ def bare(name, argv, options, namespace="default", env=None):
             "memory": o.memory and quantity(o.memory), "cpu": o.cpu and quantity(o.cpu), "cpus": o.cpus, "pids": o.pids,
             "shm_size": o.shm_size, "log_mode": o.log_mode, "dns_search": [], "publish_not_ready": False, "ports": {},
             "readiness": None, "liveness": None, "start": {}, "grace": 30, "cleanup": [], "downward": {},
-            "restart_policy": "Never", "max_restarts": 6, "restart_backoff": o.restart_backoff,
+            "restart_policy": "Never", "max_restarts": 6, "restart_backoff": o.restart_backoff, "host_network": False,
             **image.parts(o.root, o.layer)}
     for path, text in (o.files or {}).items():
         spec["layer"][path] = text if isinstance(text, dict) else {"data": text}
@@ -111,12 +112,14 @@ def from_template(template, *, name, hostname, subdomain, namespace, options, co
     meta = template.get("metadata") or {}
     labels = {**(meta.get("labels") or {}), **(labels or {})}
     fields = {"metadata.name": name, "metadata.namespace": namespace, "metadata.uid": f"uid-{name}",
-              "spec.nodeName": "node-1", "spec.serviceAccountName": "default", "status.hostIP": "10.244.0.1"}
+              "spec.nodeName": NODE, "spec.serviceAccountName": "default", "status.hostIP": "10.244.0.1"}
     fields.update({f"metadata.labels['{k}']": v for k, v in labels.items()})
     fields.update({f"metadata.annotations['{k}']": v for k, v in (meta.get("annotations") or {}).items()})
 
     env = spec["env"]
     env["HOSTNAME"] = hostname
+    if pod.get("hostNetwork"):
+        on_the_node(spec)
     for e in [*(c.get("env") or []), *operator_env]:
         source = e.get("valueFrom")
         if source is None:
@@ -151,6 +154,12 @@ def from_template(template, *, name, hostname, subdomain, namespace, options, co
             "namespace": {"data": namespace, "mode": "644"}, "token": {"data": "not-a-token", "mode": "644"},
             "ca.crt": {"data": "", "mode": "644"}}})
     return spec
+
+
+def on_the_node(spec):
+    """hostNetwork: one network and one host name with all such pods, as on a cluster of one node. Names in DNS stay."""
+    spec["host_network"] = True
+    spec["env"]["HOSTNAME"] = NODE
 
 
 def _with_context(o, ctx, pod):

@@ -309,7 +309,11 @@ Result<Discovery> discover(const LaunchOptions& options,
       }
     }
   }
-  const int self = find_self(hosts->hosts, where.hostname, where.own_addresses);
+  int self = find_self(hosts->hosts, where.hostname, where.own_addresses);
+  if (self < 0 && found.contract.role == Role::kLauncher &&
+      found.contract.operator_kind == OperatorKind::kMpiOperator) {
+    self = find_operators_launcher(hosts->hosts);
+  }
   found.hosts_source = hosts->source;
   for (size_t i = 0; i < hosts->hosts.size(); ++i) {
     const bool is_self =

@@ -37,9 +37,13 @@ void open_mpi(const MpiSettingsInput& in, MpiSettings& out) {
     for (const char* name :
          {"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM",
           "PRTE_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM"}) {
-      out.env.emplace_back(name, "1");
+      if (!in.called_mpirun) out.env.emplace_back(name, "1");
       out.daemon_env.emplace_back(name, "1");
     }
+  }
+  // PRRTE does not resolve by default.
+  if (in.shares_address) {
+    out.env.emplace_back("OMPI_MCA_if_base_do_not_resolve", "1");
   }
   if (in.oversubscribe) out.options.emplace_back("--oversubscribe");
   out.unset = {
@@ -73,6 +77,12 @@ void hydra(const MpiSettingsInput& in, MpiSettings& out) {
     out.env.insert(out.env.end(), {{"I_MPI_HYDRA_BOOTSTRAP", "ssh"},
                                    {"I_MPI_HYDRA_BOOTSTRAP_EXEC", shell},
                                    {"I_MPI_HYDRA_HOST_FILE", in.hostfile}});
+  }
+  if (in.shares_address) {
+    out.env.emplace_back("HYDRA_LAUNCHER_AUTOFORK", "0");
+    if (in.family == "intel") {
+      out.env.emplace_back("I_MPI_HYDRA_BOOTSTRAP_AUTOFORK", "0");
+    }
   }
   out.unset = {"HYDRA_LAUNCHER_EXTRA_ARGS",
                "HYDRA_LAUNCH_EXTRA_ARGS",

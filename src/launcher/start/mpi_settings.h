@@ -3,7 +3,8 @@
 // uses muster's hostfile, and puts the rank wrapper before each program. One
 // family at a time; every spelling that a version of it reads.
 // Sources: ORTE and PRRTE parameter names from `ompi_info --all --level 9` and
-// `prte_info --all`; Hydra's and Intel MPI's variables from their manuals.
+// `prte_info --all`; Hydra's and Intel MPI's variables from their manuals, and
+// HYDRA_LAUNCHER_AUTOFORK from MPICH's tools/bootstrap/external.
 // Pure.
 #pragma once
 
@@ -22,6 +23,10 @@ struct MpiSettingsInput {
   std::string interface;  // towards the workers; empty: unknown
   int hosts = 1;
   bool is_root = false;
+  bool called_mpirun = false;  // by its own name: it decides about root itself
+  // A worker has an address of the launcher's pod (hostNetwork): an MPI that
+  // resolves its name would start that worker's ranks here.
+  bool shares_address = false;
   bool oversubscribe = false;
   bool mpi_binds = true;      // false: it is told to leave ranks unbound
   bool passes_named = false;  // the line has a -genvlist, -genvall, …

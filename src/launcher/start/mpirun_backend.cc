@@ -83,6 +83,7 @@ void MpirunBackend::start() {
 }
 
 int MpirunBackend::node_of(const std::string& host) const {
+  if (host == plan_.own_host) return kTool.node;
   for (size_t i = 0; i < fleet_.size(); ++i) {
     if (fleet_.dialer(static_cast<uint16_t>(i)).host() == host) {
       return static_cast<int>(i);

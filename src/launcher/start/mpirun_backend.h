@@ -27,6 +27,7 @@ struct MpirunPlan {
   Environment env;                // for mpirun itself, on top of the launcher's
   std::vector<std::string> unset;
   std::string cwd;
+  std::string own_host;               // the launcher's pod in our hostfile
   std::string source = "mpirun";      // how its own lines are tagged
   std::string socket_path;            // of the relay
   std::vector<Environment> node_env;  // by node: for daemons and their ranks

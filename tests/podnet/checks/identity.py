@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The security context and what a container sees."""
-from .. import Cluster
-from . import same, true, until
+import os
+
+from .. import Cluster, podspec
+from . import example, same, true, until
 
 
 def _caps(pod):
@@ -68,3 +70,24 @@ def check_image_without_ssh():
         same(q.stdout(), "muster as /usr/sbin/sshd -De\n")
         r = c.pod("r", prefix=d)
         same(r.exec(["sh", "-c", "echo $PATH; touch /opt/muster/x"]).stdout.split(":")[0], "/opt/muster/dropin/bin")
+
+
+def check_host_network():
+    """One network namespace and host name, the node's; mounts, processes and IPC of their own; names in DNS stay."""
+    def edit(specs):
+        for spec in specs:
+            podspec.on_the_node(spec)
+    with Cluster("st-hostnet") as c:
+        job = c.apply(example("pi-openmpi.yaml"), workers=2, edit=edit, launcher_command=["sleep", "99"],
+                      worker_command=["sleep", "99"])
+        pods = [job.launcher, *job.workers]
+        for kind, count in (("net", 1), ("uts", 1), ("mnt", 3), ("pid", 3), ("ipc", 3)):
+            same(len({os.readlink(f"/proc/{p.pid}/ns/{kind}") for p in pods}), count, kind)
+        same({p.exec(["sh", "-c", "hostname; echo $HOSTNAME; cat /etc/hostname"]).stdout for p in pods},
+             {f"{podspec.NODE}\n" * 3})
+        same(len({p.ip for p in pods}), 1)
+        found = job.launcher.exec(["getent", "hosts", "pi-worker-1.pi.default.svc"]).stdout
+        same(found.split()[0], job.workers[1].ip)
+        job.workers[0].kill()
+        job.workers[0].wait(10)
+        same(job.launcher.exec(["getent", "hosts", "pi-worker-1.pi.default.svc"]).returncode, 0, "the node's network stays")

@@ -5,6 +5,7 @@
 #include <iostream>
 #include <sstream>
 
+#include "../base/temporary_directory.h"
 #include "base/fd.h"
 #include "base/text.h"
 #include "catch.h"
@@ -28,13 +29,38 @@ TEST_CASE("docs/failures.md and the rules tell the same") {
   }
 }
 
+namespace {
+
+// What a manual command prints; "refused" where it fails.
+std::string printed(int (*command)(const std::vector<std::string>&),
+                    const std::vector<std::string>& args) {
+  std::ostringstream out;
+  std::streambuf* const before = std::cout.rdbuf(out.rdbuf());
+  const int status = command(args);
+  std::cout.rdbuf(before);
+  return status == 0 ? out.str() : "refused";
+}
+
+}  // namespace
+
+TEST_CASE("secrets of a log are not quoted") {
+  const TemporaryDirectory directory;
+  const std::string log = directory.at("log");
+  directory.write("log",
+                  "[rank 1] Traceback (most recent call last):\n"
+                  "[rank 1]   File \"/app/train.py\", line 3, in <module>\n"
+                  "[rank 1] ValueError: cannot log in with "
+                  "DB_PASSWORD=Xq7vT2pLw9\n");
+  for (const char* form : {"text", "json"}) {
+    const std::string said = printed(explain_log_main, {log, "-o", form});
+    CHECK(said.find("DB_PASSWORD=[masked]") != said.npos);
+    CHECK(said.find("Xq7vT2pLw9") == said.npos);
+  }
+}
+
 TEST_CASE("an exit code is explained by its number") {
   const auto said = [](const std::string& code) {
-    std::ostringstream out;
-    std::streambuf* const before = std::cout.rdbuf(out.rdbuf());
-    const int status = explain_main({code});
-    std::cout.rdbuf(before);
-    return status == 0 ? out.str() : "refused";
+    return printed(explain_main, {code});
   };
   CHECK(said("200").starts_with("exit code 200, workers_not_ready: not every"));
   CHECK(said("200").find("worth another attempt") != std::string::npos);

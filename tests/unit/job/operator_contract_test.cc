@@ -58,6 +58,22 @@ TEST_CASE("runLauncherAsWorker") {
   CHECK(contract.runs_ranks);
 }
 
+TEST_CASE("a launcher that is a worker has its node's name (hostNetwork)") {
+  PodView view = mpi_operator_launcher();
+  view.hostname = "gpu-node-7";
+  view.hostfiles[0].text =
+      "pi-worker-0.pi.ns.svc slots=2\npi-launcher.pi.ns.svc slots=2\n";
+  CHECK(decide_contract(view).self_index == 1);
+  // Of another operator the same name says nothing.
+  view.env = {{"MUSTER_ROLE", "launcher"}};
+  CHECK(decide_contract(view).self_index == -1);
+
+  view = mpi_operator_launcher();
+  view.hostname = "gpu-node-7";
+  view.hostfiles[0].text = "x-launcher.y.ns.svc\nlauncher\npi-launcher\n";
+  CHECK(decide_contract(view).self_index == -1);
+}
+
 TEST_CASE("a worker of mpi-operator") {
   PodView view;
   view.hostname = "pi-worker-0";

@@ -388,6 +388,43 @@ TEST_CASE("no hosts") {
   CHECK(out.error().code == "no_hosts");
 }
 
+TEST_CASE("where /tmp cannot be written, TMPDIR leads to what can") {
+  AgreementBed bed;
+  bed.input.nodes[0].facts.writable = {"/tmp", "/dev/shm"};
+  bed.input.nodes[1].facts.writable = {"/dev/shm"};
+  bed.input.nodes[2].facts.writable = {"/dev/shm"};
+  bed.input.nodes[2].facts.environment["TMPDIR"] = "/scratch";
+  const auto out = bed.agree();
+  REQUIRE(out);
+  CHECK(find_env(out->env[0].to_set, "TMPDIR") == nullptr);
+  REQUIRE(find_env(out->env[1].to_set, "TMPDIR") != nullptr);
+  CHECK(*find_env(out->env[1].to_set, "TMPDIR") == "/dev/shm");
+  CHECK(find_env(out->env[2].to_set, "TMPDIR") == nullptr);
+  const auto& told = out->env[1].decisions;
+  CHECK(std::is_sorted(
+      told.begin(), told.end(),
+      [](const auto& a, const auto& b) { return a.name < b.name; }));
+}
+
+TEST_CASE("an MPI that compares addresses is told of a shared one") {
+  AgreementBed bed;
+  bed.options.bootstrap = Bootstrap::kMpirun;
+  bed.use_mpi("openmpi", "4.1.4");
+  NetInterface eth0;
+  eth0.addresses = {"10.0.0.7/24", "fd00::7/64"};
+  bed.input.nodes[0].facts.interfaces = {eth0};
+  bed.input.nodes[1].peer_address = "10.0.0.8";
+  bed.input.nodes[2].peer_address = "10.0.0.70";
+  const auto asked = [&bed]() -> bool {
+    const auto out = bed.agree();
+    REQUIRE(out);
+    return find_env(out->mpi.env, "OMPI_MCA_if_base_do_not_resolve") != nullptr;
+  };
+  CHECK_FALSE(asked());
+  bed.input.nodes[2].peer_address = "fd00::7";
+  CHECK(asked());
+}
+
 TEST_CASE("variables of the launcher and of -x reach every node") {
   AgreementBed bed;
   bed.discovery.env.emplace_back("WANDB_MODE", "offline");

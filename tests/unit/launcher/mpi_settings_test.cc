@@ -57,6 +57,33 @@ TEST_CASE("Open MPI as root, and oversubscribed") {
   CHECK(out.options == std::vector<std::string>{"--oversubscribe"});
 }
 
+TEST_CASE("Open MPI as root under its own name refuses by itself") {
+  MpiSettingsInput input = input_for("openmpi");
+  input.is_root = true;
+  input.called_mpirun = true;
+  const MpiSettings out = mpi_settings(input);
+  CHECK(value(out.env, "OMPI_ALLOW_RUN_AS_ROOT") == "(unset)");
+  CHECK(value(out.env, "PRTE_ALLOW_RUN_AS_ROOT") == "(unset)");
+  // Once it has started, its daemons start as well.
+  CHECK(value(out.daemon_env, "PRTE_ALLOW_RUN_AS_ROOT") == "1");
+}
+
+TEST_CASE("A worker with the launcher's address is another host all the same") {
+  for (const bool shared : {false, true}) {
+    MpiSettingsInput input = input_for("openmpi");
+    input.shares_address = shared;
+    const char* on = shared ? "1" : "(unset)";
+    const char* off = shared ? "0" : "(unset)";
+    CHECK(value(mpi_settings(input).env, "OMPI_MCA_if_base_do_not_resolve") ==
+          on);
+    input.family = "mpich";
+    CHECK(value(mpi_settings(input).env, "HYDRA_LAUNCHER_AUTOFORK") == off);
+    input.family = "intel";
+    CHECK(value(mpi_settings(input).env, "I_MPI_HYDRA_BOOTSTRAP_AUTOFORK") ==
+          off);
+  }
+}
+
 TEST_CASE("Hydra: a launcher's path takes no arguments") {
   for (const char* family : {"mpich", "mvapich"}) {
     const MpiSettings out = mpi_settings(input_for(family));

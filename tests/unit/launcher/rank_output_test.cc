@@ -303,6 +303,38 @@ TEST_CASE("drop: a stopped reader holds nobody up, what is lost is counted") {
   CHECK(credit == kFrames * line.size());
 }
 
+TEST_CASE("drop: a line lost for its file and for stdout counts once") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.at("rank-0.out");
+  REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+  const UniqueFd log(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  auto pipe = make_pipe();
+  REQUIRE(pipe);
+  set_nonblocking(pipe->read.get());
+  OutputOptions options = with(LogFormat::kText);
+  options.drop = true;
+  options.directory = directory.path();
+  constexpr size_t kLines = 200;
+  uint64_t dropped = 0;
+  {
+    Bed bed(options, pipe->write.get());
+    const std::string line = std::string(65'535, 'x') + "\n";
+    for (size_t i = 0; i < kLines; ++i) bed.out(kRank0, line);
+    run_for(bed.loop, 20ms);
+    dropped = bed.ranks.dropped_lines();
+    run_until(bed.loop, [&] {
+      char buffer[65536];
+      for (const int fd : {log.get(), pipe->read.get()}) {
+        while (::read(fd, buffer, sizeof buffer) > 0) {
+        }
+      }
+      return bed.ranks.waiting_bytes() == 0;
+    });
+  }
+  CHECK(dropped > kLines / 2);
+  CHECK(dropped < kLines);
+}
+
 TEST_CASE("only the asked ranks and levels are shown; tails keep all") {
   OutputOptions options = with(LogFormat::kText);
   options.ranks = {1};
