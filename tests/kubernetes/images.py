@@ -5,8 +5,10 @@
     mpi-operator  the operator's program and nothing else
     openmpi       Debian 12, its Open MPI, muster in place of OpenSSH as
                   README.md has it, the operator's pi and our hello
-    openmpi-ssh   the same with OpenSSH, set up as the operator's images are
-    mpich, mpich-ssh   the same with Debian's MPICH
+    mpich         the same with MPICH's own release
+    intel         the same with Intel MPI's own release, laid out and entered
+                  as the operator's Intel image is
+    …-ssh         these with OpenSSH instead, set up as the operator's are
 
 A Debian root is debootstrapped once and cached as a layer; its mirror is the
 one that apt uses here, or $MUSTER_MIRROR.
@@ -16,10 +18,12 @@ import hashlib
 import os
 import subprocess
 import tempfile
+from dataclasses import dataclass
 
 import archives
 import plan
 import programs
+import wheels
 from problems import Problem
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -32,7 +36,6 @@ EXAMPLE = "docker.io/mpioperator/mpi-pi:openmpi"
 
 RELEASE = "bookworm"
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-MPIS = {"openmpi": ["openmpi-bin"], "mpich": ["mpich"]}
 BASE = ["libssl3", "libstdc++6"]
 SSH = ["openssh-server", "openssh-client"]
 CLIENT_CONFIG = b"""Host *
@@ -41,6 +44,32 @@ CLIENT_CONFIG = b"""Host *
     Port 2222
 """
 SERVER_CONFIG = b"StrictModes no\nPort 2222\n"
+INTEL = "/opt/intel/oneapi"
+
+
+@dataclass
+class Mpi:
+    """An MPI as an image has it."""
+    packages: list        # of Debian
+    wheel: str = ""       # its own release; without, compilers of Debian
+    place: str = ""       # of the wheel in the image
+    on_path: bool = True  # the wheel's bin directory, by the image
+
+
+# The operator's entrypoint asks nslookup.
+DNS = ["bind9-dnsutils"]
+MPIS = {
+    "openmpi": Mpi(["openmpi-bin"]),
+    "mpich": Mpi(DNS, "mpich", "/opt/mpich"),
+    "intel": Mpi(DNS, "impi-rt", f"{INTEL}/mpi/2021.14", on_path=False),
+}
+# As Intel's: its own directory comes first, whatever the image has.
+SETVARS = f"""export I_MPI_ROOT={MPIS['intel'].place}
+export PATH=$I_MPI_ROOT/bin:$PATH
+export LD_LIBRARY_PATH=$I_MPI_ROOT/lib${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}
+export LD_LIBRARY_PATH=$LD_LIBRARY_PATH:$I_MPI_ROOT/lib/libfabric
+export FI_PROVIDER_PATH=$I_MPI_ROOT/lib/libfabric/prov
+"""
 
 
 def name(kind):
@@ -78,6 +107,7 @@ def mpi(folder, prefix, kind):
     path = os.path.join(folder, kind)
     library = kind.removesuffix("-ssh")
     with_muster = library == kind
+    own = MPIS[library]
     with archives.layer(path + ".start.tar") as layer:
         if with_muster:
             kit(layer, prefix)
@@ -85,12 +115,34 @@ def mpi(folder, prefix, kind):
             openssh(layer)
     with archives.layer(path + ".app.tar") as layer:
         application(layer, folder, library)
-    dropin = "/opt/muster/dropin/bin:" if with_muster else ""
+    layers = [debian(kind), path + ".start.tar", path + ".app.tar"]
+    config = {"WorkingDir": "/home/mpiuser"}
+    folders = ["/opt/muster/dropin/bin"] if with_muster else []
+    if own.wheel:
+        layers.insert(1, release(folder, own))
+        config["Entrypoint"] = ["/entrypoint.sh"]
+        folders += [own.place + "/bin"] if own.on_path else []
+    config["Env"] = ["PATH=" + ":".join([*folders, PATH])]
     return archives.image(
         path + ".tar",
-        [name(kind), *([EXAMPLE] if kind == "openmpi" else [])],
-        {"Env": [f"PATH={dropin}{PATH}"], "WorkingDir": "/home/mpiuser"},
-        [debian(kind), path + ".start.tar", path + ".app.tar"])
+        [name(kind), *([EXAMPLE] if kind == "openmpi" else [])], config,
+        layers)
+
+
+def release(folder, own):
+    """The layer of an MPI's own release, with the operator's entrypoint,
+    which waits for names and reads Intel's settings."""
+    tree = wheels.unpacked(own.wheel)
+    path = os.path.join(folder, own.wheel + ".release.tar")
+    with archives.layer(path) as layer:
+        for part in ("bin", "lib", "etc", "opt"):
+            if os.path.exists(os.path.join(tree, part)):
+                layer.tree(os.path.join(tree, part), f"{own.place}/{part}")
+        if not own.on_path:
+            layer.data(SETVARS.encode(), f"{INTEL}/setvars.sh")
+        layer.file(programs.path("build/base/entrypoint.sh"),
+                   "/entrypoint.sh")
+    return path
 
 
 def kit(layer, prefix):
@@ -111,17 +163,33 @@ def application(layer, folder, library):
     with open(programs.path("build/base/sshd_config"), "rb") as f:
         layer.data(f.read() + b"Port 2222\n", "/home/mpiuser/.sshd_config",
                    owner=1000)
-    for program, compiler, source in (
-            ("pi", "mpicxx", programs.path("examples/v2beta1/pi/pi.cc")),
-            ("hello", "mpicc", os.path.join(PROGRAMS, "hello.c"))):
+    for program, source in (
+            ("pi", programs.path("examples/v2beta1/pi/pi.cc")),
+            ("hello", os.path.join(PROGRAMS, "hello.c"))):
         built = os.path.join(folder, f"{program}-{library}")
-        run(f"{compiler}.{library}", "-O2", "-o", built, source)
+        compile_for(MPIS[library], source, built)
         layer.file(built, f"/home/mpiuser/{program}")
+
+
+def compile_for(own, source, built):
+    """By Debian's compilers. The releases have the binary interface that the
+    headers of Debian's MPICH describe, under the usual name of the library."""
+    c = source.endswith(".c")
+    if not own.wheel:
+        run("mpicc.openmpi" if c else "mpicxx.openmpi", "-O2", "-o", built,
+            source)
+        return
+    headers = run("mpicc.mpich", "-compile_info").split()
+    run("gcc" if c else "g++", "-O2", "-DMPICH_SKIP_MPICXX",
+        *(word for word in headers if word.startswith("-I")), "-o", built,
+        source, os.path.join(wheels.unpacked(own.wheel), "lib/libmpi.so.12"),
+        "-Wl,--allow-shlib-undefined",
+        *([f"-Wl,-rpath,{own.place}/lib"] if own.on_path else []))
 
 
 def debian(kind):
     """The cached layer of the Debian root that an image starts from."""
-    packages = MPIS[kind.removesuffix("-ssh")] + BASE
+    packages = MPIS[kind.removesuffix("-ssh")].packages + BASE
     if kind.endswith("-ssh"):
         packages += SSH
     key = hashlib.sha256(repr((RELEASE, packages)).encode()).hexdigest()[:12]

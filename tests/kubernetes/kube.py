@@ -10,6 +10,7 @@ captures go (MUSTER_CAPTURES).
 import contextlib
 import json
 import os
+import re
 import secrets
 import subprocess
 import sys
@@ -20,7 +21,11 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 KUBECTL = json.loads(os.environ.get("MUSTER_KUBECTL", '["kubectl"]'))
 IMAGE = os.environ.get("MUSTER_OPENMPI_IMAGE", "muster.test/openmpi:1")
+# With OpenSSH instead of muster; empty: there is none.
+OPENSSH_IMAGE = os.environ.get("MUSTER_OPENSSH_IMAGE", "")
 OWN_NODE = os.environ.get("MUSTER_OWN_NODE") == "1"
+# muster on this machine, to read logs with.
+MUSTER = os.environ.get("MUSTER", "")
 CAPTURES = os.environ.get("MUSTER_CAPTURES", os.path.join(
     ROOT, "build", "kubernetes", "captures"))
 PATIENCE = 120  # seconds, for what never comes; nothing is measured with it
@@ -144,15 +149,70 @@ class MpiJob:
     def log(self, pod):
         return self.ns.told("logs", pod["metadata"]["name"])
 
+    def launcher(self):
+        """The newest one, as soon as there is one."""
+        return until(lambda: max(
+            self.launchers(), default=None,
+            key=lambda pod: pod["metadata"]["creationTimestamp"]),
+                     f"launcher of MPIJob {self.name}")
+
+    def verdict(self):
+        """Of a launcher that failed: code of the verdict, exit code, all that
+        a user reads of it."""
+        pod = until(lambda: next(filter(terminated, self.launchers()), None),
+                    f"end of the launcher of {self.name}")
+        state = terminated(pod)
+        log = self.log(pod)
+        text = f"{log}\n-- termination message\n{state.get('message')}"
+        m = re.search(r'"code":\s*"(\w+)"', state.get("message", ""))
+        return (m[1] if m else ""), state["exitCode"], text
+
+
+class Follower:
+    """`kubectl logs -f` of a pod that may be deleted. Its text so far is
+    `.text()`; it ends with the test."""
+
+    def __init__(self, ns, pod):
+        os.makedirs(ns.captures, exist_ok=True)
+        self.path = os.path.join(ns.captures, f"followed-{pod}.txt")
+        until(lambda: ns.kubectl("logs", pod)[0] == 0, f"log of {pod}")
+        self.file = open(self.path, "w")
+        self.process = subprocess.Popen(
+            [*KUBECTL, "--namespace", ns.name, "logs", "-f", pod],
+            stdout=self.file, stderr=subprocess.STDOUT)
+
+    def text(self):
+        with open(self.path, errors="replace") as f:
+            return f.read()
+
+    def until(self, part):
+        until(lambda: part in self.text(), f"{part!r} in {self.path}")
+
+    def whole(self):
+        """Once the container has ended, or is gone."""
+        self.process.wait(PATIENCE)
+        return self.text()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        self.file.close()
+
 
 def terminated(pod):
-    """The state in which the pod's only container ended."""
-    return pod["status"]["containerStatuses"][0]["state"]["terminated"]
+    """The state in which the pod's first container ended, if it has."""
+    containers = pod["status"].get("containerStatuses") or [{}]
+    return containers[0].get("state", {}).get("terminated")
 
 
 def mpijob(name, command, workers=2, image=None, **spec):
     """The manifest of an MPIJob in the form of the operator's example."""
     image = image or IMAGE
+    policy = {"cleanPodPolicy": "Running", "backoffLimit": 0,
+              **spec.pop("runPolicy", {})}
 
     def replica(count, container, restart):
         container = {"image": image, "securityContext": {"runAsUser": 1000},
@@ -166,7 +226,7 @@ def mpijob(name, command, workers=2, image=None, **spec):
         "spec": {
             "slotsPerWorker": 1,
             "sshAuthMountPath": "/home/mpiuser/.ssh",
-            "runPolicy": {"cleanPodPolicy": "Running", "backoffLimit": 0},
+            "runPolicy": policy,
             "mpiReplicaSpecs": {
                 "Launcher": replica(1, {"name": "launcher",
                                         "command": command}, "Never"),
@@ -175,6 +235,11 @@ def mpijob(name, command, workers=2, image=None, **spec):
                     "args": ["-De", "-f", "/home/mpiuser/.sshd_config"]},
                     "Never")},
             **spec}}
+
+
+def part(manifest, role):
+    """The pod template's spec of "Launcher" or "Worker"."""
+    return manifest["spec"]["mpiReplicaSpecs"][role]["template"]["spec"]
 
 
 def main(module):

@@ -24,8 +24,9 @@ def lacking():
                for name in PLUGINS):
         packages.add("containernetworking-plugins")
     if packages:
-        return ("a Kubernetes node needs packages that are not installed: "
-                "apt-get install " + " ".join(sorted(packages)))
+        return ("a Kubernetes node needs packages that are not installed ("
+                + " ".join(sorted(packages))
+                + "): scripts/install-deps --kubernetes installs them")
     probe = subprocess.run(
         ["unshare", "--mount", "--net", "--pid", "--uts", "--fork", "true"],
         capture_output=True, text=True, check=False)

@@ -46,7 +46,7 @@ def parse(argv):
     parser.add_argument("--build-minutes", type=float, default=60,
                         help="for what is not in the cache (default: 60)")
     parser.add_argument("--minutes", type=float,
-                        help="for all the rest (default: 10; --suite: 40)")
+                        help="for all the rest (default: 20; --suite: 40)")
     parser.add_argument("--suite", action="store_true", help="mpi-operator's"
                         " own end-to-end suite instead of our tests")
     parser.add_argument("--with-openssh", action="store_true",
@@ -56,11 +56,12 @@ def parse(argv):
     parser.add_argument("--up", action="store_true", help="run no test; keep"
                         " the node until the end of input")
     options = parser.parse_args(argv)
-    options.minutes = options.minutes or (40 if options.suite else 10)
+    options.minutes = options.minutes or (40 if options.suite else 20)
     return options
 
 
-def on_own_node(options):
+def on_own_node(options, counts):
+    """Adds to `counts`, so that what was counted before a limit stays."""
     if lacking := machine.lacking():
         raise Problem(lacking)
     if not os.path.exists(os.path.join(options.prefix, "bin", "muster")):
@@ -86,19 +87,19 @@ def on_own_node(options):
         print(f"operator ready in {time.monotonic() - start:.1f} s",
               flush=True)
         if options.up:
-            return keep(node)
+            keep(node)
+            return
         if options.suite:
-            counts = suite.run(
-                node.enter(), suite.images_of(options.with_openssh),
-                options.names, os.path.join(OUT, "suite"))
+            suite.run(node.enter(), suite.images_of(options.with_openssh),
+                      options.names, os.path.join(OUT, "suite"), counts)
         else:
-            counts = run_tests(options, node.kubectl_argv(), True)
+            run_tests(options, node.kubectl_argv(), True, counts)
         signal.alarm(0)
         print(f"most memory at once: {(node.peak_memory() or 0) >> 20} MiB")
         left = node.stop()
     for trace in left:
         print("left behind: " + trace)
-    return counts[0], counts[1] + len(left), counts[2]
+        counts[1] += 1
 
 
 def needed(options):
@@ -107,7 +108,7 @@ def needed(options):
 
 def kinds_of(options):
     if not options.suite:
-        return ["openmpi"]
+        return ["openmpi", "openmpi-ssh"]
     return list(suite.KINDS[options.with_openssh].values())
 
 
@@ -125,7 +126,6 @@ def keep(node):
     signal.alarm(0)
     print("kubectl: " + " ".join(node.kubectl_argv()), flush=True)
     sys.stdin.read()
-    return 0, 0, 0
 
 
 def limit_rest(options):
@@ -135,23 +135,24 @@ def limit_rest(options):
     signal.alarm(int(60 * options.minutes))
 
 
-def on_given(options):
+def on_given(options, counts):
     limit_rest(options)
     programs.ensure(["mpi-operator"], 60 * options.build_minutes)
-    return run_tests(options, [
+    run_tests(options, [
         shutil.which("kubectl") or programs.path("kubectl"),
-        "--kubeconfig=" + os.path.abspath(options.kubeconfig)], False)
+        "--kubeconfig=" + os.path.abspath(options.kubeconfig)], False, counts)
 
 
-def run_tests(options, kubectl, own):
+def run_tests(options, kubectl, own, counts):
     captures = os.path.join(OUT, "captures")
     shutil.rmtree(captures, ignore_errors=True)
     env = {**os.environ, "MUSTER_KUBECTL": json.dumps(kubectl),
            "MUSTER_OPENMPI_IMAGE": options.image,
+           "MUSTER_OPENSSH_IMAGE": images.name("openmpi-ssh") if own else "",
            "MUSTER_OWN_NODE": "1" if own else "0",
            "MUSTER_CAPTURES": captures,
+           "MUSTER": os.path.join(options.prefix, "bin", "muster"),
            "MUSTER_OPERATOR_PI": programs.path("examples/v2beta1/pi/pi.yaml")}
-    counts = [0, 0, 0]
     for path in sorted(glob.glob(os.path.join(HERE, "test_*.py"))):
         name = os.path.basename(path).removesuffix(".py")
         if options.names and not any(n in name for n in options.names):
@@ -159,7 +160,6 @@ def run_tests(options, kubectl, own):
         print(f"-- {name}", flush=True)
         for i, count in enumerate(one(path, env)):
             counts[i] += count
-    return counts
 
 
 def one(path, env):
@@ -186,12 +186,15 @@ def main(argv):
     options = parse(argv)
     if options.ready:
         return ready(options)
+    counts = [0, 0, 0]  # passed, failed, skipped
     try:
-        counts = on_given(options) if options.kubeconfig else (
-            on_own_node(options))
+        if options.kubeconfig:
+            on_given(options, counts)
+        else:
+            on_own_node(options, counts)
     except Problem as e:
         print(f"kubernetes: {e}")
-        counts = 0, 1, 0
+        counts[1] += 1
     print(f"{counts[0]} passed, {counts[1]} failed"
           + (f", {counts[2]} skipped" if counts[2] else ""), flush=True)
     return 1 if counts[1] else 0

@@ -46,9 +46,11 @@ CASES = [
 ]
 # Which kind of image each variable names: with muster, with OpenSSH.
 KINDS = {
-    False: {"TEST_OPENMPI_IMAGE": "openmpi", "TEST_MPICH_IMAGE": "mpich"},
+    False: {"TEST_OPENMPI_IMAGE": "openmpi", "TEST_MPICH_IMAGE": "mpich",
+            "TEST_INTELMPI_IMAGE": "intel"},
     True: {"TEST_OPENMPI_IMAGE": "openmpi-ssh",
-           "TEST_MPICH_IMAGE": "mpich-ssh"}}
+           "TEST_MPICH_IMAGE": "mpich-ssh",
+           "TEST_INTELMPI_IMAGE": "intel-ssh"}}
 LIMIT = 300  # of one case; the suite itself gives up after 200 s
 
 
@@ -58,11 +60,10 @@ def images_of(with_openssh):
             for variable, kind in KINDS[with_openssh].items()}
 
 
-def run(enter, images, names, out):
+def run(enter, images, names, out, counts):
     """Runs what there are images for, and what `names` choose, on the node
-    that `enter` leads to; passed, failed, skipped."""
+    that `enter` leads to; adds to passed, failed, skipped."""
     os.makedirs(out, exist_ok=True)
-    counts = [0, 0, 0]
     for name, full, variable in CASES:
         if names and not any(n in name for n in names):
             continue
@@ -76,7 +77,6 @@ def run(enter, images, names, out):
         counts[1 if why else 0] += 1
         print(f"{'FAIL' if why else 'ok  '}  {name}{why and ': ' + why}, "
               f"{time.monotonic() - start:.1f} s", flush=True)
-    return counts
 
 
 def one(enter, full, images, log):

@@ -40,7 +40,7 @@ COMPONENTS = {
             "mpi-operator": "github.com/kubeflow/mpi-operator/cmd/mpi-operator"
         },
         "files": ["manifests", "build/base/sshd_config",
-                  "examples/v2beta1/pi/pi.cc", "examples/v2beta1/pi/pi.yaml"],
+                  "build/base/entrypoint.sh", "examples/v2beta1/pi/pi.cc", "examples/v2beta1/pi/pi.yaml"],
     },
     # The operator's own end-to-end suite.
     "mpi-operator-e2e": {
@@ -48,6 +48,14 @@ COMPONENTS = {
         "version": "v0.8.2",
         "tests": {"e2e.test": "github.com/kubeflow/mpi-operator/test/e2e"},
     },
+}
+# MPI releases from PyPI: version, digest of the wheel for x86-64.
+WHEELS = {
+    "mpich": ("5.0.2", "8fed465ebff269ea2ebac179a25de02671ddf8df476e0f115be0"
+              "89015015cfd4"),
+    # The last one that brings its libfabric.
+    "impi-rt": ("2021.14.2", "85b442ecde084d338842186aea0a5c1e7ede2302d5c02f0"
+                "13d6808a4fa8bc41d"),
 }
 CLUSTER = ("kubernetes", "etcd", "coredns", "mpi-operator")
 SUITE = (*CLUSTER, "mpi-operator-e2e")
