@@ -43,7 +43,7 @@ void Launch::connect() {
                fleet_->missing_text(laggards_) + " not ready in time",
                laggards_text(laggards_, 8),
                {},
-               likely_cause(laggards_[0].error)});
+               likely_cause(laggards_[0].error, laggards_[0].pod)});
   };
   events.on_leaving = [this](uint16_t node) { on_leaving(node); };
   events.on_gave_up = [this](uint16_t node) {
@@ -54,8 +54,7 @@ void Launch::connect() {
   };
   channel_ = std::make_unique<JobChannel>(loop_, reaper_, options_, discovery_,
                                           launch_id_, agent_);
-  auto nodes = channel_->nodes(
-      [this](uint16_t node) { return fleet_->dialer(node).attempts(); });
+  auto nodes = channel_->nodes();
   node_of_host_ = channel_->node_of_host();
   fleet_ = std::make_unique<Fleet>(loop_, channel_->hello(), std::move(nodes),
                                    std::move(events), first_questions());

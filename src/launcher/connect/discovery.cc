@@ -20,6 +20,7 @@
 #include "job/line_hosts.h"
 #include "job/pod_view.h"
 #include "job/short_names.h"
+#include "launcher/connect/pod_ref.h"
 
 namespace muster {
 
@@ -273,6 +274,10 @@ Result<Discovery> discover(const LaunchOptions& options,
   const PodViewOptions where = own_pod_options();
   found.env = where.env;
   found.hostname = where.hostname;
+  found.own_namespace = namespace_of(
+      read_file("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+          .value_or(""),
+      read_file("/etc/resolv.conf").value_or(""));
   if (options.is_line) {
     auto line = read_line(options.command);
     if (!line) return fail(line.error());

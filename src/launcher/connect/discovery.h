@@ -26,8 +26,9 @@ struct JobHost {
 
 struct Discovery {
   Contract contract;
-  Environment env;       // of the launcher
-  std::string hostname;  // gethostname(), needs no DNS
+  Environment env;            // of the launcher
+  std::string hostname;       // gethostname(), needs no DNS
+  std::string own_namespace;  // of Kubernetes; empty: unknown
   std::vector<JobHost> hosts;
   std::string hosts_source;
   std::optional<JobKeys> keys;  // nullopt: not needed (local, exec)

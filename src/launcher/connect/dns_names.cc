@@ -7,6 +7,14 @@
 
 namespace muster {
 
+namespace {
+
+bool has(const std::vector<std::string>& all, const std::string& one) {
+  return std::find(all.begin(), all.end(), one) != all.end();
+}
+
+}  // namespace
+
 ResolvConf parse_resolv_conf(std::string_view text) {
   ResolvConf conf;
   for (const auto line : split(text, '\n')) {
@@ -41,29 +49,46 @@ std::vector<std::string> hosts_file_names(std::string_view text) {
   return names;
 }
 
-std::vector<std::string> candidate_suffixes(const std::string& name,
-                                            const ResolvConf& conf,
-                                            const std::string* learned) {
-  if (name.ends_with('.')) return {""};
-  std::vector<std::string> out;
-  const auto add = [&out](const std::string& suffix) {
-    if (std::find(out.begin(), out.end(), suffix) == out.end()) {
-      out.push_back(suffix);
-    }
-  };
-  if (learned != nullptr) add(*learned);
-  // "pod.job.ns.svc" lacks just the cluster domain: the search entry D for
-  // which "svc.D" is an entry too.
-  if (name.ends_with(".svc")) {
-    for (const std::string& domain : conf.search) {
-      const auto service =
-          std::find(conf.search.begin(), conf.search.end(), "svc." + domain);
-      if (service != conf.search.end()) add("." + domain);
-    }
+std::string cluster_domain(const ResolvConf& conf) {
+  for (const std::string& domain : conf.search) {
+    if (has(conf.search, "svc." + domain)) return domain;
   }
+  return {};
+}
+
+std::string search_namespace(const ResolvConf& conf) {
+  const std::string domain = cluster_domain(conf);
+  if (domain.empty()) return {};
+  const std::string tail = ".svc." + domain;
+  for (const std::string& entry : conf.search) {
+    if (!entry.ends_with(tail)) continue;
+    const auto space = entry.substr(0, entry.size() - tail.size());
+    if (space.find('.') == std::string::npos) return space;
+  }
+  return {};
+}
+
+NameForms forms_of(const std::string& name, const ResolvConf& conf) {
+  if (name.ends_with('.')) return {{""}, true};
+  const std::string domain = cluster_domain(conf);
+  const bool complete = !domain.empty() && name.ends_with(".svc." + domain);
+  const bool lacks_domain = !domain.empty() && name.ends_with(".svc");
+  NameForms out;
+  out.sure = !domain.empty();
+  const auto add = [&out](const std::string& suffix) {
+    if (!has(out.suffixes, suffix)) out.suffixes.push_back(suffix);
+  };
+  if (lacks_domain) add("." + domain);
   const auto dots = std::count(name.begin(), name.end(), '.');
-  if (dots >= conf.ndots) add("");
-  for (const std::string& domain : conf.search) add("." + domain);
+  if (complete || (dots >= conf.ndots && !lacks_domain)) add("");
+  for (const std::string& entry : conf.search) {
+    // "pod.job.ns.svc" in a namespace of the cluster: no such name can be.
+    const bool of_services = entry == "svc." + domain ||
+                             entry.ends_with(".svc." + domain) ||
+                             entry == domain;
+    if ((complete || lacks_domain) && of_services) continue;
+    add("." + entry);
+  }
   add("");
   return out;
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which absolute names a pod's short name may stand for. getaddrinfo would try
 // all of them on every look-up (ndots:5, three search domains, A and AAAA: 8
-// queries for a name that is not there yet). We ask one at a time and remember
-// the suffix that worked. Pure.
+// queries for a name that is not there yet). We ask for one at a time. Pure.
 #pragma once
 
 #include <string>
@@ -20,10 +19,19 @@ ResolvConf parse_resolv_conf(std::string_view text);
 // All names in /etc/hosts text: those need no DNS.
 std::vector<std::string> hosts_file_names(std::string_view text);
 
-// Suffixes to append to `name` ("" = as it is), likeliest first. `learned` is
-// a suffix that worked for a sibling; null: none yet.
-std::vector<std::string> candidate_suffixes(const std::string& name,
-                                            const ResolvConf& conf,
-                                            const std::string* learned);
+// The cluster's domain by a kubelet's search list ("NS.svc.D svc.D D"): D;
+// empty: another list.
+std::string cluster_domain(const ResolvConf& conf);
+// The namespace that such a list names; empty: none.
+std::string search_namespace(const ResolvConf& conf);
+
+struct NameForms {
+  // To append to the name ("" = as it is), likeliest first. None has a dot at
+  // its end.
+  std::vector<std::string> suffixes;
+  // A kubelet wrote the list: the first is right for every pod of the cluster.
+  bool sure = false;
+};
+NameForms forms_of(const std::string& name, const ResolvConf& conf);
 
 }  // namespace muster

@@ -2,6 +2,7 @@
 #include "launcher/connect/fleet.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "base/log.h"
@@ -11,8 +12,7 @@
 namespace muster {
 
 namespace {
-constexpr Milliseconds kFirstProgress{3'000};
-constexpr Milliseconds kProgress{10'000};
+constexpr Milliseconds kLook{1'000};
 // By then pods that come up with the others are in DNS, too.
 constexpr Milliseconds kInDns{10'000};
 constexpr size_t kFewNames = 3;
@@ -51,6 +51,7 @@ Fleet::Fleet(Loop& loop, wire::Hello hello, std::vector<FleetNode> nodes,
     };
     dialer_events.on_permanent = [this](const Error&) { failed(true); };
     looked_up_.push_back(nodes[i].looked_up);
+    pods_.push_back(nodes[i].pod);
     workers_ += nodes[i].worker ? 1 : 0;
     own_pod_apart_ = own_pod_apart_ || !nodes[i].worker;
     hostnames_.emplace_back();
@@ -77,7 +78,8 @@ void Fleet::wait_for_all(Milliseconds deadline) {
   connecting_ = true;
   started_ = Clock::now();
   deadline_.start(deadline, [this] { failed(false); });
-  progress_.start(kFirstProgress, [this] { report_progress(); });
+  pace_.start_again();
+  progress_.start(kLook, [this] { report_progress(); });
 }
 
 void Fleet::stop_connecting() {
@@ -118,10 +120,11 @@ std::vector<Laggard> Fleet::laggards() const {
     if (dialer.ready()) continue;
     // Step and reason of one attempt: the next one may have begun since.
     const bool failed = !dialer.last_error().code.empty();
-    out.push_back({static_cast<uint16_t>(i), dialer.host(),
-                   failed ? dialer.failed_step() : dialer.step(),
-                   failed ? dialer.last_error()
-                          : no_answer(dialer.host(), dialer.step())});
+    out.push_back(
+        {static_cast<uint16_t>(i), dialer.host(),
+         failed ? dialer.failed_step() : dialer.step(),
+         failed ? dialer.last_error() : no_answer(dialer.host(), dialer.step()),
+         pods_[i]});
   }
   return out;
 }
@@ -192,19 +195,28 @@ void Fleet::report_progress() {
   const auto waited =
       std::chrono::duration_cast<Milliseconds>(Clock::now() - started_);
   const auto missing = laggards();
-  log::info("waiting for {} since {}: {}", missing_text(missing),
-            human_duration_ms(waited.count()), laggards_text(missing, 8));
+  const std::string who = missing_text(missing);
+  const std::string why = laggards_text(missing, 8) + causes_text(missing);
+  if (pace_.due(waited, who + why)) {
+    log::info("waiting for {} since {}: {}", who,
+              human_duration_ms(waited.count()), why);
+  }
+  suspect_a_name(waited, missing);
+  progress_.start(kLook, [this] { report_progress(); });
+}
+
+void Fleet::suspect_a_name(Milliseconds waited,
+                           const std::vector<Laggard>& missing) {
+  if (waited < kInDns || suspected_) return;
   const auto names = static_cast<size_t>(
       std::count(looked_up_.begin(), looked_up_.end(), true));
   const std::string lone = lone_missing_names(missing, names);
-  if (waited >= kInDns && !lone.empty() && !std::exchange(suspected_, true)) {
-    log::warn(
-        "{}: not in DNS, though all other workers are. Check the spelling in "
-        "the hostfile; if it is right, the pod has no address yet: kubectl get "
-        "pod -o wide",
-        lone);
-  }
-  progress_.start(kProgress, [this] { report_progress(); });
+  if (lone.empty()) return;
+  suspected_ = true;
+  log::warn(
+      "{}: not in DNS, though all other workers are. Check the spelling in "
+      "the hostfile; if it is right, the pod has no address yet: {}",
+      lone, list_command(missing[0].pod));
 }
 
 void Fleet::failed(bool permanent) {
@@ -230,12 +242,24 @@ std::string lone_missing_names(const std::vector<Laggard>& laggards,
   return few ? join(missing, ", ") : std::string();
 }
 
+std::string causes_text(const std::vector<Laggard>& laggards) {
+  std::set<std::string> told;
+  std::string out;
+  for (const Laggard& laggard : laggards) {
+    const std::string cause = likely_cause(laggard.error, laggard.pod);
+    if (cause.empty() || !told.insert(laggard.error.what).second) continue;
+    out += (out.empty() ? ". Likely cause: " : "; of " + laggard.host + ": ");
+    out += cause;
+  }
+  return out;
+}
+
 std::string laggards_text(const std::vector<Laggard>& laggards, size_t limit) {
   // Grouped by what they are stuck at: 60 pods wait for the same thing. What
   // waiting does not mend is told with the first one's reason.
   std::map<std::string, std::vector<std::string>> groups;
   std::map<std::string, std::string> whys;
-  for (const auto& [node, host, step, error] : laggards) {
+  for (const auto& [node, host, step, error, pod] : laggards) {
     groups[error.what].push_back(host);
     std::string& why = whys[error.what];
     if (why.empty() && is_permanent(error.code)) why = error.why;

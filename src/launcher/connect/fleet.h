@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fleet: the agents of one launch. Node 0 is the launcher's own pod, 1..N the
-// workers in hostfile order. Dials all in parallel, says every 10 s who is
-// missing and why, and once whose name may be misspelt, and gives up at the
-// deadline with every laggard named.
-// All or nothing: nobody is used before everybody is ready. What an agent has
-// to say of itself goes to the log.
+// workers in hostfile order. Dials all in parallel, says who is missing, why
+// and what shows the cause (WaitingPace), and once whose name may be misspelt,
+// and gives up at the deadline with every laggard named. All or nothing: nobody
+// is used before everybody is ready. What an agent has to say of itself goes to
+// the log.
 #pragma once
 
 #include <functional>
@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/loop.h"
+#include "launcher/connect/waiting_pace.h"
 #include "launcher/connect/worker_dialer.h"
 
 namespace muster {
@@ -23,6 +24,7 @@ struct FleetNode {
   std::string host;  // as people know it
   std::string job;   // Hello::job; empty: the one of all nodes
   WorkerDialer::MakeTransport make_transport;
+  PodRef pod;
   // Its address came from DNS, which may lead to another pod of the job.
   bool looked_up = false;
   bool worker = true;  // false: the launcher's pod, which runs no ranks
@@ -33,6 +35,7 @@ struct Laggard {
   std::string host;
   std::string step;
   Error error;
+  PodRef pod;
 };
 
 struct FleetEvents {
@@ -96,6 +99,7 @@ class Fleet {
   void log_line(uint16_t node, const wire::Frame& frame);
   void became_ready();
   void report_progress();
+  void suspect_a_name(Milliseconds waited, const std::vector<Laggard>& missing);
   void failed(bool permanent);
 
   FleetEvents events_;
@@ -103,6 +107,7 @@ class Fleet {
   std::function<void(uint16_t node)> drained_;
   std::vector<std::unique_ptr<WorkerDialer>> dialers_;
   std::vector<bool> looked_up_;
+  std::vector<PodRef> pods_;
   std::vector<std::string> hostnames_;  // as each agent gave it
   size_t workers_ = 0;
   bool own_pod_apart_ = false;  // node 0 is no worker
@@ -110,11 +115,16 @@ class Fleet {
   bool suspected_ = false;  // a name, and said so
   Clock::time_point started_;
   Timer deadline_;
+  WaitingPace pace_;
   Timer progress_;
 };
 
 // "w-4, w-9: its name is not in DNS; w-5: …", of each reason `limit` hosts.
 std::string laggards_text(const std::vector<Laggard>& laggards, size_t limit);
+
+// ". Likely cause: …; of w-9: …": for each reason that of the first who is
+// stuck with it; empty: nothing is known.
+std::string causes_text(const std::vector<Laggard>& laggards);
 
 // Of `names` that are looked up in DNS, which few are the only ones that are
 // not there: "w-9"; empty: none, many, or it is not known of all.

@@ -34,15 +34,15 @@ wire::Hello JobChannel::hello() const {
   return hello;
 }
 
-std::vector<FleetNode> JobChannel::nodes(
-    const std::function<int(uint16_t)>& attempts) {
+std::vector<FleetNode> JobChannel::nodes() {
   std::vector<FleetNode> nodes;
   const auto add = [&](const std::string& host) {
     const auto node = static_cast<uint16_t>(nodes.size());
     FleetNode& added = nodes.emplace_back();
     added.host = host;
-    added.make_transport = [this, node, host, attempts] {
-      return make_transport(node == 0, host, attempts(node));
+    added.pod = pod_of_host(host, discovery_.own_namespace);
+    added.make_transport = [this, node, host] {
+      return make_transport(node, host);
     };
     return node;
   };
@@ -56,6 +56,8 @@ std::vector<FleetNode> JobChannel::nodes(
        ++host) {
     node_of_host_.push_back(host == self ? uint16_t{0} : add(host->entry.name));
   }
+  ports_.assign(nodes.size(), PortChoice(discovery_.contract.ssh_port,
+                                         discovery_.contract.try_port_22));
   if (options_.local) {
     // Emulated nodes share one machine, and one agent per job is the rule.
     for (size_t i = 0; i < nodes.size(); ++i) {
@@ -67,10 +69,9 @@ std::vector<FleetNode> JobChannel::nodes(
   return nodes;
 }
 
-std::unique_ptr<Transport> JobChannel::make_transport(bool own_pod,
-                                                      const std::string& host,
-                                                      int attempts) {
-  if (own_pod || options_.local) {
+std::unique_ptr<Transport> JobChannel::make_transport(uint16_t node,
+                                                      const std::string& host) {
+  if (node == 0 || options_.local) {
     return std::make_unique<ProcessTransport>(
         loop_, reaper_, host, ProcessTransport::Child::kAgent,
         std::vector<std::string>{agent_, "agent"}, current_environment());
@@ -87,9 +88,7 @@ std::unique_ptr<Transport> JobChannel::make_transport(bool own_pod,
   }
   SshTransportOptions ssh;
   ssh.host = host;
-  ssh.port = discovery_.contract.ssh_port;
-  // Where nothing names the port, every third attempt tries the other usual.
-  if (discovery_.contract.try_port_22 && attempts % 3 == 0) ssh.port = 22;
+  ssh.port = [&choice = ports_[node]] { return choice.next(Clock::now()); };
   ssh.user = discovery_.ssh_user;
   ssh.keys = &*discovery_.keys;
   return std::make_unique<SshTransport>(loop_, resolver_, std::move(ssh));

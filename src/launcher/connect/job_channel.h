@@ -12,6 +12,7 @@
 #include "base/reaper.h"
 #include "launcher/connect/discovery.h"
 #include "launcher/connect/fleet.h"
+#include "launcher/connect/port_choice.h"
 #include "launcher/connect/resolver.h"
 
 namespace muster {
@@ -24,18 +25,16 @@ class JobChannel {
              std::string agent);
 
   [[nodiscard]] wire::Hello hello() const;
-  // Each dials by itself. `attempts`: how often that node was tried so far.
-  [[nodiscard]] std::vector<FleetNode> nodes(
-      const std::function<int(uint16_t)>& attempts);
+  // Each dials by itself.
+  [[nodiscard]] std::vector<FleetNode> nodes();
   // By position in Discovery::hosts; filled by nodes().
   [[nodiscard]] const std::vector<uint16_t>& node_of_host() const {
     return node_of_host_;
   }
 
  private:
-  std::unique_ptr<Transport> make_transport(bool own_pod,
-                                            const std::string& host,
-                                            int attempts);
+  std::unique_ptr<Transport> make_transport(uint16_t node,
+                                            const std::string& host);
 
   Loop& loop_;
   Reaper& reaper_;
@@ -44,6 +43,7 @@ class JobChannel {
   std::string launch_id_;
   std::string agent_;
   Resolver resolver_;
+  std::vector<PortChoice> ports_;  // by node
   std::vector<uint16_t> node_of_host_;
 };
 

@@ -48,8 +48,7 @@ Status PeerFleet::start(std::function<void(std::vector<Laggard>)> ready) {
   events.on_lost = [this](uint16_t node, const Error& error) {
     lost(node, error.text());
   };
-  auto nodes = channel_->nodes(
-      [this](uint16_t node) { return fleet_->dialer(node).attempts(); });
+  auto nodes = channel_->nodes();
   fleet_ = std::make_unique<Fleet>(loop_, channel_->hello(), std::move(nodes),
                                    std::move(events));
   listen();

@@ -65,6 +65,15 @@ int usable_family() {
   return v4 ? AF_INET : AF_INET6;
 }
 
+ResolvConf read_resolv_conf(const std::string& path) {
+  const auto text = read_file(path);
+  return text ? parse_resolv_conf(*text) : ResolvConf{};
+}
+
+// So long a name that resolved is not asked for again: a port that refuses is
+// tried many times a second.
+constexpr std::chrono::seconds kFresh{1};
+
 std::vector<Address> to_addresses(const addrinfo* list) {
   std::vector<Address> out;
   for (const addrinfo* i = list; i != nullptr; i = i->ai_next) {
@@ -76,7 +85,23 @@ std::vector<Address> to_addresses(const addrinfo* list) {
   return out;
 }
 
+bool says_missing(const LookupAnswer& answer) {
+  return answer.error == EAI_NONAME || answer.error == EAI_NODATA;
+}
+
 }  // namespace
+
+LookupAnswer ask_system(const std::string& name, int family) {
+  addrinfo hints{};
+  hints.ai_family = family;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* list = nullptr;
+  LookupAnswer answer;
+  answer.error = ::getaddrinfo(name.c_str(), nullptr, &hints, &list);
+  if (answer.error == 0) answer.addresses = to_addresses(list);
+  if (list != nullptr) ::freeaddrinfo(list);
+  return answer;
+}
 
 // A thread inside getaddrinfo cannot be stopped: it keeps this alive, and finds
 // `owner` empty once the Resolver is gone.
@@ -88,19 +113,14 @@ struct Resolver::Shared {
 Resolver::Resolver(Loop& loop, ResolverOptions options)
     : loop_(loop),
       options_(std::move(options)),
-      refilled_(Clock::now()),
+      plan_(read_resolv_conf(options_.resolv_conf), Clock::now()),
       timer_(loop),
       shared_(std::make_shared<Shared>()) {
   shared_->owner = this;
-  if (auto text = read_file(options_.resolv_conf)) {
-    conf_ = parse_resolv_conf(*text);
-  }
   if (auto text = read_file(options_.hosts_file)) {
     for (auto& name : hosts_file_names(*text)) local_names_.insert(name);
   }
   family_ = options_.family.value_or(usable_family());
-  cost_ = family_ == AF_UNSPEC ? 2 : 1;
-  tokens_ = 2 * cost_;
 }
 
 Resolver::~Resolver() {
@@ -118,88 +138,63 @@ void Resolver::resolve(const std::string& name, Answer answer) {
   }
   if (free_of_cost(name)) {
     queue_.push_front({name, std::move(answer)});
-  } else {
-    queue_.push_back({name, std::move(answer)});
+    return pump();
   }
+  if (const Known* known = remembered(name)) {
+    loop_.post([answer = std::move(answer), addresses = known->addresses] {
+      answer(addresses);
+    });
+    return;
+  }
+  if (known_.find(name) == known_.end()) plan_.await(name, Clock::now());
+  queue_.push_back({name, std::move(answer)});
   pump();
+}
+
+const Resolver::Known* Resolver::remembered(const std::string& name) {
+  const auto known = known_.find(name);
+  if (known == known_.end()) return nullptr;
+  const auto now = Clock::now();
+  const bool fresh = now - known->second.seen < kFresh;
+  return fresh || plan_.wait(now).count() > 0 ? &known->second : nullptr;
 }
 
 bool Resolver::free_of_cost(const std::string& name) const {
   return literal_family(name) != 0 || local_names_.count(name) != 0;
 }
 
-void Resolver::refill() {
-  const auto now = Clock::now();
-  const double seconds = std::chrono::duration<double>(now - refilled_).count();
-  refilled_ = now;
-  // What successes earned may exceed the resting level; time never does.
-  const double earned = seconds * options_.queries_per_second;
-  tokens_ = std::max(tokens_, std::min(tokens_ + earned, 2 * cost_));
-}
-
 void Resolver::pump() {
-  refill();
   while (!queue_.empty() && running_ < options_.threads) {
-    Request& front = queue_.front();
-    const bool costs = !free_of_cost(front.name);
-    if (costs && tokens_ < cost_) {
-      const auto known = known_.find(front.name);
-      if (known != known_.end() && !known->second.addresses.empty()) {
-        loop_.post(
-            [answer = std::move(front.answer),
-             addresses = known->second.addresses] { answer(addresses); });
-        queue_.pop_front();
-        continue;
-      }
-      const double wait = (cost_ - tokens_) / options_.queries_per_second;
-      timer_.start(Milliseconds(static_cast<int>(wait * 1000) + 1),
-                   [this] { pump(); });
+    const auto wait = plan_.wait(Clock::now());
+    if (!free_of_cost(queue_.front().name) && wait.count() > 0) {
+      timer_.start(std::chrono::ceil<Milliseconds>(wait), [this] { pump(); });
       return;
     }
-    if (costs) tokens_ -= cost_;
-    Request request = std::move(front);
+    Request request = std::move(queue_.front());
     queue_.pop_front();
     launch(std::move(request));
   }
 }
 
-// The likeliest suffix most of the time, the others now and then: a name that
-// is only late must not be asked for under three wrong names in between.
-std::string Resolver::next_suffix(const std::string& name) {
-  if (name.ends_with('.')) return {};
-  const auto suffixes = candidate_suffixes(name, conf_, learned_.get());
-  const size_t attempt = known_[name].attempts;
-  const size_t every = learned_ ? 8 : 2;
-  size_t index = 0;
-  if (attempt % every == every - 1 && suffixes.size() > 1) {
-    index = 1 + attempt / every % (suffixes.size() - 1);
-  }
-  return suffixes[index] + ".";
-}
-
 void Resolver::launch(Request request) {
   std::string suffix;
+  std::string asked = request.name;
   if (!free_of_cost(request.name)) {
-    suffix = next_suffix(request.name);
+    suffix = plan_.take(request.name, Clock::now());
+    asked += suffix;
+    if (!asked.ends_with('.')) asked += '.';  // nothing else is tried
   }
   ++running_;
-  const std::string absolute = request.name + suffix;
   const int family = literal_family(request.name) != 0 ? AF_UNSPEC : family_;
-  auto work = [shared = shared_, &loop = loop_, family, absolute, suffix,
-               request]() mutable {
-    addrinfo hints{};
-    hints.ai_family = family;
-    hints.ai_socktype = SOCK_STREAM;
-    addrinfo* list = nullptr;
-    const int error = ::getaddrinfo(absolute.c_str(), nullptr, &hints, &list);
-    auto addresses = error == 0 ? to_addresses(list) : std::vector<Address>{};
-    if (list != nullptr) ::freeaddrinfo(list);
+  auto work = [shared = shared_, &loop = loop_, look_up = options_.look_up,
+               family, asked, suffix, request]() mutable {
+    auto answer = look_up(asked, family);
     const std::lock_guard lock(shared->mutex);
     if (shared->owner == nullptr) return;
-    loop.post([shared, request = std::move(request), suffix, error,
-               addresses = std::move(addresses)]() mutable {
+    loop.post([shared, request = std::move(request), suffix,
+               answer = std::move(answer)]() mutable {
       if (shared->owner != nullptr) {
-        shared->owner->finished(request, suffix, error, std::move(addresses));
+        shared->owner->finished(request, suffix, std::move(answer));
       }
     });
   };
@@ -217,25 +212,32 @@ void Resolver::launch(Request request) {
   }
 }
 
-void Resolver::finished(const Request& request, const std::string& suffix,
-                        int gai_error, std::vector<Address> addresses) {
-  --running_;
-  if (gai_error == 0) {
-    known_[request.name].addresses = addresses;
-    if (suffix.size() > 1) {
-      learned_ =
-          std::make_unique<std::string>(suffix.substr(0, suffix.size() - 1));
-      known_[request.name].attempts = 0;
-    }
-    if (!free_of_cost(request.name)) tokens_ += 2 * cost_;
-    request.answer(std::move(addresses));
+void Resolver::learn(const std::string& name, const std::string& suffix,
+                     LookupAnswer& answer) {
+  if (answer.error == 0) {
+    plan_.found(name, suffix);
+    known_[name] = {answer.addresses, Clock::now()};
+  } else if (!says_missing(answer)) {
+    plan_.server_failed();
+  } else if (plan_.missed(name, suffix, Clock::now())) {
+    known_.erase(name);
   } else {
-    ++known_[request.name].attempts;
-    const bool missing = gai_error == EAI_NONAME || gai_error == EAI_NODATA;
+    answer = {0, known_[name].addresses};
+  }
+}
+
+void Resolver::finished(const Request& request, const std::string& suffix,
+                        LookupAnswer answer) {
+  --running_;
+  if (!free_of_cost(request.name)) learn(request.name, suffix, answer);
+  if (answer.error == 0) {
+    request.answer(std::move(answer.addresses));
+  } else {
+    const bool missing = says_missing(answer);
     request.answer(fail(Error{
         missing ? "dns_unresolved" : "dns_failure",
         missing ? "its name is not in DNS" : "the DNS server failed to answer",
-        ::gai_strerror(gai_error),
+        ::gai_strerror(answer.error),
         request.name,
         {}}));
   }

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Resolver: names to addresses for all workers of a launch, politely.
 // getaddrinfo on a bounded set of short-lived threads; answers come back on
-// the loop. While names are missing it asks the DNS server at most
-// `queries_per_second`; every success earns two more look-ups at once, so a
-// launch whose names all exist resolves in a few round trips.
+// the loop. LookupPlan says when a look-up may go out and what it asks for.
 // Names from /etc/hosts and literal addresses cost nothing.
 #pragma once
 
@@ -19,16 +17,26 @@
 #include "base/loop.h"
 #include "base/result.h"
 #include "launcher/connect/address.h"
-#include "launcher/connect/dns_names.h"
+#include "launcher/connect/lookup_plan.h"
 
 namespace muster {
 
+struct LookupAnswer {
+  int error = 0;  // EAI_…
+  std::vector<Address> addresses;
+};
+
+// getaddrinfo.
+LookupAnswer ask_system(const std::string& name, int family);
+
 struct ResolverOptions {
-  double queries_per_second = 2;
   int threads = 16;
   std::string resolv_conf = "/etc/resolv.conf";
   std::string hosts_file = "/etc/hosts";
   std::optional<int> family;  // AF_INET, …: all this pod has; else it is seen
+  // Asks for one absolute name. Blocks, on a thread of its own.
+  std::function<LookupAnswer(const std::string& name, int family)> look_up =
+      ask_system;
 };
 
 class Resolver {
@@ -38,10 +46,11 @@ class Resolver {
   Resolver(Loop& loop, ResolverOptions options);
   ~Resolver();
 
-  // Answers once, on the loop. A name that resolved before is answered from
-  // memory while the query budget is used up. Error codes: "dns_unresolved"
-  // (no such name), "dns_failure" (the server failed or did not answer),
-  // "tcp_unreachable" (an address of a family that this pod does not have).
+  // Answers once, on the loop. A name that resolved within the last second, or
+  // before and no look-up may go out now, is answered from memory. Error codes:
+  // "dns_unresolved" (no such name), "dns_failure" (the server failed or did
+  // not answer), "tcp_unreachable" (an address of a family that this pod does
+  // not have).
   void resolve(const std::string& name, Answer answer);
 
  private:
@@ -51,31 +60,31 @@ class Resolver {
   };
   struct Known {
     std::vector<Address> addresses;
-    size_t attempts = 0;  // failed in a row; picks the suffix to ask for
+    Clock::time_point seen;
   };
   struct Shared;  // outlives us in threads still inside getaddrinfo
 
   void pump();
-  void refill();
   // An address, or a name of /etc/hosts: no DNS server hears of it.
   bool free_of_cost(const std::string& name) const;
-  std::string next_suffix(const std::string& name);
+  // Of a name that needs no look-up now; null: it does.
+  const Known* remembered(const std::string& name);
   void launch(Request request);
+  // Keeps what a look-up has told; a miss that tells nothing of a name with an
+  // address becomes that address.
+  void learn(const std::string& name, const std::string& suffix,
+             LookupAnswer& answer);
   void finished(const Request& request, const std::string& suffix,
-                int gai_error, std::vector<Address> addresses);
+                LookupAnswer answer);
 
   Loop& loop_;
   ResolverOptions options_;
-  ResolvConf conf_;
+  LookupPlan plan_;
   std::set<std::string> local_names_;
   int family_ = 0;
-  double cost_ = 1;  // queries per look-up: A, AAAA or both
-  double tokens_;
-  Clock::time_point refilled_;
   int running_ = 0;
   std::deque<Request> queue_;
   std::map<std::string, Known> known_;
-  std::unique_ptr<std::string> learned_;
   Timer timer_;
   std::shared_ptr<Shared> shared_;
 };

@@ -28,7 +28,7 @@ void SshTransport::start(TransportEvents events) {
 void SshTransport::connect(std::vector<Address> addresses) {
   events_.on_step("tcp");
   tcp_ = std::make_unique<TcpConnector>(loop_, std::move(addresses),
-                                        options_.port, options_.tcp_timeout,
+                                        options_.port(), options_.tcp_timeout,
                                         [this](Result<UniqueFd> fd) {
                                           if (fd) {
                                             open_ssh(std::move(*fd));

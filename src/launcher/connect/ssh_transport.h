@@ -3,6 +3,7 @@
 // name, connect, ssh with the job key, exec the agent.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -17,7 +18,8 @@ namespace muster {
 
 struct SshTransportOptions {
   std::string host;  // as the hostfile names it
-  int port = 2222;
+  // Asked at each dial; outlives the transport.
+  std::function<int()> port = [] { return 2222; };
   std::string user;
   const JobKeys* keys = nullptr;  // outlives the transport
   bool pin_host_key = true;

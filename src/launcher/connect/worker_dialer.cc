@@ -2,6 +2,7 @@
 #include "launcher/connect/worker_dialer.h"
 
 #include <algorithm>
+#include <bit>
 #include <random>
 
 #include "base/log.h"
@@ -12,20 +13,14 @@ namespace muster {
 
 namespace {
 
-constexpr Milliseconds kFirstRetry{100};
-constexpr Milliseconds kLastRetry{500};
 // A stale DNS record may point at another job's pod for some seconds, and a
 // Secret may be swapped: permanent-looking errors get this long.
 constexpr std::chrono::seconds kPermanentAfter{20};
 
-Milliseconds retry_delay(int attempts) {
+double chance() {
   thread_local std::minstd_rand random{
       static_cast<std::minstd_rand::result_type>(random_bits())};
-  const auto base =
-      std::min(kFirstRetry * (1 << std::min(attempts, 4)), kLastRetry);
-  const auto jitter = std::uniform_int_distribution<int>(
-      0, static_cast<int>(base.count()) / 2)(random);
-  return base / 2 + Milliseconds{jitter + base.count() / 4};
+  return std::uniform_real_distribution<double>(0, 1)(random);
 }
 
 }  // namespace
@@ -39,18 +34,21 @@ bool is_permanent(const std::string& code) {
   return std::find(kCodes.begin(), kCodes.end(), code) != kCodes.end();
 }
 
-std::string likely_cause(const Error& error) {
+std::string likely_cause(const Error& error, const PodRef& pod) {
   if (error.code == "dns_unresolved") {
-    return "the pod is not scheduled, its image is still being pulled, or it "
-           "is not Ready: kubectl describe pod";
+    return "its pod is not scheduled, its image is not pulled, it has failed, "
+           "or it is not Ready; only the API server knows which: " +
+           list_command(pod) +
+           (pod.name.empty() ? "" : "; " + describe_command(pod));
   }
   if (error.code == "dns_failure") {
-    return "the cluster's DNS does not answer: kubectl -n kube-system get pods "
-           "(CoreDNS), or a NetworkPolicy blocks port 53";
+    return "the cluster's DNS does not answer (kubectl get pods -n kube-system "
+           "-l k8s-app=kube-dns), or a NetworkPolicy blocks port 53";
   }
   if (error.code == "tcp_refused") {
-    return "the container runs but its worker does not listen yet: check the "
-           "worker's command (it must start muster worker or /usr/sbin/sshd)";
+    return "the container runs but its worker does not listen yet, or it has "
+           "ended; its command must start muster worker or /usr/sbin/sshd: " +
+           describe_command(pod);
   }
   if (error.code == "tcp_unreachable" && !error.hint.empty()) return error.hint;
   if (error.code == "tcp_filtered" || error.code == "tcp_unreachable") {
@@ -63,7 +61,7 @@ std::string likely_cause(const Error& error) {
   }
   if (error.code == "ssh_closed") {
     return "the worker closed at once: a mesh sidecar that is not ready, or an "
-           "sshd that cannot start (kubectl logs of the worker)";
+           "sshd that cannot start; the worker's log says which";
   }
   if (error.code == "ssh_foreign") {
     return "something else listens on this port: with hostNetwork choose "
@@ -91,7 +89,7 @@ std::string likely_cause(const Error& error) {
   if (error.code == kNoDescriptors) {
     return "each connection needs some; many workers need a higher limit";
   }
-  return "see the message";
+  return {};
 }
 
 WorkerDialer::WorkerDialer(Loop& loop, wire::Hello hello,
@@ -111,7 +109,12 @@ void WorkerDialer::start() {
 
 void WorkerDialer::resume() {
   committed_ = false;
-  if (!link_) retry_.start(retry_delay(attempts_), [this] { attempt(); });
+  if (!link_) retry_later();
+}
+
+void WorkerDialer::retry_later() {
+  retry_.start(delay_.after(last_error_.code, Clock::now(), chance()),
+               [this] { attempt(); });
 }
 
 void WorkerDialer::stop_trying() {
@@ -148,8 +151,6 @@ void WorkerDialer::closed(Error error) {
     events_.on_lost(last_error_);
     return;
   }
-  log::debug("{}: attempt {} ended at step {}: {}", hello_.host, attempts_,
-             step_, last_error_.text());
   if (!is_permanent(last_error_.code)) {
     permanent_code_.clear();
   } else if (permanent_code_ != last_error_.code) {
@@ -168,7 +169,12 @@ void WorkerDialer::closed(Error error) {
     events_.on_permanent(last_error_);
     return;
   }
-  retry_.start(retry_delay(attempts_), [this] { attempt(); });
+  retry_later();
+  // Many a second end alike.
+  if (std::has_single_bit(static_cast<unsigned>(delay_.in_a_row()))) {
+    log::debug("{}: attempt {} ended at step {}: {}", hello_.host, attempts_,
+               step_, last_error_.text());
+  }
 }
 
 }  // namespace muster

@@ -15,6 +15,8 @@
 
 #include "base/loop.h"
 #include "launcher/connect/agent_link.h"
+#include "launcher/connect/pod_ref.h"
+#include "launcher/connect/retry_delay.h"
 #include "launcher/connect/transport.h"
 
 namespace muster {
@@ -62,6 +64,7 @@ class WorkerDialer {
 
  private:
   void attempt();
+  void retry_later();
   void closed(Error error);
 
   Loop& loop_;
@@ -79,6 +82,7 @@ class WorkerDialer {
   bool committed_ = false;
   Clock::time_point started_;
   Milliseconds connect_time_{0};
+  RetryDelay delay_;
   Timer retry_;
 };
 
@@ -86,7 +90,9 @@ class WorkerDialer {
 // the launch is stopped instead of waiting out the connect deadline.
 bool is_permanent(const std::string& code);
 
-// The likely outside cause of a worker stuck with this error, for people.
-std::string likely_cause(const Error& error);
+// The likely outside cause of a worker stuck with this error, for people, and
+// the command that shows what only the API server knows of its pod. Empty: the
+// message says all.
+std::string likely_cause(const Error& error, const PodRef& pod);
 
 }  // namespace muster

@@ -43,37 +43,49 @@ TEST_CASE("names of a hosts file") {
   CHECK(hosts_file_names("").empty());
 }
 
-TEST_CASE("a name that lacks just the cluster domain gets it first") {
+TEST_CASE("the cluster's domain and the namespace by a kubelet's list") {
   const ResolvConf conf = parse_resolv_conf(kPodConf);
-  const Names names = candidate_suffixes("w-0.job.team.svc", conf, nullptr);
-  REQUIRE(!names.empty());
-  CHECK(names[0] == ".cluster.local");
-  CHECK(names.back().empty());
-  CHECK(names.size() == 4);
+  CHECK(cluster_domain(conf) == "cluster.local");
+  CHECK(search_namespace(conf) == "team");
+  const ResolvConf other = parse_resolv_conf("search svc.example lab.example");
+  CHECK(cluster_domain(other).empty());
+  CHECK(search_namespace(other).empty());
+}
+
+TEST_CASE("a name that lacks just the cluster domain gets it first") {
+  // Behind the kubelet's three come those of the node.
+  const ResolvConf conf =
+      parse_resolv_conf(std::string(kPodConf) +
+                        "search team.svc.cluster.local svc.cluster.local "
+                        "cluster.local node.example\n");
+  const NameForms forms = forms_of("w-0.job.team.svc", conf);
+  // "….svc.team.svc.cluster.local" and "….svc.svc.cluster.local" cannot be.
+  CHECK(forms.suffixes == Names{".cluster.local", ".node.example", ""});
+  CHECK(forms.sure);
+}
+
+TEST_CASE("a name with the cluster's domain is asked for as it is") {
+  const NameForms forms =
+      forms_of("w-0.team.svc.cluster.local", parse_resolv_conf(kPodConf));
+  CHECK(forms.suffixes == Names{""});
+  CHECK(forms.sure);
 }
 
 TEST_CASE("short names go through the search list, then as they are") {
-  const ResolvConf conf = parse_resolv_conf(kPodConf);
-  CHECK(candidate_suffixes("w-0.job", conf, nullptr) ==
-        Names{".team.svc.cluster.local", ".svc.cluster.local", ".cluster.local",
-              ""});
-}
-
-TEST_CASE("what worked for a sibling comes first, once") {
-  const ResolvConf conf = parse_resolv_conf(kPodConf);
-  const std::string learned = ".cluster.local";
-  const Names names = candidate_suffixes("w-1.job", conf, &learned);
-  CHECK(names == Names{".cluster.local", ".team.svc.cluster.local",
-                       ".svc.cluster.local", ""});
+  const NameForms forms = forms_of("w-0.job", parse_resolv_conf(kPodConf));
+  CHECK(forms.suffixes == Names{".team.svc.cluster.local", ".svc.cluster.local",
+                                ".cluster.local", ""});
+  CHECK(forms.sure);
 }
 
 TEST_CASE("enough dots, or one at the end, and the name is absolute") {
   ResolvConf conf;
   conf.search = {"example"};
-  CHECK(candidate_suffixes("a.b", conf, nullptr) == Names{"", ".example"});
-  CHECK(candidate_suffixes("a", conf, nullptr) == Names{".example", ""});
-  CHECK(candidate_suffixes("a.", conf, nullptr) == Names{""});
-  CHECK(candidate_suffixes("a", {}, nullptr) == Names{""});
+  CHECK(forms_of("a.b", conf).suffixes == Names{"", ".example"});
+  CHECK_FALSE(forms_of("a.b", conf).sure);
+  CHECK(forms_of("a", conf).suffixes == Names{".example", ""});
+  CHECK(forms_of("a.", conf).suffixes == Names{""});
+  CHECK(forms_of("a", {}).suffixes == Names{""});
 }
 
 }  // namespace
