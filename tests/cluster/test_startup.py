@@ -93,6 +93,36 @@ def test_each_laggard_is_named_with_its_step():
         nothing_left(job, [job.workers[0], job.launcher])
 
 
+def test_a_late_name_is_asked_for_in_the_form_that_can_be():
+    """The hostfile says NAME.SERVICE.NAMESPACE.svc, the pod's search list ends
+    in the cluster's domain: NAME.SERVICE.NAMESPACE.svc in a namespace cannot
+    be, and another form is asked for now and then only. The line of who is
+    awaited has the commands for what only the API server knows."""
+    with cluster("late-form") as c:
+        job = apply(c, workers=2)
+        listening(job.workers, PORT)
+        for pod in job.workers:
+            c.dns.nxdomain(pod.name)
+        run = Launch(job, ["muster", "launch", "-n", "2", "--bootstrap",
+                           "pmix", "--", "true"])
+        run.until("waiting for 2 of 2 workers")
+        contains(run.err, "pi-worker-0.pi.default.svc, pi-worker-1.pi.default."
+                 "svc: its name is not in DNS", "stderr")
+        contains(run.err, "kubectl get pods -o wide -n default; kubectl "
+                 "describe pod pi-worker-0 -n default", "stderr")
+        c.dns.clear()
+        expect(run.wait(), 0)
+        asked = [q.name for q in c.dns.queries(pod=job.launcher)
+                 if q.name.startswith("pi-worker-")]
+        check(len(asked) >= 32, "hardly asked", asked)
+        right = [n for n in asked if n.endswith(".default.svc.cluster.local")
+                 and n.count(".svc") == 1]
+        check(not any(n.count(".svc") > 1 for n in asked),
+              "names that cannot be", asked)
+        check(len(asked) - len(right) <= len(asked) / 8, "other forms", asked)
+        nothing_left(job)
+
+
 def test_a_misspelt_name_and_an_address_of_another_family():
     def tried(job, host, seconds):
         names = [f"pi-worker-{i}.pi.default.svc" for i in range(2)] + [host]
