@@ -57,7 +57,7 @@ Fleet::Fleet(Loop& loop, wire::Hello hello, std::vector<FleetNode> nodes,
     hostnames_.emplace_back();
     dialers_.push_back(std::make_unique<WorkerDialer>(
         loop, hello, std::move(nodes[i].make_transport),
-        std::move(dialer_events), questions));
+        std::move(dialer_events), questions, nodes.size()));
   }
   on(wire::FrameType::kLog, [this](uint16_t node, const wire::Frame& frame) {
     log_line(node, frame);

@@ -7,10 +7,15 @@ namespace muster {
 
 namespace {
 constexpr Milliseconds kQuick{20};
+constexpr Milliseconds kQuickOfMany{100};
 constexpr int kPartOfTime = 200;
 constexpr Milliseconds kFirst{100};
 constexpr Milliseconds kLast{500};
 }  // namespace
+
+RetryDelay::RetryDelay(size_t workers)
+    : refused_(std::clamp(Milliseconds{static_cast<int64_t>(workers)}, kQuick,
+                          kQuickOfMany)) {}
 
 Milliseconds RetryDelay::after(const std::string& code, Clock::time_point now,
                                double chance) {
@@ -23,7 +28,7 @@ Milliseconds RetryDelay::after(const std::string& code, Clock::time_point now,
   if (code == "dns_unresolved" || code == "tcp_refused") {
     const auto lasted =
         std::chrono::duration_cast<Milliseconds>(now - since_) / kPartOfTime;
-    return std::clamp(lasted, kQuick, kLast);
+    return std::clamp(lasted, code == "tcp_refused" ? refused_ : kQuick, kLast);
   }
   const auto base = std::min(kFirst * (1 << std::min(in_a_row_ - 1, 4)), kLast);
   return base * 3 / 4 + Milliseconds{static_cast<int64_t>(

@@ -94,12 +94,13 @@ std::string likely_cause(const Error& error, const PodRef& pod) {
 
 WorkerDialer::WorkerDialer(Loop& loop, wire::Hello hello,
                            MakeTransport make_transport, DialerEvents events,
-                           std::vector<wire::Frame> questions)
+                           std::vector<wire::Frame> questions, size_t workers)
     : loop_(loop),
       hello_(std::move(hello)),
       make_transport_(std::move(make_transport)),
       events_(std::move(events)),
       questions_(std::move(questions)),
+      delay_(workers),
       retry_(loop) {}
 
 void WorkerDialer::start() {

@@ -33,8 +33,10 @@ class WorkerDialer {
  public:
   using MakeTransport = std::function<std::unique_ptr<Transport>()>;
 
+  // `workers`: so many are dialled beside each other.
   WorkerDialer(Loop& loop, wire::Hello hello, MakeTransport make_transport,
-               DialerEvents events, std::vector<wire::Frame> questions = {});
+               DialerEvents events, std::vector<wire::Frame> questions = {},
+               size_t workers = 1);
 
   void start();
   // From here on a lost agent is final (DialerEvents::on_lost).

@@ -31,7 +31,7 @@ class Waiting {
       names_.push_back({"w-" + std::to_string(i) + ".job.team.svc",
                         Time{} + appear[i],
                         Time{},
-                        {},
+                        RetryDelay(1),
                         {}});
       plan_.await(names_.back().name, Time{});
     }
