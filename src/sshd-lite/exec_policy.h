@@ -18,6 +18,9 @@
 
 namespace muster {
 
+// The user name by which `muster worker probe` logs in.
+inline constexpr std::string_view kProbeUser = "probe";
+
 struct ExecPolicy {
   std::string agent;              // absolute path of this pod's muster-agent
   bool allow_any = false;         // --allow-any-command

@@ -100,6 +100,7 @@ class Server {
     // only the end is on record.
     std::vector<AuditRecord> held;
     bool is_probe = false;        // that runs, without a record so far
+    bool is_kubelets = false;     // by its user name; of those few are told
     Clock::time_point started{};  // the program; 0: none
   };
 
@@ -123,9 +124,14 @@ class Server {
   void handle_exec(Child& child, const ExecRequest& request);
   void end_if_stopped(ConnectionId connection);
   void write_held(Child& child);
+  bool is_one_of_many(const Child& child, int wait_status);
   void child_ended(ConnectionId id);
   [[nodiscard]] AuditRecord record(std::string_view event,
                                    const Child& child) const;
+
+  // Probes that ended well, without a record, since the last one.
+  int64_t quiet_probes_ = 0;
+  Clock::time_point probe_told_{};  // 0: the next one has a record
 
   Loop& loop_;
   Reaper& reaper_;

@@ -8,7 +8,7 @@ import sys
 import time
 
 from harness import (Launch, apply, check, cluster, contains, equal, launch,
-                     main, nothing_left, until)
+                     listening, main, nothing_left, until)
 
 GRACE = 8  # seconds: far more than a new launcher needs to be there
 
@@ -29,6 +29,25 @@ def test_worker_stays_after_success_and_failure():
             equal(probe.returncode, 0, "probe ready", probe.stderr)
             probe = pod.exec(["muster", "worker", "probe", "live"])
             equal(probe.returncode, 0, "probe live", probe.stderr)
+
+
+def test_probes_do_not_fill_the_log():
+    """A kubelet asks every second or so for as long as the pod lives."""
+    with cluster("probes") as c:
+        job = apply(c, workers=1)
+        listening(job.workers)
+        worker = job.workers[0]
+        for _ in range(5):
+            probe = worker.exec(["muster", "worker", "probe", "ready"])
+            equal(probe.returncode, 0, "probe ready", probe.stderr)
+        until(lambda: '"audit":"probe"' in worker.stderr())
+        run = launch(job, "-n", "1", "--", "true")
+        equal(run.code, 0, "exit code", run.err)
+        until(lambda: '"audit":"exit"' in worker.stderr())
+        audit = worker.stderr()
+        equal(audit.count('"audit":"probe"'), 1, "records of probes", audit)
+        for kind in ("accept", "start"):
+            equal(audit.count(f'"audit":"{kind}"'), 1, kind, audit)
 
 
 def test_worker_is_released_by_success_only():

@@ -8,8 +8,7 @@ import kube
 from kube import (Follower, MpiJob, Skip, check, kubectl, mpijob, namespace,
                   part, terminated, told, until)
 
-WAIT = ["mpirun", "-n", "2", "sh", "-c", "echo up; sleep 300"]
-UP = "up\nup"
+WAIT = ["mpirun", "-n", "2", "sh", "-c", "echo all-is-up; sleep 300"]
 # A SIGTERM proves that somebody ended the pod, never who or why.
 GUESSES = ("pre-empted by", "was preempted", "was evicted", "was drained",
            "out of memory", "deadline exceeded")
@@ -18,8 +17,8 @@ GUESSES = ("pre-empted by", "was preempted", "was evicted", "was drained",
 def started(ns, job):
     """Both ranks run; the follower of the launcher's log."""
     log = Follower(ns, job.launcher()["metadata"]["name"])
-    until(lambda: log.text().count("up") >= 2 or log.process.poll() is not None,
-          "output of both ranks")
+    until(lambda: log.text().count("all-is-up") >= 2
+          or log.process.poll() is not None, "output of both ranks")
     check(log.process.poll() is None, "the launcher ended", log.text())
     return log
 
@@ -98,7 +97,7 @@ def test_suspended_while_it_runs():
 def test_evicted_for_its_disk():
     """A volume over its limit: the kubelet evicts the worker."""
     with namespace("evicted") as ns:
-        fill = ("echo up; [ $OMPI_COMM_WORLD_RANK = 1 ] && "
+        fill = ("echo all-is-up; [ $OMPI_COMM_WORLD_RANK = 1 ] && "
                 "head -c 40M /dev/zero > /scratch/file; sleep 300")
         manifest = mpijob("evicted", ["mpirun", "-n", "2", "sh", "-c", fill])
         spec = part(manifest, "Worker")

@@ -14,6 +14,8 @@
 #include "base/loopback.h"
 #include "base/read_command_line.h"
 #include "sshd-lite/client.h"
+#include "sshd-lite/exec_policy.h"
+#include "sshd-lite/exec_policy.h"
 #include "worker/pod/pod_options.h"
 
 namespace muster {
@@ -58,7 +60,7 @@ Status probe_ready(int port, const JobKeys& keys) {
   Loop loop;
   std::optional<Error> error;
   SshClientOptions options;
-  options.user = "probe";
+  options.user = kProbeUser;
   options.identity = &keys.private_key;
   options.expected_host_key = &keys.private_key;
   options.command = kProbeCommand;
