@@ -55,6 +55,23 @@ size_t waiting_capacity(size_t max_children) {
   return std::clamp<rlim_t>(left / 4, kMin, kMax);
 }
 
+// What an agent's end means for the job that it served.
+std::string job_end(int wait_status) {
+  const int code = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : -1;
+  switch (code) {
+    case kAgentJobSucceeded:
+      return "the job here ended well";
+    case kAgentDone:
+      return "the job here ended";
+    case kAgentProtocol:
+      return "an agent served no job";
+    case kAgentLauncherGone:
+      return "the job here lost its launcher";
+    default:
+      return "an agent " + describe_wait_status(wait_status);
+  }
+}
+
 }  // namespace
 
 PodWorker::PodWorker(Loop& loop, PodOptions options)
@@ -212,7 +229,7 @@ void PodWorker::announce(int port, const std::string& libssh) const {
 void PodWorker::on_program_exit(const ProgramExit& exit) {
   server_->report_exit(exit.connection, exit.wait_status);
   if (!exit.is_agent) return;
-  log::info("an agent {}", describe_wait_status(exit.wait_status));
+  log::info("{}", job_end(exit.wait_status));
   if (stop_signal_ != 0 || spawner_->agents() > 0) return;
   consider_release(exit.wait_status);
   consider_orphan(exit.wait_status);
