@@ -147,6 +147,12 @@ def test_stock_mpirun_against_our_workers():
             equal(done.stdout.count("sum of ranks 3"), 3, "sums",
                   done.stdout)
             nothing_left(job, job.workers)
+        # What pid 1 tells its agents is no business of a stranger's ranks.
+        done = job.launcher.exec(["/usr/bin/mpirun.openmpi", "-np", "3",
+                                  "env"], timeout=60)
+        equal({line.split("=")[0] for line in done.stdout.splitlines()
+               if line.startswith("MUSTER_")}, {"MUSTER_AGENT_TAG"},
+              "our variables", done.stdout, done.stderr)
 
 
 WAIT_LOOPS = ("exit", "exit 0", "true", ":", "/bin/true", "date", "hostname",

@@ -82,8 +82,8 @@ Spawner::~Spawner() {
   for (const Program& program : programs_) reaper_.forget(program.pid);
 }
 
-void Spawner::add_env(std::string_view name, std::string value) {
-  set_env(options_.env, name, std::move(value));
+void Spawner::add_agent_env(std::string_view name, std::string value) {
+  set_env(agent_env_, name, std::move(value));
 }
 
 Result<StartedProgram> Spawner::start(ConnectionId connection,
@@ -103,6 +103,9 @@ Result<StartedProgram> Spawner::start(ConnectionId connection,
   program.is_agent = allowed->kind == CommandKind::kAgent;
   program.tag = random_id();
   Environment env = options_.env;
+  if (program.is_agent) {
+    for (const auto& [name, value] : agent_env_) set_env(env, name, value);
+  }
   for (const auto& [name, value] : request.env) set_env(env, name, value);
   for (const EnvChange& change : allowed->changes) apply(change, env);
   set_env(env, kAgentTagVariable, program.tag);

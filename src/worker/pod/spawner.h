@@ -39,8 +39,8 @@ class Spawner {
           std::function<void()> on_idle);
   ~Spawner();
 
-  // For every program from now on.
-  void add_env(std::string_view name, std::string value);
+  // For every agent from now on; nobody else's program sees it.
+  void add_agent_env(std::string_view name, std::string value);
   Result<StartedProgram> start(ConnectionId connection,
                                const ExecRequest& request);
   void signal(ConnectionId connection, int signal);
@@ -79,6 +79,7 @@ class Spawner {
   Loop& loop_;
   Reaper& reaper_;
   SpawnerOptions options_;
+  Environment agent_env_;
   std::function<void(const ProgramExit&)> on_exit_;
   std::function<void()> on_idle_;
   std::list<Program> programs_;
