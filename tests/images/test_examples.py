@@ -25,6 +25,9 @@ VERSIONS = {
     "JobSet": "jobset.x-k8s.io/v1alpha2",
     "LeaderWorkerSet": "leaderworkerset.x-k8s.io/v1",
     "Job": "batch/v1",
+    "ServiceAccount": "v1",
+    "Role": "rbac.authorization.k8s.io/v1",
+    "RoleBinding": "rbac.authorization.k8s.io/v1",
     "NetworkAttachmentDefinition": "k8s.cni.cncf.io/v1",
     "PodMonitor": "monitoring.coreos.com/v1",
     "PrometheusRule": "monitoring.coreos.com/v1",
@@ -70,6 +73,46 @@ def check_manifest(path):
                 codes = set(node["onExitCodes"]["values"])
                 allowed = PERMANENT if node["action"] == "FailJob" else RETRY
                 need(codes <= allowed, f"{node['action']} for {codes - allowed}")
+
+
+def check_retries(path):
+    """No permanent error is tried again for ever, and a failed launcher stays
+    to be read."""
+    for document in documents(path):
+        spec = document.get("spec")
+        if document["kind"] == "MPIJob":  # its API has no podFailurePolicy
+            need(0 <= spec.get("runPolicy", {}).get("backoffLimit", -1) <= 6,
+                 "runPolicy.backoffLimit is not set")
+            launcher = spec["mpiReplicaSpecs"]["Launcher"]
+            need(launcher.get("restartPolicy") == "Never",
+                 "the launcher's restartPolicy is not Never")
+        elif document["kind"] == "Job":
+            check_job(spec)
+        elif document["kind"] in ("JobSet", "ClusterTrainingRuntime"):
+            check_jobset(spec["template"]["spec"]
+                         if document["kind"] != "JobSet" else spec)
+
+
+def check_jobset(spec):
+    jobs = {job["name"]: job["template"]["spec"]
+            for job in spec["replicatedJobs"]}
+    check_job(jobs["launcher"])
+    policy = spec.get("failurePolicy")
+    if policy:  # else the first Job that fails ends all
+        need(policy["maxRestarts"] <= 6, "maxRestarts")
+        need({"action": "FailJobSet", "name": "permanent",
+              "onJobFailureReasons": ["PodFailurePolicy"]} in policy["rules"],
+             "a permanent error restarts the JobSet")
+
+
+def check_job(spec):
+    need(0 <= spec.get("backoffLimit", -1) <= 6, "backoffLimit is not set")
+    rules = [rule for rule in spec["podFailurePolicy"]["rules"]
+             if rule["action"] == "FailJob"]
+    need([set(rule["onExitCodes"]["values"]) for rule in rules] == [PERMANENT],
+         "FailJob does not have all permanent codes")
+    need(spec["template"]["spec"].get("restartPolicy") == "Never",
+         "podFailurePolicy needs restartPolicy: Never")
 
 
 def check_pod(spec):
@@ -127,6 +170,7 @@ def main():
     muster = sys.argv[1] if len(sys.argv) > 1 else os.environ.get("MUSTER")
     checks = [(p, check_manifest, (p,))
               for p in sorted(glob.glob(os.path.join(EXAMPLES, "*.yaml")))]
+    checks += [(p, check_retries, (p,)) for p, _, _ in checks]
     checks += [(p, check_dashboard, (p,))
                for p in glob.glob(os.path.join(EXAMPLES, "*.json"))]
     if muster:
