@@ -189,8 +189,9 @@ int explain_stream(int input, const LogRequest& request,
   }
   if (!any) {
     std::cerr << "muster: " << request.file
-              << ": the log is empty; with kubectl logs try --previous, or "
-                 "the name of the container (-c)\n";
+              << ": the log is empty; of a restarted pod `kubectl logs POD -n "
+                 "NAMESPACE --previous` has it, of another container `kubectl "
+                 "logs POD -n NAMESPACE -c CONTAINER`\n";
     return kUnreadable;
   }
   Verdict verdict = judge(log, request, rules);
@@ -228,9 +229,9 @@ int explain_main(const std::vector<std::string>& args) {
     known.insert(known.end(), rule.aliases.begin(), rule.aliases.end());
   }
   const auto near = nearest(args[0], known);
-  return usage_error(
-      "there is no failure code '" + args[0] + "'" +
-      (near ? ", did you mean " + *near + "?" : "; muster explain lists them"));
+  return usage_error("there is no failure code '" + args[0] + "'" +
+                     (near ? ", did you mean " + *near + "?"
+                           : "; `muster explain` lists them"));
 }
 
 int explain_log_main(const std::vector<std::string>& args) {
@@ -243,6 +244,11 @@ int explain_log_main(const std::vector<std::string>& args) {
     own = *std::move(read);
   }
   const RuleBook& rules = own ? *own : RuleBook::built_in();
+  if (request->file == "-" && ::isatty(STDIN_FILENO) == 1) {
+    return usage_error(
+        "stdin is a terminal, and no log; give it one: `kubectl logs POD -n "
+        "NAMESPACE | muster explain-log -`");
+  }
   if (request->file == "-")
     return explain_stream(STDIN_FILENO, *request, rules);
   const UniqueFd file(::open(request->file.c_str(), O_RDONLY | O_CLOEXEC));

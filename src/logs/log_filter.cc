@@ -39,6 +39,8 @@ bool is_worker(const std::string& host, const std::string& wanted) {
   const std::string_view first =
       std::string_view(host).substr(0, host.find('.'));
   if (first == wanted) return true;
+  // A log of text has the pod's name alone.
+  if (first == host && wanted.starts_with(host + ".")) return true;
   if (!parse_integer(wanted) || !first.ends_with(wanted)) return false;
   const std::string_view name = first.substr(0, first.size() - wanted.size());
   return name.ends_with('-') ||  // pi-worker-3, and node3 of --local

@@ -22,6 +22,9 @@ namespace muster {
 namespace {
 
 constexpr size_t kFlushAt = 64 << 10;
+constexpr const char* kHowTo =
+    "give it one: `kubectl logs POD -n NAMESPACE | muster logs`, or `muster "
+    "logs FILE`";
 
 void append_text_line(std::string& out, const ParsedLine& line) {
   if (line.time_ns >= 0) {
@@ -108,7 +111,9 @@ int print_log(int fd, const LogFilter& filter) {
   PartJoiner joiner;
   Levels levels;
   std::string out;
+  bool any = false;
   while (const auto text = reader.next()) {
+    any = true;
     if (const auto line = joiner.add(parse_line(*text))) {
       append_line(out, filter, levels, *line);
     }
@@ -125,6 +130,13 @@ int print_log(int fd, const LogFilter& filter) {
               << reader.error_text() << '\n';
     return 1;
   }
+  if (!any) {
+    std::cerr << "muster logs: "
+              << (filter.file == "-" ? "no log came on stdin"
+                                     : filter.file + ": the log is empty")
+              << "; " << kHowTo << '\n';
+    return 1;
+  }
   return 0;
 }
 
@@ -134,6 +146,11 @@ int logs_main(const std::vector<std::string>& args) {
   const auto filter = parse_logs_options(args, realtime_ns());
   if (!filter) {
     std::cerr << "muster: " << filter.error().text() << '\n';
+    return 2;
+  }
+  if (filter->file == "-" && ::isatty(STDIN_FILENO) == 1) {
+    std::cerr << "muster logs: stdin is a terminal, and no log; " << kHowTo
+              << '\n';
     return 2;
   }
   if (filter->file == "-") return print_log(STDIN_FILENO, *filter);

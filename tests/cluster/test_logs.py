@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Output, stdin, the termination log and report.json."""
 import json
+import os
 import select
 import subprocess
 import sys
@@ -199,6 +200,24 @@ def test_a_closed_stdin_is_no_empty_log():
             capture_output=True, text=True, timeout=PATIENCE, check=False)
         equal(done.returncode, 1, f"exit code of {words}", done.stderr)
         contains(done.stderr, "cannot read -: Bad file descriptor", words)
+
+
+def test_no_log_on_stdin_is_told():
+    """A terminal is not read from, and an empty stdin is no log."""
+    for words in ("logs", "logs -", "explain-log -"):
+        argv = [PREFIX + "/bin/muster", *words.split()]
+        done = subprocess.run(argv, stdin=subprocess.DEVNULL, text=True,
+                              capture_output=True, timeout=PATIENCE,
+                              check=False)
+        equal(done.returncode, 1, f"exit code of {words}", done.stderr)
+        contains(done.stderr, "kubectl logs", words)
+        ours, terminal = os.openpty()
+        with open(ours, "rb"), open(terminal, "rb") as stdin:
+            done = subprocess.run(argv, stdin=stdin, capture_output=True,
+                                  text=True, timeout=PATIENCE, check=False)
+        equal(done.returncode, 2, f"exit code of {words} at a terminal",
+              done.stderr)
+        contains(done.stderr, "kubectl logs", words)
 
 
 def test_a_bar_is_told_while_it_moves():

@@ -44,5 +44,16 @@ TEST_CASE("a level stands behind the program's time, not the runtime's") {
   CHECK(text.find("loguru") != std::string::npos);
 }
 
+TEST_CASE("an empty log is told, and what to give") {
+  const TemporaryDirectory directory;
+  directory.write("log", "");
+  test::CapturedStdio captured;
+  const int code = logs_main({directory.at("log")});
+  const std::string said = captured.err();
+  CHECK(code == 1);
+  CHECK(said.find("the log is empty") != std::string::npos);
+  CHECK(said.find("| muster logs`") != std::string::npos);
+}
+
 }  // namespace
 }  // namespace muster
