@@ -8,7 +8,10 @@
 #include <cstdlib>
 
 #include "base/fd.h"
+#include "base/known_files.h"
+#include "base/spawn.h"
 #include "base/text.h"
+#include "fabric/collect/ask_mpi.h"
 #include "fabric/collect/collect.h"
 #include "fabric/fabric_options.h"
 #include "fabric/facts/facts_json.h"
@@ -79,6 +82,16 @@ Status load_profiles(const FabricOptions& options, FabricRequest& request) {
   return {};
 }
 
+// In a job the agents ask it. Of a recorded machine nothing can be asked.
+void add_mpi(PodFabric& pod) {
+  KnownFiles nothing;
+  const Environment env = current_environment();
+  const std::string* path = find_env(env, "PATH");
+  MpiFacts mpi = ask_mpi(path != nullptr ? *path : "", "", nothing);
+  pod.mpi.family = std::move(mpi.family);
+  pod.mpi.version = std::move(mpi.version);
+}
+
 Result<Input> load(const FabricOptions& options) {
   Input input;
   if (Status status = load_profiles(options, input.request); !status) {
@@ -105,6 +118,7 @@ Result<Input> load(const FabricOptions& options) {
   }
   if (options.facts.empty()) {
     input.pods.push_back(collect_fabric(options.sysroot));
+    if (options.sysroot.empty()) add_mpi(input.pods.back());
   }
   return input;
 }

@@ -15,12 +15,12 @@
 #include "base/runtime_dir.h"
 #include "base/spawn.h"
 #include "base/text.h"
+#include "fabric/collect/ask_mpi.h"
 #include "fabric/collect/locked_memory.h"
 #include "worker/facts/facts_cgroup.h"
 #include "worker/facts/facts_cpu.h"
 #include "worker/facts/facts_gpu.h"
 #include "worker/facts/facts_huge_pages.h"
-#include "worker/facts/facts_mpi.h"
 #include "worker/facts/facts_network.h"
 #include "worker/pmix/agent_pmix_host.h"
 

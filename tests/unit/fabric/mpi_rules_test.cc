@@ -79,6 +79,28 @@ TEST_CASE("a line for all pods names networks where interfaces differ") {
             .find("-iface") == std::string::npos);
 }
 
+// 3 and 4 have vader and refuse sm; 5 has sm, and vader as its old name.
+TEST_CASE("shared memory has the name that the Open MPI of the pods knows") {
+  const auto names = [](const std::string& mpi) {
+    const FabricPlan made = plan(
+        two(R"("hcas": [], "netdevs": ["eth0 10.0.0.[4-5]/24 default"])" + mpi),
+        "tcp");
+    const std::string line = join(made.mpirun_args, " ");
+    const std::string set = value(made, 0, "OMPI_MCA_btl");
+    if (!set.empty()) CHECK(line.find("--mca btl " + set) != line.npos);
+    return line.find("tcp,self,sm") != line.npos ? "sm" : "vader";
+  };
+  const auto version = [](const std::string& text) {
+    return R"(, "mpi": {"family": "openmpi", "version": ")" + text + "\"}";
+  };
+  CHECK(names(version("3.1.0")) == std::string("vader"));
+  CHECK(names(version("4.1.4")) == std::string("vader"));
+  CHECK(names(version("5.0.7")) == std::string("sm"));
+  CHECK(names(version("10.0.1")) == std::string("sm"));
+  CHECK(names(R"(, "mpi": {"family": "openmpi"})") == std::string("vader"));
+  CHECK(names("") == std::string("vader"));
+}
+
 TEST_CASE("EFA without RDMA read ends who asks for it") {
   const auto told = [](const char* shape, const char* value,
                        const char* more = "") {

@@ -13,12 +13,12 @@
 #include "base/runtime_dir.h"
 #include "base/self_path.h"
 #include "catch.h"
+#include "fabric/collect/ask_mpi.h"
 #include "worker/facts/agent_health.h"
 #include "worker/facts/facts_cgroup.h"
 #include "worker/facts/facts_collect.h"
 #include "worker/facts/facts_gpu.h"
 #include "worker/facts/facts_huge_pages.h"
-#include "worker/facts/facts_mpi.h"
 #include "worker/facts/facts_probe.h"
 
 using namespace muster;

@@ -24,13 +24,12 @@ bool is_family(const FabricPodState& pod, std::string_view family) {
   return pod.facts->mpi.family == family;
 }
 
-bool old_open_mpi(const FabricPodState& pod) {
-  const std::string& version = pod.facts->mpi.version;
-  return !version.empty() && version[0] <= '4';
-}
-
+// Open MPI 5 knows vader as sm's old name, 3 and 4 refuse sm: without a version
+// only one of them is right.
 const char* shm_btl(const FabricPodState& pod) {
-  return old_open_mpi(pod) ? "vader" : "sm";
+  const std::string& version = pod.facts->mpi.version;
+  const auto major = parse_integer(version.substr(0, version.find('.')));
+  return major && *major >= 5 ? "sm" : "vader";
 }
 
 // Adapters that an MPI library would find by itself in some pod.

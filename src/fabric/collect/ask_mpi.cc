@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "worker/facts/facts_mpi.h"
+#include "fabric/collect/ask_mpi.h"
 
 #include <poll.h>
 #include <signal.h>
