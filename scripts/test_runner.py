@@ -180,6 +180,11 @@ class Runner:
         if self.wants("kit") and self.builds.need("release"):
             self.script("kit", [*PYTHON, "tests/images/test_kit.py",
                                 PREFIXES["release"]], 5 * MINUTE)
+        if self.wants("commands") and self.builds.need("release"):
+            self.script("commands", [
+                *PYTHON, "tests/images/test_commands.py",
+                os.path.join(PREFIXES["release"], "bin", "muster")],
+                5 * MINUTE)
         if self.wants("examples") and self.builds.need("release"):
             self.script("examples", [
                 *PYTHON, "tests/images/test_examples.py",
@@ -407,7 +412,7 @@ def parse(argv):
                         " its name: unit, unit_job, fuzz_frame, clang, podnet,"
                         " interop, cluster, test_…, kubernetes,"
                         " kubernetes_e2e, vm, bare, images, documents,"
-                        " examples")
+                        " commands, examples")
     parser.add_argument("--quick", action="store_true", help="unit tests only")
     parser.add_argument("--long", action="store_true", help="also soaks, floods"
                         " and fuzzing (MUSTER_FUZZ_SECONDS per target, 300)")

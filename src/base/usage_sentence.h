@@ -44,8 +44,8 @@ inline std::string usage_sentence(const CLI::App* app,
                                           : "'" + extra[0] + "' is too much";
     }
   }
-  return app->get_name() + ": " + problem + set_by(*app, problem) + ". See " +
-         app->get_name() + " --help.\n";
+  return app->get_name() + ": " + problem + set_by(*app, problem) + ". See `" +
+         app->get_name() + " --help`.\n";
 }
 
 }  // namespace muster

@@ -19,6 +19,7 @@
 #include "diagnosis/strain.h"
 #include "diagnosis/who.h"
 #include "job/exit_codes.h"
+#include "job/kubectl.h"
 
 namespace muster {
 
@@ -216,10 +217,8 @@ class Judge {
     if (!winner_->host.empty()) {
       values_["host"] = winner_->host;
       values_["target"] = winner_->host;
-      const std::string& host = winner_->host;
-      const bool address = host.find_first_not_of("0123456789.:") == host.npos;
-      if (!address) values_["pod"] = host.substr(0, host.find('.'));
     }
+    fill_commands();
     values_["line"] = cut(winner_->line);
     values_["file_line"] = place_of_exception(evidence_, *winner_);
     if (winner_->rule->code == "permission_denied" &&
@@ -229,6 +228,23 @@ class Judge {
     waiting_ranks();
     for (const auto& [name, value] : winner_->values) {
       if (!value.empty()) values_[name] = cut(value);
+    }
+  }
+
+  // Lines of kubectl that run where they are pasted.
+  void fill_commands() {
+    const std::string& own = evidence_.job.name_space;
+    const std::string& host = winner_->host;
+    values_["namespace"] = namespace_of(host, own);
+    if (!host.empty()) {
+      values_["describe_pod"] = describe_pod(host, own);
+      values_["logs_of_pod"] = logs_of_pod(host, own);
+      values_["node_of_pod"] = node_of_pod(host, own);
+      values_["exec_in_pod"] = exec_in_pod(host, own);
+    }
+    const NodeEvidence* const launcher = find_node(evidence_, 0, {});
+    if (!own.empty() && launcher != nullptr && !launcher->host.empty()) {
+      values_["launcher_logs"] = logs_of_pod(launcher->host, own);
     }
   }
 

@@ -133,6 +133,7 @@ struct JobEvidence {
   std::vector<std::string> argv;  // the user's program
   int world_size = -1;
   int workers = -1;
+  std::string name_space;  // of the job's pods; empty: no Kubernetes is known
   bool bare_log = false;   // there is nothing but text: no wait statuses
   std::string no_log;      // of a text that is none: "source code"
   int lone_worlds = 0;     // processes of it that said "rank 0 of 1"

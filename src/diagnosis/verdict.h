@@ -49,7 +49,9 @@ Verdict diagnose(const Evidence& evidence, const RuleBook& rules);
 
 // At most `max_lines` (>= 3) lines of at most 400 bytes, each with a newline.
 std::string verdict_text(const Verdict& verdict, int max_lines = 12);
-// Plain text first, then the JSON if it fits; at most `max_bytes` (>= 256).
+// Plain text first, then what a program needs of it as JSON (code, class,
+// exit_code, retryable, confidence, rank, host) if it fits; at most `max_bytes`
+// (>= 256).
 std::string termination_message(const Verdict& verdict,
                                 size_t max_bytes = 3584);
 // One JSON object on one line: code, class, exit_code, rank, host, confidence,

@@ -33,7 +33,8 @@ std::string remedy_line(const Verdict& verdict, size_t index) {
                  verdict.remedies[index]);
 }
 
-void write_fields(JsonWriter& writer, const Verdict& verdict) {
+void write_facts(JsonWriter& writer, const Verdict& verdict) {
+  writer.field("verdict", 1);
   writer.field("code", verdict.code);
   writer.field("class", verdict.exit_class);
   writer.field("exit_code", verdict.exit_code);
@@ -41,6 +42,9 @@ void write_fields(JsonWriter& writer, const Verdict& verdict) {
   writer.field("confidence", std::string(to_text(verdict.confidence)));
   writer.field("rank", verdict.first_rank);
   writer.field("host", verdict.host);
+}
+
+void write_words(JsonWriter& writer, const Verdict& verdict) {
   writer.field("equal_failures", verdict.equal_failures);
   writer.field("summary", verdict.headline);
   writer.field("cause", verdict.cause);
@@ -114,15 +118,17 @@ std::string termination_message(const Verdict& verdict, size_t max_bytes) {
     text += line;
     text += '\n';
   }
-  const std::string json = verdict_json(verdict);
+  JsonWriter facts;  // its words are the lines above
+  write_facts(facts, verdict);
+  const std::string json = facts.text();
   if (text.size() + json.size() + 1 <= max_bytes) text += json + "\n";
   return text;
 }
 
 std::string verdict_json(const Verdict& verdict) {
   JsonWriter writer;
-  writer.field("verdict", 1);
-  write_fields(writer, verdict);
+  write_facts(writer, verdict);
+  write_words(writer, verdict);
   return writer.text();
 }
 

@@ -132,7 +132,7 @@ void check_user(const PodState& pod, DoctorFindings& out) {
   out.push_back({{Severity::kInfo, "user_unnamed",
                   "user " + std::to_string(pod.facts.uid) + " has no name",
                   "no entry in /etc/passwd, no USER",
-                  "getpass.getuser() and the like fail; muster entry sets "
+                  "getpass.getuser() and the like fail; `muster entry` sets "
                   "both variables"},
                  "env:\n"
                  "  - {name: USER, value: job}\n"

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "job/kubectl.h"
 #include "job/skew.h"
 
 namespace muster {
@@ -49,7 +50,8 @@ void add_absent(const PodAnswer& answer, Findings& out) {
        mesh ? "metadata:\n"
               "  labels: {sidecar.istio.io/inject: \"false\"}\n"
               "  annotations: {sidecar.istio.io/inject: \"false\"}"
-            : "# kubectl get pod, kubectl logs"},
+            : "# " + describe_pod(answer.host, own_namespace()) + "\n# " +
+                  logs_of_pod(answer.host, own_namespace())},
       answer.host);
 }
 

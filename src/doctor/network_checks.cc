@@ -138,7 +138,8 @@ void check_endpoints(const PodState& pod, DoctorFindings& out) {
           endpoint.name + ": " + endpoint.outcome +
               (endpoint.detail.empty() ? "" : " (" + endpoint.detail + ")"),
           "check the address, and that a NetworkPolicy lets it out"},
-         "# muster netpol --egress HOST_CIDR:PORT prints the rule"});
+         "# the rule: `muster netpol --job JOB --posture isolated "
+         "--egress CIDR:PORT`"});
   }
 }
 

@@ -22,7 +22,7 @@ tl::unexpected<Error> usage(std::string why) {
                .what = "muster fabric",
                .why = std::move(why),
                .where = {},
-               .hint = "muster fabric --help shows the commands"});
+               .hint = "`muster fabric --help` shows the commands"});
 }
 
 Status take(FabricOptions& out, const std::string& name,
@@ -114,8 +114,8 @@ std::string fabric_usage() {
          "  --pod NAME           env: for which pod\n"
          "  --listen [HOST:]PORT --peer HOST:PORT --timeout TIME "
          "--megabytes N\n"
-         "  --port N --rounds N --connect-timeout TIME, and of muster launch "
-         "-H --hostfile\n"
+         "  --port N --rounds N --connect-timeout TIME, and of `muster "
+         "launch`: -H --hostfile\n"
          "  --local --transport --key-dir --ssh-port --ssh-user    over a "
          "job\n"
          "  -o json              for programs\n";

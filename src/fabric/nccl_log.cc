@@ -87,7 +87,7 @@ std::optional<Finding> NcclLogWatch::finding() const {
       Severity::kWarning, "nccl_fell_back",
       "NCCL fell back to TCP although " + planned_ + " was planned: " + who,
       evidence_,
-      "muster fabric check tells why; --profile rdma makes it an error"};
+      "`muster fabric check` tells why; --profile rdma makes it an error"};
 }
 
 }  // namespace muster

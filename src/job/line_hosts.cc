@@ -63,7 +63,7 @@ Result<std::vector<AppHost>> own_places(const MpirunLine& line,
           "cannot place " + shell_quote(app.argv[0]),
           "its host " + host.name + " is not among the hosts of this launch",
           {},
-          "Name it in --hostfile or -H of muster launch, too, or "
+          "Name it in --hostfile or -H of `muster launch`, too, or "
           "leave these out."});
     }
     out.push_back({static_cast<int>(found - hosts.begin()),

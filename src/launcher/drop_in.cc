@@ -70,8 +70,8 @@ void tell_no_files(const std::vector<std::string>& words) {
   if (!line || output_files(*line).directory.empty()) return;
   std::fprintf(stderr,
                "muster: the files of each rank that this %s line asks for are "
-               "not written: start the script with muster launch --once "
-               "--log-dir %s\n",
+               "not written: start the script with `muster launch --once "
+               "--log-dir %s -- SCRIPT`\n",
                words[0].c_str(), output_files(*line).directory.c_str());
 }
 
@@ -108,7 +108,7 @@ int drop_in_main(const std::string& name,
     std::fprintf(stderr,
                  "muster: %s inside rank %s: a rank cannot start another MPI "
                  "job on the same workers. Call the program itself, or start "
-                 "the whole script with muster launch --once.\n",
+                 "the whole script with `muster launch --once -- SCRIPT`.\n",
                  name.c_str(), own_environment("MUSTER_RANK").c_str());
     return kRefused;
   }

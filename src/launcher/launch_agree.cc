@@ -10,6 +10,7 @@
 #include "launcher/job_secrets.h"
 #include "launcher/launch.h"
 #include "launcher/launch_environment.h"
+#include "launcher/mpirun_words.h"
 #include "launcher/output/log_choice.h"
 #include "launcher/plan_text.h"
 #include "launcher/start/bootstrap_choice.h"
@@ -32,13 +33,14 @@ void show_skew(const SkewReport& skew) {
   }
 }
 
-void show_findings(const std::vector<Finding>& findings) {
+void show_findings(const std::vector<Finding>& findings, bool drop_in) {
   for (const Finding& finding : findings) {
+    const std::string remedy =
+        drop_in ? for_mpirun(finding.remedy) : finding.remedy;
     log::write(
         finding.severity == Severity::kInfo ? log::Level::kInfo
                                             : log::Level::kWarn,
-        finding.text +
-            (finding.remedy.empty() ? "" : ". What to do: " + finding.remedy));
+        finding.text + (remedy.empty() ? "" : ". What to do: " + remedy));
   }
 }
 
@@ -118,7 +120,7 @@ void Launch::agree_on_plan(const Survey::Answers& answers) {
   if (!agreement_.fabric.summary.empty()) {
     log::info("{}", agreement_.fabric.summary);
   }
-  show_findings(findings_);
+  show_findings(findings_, options_.drop_in);
   if (options_.explain_env) {
     std::vector<NativeRank> ranks;
     if (agreement_.bootstrap != Bootstrap::kMpirun) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Phase "connect": all agents of the job, or who is missing and why.
 #include "base/log.h"
+#include "job/kubectl.h"
 #include "launcher/launch.h"
 
 namespace muster {
@@ -39,11 +40,12 @@ void Launch::connect() {
   };
   events.on_failed = [this](std::vector<Laggard> laggards, bool permanent) {
     laggards_ = std::move(laggards);
-    fail(Error{permanent ? laggards_[0].error.code : "workers_not_ready",
-               fleet_->missing_text(laggards_) + " not ready in time",
-               laggards_text(laggards_, 8),
-               {},
-               likely_cause(laggards_[0].error, laggards_[0].pod)});
+    fail(Error{
+        permanent ? laggards_[0].error.code : "workers_not_ready",
+        fleet_->missing_text(laggards_) + " not ready in time",
+        laggards_text(laggards_, 8),
+        {},
+        likely_cause(laggards_[0].error, laggards_[0].host, own_namespace())});
   };
   events.on_leaving = [this](uint16_t node) { on_leaving(node); };
   events.on_gave_up = [this](uint16_t node) {

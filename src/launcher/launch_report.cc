@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "diagnosis/log/last_progress.h"
+#include "job/kubectl.h"
 #include "launcher/launch.h"
 #include "launcher/plan_text.h"
 #include "launcher/report/launch_evidence.h"
@@ -109,7 +110,7 @@ std::string Launch::facts_json() const {
 
 void Launch::tell_early() {
   if (stop_signal_ != 0 && !preempted_) return;  // who did it knows
-  const Verdict verdict = judge(evidence(), options_.rules_directory);
+  const Verdict verdict = judge(evidence(), options_);
   if (!verdict.failed() || verdict.code == "unknown") return;
   log::warn("so far: {} ({}, {}); the verdict follows when all have ended",
             verdict.headline, verdict.code, to_text(verdict.confidence));
@@ -126,7 +127,7 @@ void Launch::report() {
   report.took = since(began_);
   report.phases = clock_.phases();
   report.evidence = evidence();
-  report.verdict = judge(report.evidence, options_.rules_directory);
+  report.verdict = judge(report.evidence, options_);
   fill_workers(report);
   report.fabric = agreement_.fabric.summary;
   report.settings = agreement_.fabric.reasons;
@@ -156,10 +157,12 @@ void Launch::report() {
     say_goodbye(exit_code_ == 0);
     return;
   }
+  const std::string name_space = namespace_of({}, own_namespace());
   log::info(
-      "the pods stay up for {} (--hold-on-failure): kubectl exec into "
-      "them now; SIGTERM to the launcher ends it",
-      human_duration_ms(options_.hold_ms));
+      "the pods stay up for {} (--hold-on-failure), to be looked into; SIGTERM "
+      "to the launcher ends it. `kubectl get pods -n {}` shows them, `kubectl "
+      "exec -it POD -n {} -- sh` opens one where the image has a shell",
+      human_duration_ms(options_.hold_ms), name_space, name_space);
   holding_ = true;
   leave_timer_.start(Milliseconds{options_.hold_ms}, [this] { leave(); });
 }
@@ -228,6 +231,7 @@ Evidence Launch::evidence() const {
   }
   job.world_size = agreement_.expected_ranks;
   job.workers = static_cast<int>(discovery_.hosts.size());
+  job.name_space = own_namespace();
   // A signal behind a rank's failure is not the cause.
   const bool failed = run_ && ended_by_exception(*run_);
   job.stop_signal = failed ? 0 : stop_signal_;

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "launcher/launch.h"
 #include "launcher/launch_environment.h"
+#include "launcher/mpirun_words.h"
 #include "launcher/start/modex_map.h"
 #include "launcher/start/mpirun_backend.h"
 #include "launcher/start/native_backend.h"
@@ -94,6 +95,7 @@ RunOptions Launch::run_options() {
   };
   run.hang = {Milliseconds{options_.hang_ms}, options_.hang_stop,
               options_.hang_signal, directory_.path()};
+  run.hang.drop_in = options_.drop_in;
   run.hang.end_after_exception = options_.exception_ms > 0;
   if (options_.exception_ms > 0) {
     run.hang.after_exception = Milliseconds{options_.exception_ms};
@@ -105,7 +107,9 @@ RunOptions Launch::run_options() {
 void Launch::watch_nccl() {
   nccl_ = std::make_unique<NcclAlarm>(
       loop_, agreement_.fabric.transport, [this](const Finding& finding) {
-        log::warn("{}. {}", finding.text, finding.remedy);
+        log::warn(
+            "{}. {}", finding.text,
+            options_.drop_in ? for_mpirun(finding.remedy) : finding.remedy);
         findings_.push_back(finding);
       });
   output_->on_line(kNcclMark, [this](int rank, const std::string& host,

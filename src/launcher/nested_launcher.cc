@@ -137,8 +137,8 @@ std::vector<Finding> nested_launchers(const std::vector<AppSpec>& apps,
     } else {
       finding.text += "a job for each of them";
       finding.remedy =
-          "call the program itself, or start the command once with muster "
-          "launch --once";
+          "call the program itself, or start the command once: "
+          "`muster launch --once -- COMMAND`";
     }
     findings.push_back(std::move(finding));
   }

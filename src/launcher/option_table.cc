@@ -55,7 +55,8 @@ void add_start(CLI::App& app, LaunchOptions& o, OptionWords& raw) {
   app.add_flag("--once", o.once,
                "run the command once in the launcher; mpirun inside is ours");
   app.add_option("--transport", raw.transport,
-                 "how to reach an agent: ssh, or exec:COMMAND with {host}")
+                 "how to reach an agent: ssh, or exec:COMMAND with "
+                 "{host}, or {pod} for the name before its first dot")
       ->envname("MUSTER_TRANSPORT");
   app.add_option("--key-dir", o.key_dir, "directory with the job's ssh key")
       ->envname("MUSTER_KEY_DIR");
@@ -72,7 +73,8 @@ void add_start(CLI::App& app, LaunchOptions& o, OptionWords& raw) {
                  "values of the network that nobody can detect")
       ->envname("MUSTER_FABRIC_SITE");
   app.add_flag("--allow-skew", o.allow_skew,
-               "start although the pods' software differs");
+               "start although the pods' software differs")
+      ->envname("MUSTER_ALLOW_SKEW");
   app.add_flag("!--no-prove", o.prove, "skip the reachability check");
   app.add_flag("--dry-run", o.dry_run,
                "stop before starting ranks and print "
@@ -93,8 +95,9 @@ void add_bounds(CLI::App& app, OptionWords& raw) {
   app.add_option("--timeout", raw.timeout, "time limit of the job, as 72h")
       ->envname("MUSTER_TIMEOUT");
   app.add_option("--timeout-action", raw.timeout_action,
-                 "at the limit: stop, or warn and go on")
-      ->check(CLI::IsMember({"stop", "warn"}));
+                 "at the limit: stop (the job), warn (go on)")
+      ->check(CLI::IsMember({"stop", "warn"}))
+      ->envname("MUSTER_TIMEOUT_ACTION");
   app.add_option("--timeout-signal", raw.timeout_signal,
                  "ranks get it at the limit, and --grace to save and end")
       ->envname("MUSTER_TIMEOUT_SIGNAL");
@@ -102,10 +105,12 @@ void add_bounds(CLI::App& app, OptionWords& raw) {
                  "no output of any rank for so long: say where all ranks are")
       ->envname("MUSTER_HANG_TIMEOUT");
   app.add_option("--hang-action", raw.hang_action,
-                 "then: warn and go on, or stop the job")
-      ->check(CLI::IsMember({"warn", "stop"}));
+                 "then: warn (go on), stop (the job)")
+      ->check(CLI::IsMember({"warn", "stop"}))
+      ->envname("MUSTER_HANG_ACTION");
   app.add_option("--hang-signal", raw.hang_signal,
-                 "ranks get it then too, as for Python's faulthandler");
+                 "ranks get it then too, as for Python's faulthandler")
+      ->envname("MUSTER_HANG_SIGNAL");
   app.add_option("--exception-timeout", raw.exception_timeout,
                  "a rank waits so long in MPI_Finalize after an uncaught "
                  "exception: it has failed (default 10s, 0: never)")

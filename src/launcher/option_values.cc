@@ -207,8 +207,9 @@ Status read_options(const OptionWords& raw, LaunchOptions& o) {
                       "bad value of --transport",
                       "'" + raw.transport + "' is neither ssh nor exec:COMMAND",
                       {},
-                      "As in --transport 'exec:kubectl exec -i {host} -- "
-                      "/opt/muster/libexec/muster/muster-agent agent'."});
+                      "As in `--transport 'exec:kubectl exec -i {pod} -n "
+                      "NAMESPACE -- /opt/muster/libexec/muster/muster-agent "
+                      "agent'`."});
   }
   return {};
 }

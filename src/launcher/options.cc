@@ -41,7 +41,7 @@ void print_unknown(const CLI::App& app, const std::string& word) {
   const auto hint = nearest(word.substr(0, word.find('=')), names);
   std::fprintf(stderr, "muster launch: unknown option %s.%s\n", word.c_str(),
                hint ? (" Did you mean " + *hint + "?").c_str()
-                    : " See muster launch --help.");
+                    : " See `muster launch --help`.");
 }
 
 // An option of ours behind the "--", or a variable that is not set.
@@ -57,7 +57,7 @@ bool no_program_name(const std::vector<std::string>& command) {
   if (!name.starts_with('-')) return false;
   std::fprintf(stderr,
                "muster launch: %s stands where the program is expected. "
-               "Options come before --, as in: muster launch -n 4 -- ./app\n",
+               "Options come before --, as in: `muster launch -n 4 -- ./app`\n",
                name.c_str());
   return true;
 }
@@ -68,7 +68,7 @@ const char* const kFooter =
     "  muster launch -- mpirun -np 16 -x NCCL_DEBUG=INFO python train.py\n"
     "  muster launch --local 2x4 -- ./app\n"
     "Exit codes: the first failing rank's own; 128+N killed by signal N; "
-    "100-109\npermanent, 200-209 worth a retry: muster explain CODE.";
+    "100-109\npermanent, 200-209 worth a retry: `muster explain CODE`.";
 
 // Commands that build an mpirun line themselves: a copy of them in every rank
 // would start as many jobs. As a script they run once, and their mpirun is
@@ -131,8 +131,8 @@ ParsedOptions parse_launch_options(const std::vector<std::string>& args) {
     parsed.exit_code = kUsageExit;
   } else if (o.command.empty()) {
     std::fprintf(stderr,
-                 "muster launch: no program is given. As in: muster "
-                 "launch -n 4 -- ./app\n");
+                 "muster launch: no program is given. As in: `muster "
+                 "launch -n 4 -- ./app`\n");
     parsed.exit_code = kUsageExit;
   }
   return parsed;

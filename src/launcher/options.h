@@ -41,7 +41,8 @@ struct LaunchOptions {
 
   Bootstrap bootstrap = Bootstrap::kAuto;
   std::optional<LocalShape> local;
-  std::vector<std::string> exec_transport;  // {host} is replaced; empty: ssh
+  std::vector<std::string>
+      exec_transport;  // {host}, {pod} are replaced; empty: ssh
   std::string key_dir;
   int ssh_port = 0;  // 0: found out
   std::string ssh_user;

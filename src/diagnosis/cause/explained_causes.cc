@@ -24,19 +24,28 @@ void drop_after_stop(int64_t stop_ns, std::vector<Candidate>& candidates) {
 }
 
 // "Something failed" is an answer only where there is no other. Beside a
-// silent end it is what was last heard of that rank. In a log a line may be
-// without its rank; live, such a line is mpirun's.
+// silent end it is what was last heard of that rank, and never what its victims
+// wrote. In a log a line may be without its rank; live, such a line is
+// mpirun's.
 void drop_unknown(bool bare_log, std::vector<Candidate>& candidates) {
   const auto says_nothing = [](const Candidate& candidate) {
     return candidate.rule->code == "unknown";
   };
+  const auto ends = [](const Candidate& candidate) {
+    return candidate.rule->code == "exit_nonzero_silent";
+  };
+  const auto named = std::find_if(
+      candidates.begin(), candidates.end(),
+      [&](const Candidate& one) { return ends(one) && one.rank >= 0; });
+  const int failed = named == candidates.end() ? -1 : named->rank;
   for (Candidate& candidate : candidates) {
-    if (candidate.rule->code != "exit_nonzero_silent") continue;
+    if (!ends(candidate)) continue;
+    const int rank = candidate.rank < 0 ? failed : candidate.rank;
     const auto heard = std::find_if(
         candidates.begin(), candidates.end(), [&](const Candidate& other) {
           return says_nothing(other) &&
-                 (candidate.rank < 0 || candidate.rank == other.rank ||
-                  (bare_log && other.rank < 0));
+                 (rank == other.rank ||
+                  (bare_log && (rank < 0 || other.rank < 0)));
         });
     if (heard != candidates.end() && candidate.line != heard->line) {
       candidate.values["heard"] = heard->line;

@@ -23,7 +23,7 @@ void judge_missing(const JobCheck& check, Findings& out) {
                    pod.missing_text,
                    name ? "is the pod running and ready, and does the headless "
                           "service select it?"
-                        : "muster launch says more about this"});
+                        : "`muster launch` says more about this"});
   }
 }
 

@@ -48,7 +48,7 @@ void judge_failures(const JobCheck& check, const std::string& name,
                     const RailWays& ways, Findings& out) {
   const std::string remedy =
       "cable, switch port, VLAN, MTU, route or address of that adapter; "
-      "muster fabric show in that pod says more";
+      "`muster fabric show` in that pod says more";
   const BlamedWays blamed = blame(ways.tested, ways.bad, BlameSide::kBoth);
   for (const size_t pod : blamed.pods) {
     const RailResult* rail = example(ways, pod);

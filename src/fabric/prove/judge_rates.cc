@@ -141,11 +141,12 @@ void judge_rates(const JobCheck& check, Findings& out) {
                    compared(rate, slow.usual), remedy});
   }
   for (const Rate& rate : slow.ways) {
-    out.push_back({Severity::kWarning, "slow",
-                   "the way from " + check.pods[rate.way.from].name + " to " +
-                       check.pods[rate.way.to].name + " is slow",
-                   compared(rate.gbps, slow.usual),
-                   "measure that pair alone: muster fabric bench --peer"});
+    out.push_back(
+        {Severity::kWarning, "slow",
+         "the way from " + check.pods[rate.way.from].name + " to " +
+             check.pods[rate.way.to].name + " is slow",
+         compared(rate.gbps, slow.usual),
+         "measure that pair alone: `muster fabric bench --peer HOST:PORT`"});
   }
 }
 

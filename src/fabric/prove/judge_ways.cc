@@ -93,7 +93,7 @@ void judge_lost(const JobCheck& check, Findings& out) {
                    pair.answer.code == "limits" ? "limits" : "peer_lost",
                    "the test from " + check.pods[pair.driver].name + " to " +
                        check.pods[pair.peer].name + " did not end well",
-                   pair.answer.text, "look at both pods: muster doctor"});
+                   pair.answer.text, "look at both pods: `muster doctor`"});
   }
 }
 

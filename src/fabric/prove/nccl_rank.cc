@@ -66,7 +66,7 @@ Status measure_steps(const NcclCalls& nccl, const CudaCalls& cuda,
                    "ncclGetUniqueId fails",
                    "NCCL finds no interface to start with",
                    {},
-                   "look at NCCL_SOCKET_IFNAME: muster fabric explain"});
+                   "look at NCCL_SOCKET_IFNAME: `muster fabric explain`"});
     }
     const auto deal = place.rank == 0 ? meeting.deal(steps[i], id, deadline)
                                       : meeting.receive(deadline);

@@ -96,7 +96,7 @@ class Reduction {
                  std::string(step) + " fails",
                  std::move(why),
                  {},
-                 "NCCL_DEBUG=INFO in the job shows more; muster fabric check "
+                 "NCCL_DEBUG=INFO in the job shows more; `muster fabric check` "
                  "tests the network"});
   }
 

@@ -28,7 +28,7 @@ tl::unexpected<Error> foreign(int fd) {
                .what = "talking to the peer",
                .why = "it does not speak this protocol",
                .where = peer_host(fd),
-               .hint = "run muster fabric on the other side"});
+               .hint = "run `muster fabric check` on the other side"});
 }
 
 }  // namespace

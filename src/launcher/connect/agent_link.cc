@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/printable.h"
 #include "base/text.h"
+#include "job/kubectl.h"
 
 namespace muster {
 
@@ -177,7 +178,8 @@ void AgentLink::beat() {
                 "nothing heard for " + human_duration_ms(silence.count()),
                 hello_.host,
                 "the pod is frozen, its node is gone, or the network "
-                "between is cut: kubectl get pod -o wide, kubectl get nodes"});
+                "between is cut: `kubectl get nodes` tells, and `" +
+                    node_of_pod(hello_.host, own_namespace()) + "`"});
     return;
   }
   heartbeat_.start(every, [this] { beat(); });

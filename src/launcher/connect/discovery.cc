@@ -17,10 +17,10 @@
 #include "base/text.h"
 #include "job/app_file.h"
 #include "job/exit_codes.h"
+#include "job/kubectl.h"
 #include "job/line_hosts.h"
 #include "job/pod_view.h"
 #include "job/short_names.h"
-#include "launcher/connect/pod_ref.h"
 
 namespace muster {
 
@@ -81,7 +81,8 @@ Result<Contract> contract_with_hostfile(const LaunchOptions& options,
                         "the hostfile is still empty after " +
                             human_duration_ms(waited.count()),
                         contract.hostfile_path,
-                        "Check that the job has workers: kubectl get pods."});
+                        "Check that the job has workers: `" +
+                            list_pods(own_namespace()) + "`."});
     }
     if (waited > next_note) {
       log::info("waiting for the operator to fill {} since {}",
@@ -202,8 +203,8 @@ Status find_mpirun(const LaunchOptions& options, Discovery& found) {
                       "cannot run " + options.command[0],
                       "no such program on PATH beside muster's own",
                       {},
-                      "Install an MPI in the launcher's image, or start with "
-                      "muster launch --bootstrap pmix."});
+                      "Install an MPI in the launcher's image, or start "
+                      "without one: --bootstrap pmix."});
   }
   return {};
 }
@@ -274,10 +275,6 @@ Result<Discovery> discover(const LaunchOptions& options,
   const PodViewOptions where = own_pod_options();
   found.env = where.env;
   found.hostname = where.hostname;
-  found.own_namespace = namespace_of(
-      read_file("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
-          .value_or(""),
-      read_file("/etc/resolv.conf").value_or(""));
   if (options.is_line) {
     auto line = read_line(options.command);
     if (!line) return fail(line.error());

@@ -26,9 +26,8 @@ struct JobHost {
 
 struct Discovery {
   Contract contract;
-  Environment env;            // of the launcher
-  std::string hostname;       // gethostname(), needs no DNS
-  std::string own_namespace;  // of Kubernetes; empty: unknown
+  Environment env;       // of the launcher
+  std::string hostname;  // gethostname(), needs no DNS
   std::vector<JobHost> hosts;
   std::string hosts_source;
   std::optional<JobKeys> keys;  // nullopt: not needed (local, exec)

@@ -56,18 +56,6 @@ std::string cluster_domain(const ResolvConf& conf) {
   return {};
 }
 
-std::string search_namespace(const ResolvConf& conf) {
-  const std::string domain = cluster_domain(conf);
-  if (domain.empty()) return {};
-  const std::string tail = ".svc." + domain;
-  for (const std::string& entry : conf.search) {
-    if (!entry.ends_with(tail)) continue;
-    const auto space = entry.substr(0, entry.size() - tail.size());
-    if (space.find('.') == std::string::npos) return space;
-  }
-  return {};
-}
-
 NameForms forms_of(const std::string& name, const ResolvConf& conf) {
   if (name.ends_with('.')) return {{""}, true};
   const std::string domain = cluster_domain(conf);

@@ -22,8 +22,6 @@ std::vector<std::string> hosts_file_names(std::string_view text);
 // The cluster's domain by a kubelet's search list ("NS.svc.D svc.D D"): D;
 // empty: another list.
 std::string cluster_domain(const ResolvConf& conf);
-// The namespace that such a list names; empty: none.
-std::string search_namespace(const ResolvConf& conf);
 
 struct NameForms {
   // To append to the name ("" = as it is), likeliest first. None has a dot at

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "job/hostfile.h"
+#include "job/kubectl.h"
 
 namespace muster {
 
@@ -51,7 +52,6 @@ Fleet::Fleet(Loop& loop, wire::Hello hello, std::vector<FleetNode> nodes,
     };
     dialer_events.on_permanent = [this](const Error&) { failed(true); };
     looked_up_.push_back(nodes[i].looked_up);
-    pods_.push_back(nodes[i].pod);
     workers_ += nodes[i].worker ? 1 : 0;
     own_pod_apart_ = own_pod_apart_ || !nodes[i].worker;
     hostnames_.emplace_back();
@@ -120,11 +120,10 @@ std::vector<Laggard> Fleet::laggards() const {
     if (dialer.ready()) continue;
     // Step and reason of one attempt: the next one may have begun since.
     const bool failed = !dialer.last_error().code.empty();
-    out.push_back(
-        {static_cast<uint16_t>(i), dialer.host(),
-         failed ? dialer.failed_step() : dialer.step(),
-         failed ? dialer.last_error() : no_answer(dialer.host(), dialer.step()),
-         pods_[i]});
+    out.push_back({static_cast<uint16_t>(i), dialer.host(),
+                   failed ? dialer.failed_step() : dialer.step(),
+                   failed ? dialer.last_error()
+                          : no_answer(dialer.host(), dialer.step())});
   }
   return out;
 }
@@ -215,8 +214,8 @@ void Fleet::suspect_a_name(Milliseconds waited,
   suspected_ = true;
   log::warn(
       "{}: not in DNS, though all other workers are. Check the spelling in "
-      "the hostfile; if it is right, the pod has no address yet: {}",
-      lone, list_command(missing[0].pod));
+      "the hostfile; if it is right, the pod has no address yet: `{}`",
+      lone, list_pods(namespace_of(missing[0].host, own_namespace())));
 }
 
 void Fleet::failed(bool permanent) {
@@ -243,10 +242,11 @@ std::string lone_missing_names(const std::vector<Laggard>& laggards,
 }
 
 std::string causes_text(const std::vector<Laggard>& laggards) {
+  const std::string own = own_namespace();
   std::set<std::string> told;
   std::string out;
   for (const Laggard& laggard : laggards) {
-    const std::string cause = likely_cause(laggard.error, laggard.pod);
+    const std::string cause = likely_cause(laggard.error, laggard.host, own);
     if (cause.empty() || !told.insert(laggard.error.what).second) continue;
     out += (out.empty() ? ". Likely cause: " : "; of " + laggard.host + ": ");
     out += cause;
@@ -259,7 +259,7 @@ std::string laggards_text(const std::vector<Laggard>& laggards, size_t limit) {
   // waiting does not mend is told with the first one's reason.
   std::map<std::string, std::vector<std::string>> groups;
   std::map<std::string, std::string> whys;
-  for (const auto& [node, host, step, error, pod] : laggards) {
+  for (const auto& [node, host, step, error] : laggards) {
     groups[error.what].push_back(host);
     std::string& why = whys[error.what];
     if (why.empty() && is_permanent(error.code)) why = error.why;

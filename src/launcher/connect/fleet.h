@@ -24,7 +24,6 @@ struct FleetNode {
   std::string host;  // as people know it
   std::string job;   // Hello::job; empty: the one of all nodes
   WorkerDialer::MakeTransport make_transport;
-  PodRef pod;
   // Its address came from DNS, which may lead to another pod of the job.
   bool looked_up = false;
   bool worker = true;  // false: the launcher's pod, which runs no ranks
@@ -35,7 +34,6 @@ struct Laggard {
   std::string host;
   std::string step;
   Error error;
-  PodRef pod;
 };
 
 struct FleetEvents {
@@ -107,7 +105,6 @@ class Fleet {
   std::function<void(uint16_t node)> drained_;
   std::vector<std::unique_ptr<WorkerDialer>> dialers_;
   std::vector<bool> looked_up_;
-  std::vector<PodRef> pods_;
   std::vector<std::string> hostnames_;  // as each agent gave it
   size_t workers_ = 0;
   bool own_pod_apart_ = false;  // node 0 is no worker

@@ -3,11 +3,25 @@
 
 #include <algorithm>
 
+#include "job/hostfile.h"
 #include "launcher/connect/incarnation.h"
 #include "launcher/connect/process_transport.h"
 #include "launcher/connect/ssh_transport.h"
 
 namespace muster {
+
+namespace {
+
+void name_host(const std::string& host, std::string& word) {
+  const auto put = [&word](std::string_view mark, std::string_view name) {
+    const size_t at = word.find(mark);
+    if (at != std::string::npos) word.replace(at, mark.size(), name);
+  };
+  put("{host}", host);
+  put("{pod}", first_label(host));
+}
+
+}  // namespace
 
 JobChannel::JobChannel(Loop& loop, Reaper& reaper, const LaunchOptions& options,
                        const Discovery& discovery, std::string launch_id,
@@ -40,7 +54,6 @@ std::vector<FleetNode> JobChannel::nodes() {
     const auto node = static_cast<uint16_t>(nodes.size());
     FleetNode& added = nodes.emplace_back();
     added.host = host;
-    added.pod = pod_of_host(host, discovery_.own_namespace);
     added.make_transport = [this, node, host] {
       return make_transport(node, host);
     };
@@ -78,10 +91,7 @@ std::unique_ptr<Transport> JobChannel::make_transport(uint16_t node,
   }
   if (!options_.exec_transport.empty()) {
     std::vector<std::string> argv = options_.exec_transport;
-    for (std::string& word : argv) {
-      const size_t at = word.find("{host}");
-      if (at != std::string::npos) word.replace(at, 6, host);
-    }
+    for (std::string& word : argv) name_host(host, word);
     return std::make_unique<ProcessTransport>(
         loop_, reaper_, host, ProcessTransport::Child::kCarrier,
         std::move(argv), current_environment());

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/no_descriptors.h"
 #include "base/random.h"
+#include "job/kubectl.h"
 
 namespace muster {
 
@@ -34,21 +35,24 @@ bool is_permanent(const std::string& code) {
   return std::find(kCodes.begin(), kCodes.end(), code) != kCodes.end();
 }
 
-std::string likely_cause(const Error& error, const PodRef& pod) {
+std::string likely_cause(const Error& error, std::string_view host,
+                         std::string_view own) {
   if (error.code == "dns_unresolved") {
     return "its pod is not scheduled, its image is not pulled, it has failed, "
-           "or it is not Ready; only the API server knows which: " +
-           list_command(pod) +
-           (pod.name.empty() ? "" : "; " + describe_command(pod));
+           "or it is not Ready; only the API server knows which: `" +
+           list_pods(namespace_of(host, own)) + "`, `" +
+           describe_pod(host, own) + "`";
   }
   if (error.code == "dns_failure") {
-    return "the cluster's DNS does not answer (kubectl get pods -n kube-system "
-           "-l k8s-app=kube-dns), or a NetworkPolicy blocks port 53";
+    return "the cluster's DNS does not answer: `kubectl get pods -n "
+           "kube-system -l k8s-app=kube-dns` shows whether it runs; or a "
+           "NetworkPolicy blocks port 53";
   }
   if (error.code == "tcp_refused") {
     return "the container runs but its worker does not listen yet, or it has "
-           "ended; its command must start muster worker or /usr/sbin/sshd: " +
-           describe_command(pod);
+           "ended; its command must start `muster worker` or "
+           "/usr/sbin/sshd: `" +
+           describe_pod(host, own) + "`";
   }
   if (error.code == "tcp_unreachable" && !error.hint.empty()) return error.hint;
   if (error.code == "tcp_filtered" || error.code == "tcp_unreachable") {
@@ -61,7 +65,8 @@ std::string likely_cause(const Error& error, const PodRef& pod) {
   }
   if (error.code == "ssh_closed") {
     return "the worker closed at once: a mesh sidecar that is not ready, or an "
-           "sshd that cannot start; the worker's log says which";
+           "sshd that cannot start: `" +
+           logs_of_pod(host, own) + "`";
   }
   if (error.code == "ssh_foreign") {
     return "something else listens on this port: with hostNetwork choose "

@@ -15,7 +15,6 @@
 
 #include "base/loop.h"
 #include "launcher/connect/agent_link.h"
-#include "launcher/connect/pod_ref.h"
 #include "launcher/connect/retry_delay.h"
 #include "launcher/connect/transport.h"
 
@@ -95,6 +94,8 @@ bool is_permanent(const std::string& code);
 // The likely outside cause of a worker stuck with this error, for people, and
 // the command that shows what only the API server knows of its pod. Empty: the
 // message says all.
-std::string likely_cause(const Error& error, const PodRef& pod);
+// `own`: the launcher's namespace; may be empty.
+std::string likely_cause(const Error& error, std::string_view host,
+                         std::string_view own);
 
 }  // namespace muster

@@ -13,6 +13,7 @@
 #include "base/json_text.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "launcher/mpirun_words.h"
 #include "logs/line_folder.h"
 
 namespace muster {
@@ -400,7 +401,7 @@ void HangWatch::tell_stuck(const std::vector<StuckRank>& ranks) {
       "program that calls MPI_Abort or os._exit(1) after an exception ends "
       "all ranks at once, as \"python -m mpi4py PROGRAM\" does"};
   log::warn("{}. The job goes on, but may never end. What to do: {}", stuck,
-            finding_->remedy);
+            options_.drop_in ? for_mpirun(finding_->remedy) : finding_->remedy);
 }
 
 void HangWatch::tell_hang() {
@@ -431,8 +432,9 @@ void HangWatch::tell_hang() {
   }
   finding_ = Finding{options_.stop ? Severity::kError : Severity::kWarning,
                      "hang", who + ": " + what, where,
-                     "look at it closer: muster stack (--nccl asks NCCL and "
-                     "PyTorch as well), and the log of that rank"};
+                     "look at it closer: `muster stack` in the launcher's pod "
+                     "(--nccl asks NCCL and PyTorch as well), and the log of "
+                     "that rank"};
   log::warn("{}; {}{}", finding_->text, where,
             options_.stop ? "" : ". The job goes on");
   if (options_.stop) {

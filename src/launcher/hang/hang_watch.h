@@ -35,6 +35,7 @@ struct HangOptions {
   std::string directory;                 // of the launch; empty: no requests
   Milliseconds after_exception{10'000};  // that a rank should need to end
   bool end_after_exception = true;       // else it is named only
+  bool drop_in = false;                  // somebody typed mpirun
 };
 
 class HangWatch {

@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "base/json_text.h"
+#include "job/hostfile.h"
 
 namespace muster {
 
@@ -111,7 +112,7 @@ std::string text_tag(const LineOrigin& origin) {
   if (origin.rank >= 0) {
     out += std::to_string(origin.rank);
     out += '|';
-    out += origin.host;
+    out += first_label(origin.host);  // the pod; records have the whole name
   } else {
     out += origin.source;
   }

@@ -4,6 +4,7 @@
 #include "base/json_text.h"
 #include "base/log.h"
 #include "base/random.h"
+#include "job/kubectl.h"
 #include "launcher/launcher_signals.h"
 #include "launcher/report/report_writer.h"
 
@@ -15,6 +16,7 @@ namespace {
 Evidence evidence_of(const Error& error, int stopped_by) {
   Evidence out;
   out.job.phase = "discover";
+  out.job.name_space = own_namespace();
   if (error.code == "preempted") {
     out.job.preempted = true;
   } else if (stopped_by != 0) {
@@ -37,7 +39,7 @@ int report_failed_discovery(const Error& error, int stopped_by,
   report.started_ns = report.ended_ns - report.took.count() * 1'000'000;
   report.phases = {{"discover", report.took}};
   report.evidence = evidence_of(error, stopped_by);
-  report.verdict = judge(report.evidence, options.rules_directory);
+  report.verdict = judge(report.evidence, options);
   const int exit_code = report.verdict.exit_code;
   // The verdict tells that it was stopped, but not in what.
   if (report.evidence.findings.empty()) log::info("{}", error.text());

@@ -17,6 +17,7 @@
 #include "diagnosis/verdict_record.h"
 #include "job/exit_codes.h"
 #include "job/termination_message.h"
+#include "launcher/mpirun_words.h"
 #include "launcher/report/bundle.h"
 #include "launcher/report/report_checklist.h"
 #include "launcher/report/report_html.h"
@@ -72,14 +73,20 @@ Json rank_json(const RankEvidence& rank) {
   return out;
 }
 
-}  // namespace
-
-Verdict judge(const Evidence& evidence, const std::string& rules_directory) {
-  if (rules_directory.empty()) return diagnose(evidence);
-  const auto rules = RuleBook::with_directory(rules_directory);
+Verdict by_rules(const Evidence& evidence, const std::string& directory) {
+  if (directory.empty()) return diagnose(evidence);
+  const auto rules = RuleBook::with_directory(directory);
   if (rules) return diagnose(evidence, *rules);
   log::warn("{}", rules.error().text());
   return diagnose(evidence);
+}
+
+}  // namespace
+
+Verdict judge(const Evidence& evidence, const LaunchOptions& options) {
+  Verdict verdict = by_rules(evidence, options.rules_directory);
+  if (options.drop_in) say_for_mpirun(verdict);
+  return verdict;
 }
 
 Finding finding_of(const Error& error) {

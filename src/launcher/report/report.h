@@ -51,7 +51,7 @@ struct LaunchReport {
 };
 
 // With the user's own rules, if they can (still) be read.
-Verdict judge(const Evidence& evidence, const std::string& rules_directory);
+Verdict judge(const Evidence& evidence, const LaunchOptions& options);
 // What ended a launch before any rank was started.
 Finding finding_of(const Error& error);
 

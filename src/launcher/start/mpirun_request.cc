@@ -150,17 +150,15 @@ std::vector<Finding> output_findings(const MpirunLine& line,
         std::find(kFiles.begin(), kFiles.end(), option.name) == kFiles.end()) {
       continue;
     }
-    out.push_back(
-        {Severity::kWarning, "option_left_out",
-         line.words[option.at] +
-             (files.directory.empty() ? "" : " " + option.values[0]) +
-             (files.directory.empty() ? " has no effect"
-                                      : " has no other effect") +
-             ": the ranks' output goes to muster, not through mpirun",
-         "",
-         labels ? "muster launch --log-format text or json labels each line"
-                : "set MUSTER_LOG_DIR=DIR (muster launch --log-dir) for a file "
-                  "of each rank"});
+    out.push_back({Severity::kWarning, "option_left_out",
+                   line.words[option.at] +
+                       (files.directory.empty() ? "" : " " + option.values[0]) +
+                       (files.directory.empty() ? " has no effect"
+                                                : " has no other effect") +
+                       ": the ranks' output goes to muster, not through mpirun",
+                   "",
+                   labels ? "--log-format text or json labels each line"
+                          : "--log-dir DIR writes a file of each rank"});
   }
   return out;
 }

@@ -15,7 +15,6 @@
 #include "base/read_command_line.h"
 #include "sshd-lite/client.h"
 #include "sshd-lite/exec_policy.h"
-#include "sshd-lite/exec_policy.h"
 #include "worker/pod/pod_options.h"
 
 namespace muster {
@@ -108,7 +107,7 @@ int worker_probe_main(const std::vector<std::string>& args) {
   if (kind.empty()) {
     std::fprintf(stderr,
                  "muster worker probe: say what to ask for, ready or live, as "
-                 "in muster worker probe ready\n");
+                 "in `muster worker probe ready`\n");
     return 2;
   }
   Status result;

@@ -57,9 +57,9 @@ TEST_CASE("the first word that is too much is told") {
     return text;
   };
   CHECK(told({"x", "y"}) ==
-        "muster test: 'x' is too much. See muster test --help.\n");
+        "muster test: 'x' is too much. See `muster test --help`.\n");
   CHECK(told({"-o", "xml"}) ==
-        "muster test: unknown option -o. See muster test --help.\n");
+        "muster test: unknown option -o. See `muster test --help`.\n");
 }
 
 TEST_CASE("numbers are decimal") {

@@ -52,6 +52,28 @@ Verdict of_log(std::string_view text) {
 
 }  // namespace
 
+// Open MPI in rank 0, which lost its peer, warns; rank 1 said nothing.
+TEST_CASE("what a victim wrote is not heard of the rank that failed") {
+  Evidence evidence =
+      job({exited(0, 15, 520,
+                  {"[w-0:12] mca_btl_tcp_frag_recv: readv failed somehow"}),
+           exited(1, 7 << 8, 500)});
+  evidence.job.backend = "mpirun";
+  evidence.job.tool_ended = true;
+  evidence.job.tool_status = 7 << 8;
+  for (const char* line :
+       {"mpirun detected that one or more processes exited with non-zero "
+        "status, thus causing",
+        "  Process name: [[60834,1],1]", "  Exit code:    7"}) {
+    evidence.job.tool_lines.push_back({530 * kMs, true, line});
+  }
+  const Verdict verdict = diagnose(evidence);
+  INFO(verdict_text(verdict));
+  CHECK(verdict.exit_code == 7);
+  CHECK(verdict.first_rank == 1);
+  CHECK(verdict_text(verdict).find("readv") == std::string::npos);
+}
+
 TEST_CASE("the users' sentence on GPU memory, with their numbers") {
   Evidence evidence = job({exited(0, 15, 900), exited(1, 15, 900),
                            exited(2, 1 << 8, 500,

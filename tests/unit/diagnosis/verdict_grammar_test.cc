@@ -167,5 +167,32 @@ TEST_CASE("kubectl is given a pod's name, not its name in DNS") {
   const std::string text = verdict_text(verdict);
   INFO(text);
   CHECK(verdict.host == "pi-worker-2.pi.default.svc");
-  CHECK(text.find("kubectl describe pod pi-worker-2:") != std::string::npos);
+  CHECK(text.find("`kubectl describe pod pi-worker-2 -n default`") !=
+        std::string::npos);
+}
+
+TEST_CASE("a launch in Kubernetes gives its namespace and its launcher's log") {
+  Evidence evidence;
+  evidence.job.backend = "pmix";
+  evidence.job.phase = "run";
+  evidence.job.world_size = 1;
+  RankEvidence rank;
+  rank.rank = 0;
+  rank.node = 1;
+  rank.host = "tj-node-0-0.tj";
+  rank.outcome = RankOutcome::kExited;
+  rank.wait_status = 7 << 8;
+  rank.exit_ns = 1;
+  evidence.ranks.push_back(rank);
+  NodeEvidence launcher;
+  launcher.node = 0;
+  launcher.host = "pi-launcher-x7k2p";
+  evidence.nodes.push_back(launcher);
+  CHECK(verdict_text(diagnose(evidence)).find("`muster logs LOG --rank 0`") !=
+        std::string::npos);
+  evidence.job.name_space = "ml";
+  const std::string text = verdict_text(diagnose(evidence));
+  INFO(text);
+  CHECK(text.find("`kubectl logs pi-launcher-x7k2p -n ml | muster logs --rank "
+                  "0`") != std::string::npos);
 }

@@ -59,8 +59,13 @@ TEST_CASE("the termination message is text first and fits") {
   Verdict small = large();
   small.cause = "short";
   small.evidence = {"seen"};
-  CHECK(termination_message(small).find("\n{\"verdict\":1,") !=
-        std::string::npos);
+  const std::string text = termination_message(small);
+  const size_t json = text.find("\n{\"verdict\":1,\"code\":\"gpu_oom\",");
+  REQUIRE(json != std::string::npos);
+  // No sentence is there twice.
+  CHECK(text.find("evidence", json) == std::string::npos);
+  CHECK(text.find("Worker-2", json) == std::string::npos);
+  CHECK(text.size() - json < 200);
 }
 
 TEST_CASE("JSON has the documented fields, on one line") {

@@ -43,13 +43,11 @@ TEST_CASE("names of a hosts file") {
   CHECK(hosts_file_names("").empty());
 }
 
-TEST_CASE("the cluster's domain and the namespace by a kubelet's list") {
+TEST_CASE("the cluster's domain by a kubelet's list") {
   const ResolvConf conf = parse_resolv_conf(kPodConf);
   CHECK(cluster_domain(conf) == "cluster.local");
-  CHECK(search_namespace(conf) == "team");
   const ResolvConf other = parse_resolv_conf("search svc.example lab.example");
   CHECK(cluster_domain(other).empty());
-  CHECK(search_namespace(other).empty());
 }
 
 TEST_CASE("a name that lacks just the cluster domain gets it first") {

@@ -33,11 +33,9 @@ struct Bed {
            const std::string& job = "") {
     auto peer = std::make_shared<FakePeer>();
     peers.push_back(peer);
-    nodes.push_back({host, job,
-                     [this, peer, behaviour] {
+    nodes.push_back({host, job, [this, peer, behaviour] {
                        return test::make_fake_transport(loop, peer, behaviour);
-                     },
-                     PodRef{host, "team"}});
+                     }});
   }
   void start(Milliseconds deadline = 5s) {
     FleetEvents events;
@@ -174,7 +172,7 @@ TEST_CASE("the launcher's own pod is none of the workers waited for") {
   bed.add("l", test::open_and_answer);
   bed.nodes[0].worker = false;
   bed.add("w-0", test::open_and_answer);
-  bed.add("w-1", test::fail_with("dns_unresolved"));
+  bed.add("w-1.job.team.svc", test::fail_with("dns_unresolved"));
   std::string told;
   log::redirect([&](const std::string& line) { told += line; });
   bed.start(60s);
@@ -182,7 +180,7 @@ TEST_CASE("the launcher's own pod is none of the workers waited for") {
             [&] { return told.find("waiting") != std::string::npos; });
   log::redirect({});
   CHECK(told.find("waiting for 1 of 2 workers") != std::string::npos);
-  CHECK(told.find("kubectl describe pod w-1 -n team") != std::string::npos);
+  CHECK(told.find("`kubectl describe pod w-1 -n team`") != std::string::npos);
 }
 
 TEST_CASE("workers that are missing are counted without the launcher's pod") {
@@ -190,7 +188,7 @@ TEST_CASE("workers that are missing are counted without the launcher's pod") {
   bed.add("l", test::fail_with("agent_exited"));
   bed.nodes[0].worker = false;
   bed.add("w-0", test::fail_with("dns_unresolved"));
-  bed.add("w-1", test::fail_with("dns_unresolved"));
+  bed.add("w-1.job.team.svc", test::fail_with("dns_unresolved"));
   std::string told;
   log::redirect([&](const std::string& line) { told += line; });
   bed.start(60s);
@@ -346,14 +344,11 @@ TEST_CASE("laggards are told in groups") {
   for (int i = 0; i < 5; ++i) {
     all.push_back(
         {static_cast<uint16_t>(i), "w-" + std::to_string(i), "dns",
-         Error{"dns_unresolved", "its name is not in DNS", "", "", ""},
-         PodRef{"w-" + std::to_string(i), "team"}});
+         Error{"dns_unresolved", "its name is not in DNS", "", "", ""}});
   }
-  all.push_back({9,
-                 "w-9",
-                 "tcp",
-                 Error{"tcp_filtered", "no answer yet (step tcp)", "", "", ""},
-                 {}});
+  all.push_back(
+      {9, "w-9", "tcp",
+       Error{"tcp_filtered", "no answer yet (step tcp)", "", "", ""}});
   CHECK(laggards_text(all, 8) ==
         "w-0, w-1, w-2, w-3, w-4: its name is not in DNS; "
         "w-9: no answer yet (step tcp)");
@@ -361,20 +356,17 @@ TEST_CASE("laggards are told in groups") {
         "w-0, w-1 and 3 more: its name is not in DNS; "
         "w-9: no answer yet (step tcp)");
   CHECK(laggards_text({}, 8).empty());
+  all[0].host = "w-0.job.team.svc";
   const std::string causes = causes_text(all);
   CHECK(causes.starts_with(". Likely cause: its pod is not scheduled"));
-  CHECK(causes.find("pod w-0 -n team; of w-9: a NetworkPolicy") !=
+  CHECK(causes.find("pod w-0 -n team`; of w-9: a NetworkPolicy") !=
         std::string::npos);
   CHECK(causes.find("w-1") == std::string::npos);
   CHECK(causes_text({}).empty());
-  all = {
-      {1,
-       "w-1",
-       "agent",
-       Error{"agent_refused", "the agent refused", "it is too old", "", ""},
-       {}},
-      {2, "w-2", "agent", Error{"agent_refused", "the agent refused"}, {}},
-      {3, "w-3", "tcp", Error{"tcp_refused", "closed", "errno", "", ""}, {}}};
+  all = {{1, "w-1", "agent",
+          Error{"agent_refused", "the agent refused", "it is too old", "", ""}},
+         {2, "w-2", "agent", Error{"agent_refused", "the agent refused"}},
+         {3, "w-3", "tcp", Error{"tcp_refused", "closed", "errno", "", ""}}};
   CHECK(laggards_text(all, 8) ==
         "w-3: closed; w-1, w-2: the agent refused (it is too old)");
 }

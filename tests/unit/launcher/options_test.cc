@@ -259,7 +259,7 @@ TEST_CASE("a bad value out of the environment is said to be from there") {
 
 TEST_CASE("an option without its value says so in words") {
   CHECK(parse({"--np"}).err ==
-        "muster launch: --np needs a value. See muster launch --help.\n");
+        "muster launch: --np needs a value. See `muster launch --help`.\n");
 }
 
 TEST_CASE("mpirun's spellings with one dash") {

@@ -83,6 +83,19 @@ TEST_CASE("lines are tagged with their rank, or with who else wrote them") {
   CHECK(bed.ranks.lines() == 4);
 }
 
+TEST_CASE("a tag has the pod's name, a record the host's") {
+  for (const LogFormat format : {LogFormat::kText, LogFormat::kJson}) {
+    Bed bed(with(format));
+    bed.ranks.add_process({3, 9}, 5, "", "pi-worker-3.pi.ml.svc");
+    bed.ranks.frame({3, 9}, output(wire::kStdout, "a\n"));
+    const std::string text = bed.text();
+    INFO(text);
+    CHECK(text.find(format == LogFormat::kText
+                        ? "[5|pi-worker-3] a\n"
+                        : "\"host\":\"pi-worker-3.pi.ml.svc\"") != text.npos);
+  }
+}
+
 TEST_CASE("a warning of mpirun's start that means nothing is not shown") {
   constexpr std::string_view kNoise =
       "[l:00404] plm:rsh: Warning: setpgid(410,410) failed in parent with "

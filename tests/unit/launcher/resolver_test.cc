@@ -76,7 +76,7 @@ TEST_CASE("an address of a family that the pod has not is told as such") {
       CHECK(got->error().code == "tcp_unreachable");
       CHECK(got->error().what == one.what);
       CHECK(got->error().where == one.address);
-      CHECK(likely_cause(got->error(), {}) == got->error().hint);
+      CHECK(likely_cause(got->error(), "w", "") == got->error().hint);
     }
   }
 }

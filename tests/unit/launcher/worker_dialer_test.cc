@@ -161,20 +161,20 @@ TEST_CASE("every error of the dialling steps has a likely cause") {
         "ssh_hostkey", "ssh_auth", "ssh_exec", "agent_exited",
         "version_mismatch"}) {
     INFO(code);
-    CHECK_FALSE(likely_cause(Error{code, "", "", "", ""}, {}).empty());
+    CHECK_FALSE(likely_cause(Error{code, "", "", "", ""}, "w", "ml").empty());
   }
-  CHECK(likely_cause(Error{}, {}).empty());
+  CHECK(likely_cause(Error{}, "w", "ml").empty());
 }
 
 TEST_CASE("what only the API server knows comes with the command for it") {
-  const auto cause = [](const PodRef& pod) {
-    return likely_cause(Error{"dns_unresolved", "", "", "", ""}, pod);
+  const auto cause = [](const char* code) {
+    return likely_cause(Error{code, "", "", "", ""}, "w-0.job.team.svc", "");
   };
-  CHECK(cause({"w-0", "team"}) ==
+  CHECK(cause("dns_unresolved") ==
         "its pod is not scheduled, its image is not pulled, it has failed, or "
-        "it is not Ready; only the API server knows which: kubectl get pods "
-        "-o wide -n team; kubectl describe pod w-0 -n team");
-  CHECK(cause({"", ""}).ends_with(": kubectl get pods -o wide"));
+        "it is not Ready; only the API server knows which: `kubectl get pods "
+        "-n team -o wide`, `kubectl describe pod w-0 -n team`");
+  CHECK(cause("ssh_closed").ends_with("`kubectl logs w-0 -n team`"));
 }
 
 TEST_CASE("what waiting can heal is not permanent") {

@@ -186,9 +186,10 @@ Cause cause_of_unusable(const FabricPodState& state, const std::string& seen) {
   const bool step_known =
       any_port(state, [](auto& view) { return !view.hca->fails_at.empty(); });
   return {"rdma_unusable", text,
-          step_known ? "check driver and firmware of the adapter on the node: "
-                       "the step fails without NCCL or MPI too"
-                     : "muster fabric show in the pod names the failing step"};
+          step_known
+              ? "check driver and firmware of the adapter on the node: "
+                "the step fails without NCCL or MPI too"
+              : "`muster fabric show` in the pod names the failing step"};
 }
 
 Cause cause_of_ports(const FabricPodState& state) {
@@ -251,7 +252,7 @@ void report_unknown(FabricJob& job, const FabricPodState& pod) {
           "the facts do not say " + missing +
               (inside ? "; one pod by itself does without"
                       : "; nothing is decided for it"),
-          "", "run muster fabric show in the pod"});
+          "", "run `muster fabric show` in the pod"});
 }
 
 }  // namespace

@@ -206,7 +206,8 @@ void check_subnets(FabricJob& job) {
          {Severity::kWarning, "ib_subnets_differ",
           "the pods are on different InfiniBand subnets: they reach each other "
           "only through an InfiniBand router",
-          subnets, "muster fabric check shows whether they do"});
+          subnets,
+          "`muster fabric check` in the launcher's pod shows whether they do"});
 }
 
 // The family of the addresses that an index stands for in this pod; "" where

@@ -319,7 +319,7 @@ void set_gids(FabricJob& job) {
                 "NCCL " + pod.assumed_version().text() +
                     " takes GID index 0 (RoCE v1), and the facts hold no GID "
                     "table to find the right one",
-                "", "run muster fabric show in the pod, or use NCCL 2.21"});
+                "", "run `muster fabric show` in the pod, or use NCCL 2.21"});
       }
     } else if (index_needed(pod)) {
       set_index(job, pod);

@@ -276,7 +276,7 @@ void check_flat_topology(FabricJob& job, FabricPodState& pod) {
             "GPUs and adapters are on different root ports: NCCL will not use "
             "GPUDirect RDMA, as is right on most of such machines",
             "distances of GPUs and adapters",
-            "NCCL_NET_GDR_LEVEL=SYS, if muster fabric bench shows a gain"});
+            "NCCL_NET_GDR_LEVEL=SYS, if `muster fabric bench` shows a gain"});
     return;
   }
   report(job, &pod,
@@ -285,7 +285,7 @@ void check_flat_topology(FabricJob& job, FabricPodState& pod) {
           "machine?): NCCL will not use GPUDirect RDMA",
           "",
           "mount the vendor's topology file and set NCCL_TOPO_FILE; or "
-          "NCCL_NET_GDR_LEVEL=SYS after muster fabric bench has shown "
+          "NCCL_NET_GDR_LEVEL=SYS after `muster fabric bench` has shown "
           "that GPUDirect writes work"});
 }
 
