@@ -20,6 +20,7 @@ const std::vector<std::string>& own_variables() {
       "MUSTER_BUNDLE",
       "MUSTER_CONNECT_TIMEOUT",
       "MUSTER_CPUS",
+      "MUSTER_EVENT",
       "MUSTER_EXCEPTION_TIMEOUT",
       "MUSTER_FABRIC_SITE",
       "MUSTER_FIPS",

@@ -35,6 +35,7 @@
 #include "launcher/report/status.h"
 #include "launcher/report/strain_history.h"
 #include "launcher/report/trainer_progress.h"
+#include "launcher/report/verdict_event.h"
 
 namespace muster {
 
@@ -71,6 +72,7 @@ class Launch {
   void read_records();
   void report();
   void tell_early();  // the provisional verdict, where the end takes long
+  void told(bool failed);
   void say_goodbye(bool success);
   void leave();
 
@@ -154,7 +156,8 @@ class Launch {
   Timer status_timer_;
   std::unique_ptr<MetricsServer> metrics_;
   std::unique_ptr<TrainerProgress> trainer_;  // null: nobody to tell
-  std::unique_ptr<ReportWriter> writer_;      // once all is over
+  std::unique_ptr<VerdictEvent> event_;
+  std::unique_ptr<ReportWriter> writer_;  // once all is over
 };
 
 // `args` without the command's name. Returns the exit code.

@@ -150,8 +150,15 @@ void Launch::report() {
   }
   announce(report, options_);
   exit_code_ = report.verdict.exit_code;
-  const bool failed = report.verdict.failed();
+  const Verdict verdict = report.verdict;
   writer_ = std::make_unique<ReportWriter>(loop_, std::move(report), options_);
+  event_ = std::make_unique<VerdictEvent>(loop_, reaper_, agent_);
+  event_->post(options_.event, verdict, discovery_.hostname,
+               [this, failed = verdict.failed()] { told(failed); });
+}
+
+// The verdict is told everywhere.
+void Launch::told(bool failed) {
   const bool somebody = fleet_ && fleet_->ready_count() > 0;
   if (options_.hold_ms <= 0 || !failed || !somebody || stop_signal_ != 0) {
     say_goodbye(exit_code_ == 0);

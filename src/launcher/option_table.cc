@@ -184,6 +184,10 @@ void add_reports(CLI::App& app, LaunchOptions& o, OptionWords& raw) {
                  "wait for this pod's mesh proxy, and end it with the job")
       ->check(CLI::IsMember({"none", "istio", "linkerd"}))
       ->envname("MUSTER_MESH");
+  app.add_option("--event", o.event,
+                 "a failure's sentence as an Event: off (default), auto (about "
+                 "this pod), or about KIND/NAME[/UID], as mpijob/pi")
+      ->envname("MUSTER_EVENT");
   app.add_option("--termination-log", o.termination_log,
                  "the pod's termination message")
       ->envname("MUSTER_TERMINATION_LOG");

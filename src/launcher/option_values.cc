@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "launcher/option_words.h"
 #include "launcher/output/log_choice.h"
+#include "launcher/report/verdict_event.h"
 #include "launcher/start/placement_words.h"
 #include "logs/log_filter.h"
 
@@ -58,6 +59,12 @@ Status set_signal(const std::string& text, const char* option, int& number) {
   }
   number = *known;
   return {};
+}
+
+Status check_event(const LaunchOptions& o) {
+  if (o.event == "off" || o.event == "auto") return {};
+  const auto object = parse_event_object(o.event);
+  return object ? Status{} : fail(object.error());
 }
 
 Status check_watching(const OptionWords& raw, LaunchOptions& o) {
@@ -146,6 +153,7 @@ Status read_options(const OptionWords& raw, LaunchOptions& o) {
   if (auto times = check_durations(raw, o.timeouts); !times) return times;
   if (auto watching = check_watching(raw, o); !watching) return watching;
   if (auto placement = check_placement(o); !placement) return placement;
+  if (auto event = check_event(o); !event) return event;
   if (!raw.local.empty()) {
     auto shape = parse_local_shape(raw.local);
     if (!shape) return fail(shape.error());

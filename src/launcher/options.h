@@ -81,6 +81,7 @@ struct LaunchOptions {
   int metrics_port = 0;  // 0: none
   std::string mesh;      // --mesh; empty: none
   bool post_progress = true;
+  std::string event = "off";  // or auto, or what it is about: mpijob/pi
   std::string termination_log = "/dev/termination-log";
 };
 

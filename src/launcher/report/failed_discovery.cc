@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/report/failed_discovery.h"
 
+#include "base/hostname.h"
 #include "base/json_text.h"
 #include "base/log.h"
 #include "base/random.h"
+#include "base/reaper.h"
+#include "base/self_path.h"
 #include "job/kubectl.h"
 #include "launcher/launcher_signals.h"
 #include "launcher/report/report_writer.h"
+#include "launcher/report/verdict_event.h"
 
 namespace muster {
 
@@ -27,6 +31,19 @@ Evidence evidence_of(const Error& error, int stopped_by) {
   return out;
 }
 
+void tell_cluster(Loop& loop, const Verdict& verdict,
+                  const LaunchOptions& options) {
+  Reaper reaper(loop);
+  const auto agent = agent_path();
+  VerdictEvent event(loop, reaper, agent ? *agent : "");
+  bool told = false;
+  event.post(options.event, verdict, own_hostname(), [&] {
+    told = true;
+    loop.stop();
+  });
+  if (!told) loop.run();
+}
+
 }  // namespace
 
 int report_failed_discovery(const Error& error, int stopped_by,
@@ -45,6 +62,7 @@ int report_failed_discovery(const Error& error, int stopped_by,
   if (report.evidence.findings.empty()) log::info("{}", error.text());
   announce(report, options);
   Loop loop;
+  if (options.event != "off") tell_cluster(loop, report.verdict, options);
   ReportWriter(loop, std::move(report), options)
       .finish(kReportLimit, launch_signals().ending);
   return exit_code;

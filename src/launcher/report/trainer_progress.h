@@ -10,9 +10,9 @@
 #include <memory>
 #include <string>
 
-#include "base/fd.h"
 #include "base/loop.h"
 #include "base/reaper.h"
+#include "launcher/report/post_child.h"
 #include "launcher/report/trainer_status.h"
 
 namespace muster {
@@ -27,7 +27,6 @@ class TrainerProgress {
                                                  std::string agent,
                                                  Source source);
   TrainerProgress(Loop& loop, Reaper& reaper, std::string agent, Source source);
-  ~TrainerProgress();
 
   // Posts the last state; `done` follows within kFinishLimit.
   void finish(bool success, std::function<void()> done);
@@ -38,19 +37,12 @@ class TrainerProgress {
  private:
   void look();
   void post();
-  void child_ended(int wait_status);
-  void read_words();
+  void posted(const std::string& problem);
   void finished();
 
-  Loop& loop_;
-  Reaper& reaper_;
-  std::string agent_;
   Source source_;
   TrainerStatus status_;
-  pid_t child_ = 0;
-  UniqueFd words_;  // the child's stderr
-  std::unique_ptr<FdWatch> words_watch_;
-  std::string problem_;
+  PostChild child_;
   bool problem_told_ = false;
   Timer timer_;
   std::function<void()> done_;

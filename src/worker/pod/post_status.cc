@@ -31,7 +31,7 @@ std::string variable(const char* name) {
 }
 
 tl::unexpected<Error> refuse(const std::string& why, const std::string& where) {
-  return fail(Error{"post", "the progress was not posted", why, where, ""});
+  return fail(Error{"post", "it was not posted", why, where, ""});
 }
 
 Result<UniqueFd> connect_to(const HttpsUrl& url) {

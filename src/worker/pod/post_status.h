@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // `muster-agent post-status`: sends stdin, a JSON status of a TrainJob, to the
 // server that Kubeflow Trainer names in KUBEFLOW_TRAINER_SERVER_URL, with the
-// token and the authority whose files _TOKEN and _CA_CERT name, and is gone. A
-// process of its own, so that nothing of a slow server can hold up a launch;
+// token and the authority whose files _TOKEN and _CA_CERT name, and is gone.
+// The launcher gives it those of the API server for an Event (verdict_event.h).
+// A process of its own, so that nothing of a slow server can hold up a launch;
 // it ends within kPostDeadline whatever happens.
 // Refuses: URLs without https, more than 64 KiB. Never follows a redirect.
 #pragma once

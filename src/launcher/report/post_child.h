@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// PostChild: one `muster-agent post-status`, a child that sends a body to an
+// HTTPS server and is gone, so that a slow or wrong server costs a launch
+// nothing. One at a time; its end, or that it could not be started, is told on
+// the loop. Ends the child when it goes itself. Loop thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/fd.h"
+#include "base/loop.h"
+#include "base/reaper.h"
+#include "base/spawn.h"
+
+namespace muster {
+
+class PostChild {
+ public:
+  // `problem`: empty where the server took it; else what the child said.
+  using Done = std::function<void(const std::string& problem)>;
+
+  PostChild(Loop& loop, Reaper& reaper, std::string agent);
+  ~PostChild();
+
+  // `env` names server, token and authority (worker/pod/post_status.h).
+  void start(const std::string& body, Environment env, Done done);
+  [[nodiscard]] bool running() const { return child_ != 0; }
+  void stop();  // nothing is told then
+
+ private:
+  void read_words();
+  void ended(int wait_status);
+
+  Loop& loop_;
+  Reaper& reaper_;
+  std::string agent_;
+  pid_t child_ = 0;
+  UniqueFd words_;  // the child's stderr
+  std::unique_ptr<FdWatch> words_watch_;
+  std::string problem_;
+  Done done_;
+};
+
+}  // namespace muster
