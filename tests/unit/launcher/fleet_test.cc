@@ -201,7 +201,7 @@ TEST_CASE("workers that are missing are counted without the launcher's pod") {
 
 TEST_CASE("who alone is not in DNS may be misspelt") {
   const auto laggard = [](const char* host, const char* code) {
-    return Laggard{1, host, "resolve", Error{code, "", "", "", ""}, {}};
+    return Laggard{1, host, "resolve", Error{code, "", "", "", ""}};
   };
   const Laggard typo = laggard("wrker-1", "dns_unresolved");
   const Laggard slow = laggard("w-2", "tcp_refused");
