@@ -13,8 +13,9 @@ import plan
 
 
 def make(folders):
-    """Writes ca, apiserver, kubelet-server, apiserver-kubelet, the users of
-    plan.USERS (.crt and .key each) and the service accounts' key (sa)."""
+    """Writes ca, apiserver, kubelet-server, apiserver-kubelet, front-proxy, the
+    users of plan.USERS (.crt and .key each) and the service accounts' key
+    (sa)."""
     os.makedirs(folders.keys, mode=0o700, exist_ok=True)
     ca = Authority(folders)
     ca.server("apiserver", "kube-apiserver", [
@@ -23,6 +24,7 @@ def make(folders):
         "127.0.0.1", plan.NODE_IP, plan.API_SERVICE_IP])
     ca.server("kubelet-server", plan.NODE, [plan.NODE, plan.NODE_IP])
     ca.client("apiserver-kubelet", "apiserver-kubelet", "system:masters")
+    ca.client("front-proxy", "front-proxy", None)
     for user, (name, organisation) in plan.USERS.items():
         ca.client(user, name, organisation)
     key = ec.generate_private_key(ec.SECP256R1())

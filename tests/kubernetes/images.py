@@ -59,7 +59,8 @@ class Mpi:
 # The operator's entrypoint asks nslookup.
 DNS = ["bind9-dnsutils"]
 MPIS = {
-    "openmpi": Mpi(["openmpi-bin"]),
+    # Python is what the command of Kubeflow's SDK calls.
+    "openmpi": Mpi(["openmpi-bin", "python3-minimal"]),
     "mpich": Mpi(DNS, "mpich", "/opt/mpich"),
     "intel": Mpi(DNS, "impi-rt", f"{INTEL}/mpi/2021.14", on_path=False),
 }

@@ -42,9 +42,11 @@ def contents(component):
             for name in COMPONENTS[component].get(kind, ())]
 
 
-def path(program):
-    """Where a program, or a file taken out of a module, lies."""
-    owner = next(name for name in COMPONENTS if program in contents(name))
+def path(program, component=None):
+    """Where a program, or a file taken out of a module, lies. `component` is
+    the first that has it unless given."""
+    owner = component or next(name for name in COMPONENTS
+                              if program in contents(name))
     return os.path.join(folder(owner), program)
 
 

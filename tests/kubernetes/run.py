@@ -3,8 +3,9 @@
 """Runs the tests on a real Kubernetes: run.py [options] [test ...]
 
 With no option it builds what is not in the cache, starts a node of its own,
-installs mpi-operator, loads the images and runs test_*.py here. README.md says
-what it needs. The last line is N passed, N failed[, N skipped].
+installs mpi-operator, loads the images and runs test_*.py here. Tests that need
+more controllers are skipped where those are not built. README.md says what it
+needs. The last line is N passed, N failed[, N skipped].
 """
 import argparse
 import glob
@@ -17,13 +18,14 @@ import subprocess
 import sys
 import time
 
+import controllers
 import images
 import machine
 import programs
 import suite
 from cluster import Cluster
 from problems import Problem
-from versions import CLUSTER, SUITE
+from versions import CLUSTER, MORE, SUITE, TRAINERS
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -46,7 +48,12 @@ def parse(argv):
     parser.add_argument("--build-minutes", type=float, default=60,
                         help="for what is not in the cache (default: 60)")
     parser.add_argument("--minutes", type=float,
-                        help="for all the rest (default: 20; --suite: 40)")
+                        help="for all the rest (default: 30; --suite: 40)")
+    parser.add_argument("--build", action="store_true", help="build Trainer,"
+                        " JobSet and Kueue, too, for the tests that need them")
+    parser.add_argument("--trainer", choices=TRAINERS,
+                        default=next(iter(TRAINERS)), help="Kubeflow Trainer's"
+                        " release (default: %(default)s)")
     parser.add_argument("--suite", action="store_true", help="mpi-operator's"
                         " own end-to-end suite instead of our tests")
     parser.add_argument("--with-openssh", action="store_true",
@@ -56,7 +63,7 @@ def parse(argv):
     parser.add_argument("--up", action="store_true", help="run no test; keep"
                         " the node until the end of input")
     options = parser.parse_args(argv)
-    options.minutes = options.minutes or (40 if options.suite else 20)
+    options.minutes = options.minutes or (40 if options.suite else 30)
     return options
 
 
@@ -68,11 +75,14 @@ def on_own_node(options, counts):
         raise Problem(f"no muster is installed in {options.prefix}; build it, "
                       "or name its install tree in MUSTER_PREFIX")
     programs.ensure(needed(options), 60 * options.build_minutes)
+    more = wanted(options, runnable(options))
     kinds = kinds_of(options)
     for kind in kinds:
         images.debian(kind)
     limit_rest(options)
-    archives = images.make(os.path.join(OUT, "images"), options.prefix, kinds)
+    folder = os.path.join(OUT, "images")
+    archives = images.make(folder, options.prefix, kinds)
+    archives += [controllers.archive(folder, name) for name in more]
     start = time.monotonic()
     node = Cluster(OUT)
     with node:
@@ -80,12 +90,14 @@ def on_own_node(options, counts):
         for archive in archives:
             node.load(archive)
         node.kubectl("apply", "--server-side", "-k", os.path.join(
-            programs.path("manifests"), "overlays", "standalone"))
+            programs.path("manifests", "mpi-operator"), "overlays",
+            "standalone"))
         node.kubectl("--namespace", "mpi-operator", "wait", "--timeout=90s",
                      "--for=condition=Available", "deployment/mpi-operator",
                      limit=120)
-        print(f"operator ready in {time.monotonic() - start:.1f} s",
-              flush=True)
+        controllers.install(node, os.path.join(OUT, "manifests"), more)
+        print("operators ready in "
+              f"{time.monotonic() - start:.1f} s", flush=True)
         if options.up:
             keep(node)
             return
@@ -103,12 +115,46 @@ def on_own_node(options, counts):
 
 
 def needed(options):
-    return SUITE if options.suite else CLUSTER
+    """Components without which nothing runs."""
+    if options.suite:
+        return SUITE
+    if options.build:
+        return (*CLUSTER, *wanted(options, chosen(options)))
+    return CLUSTER
+
+
+def chosen(options):
+    """The files of tests that are to run."""
+    names = [os.path.basename(path).removesuffix(".py") for path in sorted(
+        glob.glob(os.path.join(HERE, "test_*.py")))]
+    return [name for name in names if not options.names
+            or any(part in name for part in options.names)]
+
+
+def wanted(options, files):
+    """The components that these files of tests need beyond CLUSTER."""
+    names = []
+    for file in files:
+        for name in MORE.get(file, ()):
+            names += TRAINERS[options.trainer] if name == "trainer" else [name]
+    return list(dict.fromkeys(names))
+
+
+def lacks(options, file):
+    return programs.missing(wanted(options, [file]))
+
+
+def runnable(options):
+    if options.suite:
+        return []
+    return [file for file in chosen(options) if not lacks(options, file)]
 
 
 def kinds_of(options):
     if not options.suite:
-        return ["openmpi", "openmpi-ssh"]
+        # TrainJobs are tried with an image of another MPI, too.
+        return ["openmpi", "openmpi-ssh"] + (
+            ["mpich"] if "test_trainjob" in runnable(options) else [])
     return list(suite.KINDS[options.with_openssh].values())
 
 
@@ -150,14 +196,18 @@ def run_tests(options, kubectl, own, counts):
            "MUSTER_OPENMPI_IMAGE": options.image,
            "MUSTER_OPENSSH_IMAGE": images.name("openmpi-ssh") if own else "",
            "MUSTER_OWN_NODE": "1" if own else "0",
+           "MUSTER_TRAINER": options.trainer,
            "MUSTER_CAPTURES": captures,
            "MUSTER": os.path.join(options.prefix, "bin", "muster"),
            "MUSTER_OPERATOR_PI": programs.path("examples/v2beta1/pi/pi.yaml")}
-    for path in sorted(glob.glob(os.path.join(HERE, "test_*.py"))):
-        name = os.path.basename(path).removesuffix(".py")
-        if options.names and not any(n in name for n in options.names):
-            continue
+    for name in chosen(options):
         print(f"-- {name}", flush=True)
+        if own and (names := lacks(options, name)):
+            print(f"skip  all of {name}: not built: {', '.join(names)} "
+                  f"(tests/kubernetes/run.py --build {name})", flush=True)
+            counts[2] += 1
+            continue
+        path = os.path.join(HERE, name + ".py")
         for i, count in enumerate(one(path, env)):
             counts[i] += count
 

