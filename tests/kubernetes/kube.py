@@ -30,6 +30,10 @@ CAPTURES = os.environ.get("MUSTER_CAPTURES", os.path.join(
     ROOT, "build", "kubernetes", "captures"))
 PATIENCE = 120  # seconds, for what never comes; nothing is measured with it
 LABEL = "training.kubeflow.org/"
+JOB_KINDS = ("mpijobs.kubeflow.org", "trainjobs.trainer.kubeflow.org",
+             "jobsets.jobset.x-k8s.io", "workloads.kueue.x-k8s.io")
+# A shell's line that ends once the test opens the gate: a name in DNS.
+WAIT_AT_GATE = "until getent hosts gate >/dev/null; do sleep 0.3; done"
 
 
 class Skip(Exception):
@@ -66,6 +70,11 @@ def told(*arguments, stdin=None):
     return out
 
 
+def apply(value):
+    """An object that is the cluster's, or is to be as it says."""
+    told("apply", "-f", "-", stdin=json.dumps(value))
+
+
 class Namespace:
     """One test's namespace; all that a test makes is in it."""
 
@@ -92,19 +101,44 @@ class Namespace:
         return json.loads(self.told("get", "pods", "-l", selector, "-o",
                                     "json"))["items"]
 
+    def conditions(self, kind, name):
+        """Those of an object that are true, by type."""
+        status = self.get(kind, name).get("status", {})
+        return {c["type"]: c for c in status.get("conditions", [])
+                if c["status"] == "True"}
+
+    def open_gate(self, name="gate"):
+        """Lets a program go on that runs WAIT_AT_GATE."""
+        self.create({"apiVersion": "v1", "kind": "Service",
+                     "metadata": {"name": name},
+                     "spec": {"ports": [{"port": 1}]}})
+
+    def follow(self, pod):
+        """What a container says until its end, which may be the pod's: a
+        process, whose stdout it is."""
+        return subprocess.Popen(
+            [*KUBECTL, "--namespace", self.name, "logs", "-f", pod],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+    def captured(self, name):
+        """The path of a capture."""
+        os.makedirs(self.captures, exist_ok=True)
+        return os.path.join(self.captures, name + ".txt")
+
     def capture(self):
         """What a user sees, each command's output in a file of its own."""
-        os.makedirs(self.captures, exist_ok=True)
-        looks = {"get": ["get", "mpijobs,jobs,pods", "-o", "wide"],
-                 "describe": ["describe", "mpijobs,pods"],
+        known = told("api-resources", "--namespaced", "-o", "name").split()
+        jobs = [kind for kind in JOB_KINDS if kind in known]
+        looks = {"get": ["get", ",".join([*jobs, "jobs", "pods"]), "-o",
+                         "wide"],
+                 "describe": ["describe", ",".join([*jobs, "pods"])],
                  "events": ["get", "events", "--sort-by=.lastTimestamp"]}
         names = self.told("get", "pods", "-o", "name").split()
         for pod in names:
             looks["logs-" + pod.split("/")[1]] = ["logs", pod,
                                                   "--timestamps"]
         for name, arguments in looks.items():
-            path = os.path.join(self.captures, name + ".txt")
-            with open(path, "w") as f:
+            with open(self.captured(name), "w") as f:
                 f.write(f"$ kubectl {' '.join(arguments)}\n")
                 f.write("".join(self.kubectl(*arguments)[1:]))
 
@@ -131,9 +165,7 @@ class MpiJob:
         ns.create(manifest)
 
     def conditions(self):
-        status = self.ns.get("mpijob", self.name).get("status", {})
-        return {c["type"]: c for c in status.get("conditions", [])
-                if c["status"] == "True"}
+        return self.ns.conditions("mpijob", self.name)
 
     def finish(self):
         """"Succeeded" or "Failed"."""
