@@ -79,8 +79,8 @@ tl::unexpected<Error> too_few(int64_t asked,
                 " too few",
             {},
             "Lower -n to " + std::to_string(total) +
-                ", raise slotsPerWorker or the number of workers, or pass "
-                "--oversubscribe."});
+                ", raise slotsPerWorker (of a TrainJob: numProcPerNode) or the "
+                "number of workers, or pass --oversubscribe."});
 }
 
 Status check(const JobSpec& spec, const std::vector<PlannedHost>& hosts) {
@@ -131,8 +131,8 @@ Status check_per_node(const JobSpec& spec,
                           " on host " + host.name,
                       "it has " + counted(host.slots, "slot"),
                       {},
-                      "Lower the ranks per node, raise slotsPerWorker, or pass "
-                      "--oversubscribe."});
+                      "Lower the ranks per node, raise slotsPerWorker (of a "
+                      "TrainJob: numProcPerNode), or pass --oversubscribe."});
   }
   return {};
 }

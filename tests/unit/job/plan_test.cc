@@ -243,12 +243,12 @@ TEST_CASE("refusals") {
   };
   CHECK(error(spec_of(9), {4, 4}) ==
         "not_enough_slots: cannot place 9 ranks: 2 hosts x 4 slots = 8, 1 slot "
-        "too few. Lower -n to 8, raise slotsPerWorker or the number of "
-        "workers, or pass --oversubscribe.");
+        "too few. Lower -n to 8, raise slotsPerWorker (of a TrainJob: "
+        "numProcPerNode) or the number of workers, or pass --oversubscribe.");
   CHECK(error(spec_of(9), {4, 2}) ==
         "not_enough_slots: cannot place 9 ranks: 4 + 2 slots on 2 hosts = 6, 3 "
-        "slots too few. Lower -n to 6, raise slotsPerWorker or the number of "
-        "workers, or pass --oversubscribe.");
+        "slots too few. Lower -n to 6, raise slotsPerWorker (of a TrainJob: "
+        "numProcPerNode) or the number of workers, or pass --oversubscribe.");
   CHECK(error(spec_of(1), {}).starts_with("no_hosts: "));
   CHECK(error(spec_of(0), {1}).starts_with("usage: "));
   CHECK(error(spec_of(1), {0}).starts_with("usage: "));
