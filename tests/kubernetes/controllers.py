@@ -76,10 +76,25 @@ def install(node, folder, components):
                      kustomization(folder, component), limit=120)
     for component in components:
         known = BY_COMPONENT[component]
-        node.kubectl("--namespace", known.namespace, "wait",
-                     f"--timeout={PATIENCE}s", "--for=condition=Available",
-                     f"deployment/{known.deployment}", limit=PATIENCE + 30)
+        await_available(node, known)
         await_webhook(node, os.path.join(folder, component), known.probe)
+
+
+def await_available(node, known):
+    """The certificates come after the pod. A kubelet looks at a Secret once a
+    minute, but at once where the pod changes."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        node.kubectl("--namespace", known.namespace, "annotate", "pods",
+                     "--all", "--overwrite", f"look-again={time.monotonic()}")
+        try:
+            node.kubectl("--namespace", known.namespace, "wait",
+                         "--timeout=5s", "--for=condition=Available",
+                         f"deployment/{known.deployment}")
+            return
+        except Problem:
+            if time.monotonic() > end:
+                raise
 
 
 def await_webhook(node, folder, probe):
