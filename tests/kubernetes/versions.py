@@ -95,4 +95,5 @@ SUITE = (*CLUSTER, "mpi-operator-e2e")
 # Kueue 0.17 knows TrainJobs as Trainer 2.2 and later have them.
 TRAINERS = {"2.3": ("jobset", "trainer"), "2.0": ("jobset-0.8", "trainer-2.0")}
 # What a file of tests needs beyond CLUSTER; "trainer" is one of TRAINERS.
-MORE = {"test_jobset": ("trainer",), "test_trainjob": ("trainer",), "test_kueue": ("trainer", "kueue")}
+MORE = {"test_jobset": ("trainer",), "test_trainjob": ("trainer",),
+        "test_kueue": ("trainer", "kueue")}
