@@ -277,9 +277,10 @@ class Judge {
     const bool permanent =
         told == ExitClass::kUsage || told == ExitClass::kConfiguration ||
         told == ExitClass::kNotFound || told == ExitClass::kNotExecutable;
-    return status_.start_refused && tools_own && permanent
-               ? exit_status_of(*told)
-               : status_;
+    if (!status_.start_refused || !tools_own || !permanent) return status_;
+    return told == ExitClass::kNotFound && evidence_.job.not_executable
+               ? exit_status_of(ExitClass::kNotExecutable)
+               : exit_status_of(*told);
   }
 
   // Facts decide. A bare log has none but what it tells.
@@ -367,7 +368,7 @@ class Judge {
   void write_evidence() {
     const RankEvidence* const rank = find_rank(evidence_, winner_->rank);
     if (!winner_->line.empty()) {
-      add_evidence(winner_->fact || rank == nullptr
+      add_evidence(winner_->fact || winner_->relayed || rank == nullptr
                        ? winner_->line
                        : "rank " + std::to_string(winner_->rank) +
                              " wrote: " + winner_->line);
@@ -418,10 +419,14 @@ class Judge {
   void write_also() {
     std::map<std::string, std::pair<const Candidate*, int>> counted;
     for (const Candidate& other : others_) {
-      // How the job ended as a whole is no news beside why.
-      if (other.death && (other.rank < 0 || other.rank == winner_->rank)) {
-        continue;
-      }
+      // How the job ended as a whole is no news beside why, nor that a rank
+      // ended beside that none could start, nor what mpirun says once more.
+      const bool whole = other.rank < 0 || other.rank == winner_->rank ||
+                         (winner_->rule->phase == "spawn" &&
+                          other.rule->code == "exit_nonzero_silent");
+      const bool again = other.rule == winner_->rule && other.rank < 0 &&
+                         winner_->relayed && !evidence_.job.bare_log;
+      if ((other.death && whole) || again) continue;
       auto& entry = counted[other.rule->code];
       if (entry.first == nullptr) entry.first = &other;
       ++entry.second;

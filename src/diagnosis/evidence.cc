@@ -166,6 +166,7 @@ void visit(Visitor& visitor, Is<JobEvidence> auto& job) {
   visitor.field("phase", job.phase);
   visitor.field("argv", job.argv);
   visitor.field("world_size", job.world_size);
+  visitor.field("not_executable", job.not_executable);
   visitor.field("namespace", job.name_space);
   visitor.field("no_log", job.no_log);
   visitor.field("lone_worlds", job.lone_worlds);

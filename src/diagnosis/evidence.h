@@ -131,6 +131,9 @@ struct JobEvidence {
   // it ended or failed.
   std::string phase;
   std::vector<std::string> argv;  // the user's program
+  // It lies in the launcher's pod and cannot be executed there; mpirun does not
+  // say whether it is that or missing.
+  bool not_executable = false;
   int world_size = -1;
   int workers = -1;
   std::string name_space;  // of the job's pods; empty: no Kubernetes is known

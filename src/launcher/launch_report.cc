@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Phases "drain" and "report": the evidence, the verdict over it, and the
 // farewell to the agents.
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <map>
@@ -46,6 +48,19 @@ int first_end_by(const std::set<int>& forwarded,
     }
   }
   return signal;
+}
+
+// A program that this pod has, and cannot execute.
+bool cannot_execute(const MpirunLine& line) {
+  return std::any_of(line.apps.begin(), line.apps.end(),
+                     [](const MpirunApp& app) {
+                       struct stat file {};
+                       return !app.argv.empty() &&
+                              app.argv[0].find('/') != std::string::npos &&
+                              ::stat(app.argv[0].c_str(), &file) == 0 &&
+                              (S_ISDIR(file.st_mode) ||
+                               ::access(app.argv[0].c_str(), X_OK) != 0);
+                     });
 }
 
 }  // namespace
@@ -239,6 +254,7 @@ Evidence Launch::evidence() const {
   job.world_size = agreement_.expected_ranks;
   job.workers = static_cast<int>(discovery_.hosts.size());
   job.name_space = own_namespace();
+  job.not_executable = discovery_.line && cannot_execute(*discovery_.line);
   // A signal behind a rank's failure is not the cause.
   const bool failed = run_ && ended_by_exception(*run_);
   job.stop_signal = failed ? 0 : stop_signal_;

@@ -2,6 +2,7 @@
 """The names that muster takes over, called by the programs that call them:
 pdsh, DeepSpeed's pdsh line, plain mpirun; and that none calls itself."""
 import os
+import re
 import sys
 
 from harness import (Launch, Skip, apply, check, cluster, contains, equal,
@@ -170,6 +171,36 @@ def test_open_mpi_as_root_wants_to_be_told():
             run = Launch(job, words, env=env).wait()
             equal(run.code, 0, f"exit code of {words}", run.out, run.err)
             contains(run.out, "pi-worker-1")
+
+
+def test_what_cannot_be_started_is_named_with_its_host():
+    """A file that is missing, one that cannot be executed, a name that is not
+    on PATH: as Open MPI's own mpirun says it, in Open MPI's own words."""
+    with cluster("drop-missing") as c:
+        job = apply(c, workers=2)
+        for word, code in (("/no/such/program", 127), ("/etc/hostname", 126),
+                           ("nosuchthing", 127)):
+            done = job.launcher.exec(["mpirun", "-np", "2", word], timeout=90)
+            equal(done.returncode, code, word, done.stderr)
+            told = re.search(r"error: (.*cannot start.*)", done.stderr)
+            check(told, "no headline", done.stderr)
+            contains(told[1], word, "program")
+            contains(told[1], "pi-worker-", "host")
+            check("said nothing" not in done.stderr, "a rank ended",
+                  done.stderr)
+
+
+def test_who_typed_mpirun_is_told_no_option_of_ours():
+    with cluster("drop-words") as c:
+        job = apply(c, workers=1)
+        done = job.launcher.exec(
+            ["env", "MUSTER_CONNECT_TIMEOUT=2s", "mpirun", "-np", "1", "-H",
+             "pi-worker-7.pi.default.svc", "hostname"], timeout=90)
+        equal(done.returncode, 200, "exit code", done.stderr)
+        contains(done.stderr, "MUSTER_CONNECT_TIMEOUT=4s", "what to do")
+        contains(done.stderr, "kubectl describe pod pi-worker-7 -n default",
+                 "what to do")
+        check("--connect-timeout" not in done.stderr, "ours", done.stderr)
 
 
 if __name__ == "__main__":

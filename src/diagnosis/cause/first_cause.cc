@@ -325,6 +325,12 @@ void name_rank_of_tool(const Evidence& evidence,
   winner.host = rank->host;
 }
 
+void name_program(const Evidence& evidence, Candidate& winner) {
+  if (winner.rule->code != "exe_not_runnable") return;
+  std::string& program = winner.values["program"];
+  if (program.empty()) program = program_behind(evidence, winner);
+}
+
 // As the job listed its ranks when it started.
 std::string listed_host(const Evidence& evidence, int rank) {
   const std::vector<std::string>& hosts = evidence.job.rank_hosts;
@@ -392,8 +398,12 @@ std::optional<Candidate> first_cause(const Evidence& evidence,
       winner.values["absent"] = "A process on " + peer;
       winner.host = std::move(peer);
     }
-  } else if (winner.rank < 0 && winner.node < 0 && !winner.fact) {
-    name_rank_of_tool(evidence, candidates, winner);
+  } else if (!winner.fact && winner.node < 0) {
+    if (winner.rank < 0) name_rank_of_tool(evidence, candidates, winner);
+    if (winner.host.empty() && winner.rule->phase == "spawn") {
+      winner.host = host_behind(evidence, winner);
+    }
+    name_program(evidence, winner);
     const bool lost = winner.rule->code == "daemon_lost";
     if (lost && winner.host.empty()) {
       winner.host = lost_daemon_host(evidence.job.tool_lines);

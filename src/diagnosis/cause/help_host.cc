@@ -134,16 +134,46 @@ std::string missed_host(const Evidence& evidence, const Candidate& winner) {
   return one ? missed : std::string();
 }
 
-std::string host_behind(const Evidence& evidence, const Candidate& winner) {
+namespace {
+
+const std::vector<LineEvidence>& lines_around(const Evidence& evidence,
+                                              const Candidate& winner) {
   const RankEvidence* const rank = find_rank(evidence, winner.rank);
-  const auto& lines = rank != nullptr && !rank->lines.empty()
-                          ? rank->lines
-                          : evidence.job.tool_lines;
+  return rank != nullptr && !rank->lines.empty() ? rank->lines
+                                                 : evidence.job.tool_lines;
+}
+
+// Lines that were written at once have one time.
+bool is_behind(const std::vector<LineEvidence>& lines, const LineEvidence& line,
+               const Candidate& winner) {
+  const auto at = static_cast<size_t>(&line - lines.data());
+  return line.time_ns > winner.time_ns ||
+         (line.time_ns == winner.time_ns && at >= winner.order);
+}
+
+}  // namespace
+
+std::string program_behind(const Evidence& evidence, const Candidate& winner) {
+  constexpr std::string_view kRow = "Executable:";
+  const auto& lines = lines_around(evidence, winner);
+  for (const LineEvidence& line : lines) {
+    if (!is_behind(lines, line, winner)) continue;
+    if (line.time_ns - winner.time_ns > kHelpTextNs) break;
+    const std::string_view text = trim(line.text);
+    if (text.starts_with(kRow)) {
+      return std::string(trim(text.substr(kRow.size())));
+    }
+  }
+  return {};
+}
+
+std::string host_behind(const Evidence& evidence, const Candidate& winner) {
+  const auto& lines = lines_around(evidence, winner);
   const bool of_table = is_row(winner.line);
   std::string before;
   std::string error_of;
   for (const LineEvidence& line : lines) {
-    if (line.time_ns <= winner.time_ns) {
+    if (!is_behind(lines, line, winner)) {
       const bool near = winner.time_ns - line.time_ns <= kTableNs;
       if (of_table && near && before.empty()) {
         before = host_in_help_line(line.text);

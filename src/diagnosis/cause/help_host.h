@@ -16,6 +16,8 @@ std::string_view host_in_help_line(std::string_view line);
 // The first one behind what `winner` says, in the same help text, or in front
 // of it, in the same table.
 std::string host_behind(const Evidence& evidence, const Candidate& winner);
+// Open MPI's row "Executable: ./app" below its sentence; empty: none.
+std::string program_behind(const Evidence& evidence, const Candidate& winner);
 
 // The node of the first daemon that mpirun says to have lost; empty: of none.
 std::string lost_daemon_host(const std::vector<LineEvidence>& lines);

@@ -52,6 +52,80 @@ Verdict of_log(std::string_view text) {
 
 }  // namespace
 
+// As Open MPI 4.1.4 said them, of a file that is not there and of a name that
+// is not on PATH.
+TEST_CASE("mpirun's words on a program name it, and the host") {
+  bool not_executable = false;
+  const auto refused = [&](std::vector<std::string> lines, int status) {
+    Evidence evidence = job({});
+    evidence.job.not_executable = not_executable;
+    evidence.job.backend = "mpirun";
+    evidence.job.world_size = 2;
+    evidence.job.tool_ended = true;
+    evidence.job.tool_status = status << 8;
+    for (int rank = 0; rank < 2; ++rank) {
+      RankEvidence never;
+      never.rank = rank;
+      never.outcome = RankOutcome::kNeverStarted;
+      evidence.ranks.push_back(never);
+    }
+    for (size_t i = 0; i < lines.size(); ++i) {
+      evidence.job.tool_lines.push_back(
+          {500 * kMs, true, std::move(lines[i])});  // written at once
+    }
+    return diagnose(evidence);
+  };
+  const std::string rule(74, '-');
+  const Verdict missing = refused(
+      {rule,
+       "mpirun was unable to launch the specified application as it could "
+       "not access",
+       "or execute an executable:", "", "Executable: /no/such/program",
+       "Node: pi-worker-0.pi.ml.svc", "",
+       "while attempting to start process rank 0.", rule,
+       "2 total processes failed to start"},
+      132);
+  INFO(verdict_text(missing));
+  CHECK(missing.code == "exe_not_runnable");
+  CHECK(missing.exit_code == 127);
+  CHECK(missing.headline.find("/no/such/program") != std::string::npos);
+  CHECK(missing.headline.find("pi-worker-0.pi.ml.svc") != std::string::npos);
+  CHECK(missing.also.empty());
+  CHECK(missing.exit_class == "not_found");
+  not_executable = true;
+  const Verdict unusable = refused(
+      {rule,
+       "mpirun was unable to launch the specified application as it could "
+       "not access",
+       "or execute an executable:", "", "Executable: /no/such/program",
+       "Node: pi-worker-0.pi.ml.svc", "",
+       "while attempting to start process rank 0.", rule,
+       "2 total processes failed to start"},
+      132);
+  CHECK(unusable.exit_code == 126);
+  CHECK(unusable.exit_class == "not_executable");
+  not_executable = false;
+  const Verdict unknown = refused(
+      {rule,
+       "mpirun was unable to find the specified executable file, and "
+       "therefore",
+       "did not launch the job.  This error was first reported for "
+       "process",
+       "rank 1; it may have occurred for other processes as well.", "",
+       "NOTE: A common cause for this error is misspelling a mpirun command",
+       "      line parameter option (remember that mpirun interprets the first",
+       "      unrecognized command line token as the executable).", "",
+       "Node:       pi-worker-1.pi.ml.svc", "Executable: nosuchthing", rule,
+       "2 total processes failed to start"},
+      134);
+  INFO(verdict_text(unknown));
+  CHECK(unknown.exit_code == 127);
+  CHECK(unknown.headline.find("nosuchthing") != std::string::npos);
+  CHECK(unknown.headline.find("pi-worker-1.pi.ml.svc") != std::string::npos);
+  CHECK(unknown.also.empty());
+  CHECK(verdict_text(unknown).find("rank 1 wrote") == std::string::npos);
+}
+
 // Open MPI in rank 0, which lost its peer, warns; rank 1 said nothing.
 TEST_CASE("what a victim wrote is not heard of the rank that failed") {
   Evidence evidence =
