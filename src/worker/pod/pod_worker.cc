@@ -131,7 +131,8 @@ void PodWorker::learn() {
   learning_ = std::make_unique<AgentHelper>(
       loop_, reaper_, [] { return learn_image("").text(); }, kDeadline,
       [this](std::optional<std::string> known) {
-        if (known) spawner_->add_agent_env(kKnownFilesVariable, std::move(*known));
+        if (known)
+          spawner_->add_agent_env(kKnownFilesVariable, std::move(*known));
       });
 }
 
