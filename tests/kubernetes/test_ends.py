@@ -33,8 +33,8 @@ def ended_from_outside(text, code=202):
 def test_a_rank_without_memory():
     """The kernel kills a rank in its container's control group."""
     with namespace("oom") as ns:
-        eater = ("[ $OMPI_COMM_WORLD_RANK = 1 ] && exec tail -c 900M /dev/zero"
-                 "; sleep 100")
+        eater = ("[ $OMPI_COMM_WORLD_RANK = 1 ] && "
+                 "exec perl -e '$x = q(a) x 900e6; sleep 100'; sleep 100")
         manifest = mpijob("oom", ["mpirun", "-n", "2", "sh", "-c", eater])
         part(manifest, "Worker")["containers"][0]["resources"] = {
             "limits": {"memory": "160Mi"}}
