@@ -231,7 +231,8 @@ class Runner:
 
     def kubernetes(self):
         """A real cluster of one node, where its programs are built already:
-        that takes long, so only --long, or its name, builds them."""
+        that takes long, so only --long, or its name, builds them and runs all
+        of its tests."""
         argv = [*PYTHON, "tests/kubernetes/run.py"]
         given = self.options.kubeconfig
         if given:
@@ -249,7 +250,9 @@ class Runner:
                 continue
             if not given and not self.builds.need("release"):
                 return
-            # Behind the limits of run.py: a build's, and 20 or 40 for the rest.
+            if not self.options.names and not self.options.long:
+                more = ["test_mpijob", "test_mistakes", "test_pods"]
+            # Behind the limits of run.py: a build's, and 30 or 40 for the rest.
             self.script(name, [*argv, *more], (105 if lacking else 45) * MINUTE,
                         {"MUSTER_PREFIX": PREFIXES["release"]})
 

@@ -108,8 +108,8 @@ def test_a_late_name_is_asked_for_in_the_form_that_can_be():
         run.until("waiting for 2 of 2 workers")
         contains(run.err, "pi-worker-0.pi.default.svc, pi-worker-1.pi.default."
                  "svc: its name is not in DNS", "stderr")
-        contains(run.err, "kubectl get pods -o wide -n default; kubectl "
-                 "describe pod pi-worker-0 -n default", "stderr")
+        contains(run.err, "`kubectl get pods -n default -o wide`, `kubectl "
+                 "describe pod pi-worker-0 -n default`", "stderr")
         c.dns.clear()
         expect(run.wait(), 0)
         asked = [q.name for q in c.dns.queries(pod=job.launcher)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Kinds of pods that only a cluster has: restricted Pod Security, the node's
-network, a launcher that is a worker, namesakes, very many services, probes."""
+network, a launcher that is a worker, namesakes, long lines, probes."""
 import json
 import subprocess
 import sys
@@ -94,19 +94,6 @@ def test_two_jobs_of_one_name():
                 for ns in (one, two)]
         for job in jobs:
             succeeds(job)
-
-
-def test_a_namespace_of_many_services():
-    """Every pod gets seven variables for each service that was there before
-    it that has an address: 3,000 are 800 KB of environment."""
-    with namespace("services") as ns:
-        ns.create({"apiVersion": "v1", "kind": "List", "items": [{
-            "apiVersion": "v1", "kind": "Service",
-            "metadata": {"name": f"service-{i}"},
-            "spec": {"ports": [{"port": 80}], "selector": {"no": "pod"}}}
-            for i in range(3000)]})
-        for name, command in (("native", NATIVE), ("mpirun", MPIRUN)):
-            succeeds(MpiJob(ns, name, mpijob(name, command)))
 
 
 def test_probes_of_the_kubelet():
