@@ -179,9 +179,10 @@ def test_commands_in_the_launchers_pod():
             status, out, err = ns.kubectl("exec", pod, "--", "muster", *words)
             check(status == 0, f"muster {' '.join(words)}: {status}", out, err)
             return out
-        check("typed-worker-1" in typed("status"), "no worker in status")
-        check("sleep" in typed("ps"), "no rank in ps")
-        check("sleep" in typed("stack"), "no rank in stack")
+        until(lambda: "2 running" in typed("status"), "ranks in status")
+        check("workers 2 of 2 ready" in typed("status"), "no workers")
+        check("typed-worker-1" in typed("ps"), "no rank in ps")
+        check("typed-worker-1" in typed("stack"), "no rank in stack")
         typed("fabric", "show")
         status = json.loads(typed("status", "-o", "json"))
         check(len(status["ranks"]) == 2, "not two ranks", status)

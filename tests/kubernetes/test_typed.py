@@ -25,6 +25,8 @@ def wrong(line, ns):
     status, _, err = kubectl(*words)
     if status == 0:
         return ""
+    if "--previous" in words and "previous terminated container" in err:
+        return ""  # pod and container are there, and have not been restarted
     command = words[words.index("--") + 1:] if "--" in words else []
     if "executable file not found" in err:
         return "" if command and command[0] in OPTIONAL else err

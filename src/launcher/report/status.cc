@@ -184,7 +184,7 @@ void worker_metrics(const JobStatus& status, Exposition& out) {
 }  // namespace
 
 int64_t status_interval_ms(int64_t job_ms) {
-  return std::clamp<int64_t>(job_ms, 250, 2'000);
+  return std::clamp<int64_t>(job_ms / 4, 250, 2'000);
 }
 
 std::string to_json(const JobStatus& status) {

@@ -102,8 +102,8 @@ std::string written(int64_t at_ms) {
 
 TEST_CASE("a young launch is written down more often") {
   CHECK(status_interval_ms(0) == 250);
-  CHECK(status_interval_ms(400) == 400);
-  CHECK(status_interval_ms(1'500) == 1'500);
+  CHECK(status_interval_ms(1'200) == 300);
+  CHECK(status_interval_ms(6'000) == 1'500);
   CHECK(status_interval_ms(3'600'000) == 2'000);
 }
 
