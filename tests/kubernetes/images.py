@@ -64,12 +64,13 @@ MPIS = {
     "mpich": Mpi(DNS, "mpich", "/opt/mpich"),
     "intel": Mpi(DNS, "impi-rt", f"{INTEL}/mpi/2021.14", on_path=False),
 }
-# As Intel's: its own directory comes first, whatever the image has.
+# As Intel's: its own directory comes first, whatever the image has. Without
+# libraries for RDMA Intel's libfabric takes shared memory, between pods, too.
 SETVARS = f"""export I_MPI_ROOT={MPIS['intel'].place}
 export PATH=$I_MPI_ROOT/bin:$PATH
 export LD_LIBRARY_PATH=$I_MPI_ROOT/lib${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}
 export LD_LIBRARY_PATH=$LD_LIBRARY_PATH:$I_MPI_ROOT/lib/libfabric
-export FI_PROVIDER_PATH=$I_MPI_ROOT/lib/libfabric/prov
+export FI_PROVIDER_PATH=$I_MPI_ROOT/lib/libfabric/prov FI_PROVIDER=tcp
 """
 
 
