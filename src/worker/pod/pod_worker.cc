@@ -276,8 +276,10 @@ void PodWorker::on_stop_signal(int signal) {
   server_->stop_accepting();
   job_cut_ = spawner_->agents() > 0;
   if (spawner_->idle()) return on_idle();
-  log::info("signal {}: {} running agents have {} to end", signal,
-            spawner_->agents(), human_duration_ms(options_.stop_grace.count()));
+  const auto agents = spawner_->agents();
+  log::info("signal {}: {} {} {} to end", signal, agents,
+            agents == 1 ? "running agent has" : "running agents have",
+            human_duration_ms(options_.stop_grace.count()));
   spawner_->signal_all(SIGTERM);
   stop_timer_.start(options_.stop_grace, [this] {
     spawner_->kill_all();
