@@ -167,12 +167,12 @@ class MpiJob:
     def conditions(self):
         return self.ns.conditions("mpijob", self.name)
 
-    def finish(self):
+    def finish(self, timeout=PATIENCE):
         """"Succeeded" or "Failed"."""
         def over():
             return next((end for end in ("Succeeded", "Failed")
                          if end in self.conditions()), None)
-        return until(over, f"end of MPIJob {self.name}")
+        return until(over, f"end of MPIJob {self.name}", timeout)
 
     def launchers(self):
         return self.ns.pods(f"{LABEL}job-name={self.name},"

@@ -182,7 +182,7 @@ def test_commands_in_the_launchers_pod():
         until(lambda: "2 running" in typed("status"), "ranks in status")
         check("workers 2 of 2 ready" in typed("status"), "no workers")
         check("typed-worker-1" in typed("ps"), "no rank in ps")
-        check("typed-worker-1" in typed("stack"), "no rank in stack")
+        check("ranks 0-1" in typed("stack"), "no ranks in stack")
         typed("fabric", "show")
         status = json.loads(typed("status", "-o", "json"))
         check(len(status["ranks"]) == 2, "not two ranks", status)

@@ -22,7 +22,8 @@ def test_a_namespace_of_many_services():
             for i in range(3000)]})
         for name, command in (("native", NATIVE), ("mpirun", MPIRUN)):
             job = MpiJob(ns, name, mpijob(name, command))
-            end = job.finish()
+            # The cluster names its new pods once it is through with those.
+            end = job.finish(3 * kube.PATIENCE)
             log = job.log(job.launcher())
             check(end == "Succeeded", f"the job {end}", log)
             check("rank 1 of 2 on" in log, "no rank 1", log)
