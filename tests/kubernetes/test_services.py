@@ -13,13 +13,13 @@ NATIVE = ["muster", "launch", "-n", "2", "--bootstrap", "pmix", "--", HELLO]
 
 def test_a_namespace_of_many_services():
     """Every pod gets seven variables for each service that was there before
-    it that has an address: 3,000 are 800 KB of environment."""
+    it that has an address: 300 are 80 KB of environment."""
     with namespace("services") as ns:
         ns.create({"apiVersion": "v1", "kind": "List", "items": [{
             "apiVersion": "v1", "kind": "Service",
             "metadata": {"name": f"service-{i}"},
             "spec": {"ports": [{"port": 80}], "selector": {"no": "pod"}}}
-            for i in range(3000)]})
+            for i in range(300)]})
         for name, command in (("native", NATIVE), ("mpirun", MPIRUN)):
             job = MpiJob(ns, name, mpijob(name, command))
             # The cluster names its new pods once it is through with those.
