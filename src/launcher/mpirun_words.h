@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Advice names options of `muster launch`. Who typed mpirun has no such
-// options, but the variables behind them: "--connect-timeout 600s" becomes
-// "MUSTER_CONNECT_TIMEOUT=600s". Options that Open MPI knows, too, stay, and
-// so do commands between backquotes that are whole. Pure.
+// Advice names options of `muster launch`. A person who typed mpirun cannot
+// give those, but can set the variables behind them: "--connect-timeout 600s"
+// becomes "MUSTER_CONNECT_TIMEOUT=600s". Options that Open MPI knows, too,
+// stay, and so do commands between backquotes that are whole. Pure.
 #pragma once
 
 #include <string>

@@ -147,7 +147,7 @@ def test_stock_mpirun_against_our_workers():
             equal(done.stdout.count("sum of ranks 3"), 3, "sums",
                   done.stdout)
             nothing_left(job, job.workers)
-        # What pid 1 tells its agents is no business of a stranger's ranks.
+        # Variables that pid 1 sets for its agents do not reach other ranks.
         done = job.launcher.exec(["/usr/bin/mpirun.openmpi", "-np", "3",
                                   "env"], timeout=60)
         equal({line.split("=")[0] for line in done.stdout.splitlines()

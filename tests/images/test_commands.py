@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What muster tells a person to type runs as it is typed.
+"""Commands that muster tells a person to type run as they are typed.
 
   tests/images/test_commands.py [MUSTER]
   tests/images/test_commands.py --kubectl NAME=VALUE...

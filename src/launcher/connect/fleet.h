@@ -3,8 +3,8 @@
 // workers in hostfile order. Dials all in parallel, says who is missing, why
 // and what shows the cause (WaitingPace), and once whose name may be misspelt,
 // and gives up at the deadline with every laggard named. All or nothing: nobody
-// is used before everybody is ready. What an agent has to say of itself goes to
-// the log.
+// is used before everybody is ready. Messages of agents go to the
+// log.
 #pragma once
 
 #include <functional>

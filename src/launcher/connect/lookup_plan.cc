@@ -49,7 +49,7 @@ double LookupPlan::per_second(Time now) const {
   return std::max(rate, kLeast);
 }
 
-// What finds earned may exceed the resting level; time never does.
+// Names that were found may lift tokens_ above kRested; time does not.
 void LookupPlan::refill(Time now) {
   const double earned = seconds(now - refilled_) * per_second(now);
   refilled_ = now;
