@@ -217,12 +217,8 @@ void read_hostfile(const PodView& view, Contract& contract) {
     return;
   }
   contract.hostfile = *std::move(parsed);
-  const std::vector<HostEntry>& hosts = contract.hostfile->hosts;
-  contract.self_index = find_self(hosts, view.hostname, view.own_addresses);
-  if (contract.self_index < 0 && contract.role == Role::kLauncher &&
-      contract.operator_kind == OperatorKind::kMpiOperator) {
-    contract.self_index = find_operators_launcher(hosts);
-  }
+  contract.self_index = find_own_entry(contract, contract.hostfile->hosts,
+                                       view.hostname, view.own_addresses);
 }
 
 void decide_index(const PodView& view, Contract& contract) {
@@ -265,7 +261,15 @@ int find_self(const std::vector<HostEntry>& hosts, std::string_view hostname,
   return -1;
 }
 
-int find_operators_launcher(const std::vector<HostEntry>& hosts) {
+int find_own_entry(const Contract& contract,
+                   const std::vector<HostEntry>& hosts,
+                   std::string_view hostname,
+                   const std::vector<std::string>& own_addresses) {
+  const int self = find_self(hosts, hostname, own_addresses);
+  if (self >= 0 || contract.role != Role::kLauncher ||
+      contract.operator_kind != OperatorKind::kMpiOperator) {
+    return self;
+  }
   for (size_t i = 0; i < hosts.size(); ++i) {
     const std::string_view name = hosts[i].name;
     const std::string_view first = first_label(name);

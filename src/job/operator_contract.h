@@ -74,8 +74,11 @@ Contract decide_contract(const PodView& view, const ContractFlags& flags = {});
 int find_self(const std::vector<HostEntry>& hosts, std::string_view hostname,
               const std::vector<std::string>& own_addresses);
 
-// The entry that mpi-operator makes for its launcher, JOB-launcher.JOB.…; with
-// hostNetwork the launcher's pod has its node's name instead. -1: none.
-int find_operators_launcher(const std::vector<HostEntry>& hosts);
+// The same for a pod of this role and operator: with hostNetwork a launcher has
+// its node's name, and mpi-operator's entry for it is JOB-launcher.JOB.….
+int find_own_entry(const Contract& contract,
+                   const std::vector<HostEntry>& hosts,
+                   std::string_view hostname,
+                   const std::vector<std::string>& own_addresses);
 
 }  // namespace muster

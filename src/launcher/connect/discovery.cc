@@ -311,11 +311,8 @@ Result<Discovery> discover(const LaunchOptions& options,
       }
     }
   }
-  int self = find_self(hosts->hosts, where.hostname, where.own_addresses);
-  if (self < 0 && found.contract.role == Role::kLauncher &&
-      found.contract.operator_kind == OperatorKind::kMpiOperator) {
-    self = find_operators_launcher(hosts->hosts);
-  }
+  const int self = find_own_entry(found.contract, hosts->hosts, where.hostname,
+                                  where.own_addresses);
   found.hosts_source = hosts->source;
   for (size_t i = 0; i < hosts->hosts.size(); ++i) {
     const bool is_self =
