@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <unordered_map>
 #include <utility>
 
 #include "base/service_link.h"
@@ -181,7 +182,10 @@ EnvMerge merge_environment(const Environment& worker,
                            const std::vector<EnvRequest>& command_line) {
   EnvMerge merge;
   Merged merged;
+  // Services of a namespace may make tens of thousands of variables.
+  std::unordered_map<std::string_view, std::string_view> of_worker;
   for (const auto& [name, value] : worker) {
+    of_worker.emplace(name, value);
     if (names_a_rank(name)) continue;
     put(merged,
         {name, value, EnvSource::kWorker, {}, {}, "the worker pod has it"});
@@ -210,9 +214,10 @@ EnvMerge merge_environment(const Environment& worker,
                  "the command line sets it"});
   }
   for (auto& [name, decision] : merged) {
-    const std::string* own = find_env(worker, name);
+    const auto own = of_worker.find(name);
     if (decision.source != EnvSource::kWorker &&
-        (own == nullptr || *own != decision.value || names_a_rank(name))) {
+        (own == of_worker.end() || own->second != decision.value ||
+         names_a_rank(name))) {
       merge.to_set.emplace_back(name, decision.value);
     }
     merge.decisions.push_back(std::move(decision));

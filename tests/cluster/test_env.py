@@ -106,6 +106,29 @@ def test_rank_variables_in_both_backends():
                 check(env.get("MASTER_PORT"), "no MASTER_PORT", env)
 
 
+def fill(specs):
+    """What 3,000 services of the namespace put into every container."""
+    for spec in specs:
+        for i in range(3000):
+            name, address = f"SERVICE_{i}", f"10.96.{i // 250}.{i % 250 + 1}"
+            spec["env"].update({f"{name}_{key}": value for key, value in (
+                ("SERVICE_HOST", address), ("SERVICE_PORT", "80"),
+                ("PORT", f"tcp://{address}:80"),
+                ("PORT_80_TCP", f"tcp://{address}:80"),
+                ("PORT_80_TCP_PROTO", "tcp"), ("PORT_80_TCP_PORT", "80"),
+                ("PORT_80_TCP_ADDR", address))})
+
+
+def test_the_links_of_three_thousand_services():
+    """Work that grows with the square of them lets the agents think that the
+    launcher is gone."""
+    with cluster("links") as c:
+        job = apply(c, workers=2, edit=fill)
+        for bootstrap in BOTH:
+            run = launch(job, "-n", "2", "--bootstrap", bootstrap, "--", "true")
+            equal(run.code, 0, f"exit code, {bootstrap}", run.err)
+
+
 def test_ranks_begin_where_the_launcher_is():
     """Where a worker has the launcher's directory, as under mpirun."""
     here, only = "/tmp/my runs/a", "/tmp/launcher only"
