@@ -6,7 +6,6 @@
 
 #include "base/json_text.h"
 #include "base/text.h"
-#include "job/env_merge.h"
 
 namespace muster {
 
@@ -23,30 +22,19 @@ size_t json_size(std::string_view text) {
 
 // What a shorter message will leave out, the first first.
 std::vector<std::string> by_worth(const NodeFacts& facts) {
-  struct Entry {
-    bool link;
-    size_t size;
-    std::string name;
-  };
-  std::vector<Entry> entries;
-  for (const auto& [name, value] : facts.environment) {
-    entries.push_back({is_service_link(name, value), value.size(), name});
-  }
-  std::stable_sort(entries.begin(), entries.end(),
-                   [](const Entry& a, const Entry& b) {
-                     return a.link != b.link ? a.link : a.size > b.size;
-                   });
   std::vector<std::string> names;
-  for (Entry& entry : entries) names.push_back(std::move(entry.name));
+  for (const auto& [name, value] : facts.environment) names.push_back(name);
+  std::stable_sort(names.begin(), names.end(),
+                   [&](const std::string& a, const std::string& b) {
+                     return facts.environment.at(a).size() >
+                            facts.environment.at(b).size();
+                   });
   return names;
 }
 
-std::string told(size_t links, const std::vector<std::string>& names) {
-  std::vector<std::string> parts;
-  if (links > 0) parts.push_back(std::to_string(links) + " service links");
-  for (size_t i = 0; i < names.size() && i < kNamed; ++i) {
-    parts.push_back(names[i]);
-  }
+std::string told(const std::vector<std::string>& names) {
+  std::vector<std::string> parts(
+      names.begin(), names.begin() + std::min(kNamed, names.size()));
   if (names.size() > kNamed) {
     parts.push_back(std::to_string(names.size() - kNamed) + " more");
   }
@@ -59,7 +47,6 @@ std::string to_json_within(NodeFacts facts, size_t limit) {
   std::string text = to_json(facts);
   if (text.size() <= limit) return text;
   const std::vector<std::string> names = by_worth(facts);
-  size_t links = 0;
   std::vector<std::string> left_out;
   for (size_t next = 0; text.size() > limit && next < names.size();) {
     for (size_t excess = text.size() - limit + kSentence;
@@ -67,14 +54,10 @@ std::string to_json_within(NodeFacts facts, size_t limit) {
       const auto found = facts.environment.find(names[next]);
       const size_t size = json_size(found->first) + json_size(found->second);
       excess -= std::min(excess, size);
-      if (is_service_link(found->first, found->second)) {
-        ++links;
-      } else {
-        left_out.push_back(found->first);
-      }
+      left_out.push_back(found->first);
       facts.environment.erase(found);
     }
-    facts.left_out = told(links, left_out);
+    facts.left_out = told(left_out);
     text = to_json(facts);
   }
   return text;

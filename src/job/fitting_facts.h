@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Facts of a pod as one message can hold them: of an environment that is larger
-// service links are left out first, then the longest values, and a sentence
-// says so; the rest of the facts stays. Pure.
+// the longest values are left out, and a sentence says so; the rest of the
+// facts stays. Pure.
 #pragma once
 
 #include <cstddef>

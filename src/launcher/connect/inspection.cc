@@ -69,8 +69,7 @@ Inspected read_facts(const Fleet& fleet, const Survey::Answers& answers) {
                "it all, but these are neither compared, shown nor masked: " +
                facts->left_out,
            "",
-           "pass long values in files, and set enableServiceLinks: false in "
-           "the pod's spec if it is service links"});
+           "pass long values in files"});
     }
     out.facts.push_back(facts ? std::move(*facts) : NodeFacts{});
   }

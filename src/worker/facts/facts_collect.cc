@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "fabric/collect/ask_mpi.h"
 #include "fabric/collect/locked_memory.h"
+#include "job/env_merge.h"
 #include "worker/facts/facts_cgroup.h"
 #include "worker/facts/facts_cpu.h"
 #include "worker/facts/facts_gpu.h"
@@ -53,8 +54,11 @@ void add_shared_memory(NodeFacts& facts, const std::string& root) {
 }
 
 // What the pod was given, without what muster put there.
+// Not the links of services: Kubernetes gives each pod its own, they never
+// travel, and a namespace may have thousands of services.
 void add_environment(NodeFacts& facts) {
   for (auto& [name, value] : current_environment()) {
+    if (is_service_link(name, value)) continue;
     if (name == "MUSTER_LAUNCH_ID" || name == "MUSTER_AGENT" ||
         name == "MUSTER_RUN_DIR" || name == "MUSTER_RANK") {
       continue;
