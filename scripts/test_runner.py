@@ -191,6 +191,24 @@ class Runner:
                 os.path.join(PREFIXES["release"], "bin", "muster")],
                 5 * MINUTE)
 
+    def gpu(self):
+        """Recorded runs of a machine with a GPU, played back; a GPU itself
+        where there is one, with --long or by name."""
+        if not self.wants("gpu") or not self.builds.need("release"):
+            return
+        env = {"MUSTER_PREFIX": PREFIXES["release"]}
+        self.script("gpu_replay", [*PYTHON, "tests/gpu/test_replay.py"],
+                    10 * MINUTE, env)
+        if self.options.long or self.options.names:
+            self.timed("gpu", lambda: self.real_gpu(env))
+
+    def real_gpu(self, env):
+        step = run([*PYTHON, "tests/gpu/run.py"], 10 * MINUTE, env, "gpu")
+        if step.status == 77:
+            self.tally.skip("gpu", step.output.strip())
+        else:
+            self.count_script("gpu", step)
+
     def interop(self):
         """SSH clients of others, floods and hostile peers on one worker."""
         paths = [path for path in sorted(glob.glob(
@@ -396,6 +414,7 @@ class Runner:
         if not self.options.quick:
             self.papers()
             self.interop()
+            self.gpu()
             if not self.options.names and not self.options.long:
                 self.begin_verbs()
             self.cluster()
