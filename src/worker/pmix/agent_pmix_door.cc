@@ -11,6 +11,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/log.h"
 #include "base/loopback.h"
 #include "base/text.h"
 
@@ -22,6 +23,7 @@ namespace {
 // at one look somebody may just have come.
 constexpr Milliseconds kLook{500};
 constexpr int kLooks = 2;
+constexpr Milliseconds kGuard{1'000};  // that a stranger may hold ranks up
 
 int port_of(int socket) {
   sockaddr_in address{};
@@ -80,6 +82,7 @@ Result<std::unique_ptr<PmixDoor>> PmixDoor::open(Loop& loop, Start start) {
 void PmixDoor::knocked() {
   const int port = start_();
   if (port > 0 && inside_ < 0) give_to(port);
+  if (!next_guard_.pending()) keep_guard();
   knock_->stop_reading();
   looks_ = 0;
   look_later();
@@ -111,6 +114,15 @@ void PmixDoor::look() {
   watch_ = std::make_unique<AcceptWatch>(
       loop_, listener_.get(),
       [this](UniqueFd guest) { pass_on(std::move(guest)); });
+}
+
+void PmixDoor::keep_guard() {
+  if (guard_.look(port_) > 0) {
+    log::warn(
+        "hung up on a process of another user, which came to the ranks' PMIx "
+        "server over loopback");
+  }
+  next_guard_.start(kGuard, [this] { keep_guard(); });
 }
 
 void PmixDoor::pass_on(UniqueFd guest) {

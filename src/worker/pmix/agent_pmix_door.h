@@ -6,7 +6,8 @@
 // without a hop. Where somebody waits there at two looks in a row (a release
 // that waits for its socket in another way than select()), the door takes
 // every connection and passes bytes on. On loopback. A silent connection
-// stays in the kernel; libpmix authenticates the others.
+// stays in the kernel, and one of another user is hung up on (DoorGuard);
+// libpmix authenticates the others.
 // Owns the connections. Loop thread.
 #pragma once
 
@@ -18,6 +19,7 @@
 #include "base/fd.h"
 #include "base/loop.h"
 #include "base/result.h"
+#include "worker/pmix/door_guard.h"
 #include "worker/rank/socket_relay.h"
 
 namespace muster {
@@ -33,12 +35,16 @@ class PmixDoor {
 
  private:
   PmixDoor(Loop& loop, Start start)
-      : loop_(loop), start_(std::move(start)), next_look_(loop) {}
+      : loop_(loop),
+        start_(std::move(start)),
+        next_look_(loop),
+        next_guard_(loop) {}
   void knocked();
   void give_to(int port);
   void look_later();
   void look();
   void pass_on(UniqueFd guest);
+  void keep_guard();
 
   Loop& loop_;
   Start start_;
@@ -51,6 +57,8 @@ class PmixDoor {
   UniqueFd kept_;    // what that was before; empty: it is so again, or still
   std::unique_ptr<AcceptWatch> watch_;  // once it was of no use to give it
   std::list<std::unique_ptr<SocketRelay>> relays_;
+  DoorGuard guard_;
+  Timer next_guard_;  // from the first knock on
 };
 
 }  // namespace muster

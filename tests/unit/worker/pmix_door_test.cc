@@ -8,9 +8,13 @@
 #include <sys/epoll.h>
 #include <sys/select.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <bit>
 #include <cerrno>
+#include <csignal>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -188,5 +192,76 @@ TEST_CASE("a stranger who says nothing starts nothing and stalls nobody") {
   loop.run();
   client.join();
   CHECK(starts > 0);
+  CHECK(heard == "rank");
+}
+
+TEST_CASE("of a table of connections those of other users count") {
+  // As /proc/net/tcp on a machine with little-endian words.
+  constexpr std::string_view kTable =
+      "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when "
+      "retrnsmt   uid  timeout inode\n"
+      "   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 "
+      "00000000  1000        0 41 1 0000000000000000 100 0 0 10 0\n"
+      "   1: 0100007F:C001 0100007F:1F90 01 00000000:00000000 00:00000000 "
+      "00000000  1000        0 42 1 0000000000000000 20 4 30 10 -1\n"
+      "   2: 0100007F:C002 0100007F:1F90 01 00000000:00000000 00:00000000 "
+      "00000000  1337        0 43 1 0000000000000000 20 4 30 10 -1\n"
+      "   3: 0100007F:C003 0100007F:1F90 01 00000000:00000000 00:00000000 "
+      "00000000     0        0 44 1 0000000000000000 20 4 30 10 -1\n"
+      "   4: 0100007F:1F90 0100007F:C002 01 00000000:00000000 00:00000000 "
+      "00000000  1000        0 45 1 0000000000000000 20 4 30 10 -1\n"
+      "   5: 0100007F:C004 0100007F:1F91 01 00000000:00000000 00:00000000 "
+      "00000000  1337        0 46 1 0000000000000000 20 4 30 10 -1\n"
+      "   6: 0200A8C0:C005 0100007F:1F90 01 00000000:00000000 00:00000000 "
+      "00000000  1337        0 47 1 0000000000000000 20 4 30 10 -1\n";
+  if constexpr (std::endian::native != std::endian::little) return;
+  CHECK(strangers_at(kTable, 0x1F90, 1000) == std::set<int>{0xC002});
+  CHECK(strangers_at(kTable, 0x1F91, 1000) == std::set<int>{0xC004});
+  CHECK(strangers_at("", 0x1F90, 1000).empty());
+}
+
+TEST_CASE("half a greeting of another user's holds no rank up for long") {
+  if (::geteuid() != 0) SKIP("only root can be another user");
+  Loop loop;
+  Timer guard(loop);
+  auto listener = listen_on_loopback();
+  REQUIRE(listener);
+  auto door = PmixDoor::open(loop, [port = listener->port] { return port; });
+  REQUIRE(door);
+  const int port = (*door)->port();
+  const pid_t stranger = ::fork();
+  REQUIRE(stranger >= 0);
+  if (stranger == 0) {
+    if (::setresuid(1337, 1337, 1337) != 0) ::_exit(1);
+    const UniqueFd half = connect_to_loopback(port);
+    (void)write_all(half.get(), "ra");
+    ::sleep(60);
+    ::_exit(0);
+  }
+  // Reads each greeting to its end before it accepts again.
+  std::string heard;
+  std::thread server([&heard, own = listener->socket.get()] {
+    while (heard != "rank") {
+      const UniqueFd guest(accept_by_select(own));
+      heard.clear();
+      while (heard.size() < 4) {
+        const std::string more = read_some(guest.get());
+        if (more.empty() || more.size() > 4) break;  // it left, or never spoke
+        heard += more;
+      }
+    }
+  });
+  std::thread client([&] {
+    ::usleep(300'000);  // the stranger is the first
+    const UniqueFd rank = connect_to_loopback(port);
+    (void)write_all(rank.get(), "rank");
+    server.join();
+    loop.post([&loop] { loop.stop(); });
+  });
+  guard.start(Milliseconds(3 * kPatienceMs), [&loop] { loop.stop(); });
+  loop.run();
+  client.join();
+  ::kill(stranger, SIGKILL);
+  ::waitpid(stranger, nullptr, 0);
   CHECK(heard == "rank");
 }
