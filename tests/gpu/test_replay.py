@@ -102,12 +102,6 @@ def test_a_run_that_succeeded_is_left_in_peace():
     check("warning" not in text and "error" not in text, "a word of trouble", text)
 
 
-def test_hidden_gpus_are_told_by_the_variable():
-    seen, verdict, text = replay("nogpu", "0=1", env={"CUDA_VISIBLE_DEVICES": ""})
-    equal(seen, 1, "exit code", text)
-    contains(told(verdict), "CUDA_VISIBLE_DEVICES")
-
-
 HANG = ["--hang-timeout", "2s", "--hang-action", "stop"]
 SPINS = """#include <time.h>
 int cudaStreamSynchronize(void) {

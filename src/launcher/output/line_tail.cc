@@ -31,13 +31,19 @@ Head head_at(const std::string& kept, size_t at) {
   return head;
 }
 
+bool is_trouble(std::string_view text, const RuleBook* rules) {
+  const auto level = detect_level(text);
+  if (level && *level >= LogLevel::kWarn) return true;
+  return rules != nullptr && !rules->look(text).matches.empty();
+}
+
 // Indices of the lines before `end` that look like trouble or stand behind one.
-std::vector<size_t> trouble(const std::vector<Line>& lines, size_t end) {
+std::vector<size_t> trouble(const std::vector<Line>& lines, size_t end,
+                            const RuleBook* rules) {
   std::vector<size_t> out;
   size_t follow = 0;
   for (size_t i = 0; i < end; ++i) {
-    const auto level = detect_level(lines[i].text);
-    if (level && *level >= LogLevel::kWarn) follow = 1 + kFollowing;
+    if (is_trouble(lines[i].text, rules)) follow = 1 + kFollowing;
     if (follow == 0) continue;
     --follow;
     out.push_back(i);
@@ -66,7 +72,8 @@ void LineTail::keep(std::string_view line, int64_t time_ns) {
   kept_.append(line);
 }
 
-void LineTail::append_to(std::vector<LineEvidence>& out) const {
+void LineTail::append_to(std::vector<LineEvidence>& out,
+                         const RuleBook* rules) const {
   std::vector<Line> lines;
   for (size_t at = start_; at < kept_.size();) {
     const Head head = head_at(kept_, at);
@@ -76,7 +83,7 @@ void LineTail::append_to(std::vector<LineEvidence>& out) const {
     at += head.length;
   }
   const size_t last = lines.size() - std::min(lines.size(), limit_);
-  std::vector<size_t> chosen = trouble(lines, last);
+  std::vector<size_t> chosen = trouble(lines, last, rules);
   for (size_t i = last; i < lines.size(); ++i) chosen.push_back(i);
   for (const size_t i : chosen) {
     LineEvidence line;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // LineTail: what a verdict may need of one stream: its last lines, and of those
-// before them the first and the last that look like trouble, with a few behind
-// each: hundreds of lines of a stack may follow. Every line of a job passes
+// before them the first and the last that look like trouble, by their level or
+// because a rule knows them, with a few behind each: hundreds of lines of a
+// stack may follow. Every line of a job passes
 // through one, so lines are only copied here, and looked at when they are asked
 // for. Lines are cut, and blank ones left out.
 // Refuses: to hold more than its bytes; the oldest lines go.
@@ -14,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "diagnosis/book/rule_book.h"
 #include "diagnosis/evidence.h"
 
 namespace muster {
@@ -25,8 +27,10 @@ class LineTail {
       : limit_(lines), bytes_(bytes), is_stderr_(is_stderr) {}
 
   void keep(std::string_view line, int64_t time_ns);
-  // Puts them behind those in `out`, oldest first.
-  void append_to(std::vector<LineEvidence>& out) const;
+  // Puts them behind those in `out`, oldest first. `rules` takes some 10 ms for
+  // a full tail; null: the level alone tells trouble.
+  void append_to(std::vector<LineEvidence>& out,
+                 const RuleBook* rules = nullptr) const;
 
  private:
   size_t limit_;

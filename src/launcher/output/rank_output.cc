@@ -387,13 +387,14 @@ void RankOutput::write_failed(int fd, int error) {
       fd == STDOUT_FILENO ? "stdout" : "stderr", strerror(error));
 }
 
-std::vector<LineEvidence> RankOutput::last_lines(ProcessKey key) const {
+std::vector<LineEvidence> RankOutput::last_lines(ProcessKey key,
+                                                 const RuleBook* rules) const {
   const auto found = processes_.find(key);
   if (found == processes_.end()) return {};
   std::vector<LineEvidence> out;
   for (const ProcessStream* stream :
        {&found->second->out, &found->second->err}) {
-    stream->tail.append_to(out);
+    stream->tail.append_to(out, rules);
   }
   std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) {
     return a.time_ns < b.time_ns;

@@ -91,8 +91,10 @@ class RankOutput {
   // Nothing more comes from there: what was held is told, and what is lost.
   void node_lost(uint16_t node);
   // The last lines of both streams of a process, in order of time: 12 of each,
-  // 64 of what is no rank.
-  [[nodiscard]] std::vector<LineEvidence> last_lines(ProcessKey key) const;
+  // 64 of what is no rank, and lines of trouble before them, which `rules` may
+  // help to find (LineTail).
+  [[nodiscard]] std::vector<LineEvidence> last_lines(
+      ProcessKey key, const RuleBook* rules = nullptr) const;
   // Ranks that wrote a traceback and then, for `quiet`, nothing at all: each
   // once.
   std::vector<ProcessKey> quiet_after_traceback(Milliseconds quiet);

@@ -27,8 +27,7 @@ RankOutcome outcome_of(RankState state) {
   return RankOutcome::kUnknown;
 }
 
-RankEvidence describe(const RankRecord& record, const RankOutput& output,
-                      bool mpirun) {
+RankEvidence describe(const RankRecord& record, bool mpirun) {
   RankEvidence rank;
   rank.rank = record.rank;
   rank.node = record.node;
@@ -51,8 +50,16 @@ RankEvidence describe(const RankRecord& record, const RankOutput& output,
     rank.refusal = record.refusal.error;
     rank.refusal_exit_code = record.refusal.exit_code;
   }
-  rank.lines = output.last_lines(record.key);
   return rank;
+}
+
+// Ranks whose lines are looked through with all rules: those that failed by
+// themselves, until so many have been.
+constexpr int kReadWhole = 32;
+
+bool failed_by_itself(const RankEvidence& rank) {
+  return !rank.stopped_by_us &&
+         (rank.wait_status != 0 || rank.outcome == RankOutcome::kRefused);
 }
 
 // nullptr: none, or it came to an end by itself.
@@ -81,8 +88,13 @@ std::vector<RankEvidence> rank_evidence(const JobRun& run,
                                         int planned_ranks) {
   std::vector<RankEvidence> out;
   std::set<int> seen;
+  int read_whole = 0;
   for (const RankRecord& record : run.ranks().records()) {
-    out.push_back(describe(record, output, run.tool().has_value()));
+    out.push_back(describe(record, run.tool().has_value()));
+    const bool whole =
+        failed_by_itself(out.back()) && ++read_whole <= kReadWhole;
+    out.back().lines =
+        output.last_lines(record.key, whole ? &RuleBook::built_in() : nullptr);
     if (const StuckRank* stuck = stuck_of(run, record)) {
       end_by_exception(*stuck, out.back());
     }
@@ -188,7 +200,7 @@ void add_run(const JobRun& run, const RankOutput& output, JobEvidence& job) {
     job.tool_stopped_by_us = run.tool_stopped_by_us();
   }
   if (run.tool()) {
-    job.tool_lines = output.last_lines(*run.tool());
+    job.tool_lines = output.last_lines(*run.tool(), &RuleBook::built_in());
   }
 }
 

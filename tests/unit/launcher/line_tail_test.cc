@@ -52,6 +52,22 @@ TEST_CASE("trouble stays with what follows it, once, and blank lines go") {
   CHECK(texts(tail).back() == "WARNING:root:999");
 }
 
+TEST_CASE("a line that a rule knows is trouble, whatever its level") {
+  LineTail tail(3, true, 1 << 20);
+  tail.keep("loss 1", 1);
+  tail.keep(
+      "/pytorch/aten/src/ATen/native/cuda/Indexing.cu:1515: "
+      "indexSelectSmallIndex: block: [0,0,0], thread: [0,0,0] Assertion "
+      "`srcIndex < srcSelectDimSize` failed.",
+      2);
+  for (int i = 0; i < 100; ++i) tail.keep("frame " + std::to_string(i), 3);
+  CHECK(texts(tail).size() == 3);
+  std::vector<LineEvidence> lines;
+  tail.append_to(lines, &RuleBook::built_in());
+  REQUIRE(lines.size() == 8);
+  CHECK(lines[0].text.ends_with("srcSelectDimSize` failed."));
+}
+
 TEST_CASE("old lines go where there is no room, and long ones are cut") {
   constexpr size_t kRoom = 2000;
   LineTail tail(3, false, kRoom);
