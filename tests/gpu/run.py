@@ -37,7 +37,6 @@ from nvml import Nvml  # noqa: E402
 
 TRAIN = os.path.join(HERE, "train.py")
 HANG_GUARD = 150  # seconds of one launch; nothing is measured with it
-LANES = 5         # scenarios side by side
 # {dir}: of the launch. PyTorch writes a record when a line comes by the pipe.
 RECORDS = {"TORCH_FR_BUFFER_SIZE": "2000",
            "TORCH_NCCL_TRACE_BUFFER_SIZE": "2000",
@@ -597,6 +596,8 @@ def main():
     parser.add_argument("--python", default="python3")
     parser.add_argument("--record", help="keep what was written, in this directory")
     parser.add_argument("--on-cpu", action="store_true")
+    parser.add_argument("--lanes", type=int, default=5,
+                        help="scenarios side by side (default: 5)")
     parser.add_argument("names", nargs="*", metavar="NAME")
     options = parser.parse_args()
     options.prefix = os.path.realpath(options.prefix)
@@ -615,7 +616,7 @@ def main():
         bed = Bed(options, where)
         for name in (n for n in names if n in ALONE):
             states.append(one(bed, name))
-        with concurrent.futures.ThreadPoolExecutor(LANES) as lanes:
+        with concurrent.futures.ThreadPoolExecutor(options.lanes) as lanes:
             states += lanes.map(lambda n: one(bed, n),
                                 (n for n in names if n not in ALONE))
     count = {s: states.count(s) for s in ("passed", "failed", "skipped")}
