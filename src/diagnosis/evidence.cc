@@ -209,6 +209,7 @@ void visit(Visitor& visitor, Is<CollectiveEvidence> auto& collective) {
   visitor.field("text", collective.text);
   visitor.field("ranks", collective.ranks);
   visitor.field("waits", collective.waits);
+  visitor.field("differs", collective.differs);
 }
 
 constexpr auto visit_item = [](auto& visitor, auto& item) {

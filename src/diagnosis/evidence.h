@@ -168,7 +168,8 @@ struct JobEvidence {
 struct CollectiveEvidence {
   std::string text;        // one sentence
   std::vector<int> ranks;  // the odd ones; empty: nobody is
-  bool waits = false;      // the rest waited for them; else they called another
+  bool waits = false;      // the rest waited for them
+  bool differs = false;    // ranks called something else, odd or not
 };
 
 struct Evidence {

@@ -70,7 +70,9 @@ JobRun::JobRun(Loop& loop, Fleet& fleet, RankOutput& output, RunOptions options,
       give_up_(loop),
       hang_(
           loop, fleet, output, ranks_, options_.hang,
-          [this](const Error& error) { stop_for(StopCause::kHang, error); },
+          [this](const Error& error, int rank) {
+            stop_for(StopCause::kHang, error, rank);
+          },
           [this](const StuckRank& one) {
             stop(StopCause::kRankFailed, stuck_text({one}));
           }) {

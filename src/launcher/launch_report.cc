@@ -275,8 +275,10 @@ Evidence Launch::evidence() const {
     }
     job.progress = last_progress(out.ranks);
     for (const FlightIssue& issue : run_->collectives()) {
-      out.collectives.push_back(
-          {issue.text, {issue.odd.begin(), issue.odd.end()}, issue.waits});
+      out.collectives.push_back({issue.text,
+                                 {issue.odd.begin(), issue.odd.end()},
+                                 issue.waits,
+                                 issue.differs});
     }
     if (run_->hang() && run_->stop_cause() != StopCause::kHang) {
       out.findings.push_back(*run_->hang());

@@ -23,9 +23,13 @@ struct CallRegisters {
 #if defined(__aarch64__)
   static constexpr size_t kStackPointer = 31;
   static constexpr size_t kFramePointer = 29;
+  // A function gives these back as it found them.
+  static constexpr std::array<size_t, 10> kKept = {19, 20, 21, 22, 23,
+                                                   24, 25, 26, 27, 28};
 #else
   static constexpr size_t kStackPointer = 7;
   static constexpr size_t kFramePointer = 6;
+  static constexpr std::array<size_t, 5> kKept = {3, 12, 13, 14, 15};
 #endif
   [[nodiscard]] uint64_t sp() const { return values[kStackPointer]; }
 };

@@ -2,6 +2,7 @@
 #include "stacks/process_stack.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 
 #include "base/fd.h"
@@ -46,7 +47,37 @@ std::optional<CallRegisters> by_frame_pointer(const CallRegisters& registers,
   return out;
 }
 
+// FNV-1a.
+constexpr uint64_t kHashBegin = 0xcbf29ce484222325;
+
+uint64_t hash_on(uint64_t hash, std::string_view bytes) {
+  for (const char c : bytes) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  }
+  return hash;
+}
+
+uint64_t hash_of_kept(const CallRegisters& registers) {
+  uint64_t hash = kHashBegin;
+  for (const size_t one : CallRegisters::kKept) {
+    hash = (hash ^ registers.values[one]) * 0x100000001b3;
+  }
+  return hash;
+}
+
 }  // namespace
+
+std::string stack_mark(const StackSnapshot& snapshot, const StackFrame& frame) {
+  constexpr size_t kMost = 16 << 10;  // a copy ends at another place each time
+  if (frame.sp < snapshot.stack_begin) return {};
+  const uint64_t at = frame.sp - snapshot.stack_begin;
+  if (at >= snapshot.stack.size()) return {};
+  const auto bytes = std::string_view(snapshot.stack).substr(at, kMost);
+  const uint64_t hash = hash_on(kHashBegin, bytes) ^ frame.kept;
+  char text[17];
+  const auto end = std::to_chars(text, text + sizeof text, hash, 16).ptr;
+  return {text, end};
+}
 
 std::vector<Mapping> parse_maps(const std::string& text) {
   std::vector<Mapping> maps;
@@ -112,13 +143,15 @@ std::vector<StackFrame> StackReader::frames(const StackSnapshot& snapshot,
     return value;
   };
   CallRegisters registers = snapshot.registers;
+  bool exact = true;  // the registers that calls keep are the frame's own
   while (out.size() < kMaxFrames && registers.pc != 0) {
     // A return address may belong to the next function: look before it.
     const uint64_t pc = registers.pc - (out.empty() ? 0 : 1);
     const Mapping* mapping = mapping_of(maps, pc);
     if (mapping == nullptr) break;
     StackFrame frame{registers.pc, "",
-                     mapping->path.substr(mapping->path.rfind('/') + 1)};
+                     mapping->path.substr(mapping->path.rfind('/') + 1),
+                     registers.sp(), exact ? hash_of_kept(registers) : 0};
     std::optional<CallRegisters> next;
     const ElfFile* file =
         mapping->path.empty() ? nullptr : file_of(*mapping, snapshot.pid, root);
@@ -132,6 +165,7 @@ std::vector<StackFrame> StackReader::frames(const StackSnapshot& snapshot,
     }
     out.push_back(std::move(frame));
     if (out.back().function == "main") break;
+    exact = exact && next;
     if (!next) next = by_frame_pointer(registers, read);
     // The stack grows down: a caller's frame is above, or all is nonsense.
     if (!next || (next->sp() <= registers.sp() && out.size() > 1)) break;

@@ -27,6 +27,8 @@ struct StackFrame {
   uint64_t pc = 0;
   std::string function;  // empty: not known
   std::string file;      // name of the program or library, without its path
+  uint64_t sp = 0;
+  uint64_t kept = 0;  // hash of the registers that calls keep; 0: not known
 };
 
 struct Mapping {
@@ -42,7 +44,8 @@ class StackReader {
  public:
   static constexpr size_t kMaxFrames = 64;
 
-  // Innermost first. `root` comes before /proc and before the files.
+  // Innermost first; function names are symbols. `root` comes before /proc and
+  // before the files.
   std::vector<StackFrame> frames(const StackSnapshot& snapshot,
                                  const std::string& root = "");
 
@@ -51,5 +54,9 @@ class StackReader {
                          const std::string& root);
   std::map<std::string, std::unique_ptr<ElfFile>> files_;
 };
+
+// What a frame and its callers have on the stack, as a short text: the same
+// for as long as nothing has come back to them.
+std::string stack_mark(const StackSnapshot& snapshot, const StackFrame& frame);
 
 }  // namespace muster

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "base/is.h"
 #include "job/json_fields.h"
@@ -39,6 +40,15 @@ void visit_call(Visitor& visitor, Is<FlightCall> auto& call) {
 }
 
 template <class Visitor>
+void visit_kind(Visitor& visitor, Is<FlightKind> auto& kind) {
+  visitor.shown("operation", kind.operation);
+  visitor.shown("type", kind.type);
+  visitor.field("elements", kind.elements);
+  visitor.shown("shape", kind.shape);
+  visitor.shown("place", kind.place);
+}
+
+template <class Visitor>
 void visit_group(Visitor& visitor, Is<FlightGroup> auto& group) {
   visitor.shown("name", group.name);
   visitor.shown("description", group.description);
@@ -47,6 +57,10 @@ void visit_group(Visitor& visitor, Is<FlightGroup> auto& group) {
   visitor.field("last", group.last);
   visitor.objects("calls", group.calls,
                   [](auto& inner, auto& call) { visit_call(inner, call); });
+  visitor.field("from", group.from);
+  visitor.objects("kinds", group.kinds,
+                  [](auto& inner, auto& kind) { visit_kind(inner, kind); });
+  visitor.field("sequence", group.sequence);
 }
 
 template <class Visitor>
@@ -93,8 +107,39 @@ void keep_telling_calls(FlightGroup& group, size_t before) {
   if (first - calls.begin() > size) calls.erase(calls.begin(), first - size);
 }
 
+FlightKind kind_of(const FlightCall& call) {
+  return {call.operation, call.type, call.elements, call.shape, call.place};
+}
+
+void note_sequence(FlightGroup& group) {
+  constexpr int64_t kLongest = 1 << 16;
+  group.kinds.clear();
+  group.sequence.clear();
+  if (group.calls.empty()) return;
+  const int64_t last = group.calls.back().seq;
+  group.from = std::max(group.calls.front().seq, last - kLongest + 1);
+  group.sequence.assign(static_cast<size_t>(last - group.from + 1), -1);
+  std::map<FlightKind, int> known;
+  for (const FlightCall& call : group.calls) {
+    if (call.seq < group.from) continue;
+    const auto [kind, fresh] =
+        known.emplace(kind_of(call), static_cast<int>(known.size()));
+    if (fresh) group.kinds.push_back(kind->first);
+    group.sequence[static_cast<size_t>(call.seq - group.from)] = kind->second;
+  }
+}
+
 std::string to_json(std::vector<FlightRecord> records, size_t limit) {
   std::string text = text_of(records);
+  if (text.size() > limit) {
+    for (FlightRecord& record : records) {
+      for (FlightGroup& group : record.groups) {
+        group.kinds.clear();
+        group.sequence.clear();
+      }
+    }
+    text = text_of(records);
+  }
   for (size_t before = 4; text.size() > limit && before > 0; before /= 2) {
     for (FlightRecord& record : records) {
       for (FlightGroup& group : record.groups) {

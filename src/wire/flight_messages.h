@@ -28,6 +28,16 @@ struct FlightCall {
   std::string place;      // of the user's call: "train.py:88 (step)"
 };
 
+// What of a call ranks must agree in, and where the program makes it.
+struct FlightKind {
+  std::string operation;
+  std::string type;
+  int64_t elements = -1;
+  std::string shape;
+  std::string place;
+  auto operator<=>(const FlightKind&) const = default;
+};
+
 struct FlightGroup {
   std::string name;         // as PyTorch counts or hashes them
   std::string description;  // "default_pg", or what the program calls it
@@ -35,7 +45,12 @@ struct FlightGroup {
   std::string members;
   std::vector<int> ranks;         // empty: not known, or told by another record
   int64_t last = 0;               // sequence number of the last call
-  std::vector<FlightCall> calls;  // in order
+  std::vector<FlightCall> calls;  // in order; those around where it stands
+  // All that is recorded, from number `from` on: which of `kinds`; -1: not
+  // recorded. Empty where it would be too long, or of an older agent.
+  int64_t from = 0;
+  std::vector<FlightKind> kinds;
+  std::vector<int> sequence;
 };
 
 struct FlightRecord {
@@ -59,8 +74,8 @@ struct FlightRequest {
   std::vector<FlightPlace> places;
 };
 
-// At most `limit` bytes: calls, then groups in which its rank does not wait,
-// are left out, and at last all of it.
+// At most `limit` bytes: sequences, then calls, then groups in which its rank
+// does not wait, are left out, and at last all of it.
 std::string to_json(std::vector<FlightRecord> records, size_t limit);
 std::string to_json(const FlightRequest& request);
 // Error code "protocol".
@@ -71,5 +86,9 @@ Result<FlightRequest> flight_request_from_json(std::string_view text);
 // The calls of a group that say where its rank is: `before` ahead of the first
 // that is not over, and as many from there on.
 void keep_telling_calls(FlightGroup& group, size_t before);
+
+FlightKind kind_of(const FlightCall& call);
+// Fills from, kinds and sequence from the calls.
+void note_sequence(FlightGroup& group);
 
 }  // namespace muster::wire

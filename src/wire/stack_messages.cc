@@ -30,7 +30,7 @@ bool read(const Json& from, const char* name, T& to) {
   if (found == from.end()) return true;
   if constexpr (std::is_same_v<T, std::string>) {
     if (!found->is_string()) return false;
-  } else if constexpr (std::is_same_v<T, int>) {
+  } else if constexpr (std::is_integral_v<T>) {
     if (!found->is_number_integer()) return false;
   } else {
     if (!found->is_array()) return false;
@@ -68,7 +68,10 @@ std::string reply_text(const StackReply& reply, size_t frames) {
                      {"threads", rank.threads},
                      {"frames", std::vector(rank.frames.begin(), end)},
                      {"problem", rank.problem},
-                     {"uncaught", rank.uncaught}});
+                     {"uncaught", rank.uncaught},
+                     {"cpu_ms", rank.cpu_ms},
+                     {"io_bytes", rank.io_bytes},
+                     {"mark", rank.mark}});
   }
   return dump({{"ranks", std::move(ranks)},
                {"addresses", reply.addresses},
@@ -123,7 +126,10 @@ Result<StackReply> stack_reply_from_json(std::string_view text) {
         !read(entry, "threads", rank.threads) ||
         !read(entry, "frames", rank.frames) ||
         !read(entry, "problem", rank.problem) ||
-        !read(entry, "uncaught", rank.uncaught)) {
+        !read(entry, "uncaught", rank.uncaught) ||
+        !read(entry, "cpu_ms", rank.cpu_ms) ||
+        !read(entry, "io_bytes", rank.io_bytes) ||
+        !read(entry, "mark", rank.mark)) {
       return fail(malformed("answer with stacks"));
     }
     for (std::string* const one : {&rank.program, &rank.state, &rank.problem}) {

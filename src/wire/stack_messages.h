@@ -4,6 +4,7 @@
 // lenient about unknown fields, as in wire/messages.h. Pure.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,12 @@ struct RankStack {
   std::vector<std::string> frames;  // "function (file)", innermost first
   std::string problem;              // why there are no frames
   int uncaught = 0;  // 1: what it raised (StackRequest::raised) was not caught
+  // Of it and its children, so far; -1: not known.
+  int64_t cpu_ms = -1;
+  int64_t io_bytes = -1;  // read and written
+  // Of the callers of the call in which it may wait for others (call_at()): it
+  // is the same for as long as that call goes on. Empty: not known.
+  std::string mark;
 };
 
 struct StackReply {

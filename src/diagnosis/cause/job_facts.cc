@@ -68,13 +68,12 @@ void read_collectives(FactList& facts) {
       facts.evidence().findings.begin(), facts.evidence().findings.end(),
       [](const auto& one) { return one.severity == Severity::kError; });
   if (stopped) return;
-  for (const CollectiveEvidence& one : facts.evidence().collectives) {
-    if (one.waits || one.ranks.empty()) continue;
-    Candidate* const candidate =
-        facts.add("collective_mismatch", Confidence::kLikely, one.text);
-    if (one.ranks.size() == 1) facts.blame(*candidate, one.ranks.front());
-    return;
-  }
+  const auto& collectives = facts.evidence().collectives;
+  if (collectives.empty() || !collectives.front().differs) return;
+  const CollectiveEvidence& first = collectives.front();
+  Candidate* const candidate =
+      facts.add("collective_mismatch", Confidence::kLikely, first.text);
+  if (first.ranks.size() == 1) facts.blame(*candidate, first.ranks.front());
 }
 
 void read_stops(const JobEvidence& job, FactList& facts) {

@@ -199,10 +199,12 @@ std::vector<int> missing_peers(const Evidence& evidence,
   if (winner.rule == nullptr || !waits(*winner.rule)) {
     return {ranks.begin(), ranks.end()};
   }
-  for (const CollectiveEvidence& one : evidence.collectives) {
-    if (one.waits && ranks.empty()) {
-      ranks.insert(one.ranks.begin(), one.ranks.end());
-    }
+  // The first one decides: behind a call in which the ranks differ they are out
+  // of step, and who is missing later is so because of it.
+  const auto& collectives = evidence.collectives;
+  if (ranks.empty() && !collectives.empty() && collectives.front().waits) {
+    ranks.insert(collectives.front().ranks.begin(),
+                 collectives.front().ranks.end());
   }
   if (!ranks.empty()) return {ranks.begin(), ranks.end()};
   // Of an operation that the job got over, Horovod warns, too.

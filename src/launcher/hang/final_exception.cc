@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "logs/line_grouper.h"
+#include "stacks/frame_names.h"
 
 namespace muster {
 
@@ -132,8 +133,7 @@ LeavingPlace leaving_place(const std::vector<std::string>& frames) {
   bool script = false;
   // From the outside: the first call that says so is the one people know.
   for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
-    const std::string_view function =
-        std::string_view(*frame).substr(0, frame->find(' '));
+    const std::string_view function = function_of(*frame);
     interpreter = interpreter || function == "Py_RunMain";
     script = script || function.find("EvalCode") != std::string_view::npos;
     if (is_exit_call(function)) {

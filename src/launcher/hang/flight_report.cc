@@ -2,8 +2,12 @@
 #include "launcher/hang/flight_report.h"
 
 #include <algorithm>
+#include <deque>
+#include <iterator>
 #include <map>
+#include <optional>
 #include <tuple>
+#include <unordered_map>
 
 #include "base/json_text.h"
 #include "logs/line_folder.h"
@@ -14,6 +18,7 @@ namespace {
 
 using wire::FlightCall;
 using wire::FlightGroup;
+using wire::FlightKind;
 using wire::FlightRecord;
 using wire::FlightState;
 
@@ -66,8 +71,8 @@ std::string numbered(const FlightCall& call) {
   return call.operation + " #" + std::to_string(call.seq);
 }
 
-std::string at_place(const FlightCall& call) {
-  return call.place.empty() ? "" : " at " + call.place;
+std::string at_place(const std::string& place) {
+  return place.empty() ? "" : " at " + place;
 }
 
 // "10:31:02 UTC"
@@ -95,10 +100,104 @@ bool same_size_everywhere(const std::string& operation) {
 // What ranks must agree in; the first part is the operation.
 using Kind = std::tuple<std::string, std::string, int64_t>;
 
-Kind kind_of(const FlightCall& call) {
-  if (!same_size_everywhere(call.operation)) return {call.operation, "", -1};
-  return {call.operation, call.type, call.elements};
+Kind agreed(const FlightKind& kind) {
+  if (!same_size_everywhere(kind.operation)) return {kind.operation, "", -1};
+  return {kind.operation, kind.type, kind.elements};
 }
+
+// All that one rank recorded of a group.
+struct Sequence {
+  int64_t from = 0;
+  std::vector<int> kinds;              // numbers of Kind in the group; -1: none
+  const FlightGroup* group = nullptr;  // with kinds and sequence
+
+  [[nodiscard]] int at(int64_t seq) const {
+    const int64_t index = seq - from;
+    const bool there = index >= 0 && index < std::ssize(kinds);
+    return there ? kinds[static_cast<size_t>(index)] : -1;
+  }
+  [[nodiscard]] const FlightKind& told(int64_t seq) const {
+    const int kind = group->sequence[static_cast<size_t>(seq - from)];
+    return group->kinds[static_cast<size_t>(kind)];
+  }
+};
+
+// The sequences of the ranks of a group.
+class Sequences {
+ public:
+  explicit Sequences(const Group& group) {
+    for (const auto& [rank, own] : group.ranks) {
+      const FlightGroup* whole = own;
+      if (own->sequence.empty()) {
+        noted_.push_back(*own);
+        wire::note_sequence(noted_.back());
+        whole = &noted_.back();
+      }
+      Sequence& one = ranks_[rank];
+      one.from = whole->from;
+      one.group = whole;
+      std::vector<int> numbers;
+      for (const FlightKind& kind : whole->kinds) {
+        numbers.push_back(
+            known_.emplace(agreed(kind), static_cast<int>(known_.size()))
+                .first->second);
+      }
+      for (const int kind : whole->sequence) {
+        const bool there = kind >= 0 && kind < std::ssize(numbers);
+        one.kinds.push_back(there ? numbers[static_cast<size_t>(kind)] : -1);
+      }
+    }
+  }
+
+  [[nodiscard]] const Sequence& of(int rank) const { return ranks_.at(rank); }
+
+  // The first call in which ranks do not agree; nullopt: there is none.
+  [[nodiscard]] std::optional<int64_t> first_difference() const {
+    std::optional<int64_t> found;
+    std::unordered_map<int64_t, int> seen;
+    for (const auto& [rank, one] : ranks_) {
+      for (size_t i = 0; i < one.kinds.size(); ++i) {
+        const int64_t seq = one.from + static_cast<int64_t>(i);
+        if (found && seq >= *found) break;
+        if (one.kinds[i] < 0) continue;
+        if (seen.emplace(seq, one.kinds[i]).first->second != one.kinds[i]) {
+          found = seq;
+          break;
+        }
+      }
+    }
+    return found;
+  }
+
+  // The ranks by what they call as number `seq`.
+  [[nodiscard]] std::map<Kind, std::set<int>> at(int64_t seq) const {
+    std::map<Kind, std::set<int>> out;
+    for (const auto& [kind, number] : known_) {
+      for (const auto& [rank, one] : ranks_) {
+        if (one.at(seq) == number) out[kind].insert(rank);
+      }
+    }
+    return out;
+  }
+
+  // What `rank` calls from number `seq` on is, a call later, all that `other`
+  // calls: it has made one more.
+  [[nodiscard]] bool one_ahead(int rank, int other, int64_t seq) const {
+    const Sequence& own = ranks_.at(rank);
+    const Sequence& theirs = ranks_.at(other);
+    bool some = false;
+    for (; own.at(seq + 1) >= 0 && theirs.at(seq) >= 0; ++seq) {
+      if (own.at(seq + 1) != theirs.at(seq)) return false;
+      some = true;
+    }
+    return some;
+  }
+
+ private:
+  std::map<Kind, int> known_;
+  std::map<int, Sequence> ranks_;
+  std::deque<FlightGroup> noted_;  // of ranks that sent calls only
+};
 
 class Report {
  public:
@@ -134,22 +233,22 @@ class Report {
   std::vector<FlightIssue> issues() && {
     // Who waits in another group is a victim there, and no cause here.
     const auto weight = [this](const FlightIssue& issue) {
-      if (issue.odd.empty()) return 3;
+      if (issue.differs) return issue.over ? 3 : 0;
+      if (issue.odd.empty()) return 4;
       const bool free =
           std::none_of(issue.odd.begin(), issue.odd.end(),
                        [this](int rank) { return waiting_.count(rank) > 0; });
-      return !issue.waits ? 0 : free ? 1 : 2;
+      return free ? 1 : 2;
     };
     std::stable_sort(issues_.begin(), issues_.end(),
                      [&weight](const auto& a, const auto& b) {
                        return weight(a) < weight(b);
                      });
     if (!silent_.empty()) {
-      issues_.push_back(
-          {"PyTorch: no record of " + ranks_text(silent_), {}, false});
+      issues_.push_back({"PyTorch: no record of " + ranks_text(silent_), {}});
     }
     for (const std::string& problem : problems_) {
-      issues_.push_back({"PyTorch: " + problem, {}, false});
+      issues_.push_back({"PyTorch: " + problem, {}});
     }
     return std::move(issues_);
   }
@@ -163,56 +262,66 @@ class Report {
         stuck = open;
       }
     }
-    if (stuck == nullptr) return;
+    if (stuck == nullptr) {
+      differ(group, false);
+      return;
+    }
     for (const int rank : group.members) {
       if (told_.count(rank) == 0) silent_.insert(rank);
     }
-    if (differ(group, stuck->seq)) return;
+    if (differ(group, true)) return;
     if (lag(group, *stuck)) return;
     all_in(group, *stuck);
   }
 
-  // The first call up to `last` in which the ranks do not agree.
-  bool differ(const Group& group, int64_t last) {
-    std::map<int64_t, std::map<Kind, std::set<int>>> seen;
-    for (const auto& [rank, own] : group.ranks) {
-      for (const FlightCall& call : own->calls) {
-        if (call.seq <= last) seen[call.seq][kind_of(call)].insert(rank);
-      }
-    }
-    for (const auto& [seq, kinds] : seen) {
-      if (kinds.size() > 1) {
-        tell_difference(group, seq, kinds);
-        return true;
-      }
-    }
-    return false;
+  // The first call in which the ranks do not agree, over or not: what comes
+  // behind it is out of step.
+  bool differ(const Group& group, bool stuck) {
+    const Sequences sequences(group);
+    const auto seq = sequences.first_difference();
+    if (!seq) return false;
+    tell_difference(group, sequences, *seq, stuck);
+    return true;
   }
 
-  void tell_difference(const Group& group, int64_t seq,
-                       const std::map<Kind, std::set<int>>& kinds) {
+  void tell_difference(const Group& group, const Sequences& sequences,
+                       int64_t seq, bool stuck) {
+    const auto kinds = sequences.at(seq);
     const auto fewer = [](const auto& a, const auto& b) {
       return a.second.size() < b.second.size();
     };
-    const auto few = std::min_element(kinds.begin(), kinds.end(), fewer);
-    const auto many = std::max_element(kinds.rbegin(), kinds.rend(), fewer);
-    const FlightCall& odd =
-        *call_at(*group.ranks.at(*few->second.begin()), seq);
-    const FlightCall& most =
-        *call_at(*group.ranks.at(*many->second.begin()), seq);
+    const std::set<int>* few =
+        &std::min_element(kinds.begin(), kinds.end(), fewer)->second;
+    const std::set<int>* many =
+        &std::max_element(kinds.rbegin(), kinds.rend(), fewer)->second;
+    const auto ahead = [&](const std::set<int>& one, const std::set<int>& of) {
+      return sequences.one_ahead(*one.begin(), *of.begin(), seq) &&
+             !sequences.one_ahead(*of.begin(), *one.begin(), seq);
+    };
+    const bool tie = few->size() == many->size();
+    if (tie && ahead(*many, *few)) std::swap(few, many);
+    const bool one_more = kinds.size() == 2 && ahead(*few, *many);
+    const FlightKind& odd = sequences.of(*few->begin()).told(seq);
+    const FlightKind& most = sequences.of(*many->begin()).told(seq);
     const bool names = odd.operation != most.operation;
     FlightIssue issue;
-    issue.text = "PyTorch: " + ranks_text(few->second) +
-                 (few->second.size() == 1 ? " calls " : " call ") +
-                 numbered(odd) + " of " + group_text(*group.any) +
-                 (names ? "" : " with " + odd.type + " " + odd.shape) +
-                 at_place(odd) + ", " +
-                 (kinds.size() > 2 ? ranks_text(many->second)
-                                   : others_text(many->second.size())) +
-                 (names ? " " + most.operation
-                        : " with " + most.type + " " + most.shape) +
-                 at_place(most);
-    if (few->second.size() < many->second.size()) issue.odd = few->second;
+    issue.text =
+        "PyTorch: " + ranks_text(*few) +
+        (few->size() == 1 ? " calls " : " call ") + odd.operation + " #" +
+        std::to_string(seq) + " of " + group_text(*group.any) +
+        (names ? "" : " with " + odd.type + " " + odd.shape) +
+        at_place(odd.place) + ", " +
+        (kinds.size() > 2 ? ranks_text(*many) : others_text(many->size())) +
+        (names ? " " + most.operation
+               : " with " + most.type + " " + most.shape) +
+        at_place(most.place);
+    if (one_more) {
+      issue.text += "; from there on " + ranks_text(*few) +
+                    (few->size() == 1 ? " is" : " are") + " one call ahead";
+    }
+    issue.differs = true;
+    if (!tie || one_more) issue.odd = *few;
+    issue.over = !stuck;
     issues_.push_back(std::move(issue));
   }
 
@@ -242,10 +351,10 @@ class Report {
                  numbered(stuck) + " of " + group_text(*group.any) +
                  waiters(group, stuck);
     if (behind.size() == 1) {
-      issue.text +=
-          last == nullptr
-              ? "; nothing is recorded of what it called there"
-              : "; its last call was " + numbered(*last) + at_place(*last);
+      issue.text += last == nullptr
+                        ? "; nothing is recorded of what it called there"
+                        : "; its last call was " + numbered(*last) +
+                              at_place(last->place);
     }
     issue.odd = behind;
     issue.waits = true;
@@ -263,7 +372,7 @@ class Report {
       ++count;
       since = std::max(since, call->called_ns);
     }
-    return at_place(stuck) + "; " + std::to_string(count) +
+    return at_place(stuck.place) + "; " + std::to_string(count) +
            (count == 1 ? " other waits in it" : " others wait in it") +
            (since > 0 ? " since " + clock_text(since) : "");
   }
@@ -286,7 +395,8 @@ class Report {
       issue.text = "PyTorch: " + ranks_text(scheduled) +
                    (scheduled.size() == 1 ? " has" : " have") + " called " +
                    numbered(stuck) + " of " + group_text(*group.any) +
-                   at_place(stuck) + ", but not begun it on the GPU, as " +
+                   at_place(stuck.place) +
+                   ", but not begun it on the GPU, as " +
                    others_text(begun.size()) + " did";
       issue.odd = scheduled;
       issue.waits = true;
@@ -295,7 +405,7 @@ class Report {
       issue.text = "PyTorch: " + std::to_string(count) +
                    (count == 1 ? " rank is" : " ranks are") + " in " +
                    numbered(stuck) + " of " + group_text(*group.any) +
-                   at_place(stuck) +
+                   at_place(stuck.place) +
                    (since > 0 ? " since " + clock_text(since) : "") +
                    (silent_.empty() ? ", and none is behind" : "");
     }

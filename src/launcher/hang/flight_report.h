@@ -3,7 +3,9 @@
 // per process group, which ranks have not entered the collective in which the
 // others wait, and which call another one than they, or with another size.
 // The idea is that of PyTorch's own analyzer (torchfrtrace); of a mismatch or a
-// missing rank it is exact, since collectives of a group are numbered. Pure.
+// missing rank it is exact, since collectives of a group are numbered. Of a
+// mismatch the first one counts, also among calls that are over: behind it the
+// ranks are out of step, and differ again. Pure.
 #pragma once
 
 #include <set>
@@ -15,12 +17,14 @@
 namespace muster {
 
 struct FlightIssue {
-  std::string text;    // one sentence
-  std::set<int> odd;   // the ranks to look at; empty: nobody is
-  bool waits = false;  // the rest waits for them; else they differ
+  std::string text;      // one sentence
+  std::set<int> odd;     // the ranks to look at; empty: nobody is
+  bool waits = false;    // the rest waits for them
+  bool differs = false;  // they call something else, odd or not
+  bool over = false;     // … in a group in which nobody waits
 };
 
-// Those to look at first come first. A record that is minutes older than the
+// The one that decides comes first. A record that is minutes older than the
 // newest tells of another time and is left out, as is one that could not be
 // read, which a sentence at the end says.
 std::vector<FlightIssue> flight_issues(

@@ -25,11 +25,68 @@ constexpr Milliseconds kAnswerDeadline{10'000};
 constexpr Milliseconds kFirstLook{1'000};  // at a rank, after its exception
 constexpr int kMostLooks = 20;
 constexpr Milliseconds kProvoked{3'000};
-constexpr size_t kMaxSentences = 16;  // of NCCL's issues
+constexpr Milliseconds kShortestPause{3'000};  // between two looks at a silence
+constexpr Milliseconds kLongestPause{15'000};
+constexpr Milliseconds kRequestPause{1'000};  // … for `muster stack`
+constexpr size_t kMaxSentences = 16;          // of NCCL's issues
 
-std::string answer_json(const std::vector<PlacedStack>& stacks,
-                        const std::vector<std::string>& nccl,
-                        const std::vector<std::string>& collectives) {
+const char* word_of(Progress progress) {
+  switch (progress) {
+    case Progress::kWorks:
+      return "works";
+    case Progress::kHangs:
+      return "hangs";
+    case Progress::kRests:
+      return "rests";
+    case Progress::kUnknown:
+      break;
+  }
+  return "unknown";
+}
+
+// Sentences of PyTorch's records, or why there are none.
+struct Collectives {
+  std::vector<std::string> sentences;
+  std::string note;
+};
+
+int64_t newest_of(const std::vector<wire::FlightRecord>& records) {
+  int64_t newest = 0;
+  for (const wire::FlightRecord& record : records) {
+    newest = std::max(newest, record.written_ns);
+  }
+  return newest;
+}
+
+bool of_now(const std::vector<wire::FlightRecord>& records) {
+  constexpr int64_t kFreshNs = 30'000'000'000;
+  return newest_of(records) + kFreshNs >= realtime_ns();
+}
+
+Collectives collectives_of(const std::vector<wire::FlightRecord>& records) {
+  Collectives out;
+  for (const FlightIssue& issue : flight_issues(records)) {
+    if (out.sentences.size() < kMaxSentences) {
+      out.sentences.push_back(issue.text);
+    }
+  }
+  if (!out.sentences.empty() && !of_now(records)) {
+    std::string when;
+    append_timestamp(when, newest_of(records));
+    out.sentences.push_back("PyTorch: these records are of " + when);
+  }
+  if (!out.sentences.empty()) return out;
+  out.note =
+      records.empty()
+          ? "PyTorch: no rank has written a record of its collectives: one "
+            "does when asked if its environment has "
+            "TORCH_NCCL_TRACE_BUFFER_SIZE=2000 and "
+            "TORCH_NCCL_DEBUG_INFO_PIPE_FILE=/tmp/flight_"
+          : "PyTorch: no rank waits in a collective";
+  return out;
+}
+
+nlohmann::json ranks_json(const std::vector<PlacedStack>& stacks) {
   nlohmann::json ranks = nlohmann::json::array();
   for (const PlacedStack& one : stacks) {
     ranks.push_back({{"rank", one.stack.rank},
@@ -39,12 +96,11 @@ std::string answer_json(const std::vector<PlacedStack>& stacks,
                      {"state", one.stack.state},
                      {"threads", one.stack.threads},
                      {"frames", one.stack.frames},
-                     {"problem", one.stack.problem}});
+                     {"problem", one.stack.problem},
+                     {"cpu_ms", one.stack.cpu_ms},
+                     {"io_bytes", one.stack.io_bytes}});
   }
-  const nlohmann::json out = {{"ranks", std::move(ranks)},
-                              {"nccl", nccl},
-                              {"collectives", collectives}};
-  return out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return ranks;
 }
 
 constexpr std::string_view kRequestPrefix = "stack-request-";
@@ -83,7 +139,7 @@ std::string stack_answer_file(const std::string& id) {
 
 HangWatch::HangWatch(Loop& loop, Fleet& fleet, RankOutput& output,
                      const RankTable& ranks, HangOptions options,
-                     std::function<void(Error)> hung,
+                     std::function<void(const Error&, int)> hung,
                      std::function<void(const StuckRank&)> raised)
     : loop_(loop),
       fleet_(fleet),
@@ -106,34 +162,81 @@ void HangWatch::tick() {
   tick_.start(kTick, [this] { tick(); });
 }
 
-void HangWatch::look_for_silence() {
-  if (options_.silence.count() == 0 || !waiting_.empty()) return;
-  if (ranks_.count(RankState::kRunning) == 0) return;
-  const Milliseconds silent = output_.silent_for();
-  const bool again = silent < options_.silence;
-  if (told_ && again) {
-    // What our own signal made them say is no sign of life.
-    if (Clock::now() - silent < told_at_ + kProvoked) return;
-    told_ = false;
+// Long enough for a step of a slow job to show, where there is time.
+Milliseconds HangWatch::pause() const {
+  return std::clamp(options_.silence / 4, kShortestPause, kLongestPause);
+}
+
+void HangWatch::output_again(Milliseconds silent) {
+  // What our own signal made them say is no sign of life.
+  if (!told_.empty() && Clock::now() - silent < told_at_ + kProvoked) return;
+  if (told_.count(Progress::kHangs) + told_.count(Progress::kRests) > 0) {
     log::info("the ranks put out something again");
   }
+  told_.clear();
+  first_look_.reset();
+  provoke_ = false;
+  next_look_ = {};
+}
+
+void HangWatch::look_for_silence() {
+  if (options_.silence.count() == 0 || !waiting_.empty() || stops_) return;
+  if (ranks_.count(RankState::kRunning) == 0) return;
+  const Milliseconds silent = output_.silent_for();
+  if (silent < options_.silence) return output_again(silent);
   // Held up by whoever reads us is no hang of theirs.
-  if (told_ || again || output_.waiting_bytes() > 0) return;
-  told_ = true;
-  told_at_ = Clock::now();
-  silent_ = silent;
-  asker_ = Asker::kHang;
+  if (told_.count(Progress::kHangs) > 0 || output_.waiting_bytes() > 0) return;
+  const Clock::time_point now = Clock::now();
+  if (now < (first_look_ ? first_look_->at + pause() : next_look_)) return;
   // Some releases of NCCL crash when they are asked while communicators are
   // made (NVIDIA/nccl issues 1669 and 2346): only where the job ends anyway.
   // And PyTorch's recorders take the lock of Python to write what they have.
-  ask({{},
-       options_.signal,
-       options_.stop ? 1 : 0,
-       options_.stop ? wire::kFlightAsk : 0});
+  wire::StackRequest request;
+  request.nccl = provoke_ ? 1 : 0;
+  request.flight = provoke_ ? wire::kFlightAsk : wire::kFlightRead;
+  ask(request, [this] {
+    if (first_look_) return looked_twice();
+    first_look_ = look_;
+  });
+}
+
+void HangWatch::looked_twice() {
+  const Milliseconds between =
+      std::chrono::duration_cast<Milliseconds>(look_.at - first_look_->at);
+  const Milliseconds silent = output_.silent_for();
+  const Judgement judgement =
+      judge(first_look_->seen, look_.seen, between.count(), silent < between);
+  first_look_.reset();
+  const bool hangs = judgement.progress == Progress::kHangs;
+  if (hangs && options_.stop && !std::exchange(provoke_, true)) {
+    next_look_ = Clock::now();
+    return;
+  }
+  provoke_ = false;
+  next_look_ = Clock::now() + std::max(options_.silence / 2, pause());
+  if (silent < between || !told_.insert(judgement.progress).second) return;
+  if (judgement.progress == Progress::kWorks) return tell_work(judgement);
+  if (options_.signal == 0) return tell_hang(look_, judgement);
+  wire::StackRequest request;
+  request.signal = options_.signal;
+  told_at_ = Clock::now();
+  ask(request, [this, look = look_, judgement] { tell_hang(look, judgement); });
 }
 
 void HangWatch::look_for_request() {
   if (options_.directory.empty() || !waiting_.empty()) return;
+  if (request_look_) {
+    if (Clock::now() < request_look_->at + kRequestPause) return;
+    return ask(request_, [this] {
+      const auto between = std::chrono::duration_cast<Milliseconds>(
+          look_.at - request_look_->at);
+      const Judgement judgement =
+          judge(request_look_->seen, look_.seen, between.count(),
+                output_.silent_for() < between);
+      request_look_.reset();
+      answer_request(judgement);
+    });
+  }
   const std::string id = waiting_request(options_.directory);
   if (id.empty()) return;
   const std::string path = options_.directory + "/" + stack_request_file(id);
@@ -143,8 +246,36 @@ void HangWatch::look_for_request() {
   const auto request = wire::stack_request_from_json(*text);
   if (!request) return;
   request_id_ = id;
-  asker_ = Asker::kRequest;
-  ask(*request);
+  request_ = *request;
+  request_.flight = std::max(request_.flight, wire::kFlightRead);
+  // Of some ranks alone nobody can be said to hold up the rest.
+  if (!request_.ranks.empty()) {
+    return ask(request_, [this] { answer_request({}); });
+  }
+  wire::StackRequest first;
+  first.flight = wire::kFlightRead;
+  ask(first, [this] { request_look_ = look_; });
+}
+
+void HangWatch::answer_request(const Judgement& judgement) {
+  const Collectives collectives = collectives_of(look_.seen.records);
+  nlohmann::json out = {{"ranks", ranks_json(look_.seen.stacks)},
+                        {"nccl", nccl_sentences(look_)},
+                        {"collectives", collectives.sentences},
+                        {"collectives_note", collectives.note}};
+  if (request_.ranks.empty()) {
+    const Culprits who = who_holds_up(evidence(look_, judgement));
+    out["progress"] = word_of(judgement.progress);
+    out["work"] = judgement.why;
+    out["holds_up"] = {{"ranks", who.ranks},
+                       {"by", by_text(who.by)},
+                       {"text", who.text},
+                       {"evidence", who.evidence}};
+  }
+  static_cast<void>(write_file_atomically(
+      options_.directory + "/" + stack_answer_file(request_id_),
+      out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace),
+      0600));
 }
 
 // An exception may well be one that the program has caught and told: only the
@@ -186,23 +317,21 @@ void HangWatch::look_for_exceptions() {
   }
   if (request.ranks.empty()) return;
   if (all) request.ranks.clear();
-  asker_ = Asker::kException;
-  ask(request);
+  ask(request, [this] { looked_at_suspects(); });
 }
 
-void HangWatch::ask(const wire::StackRequest& request) {
-  stacks_.clear();
-  addresses_.clear();
-  asked_nccl_ = request.nccl == 1;
-  nccl_.clear();
-  records_.clear();
-  asked_flight_ = request.flight > 0;
+void HangWatch::ask(const wire::StackRequest& request,
+                    std::function<void()> then) {
+  look_ = {};
+  look_.at = Clock::now();
+  look_.asked_nccl = request.nccl == 1;
   ++question_;
   for (size_t i = 0; i < fleet_.size(); ++i) {
     const auto node = static_cast<uint16_t>(i);
     if (fleet_.alive(node)) waiting_.insert(node);
   }
   if (waiting_.empty()) return;
+  then_ = std::move(then);
   const std::set<uint16_t> asked = nodes_for_nccl();
   for (const uint16_t node : waiting_) {
     wire::StackRequest of_node = request;
@@ -227,14 +356,18 @@ std::set<uint16_t> HangWatch::nodes_for_nccl() const {
 void HangWatch::reply(uint16_t node, const wire::Frame& frame) {
   if (frame.id != question_ || waiting_.erase(node) == 0) return;
   if (auto reply = wire::stack_reply_from_json(frame.payload)) {
-    addresses_[fleet_.dialer(node).host()] = std::move(reply->addresses);
-    if (reply->nccl.size() > nccl_.size()) nccl_ = std::move(reply->nccl);
+    look_.addresses[fleet_.dialer(node).host()] = std::move(reply->addresses);
+    if (reply->nccl.size() > look_.nccl.size()) {
+      look_.nccl = std::move(reply->nccl);
+    }
     if (auto records = wire::flight_records_from_json(reply->flight);
         records && !reply->flight.empty()) {
-      std::move(records->begin(), records->end(), std::back_inserter(records_));
+      std::move(records->begin(), records->end(),
+                std::back_inserter(look_.seen.records));
     }
     for (wire::RankStack& stack : reply->ranks) {
-      stacks_.push_back({std::move(stack), fleet_.dialer(node).host()});
+      look_.seen.stacks.push_back(
+          {std::move(stack), fleet_.dialer(node).host()});
     }
   }
   if (waiting_.empty()) answered();
@@ -247,73 +380,56 @@ void HangWatch::answered() {
               fleet_.dialer(node).host());
   }
   waiting_.clear();
-  auto issues = flight_issues(records_);
-  if (asker_ == Asker::kHang || asker_ == Asker::kRecords) {
-    collectives_ = std::move(issues);
-  }
-  if (asker_ == Asker::kHang) return tell_hang();
-  if (asker_ == Asker::kException) return looked_at_suspects();
-  if (asker_ == Asker::kRecords) return std::exchange(records_read_, nullptr)();
-  static_cast<void>(write_file_atomically(
-      options_.directory + "/" + stack_answer_file(request_id_),
-      answer_json(stacks_, nccl_sentences(), flight_sentences(issues)), 0600));
+  look_.seen.nccl_answered = !look_.nccl.empty();
+  look_.seen.nccl_counts = ras_counts(read_ras_report(look_.nccl));
+  std::exchange(then_, nullptr)();
 }
 
 void HangWatch::read_records(std::function<void()> done) {
   if (!waiting_.empty()) return done();
-  records_read_ = std::move(done);
-  asker_ = Asker::kRecords;
   wire::StackRequest request;
   request.flight = wire::kFlightRead;
-  ask(request);
-  if (waiting_.empty()) std::exchange(records_read_, nullptr)();
+  ask(request, [this, done] {
+    collectives_ = flight_issues(look_.seen.records);
+    done();
+  });
+  if (waiting_.empty()) done();
 }
 
-std::vector<std::string> HangWatch::flight_sentences(
-    const std::vector<FlightIssue>& issues) const {
-  if (!asked_flight_) return {};
-  std::vector<std::string> out;
-  for (const FlightIssue& issue : issues) {
-    if (out.size() < kMaxSentences) out.push_back(issue.text);
-  }
-  int64_t newest = 0;
-  for (const wire::FlightRecord& record : records_) {
-    newest = std::max(newest, record.written_ns);
-  }
-  constexpr int64_t kFreshNs = 30'000'000'000;
-  if (!out.empty() && newest + kFreshNs < realtime_ns()) {
-    std::string when;
-    append_timestamp(when, newest);
-    out.push_back("PyTorch: these records are of " + when);
-  }
-  if (!out.empty()) return out;
-  if (!records_.empty()) return {"PyTorch: no rank waits in a collective"};
-  return {
-      "PyTorch: no rank has written a record of its collectives: one does when "
-      "asked if its environment has TORCH_NCCL_TRACE_BUFFER_SIZE=2000 and "
-      "TORCH_NCCL_DEBUG_INFO_PIPE_FILE=/tmp/flight_"};
-}
-
-std::vector<std::string> HangWatch::nccl_sentences() const {
-  if (!asked_nccl_) return {};
-  if (nccl_.empty()) {
+std::vector<std::string> HangWatch::nccl_sentences(const Look& look) const {
+  if (!look.asked_nccl) return {};
+  if (look.nccl.empty()) {
     return {
         "NCCL does not answer: it does from 2.24 on, where "
         "NCCL_RAS_ENABLE is not 0"};
   }
-  auto out = ras_sentences(read_ras_report(nccl_), job_rank(), kMaxSentences);
+  auto out =
+      ras_sentences(read_ras_report(look.nccl), job_rank(look), kMaxSentences);
   if (out.empty()) out.emplace_back("NCCL: no rank is behind the others");
+  return out;
+}
+
+HangEvidence HangWatch::evidence(const Look& look,
+                                 const Judgement& judgement) const {
+  HangEvidence out;
+  out.raised = stuck_text(stuck_ranks());
+  if (of_now(look.seen.records)) out.flight = flight_issues(look.seen.records);
+  out.nccl = read_ras_report(look.nccl);
+  out.job_rank = job_rank(look);
+  out.stacks = look.seen.stacks;
+  out.doings = judgement.ranks;
+  out.works = judgement.progress == Progress::kWorks;
   return out;
 }
 
 // By process and address; where NCCL uses another network's, by its number in
 // a communicator of all ranks.
-JobRankOf HangWatch::job_rank() const {
-  return [this](const RasRank& rank, int size) -> std::optional<int> {
-    for (const PlacedStack& one : stacks_) {
-      const auto found = addresses_.find(one.host);
+JobRankOf HangWatch::job_rank(const Look& look) const {
+  return [this, &look](const RasRank& rank, int size) -> std::optional<int> {
+    for (const PlacedStack& one : look.seen.stacks) {
+      const auto found = look.addresses.find(one.host);
       if (rank.pid == 0 || one.stack.pid != rank.pid ||
-          found == addresses_.end()) {
+          found == look.addresses.end()) {
         continue;
       }
       const auto& own = found->second;
@@ -339,7 +455,7 @@ const RankRecord* HangWatch::running_rank(const PlacedStack& placed) const {
 
 std::vector<StuckRank> HangWatch::stuck_ranks() const {
   std::vector<StuckRank> out;
-  for (const PlacedStack& one : stacks_) {
+  for (const PlacedStack& one : look_.seen.stacks) {
     const RankRecord* record = running_rank(one);
     const LeavingPlace place = leaving_place(one.stack.frames);
     if (record == nullptr || (place.known && !place.leaving)) continue;
@@ -359,11 +475,12 @@ std::vector<StuckRank> HangWatch::stuck_ranks() const {
 
 // Some rank is in its program still, and not about to leave.
 bool HangWatch::others_go_on() const {
-  return std::any_of(
-      stacks_.begin(), stacks_.end(), [](const PlacedStack& one) {
-        const LeavingPlace place = leaving_place(one.stack.frames);
-        return place.known && !place.leaving;
-      });
+  return std::any_of(look_.seen.stacks.begin(), look_.seen.stacks.end(),
+                     [](const PlacedStack& one) {
+                       const LeavingPlace place =
+                           leaving_place(one.stack.frames);
+                       return place.known && !place.leaving;
+                     });
 }
 
 void HangWatch::looked_at_suspects() {
@@ -382,7 +499,7 @@ void HangWatch::looked_at_suspects() {
     if (one.sure && others && first) failed = one;
     if (!std::exchange(suspect->second.told, true)) untold.push_back(one);
   }
-  for (const PlacedStack& one : stacks_) {
+  for (const PlacedStack& one : look_.seen.stacks) {
     const RankRecord* record = running_rank(one);
     const LeavingPlace place = leaving_place(one.stack.frames);
     if (record == nullptr || !place.known || place.leaving) continue;
@@ -404,42 +521,53 @@ void HangWatch::tell_stuck(const std::vector<StuckRank>& ranks) {
             options_.drop_in ? for_mpirun(finding_->remedy) : finding_->remedy);
 }
 
-void HangWatch::tell_hang() {
-  const auto groups = group_stacks(stacks_);
-  const auto issues = read_ras_report(nccl_);
-  std::set<int> odd = ras_odd_ranks(issues, job_rank());
-  for (const FlightIssue& issue : collectives_) {
-    if (odd.empty()) odd = issue.odd;
+void HangWatch::tell_work(const Judgement& judgement) {
+  const auto& stacks = look_.seen.stacks;
+  const std::string where = groups_sentence(group_stacks(stacks), stacks, {});
+  log::info("no output for {}, but the ranks are at work: {}{}{}",
+            human_duration_ms(output_.silent_for().count()), judgement.why,
+            judgement.why.empty() || where.empty() ? "" : "; ", where);
+}
+
+void HangWatch::tell_hang(const Look& look, const Judgement& judgement) {
+  if (stops_) return;
+  told_at_ = Clock::now();
+  const bool hangs = judgement.progress == Progress::kHangs;
+  const bool stop = options_.stop && hangs;
+  const HangEvidence known = evidence(look, judgement);
+  const Culprits who = who_holds_up(known);
+  const auto groups = group_stacks(look.seen.stacks);
+  std::vector<std::string> sentences = {who.evidence};
+  if (!known.flight.empty()) sentences.push_back(known.flight[0].text);
+  for (std::string& one : ras_sentences(known.nccl, known.job_rank, 1)) {
+    sentences.push_back(std::move(one));
   }
-  if (odd.empty()) odd = odd_ranks(groups);
-  const std::string what =
-      "no rank has put out anything for " + human_duration_ms(silent_.count());
-  std::string who = stuck_text(stuck_ranks());
-  if (!who.empty()) {
-    who[0] = 'R';
-  } else if (odd.empty()) {
-    who = "The ranks seem to hang";
-  } else {
-    who = (odd.size() == 1 ? "Rank " : "Ranks ") + rank_set_text(odd) +
-          (odd.size() == 1 ? " holds up the rest" : " hold up the rest");
+  sentences.push_back(groups_sentence(groups, look.seen.stacks, who.ranks));
+  std::string where;
+  for (auto one = sentences.begin(); one != sentences.end(); ++one) {
+    if (one->empty() || std::find(sentences.begin(), one, *one) != one)
+      continue;
+    where += (where.empty() ? "" : "; ") + *one;
   }
-  std::string where = groups_sentence(groups, stacks_);
-  if (!collectives_.empty()) {
-    where = collectives_[0].text + (where.empty() ? "" : "; ") + where;
+  std::string text = who.text;
+  if (text.empty()) {
+    text = hangs ? "The ranks hang"
+           : judgement.progress == Progress::kRests
+               ? "No rank is at work or waits for another"
+               : "The ranks may hang, but their stacks cannot be read";
   }
-  for (const std::string& sentence : ras_sentences(issues, job_rank(), 1)) {
-    where = sentence + (where.empty() ? "" : "; ") + where;
-  }
-  finding_ = Finding{options_.stop ? Severity::kError : Severity::kWarning,
-                     "hang", who + ": " + what, where,
-                     "look at it closer: `muster stack` in the launcher's pod "
-                     "(--nccl asks NCCL and PyTorch as well), and the log of "
-                     "that rank"};
-  log::warn("{}; {}{}", finding_->text, where,
-            options_.stop ? "" : ". The job goes on");
-  if (options_.stop) {
-    hung_(Error{"hang", finding_->text, where, "", finding_->remedy});
-  }
+  text += ": no rank has put out anything for " +
+          human_duration_ms(output_.silent_for().count());
+  finding_ =
+      Finding{stop ? Severity::kError : Severity::kWarning, "hang", text, where,
+              "look at it closer: `muster stack` in the launcher's pod "
+              "(--nccl asks NCCL and PyTorch as well), and the log of "
+              "that rank"};
+  log::warn("{}; {}{}", text, where, stop ? "" : ". The job goes on");
+  if (!stop) return;
+  collectives_ = known.flight;
+  hung_(Error{"hang", text, where, "", finding_->remedy},
+        who.ranks.size() == 1 ? *who.ranks.begin() : -1);
 }
 
 }  // namespace muster

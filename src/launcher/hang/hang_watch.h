@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// HangWatch: asks all agents where their ranks are, when no rank has put out
-// anything for --hang-timeout, or when `muster stack` in another shell asks for
-// it through two files of the run directory. It warns; it ends the job only
-// if it was told to. A rank whose last words are an exception and that does not
-// end waits for the others, and mostly they for it: it is named, and told of as
-// one that failed where no part of its program can have caught the exception,
-// its stack is in MPI_Finalize and that of another rank is not.
-// Lives on the launcher's loop; borrows fleet, output and rank table.
+// HangWatch: asks all agents where their ranks are, twice, when no rank has put
+// out anything for --hang-timeout, or when `muster stack` in another shell asks
+// for it through two files of the run directory. A hang is that nothing moves
+// between the two looks while ranks wait for others (launcher/hang/progress.h);
+// ranks that are at work are told of once, and looked at again later. It warns;
+// it ends the job only if it was told to, and then only of a hang. NCCL and
+// PyTorch are asked once the job would be ended anyway. A rank whose last words
+// are an exception and that does not end waits for the others, and mostly they
+// for it: it is named, and told of as one that failed where no part of its
+// program can have caught the exception, its stack is in MPI_Finalize and that
+// of another rank is not. Lives on the launcher's loop; borrows fleet, output
+// and rank table.
 #pragma once
 
 #include <functional>
@@ -19,6 +23,7 @@
 #include "base/loop.h"
 #include "job/finding.h"
 #include "launcher/connect/fleet.h"
+#include "launcher/hang/culprits.h"
 #include "launcher/hang/final_exception.h"
 #include "launcher/hang/flight_report.h"
 #include "launcher/hang/ras_report.h"
@@ -40,11 +45,11 @@ struct HangOptions {
 
 class HangWatch {
  public:
-  // `hung`: the ranks hang and the job is to be stopped. `raised`: this rank
-  // has failed and cannot end.
+  // `hung`: the ranks hang and the job is to be stopped; `rank` is the one that
+  // holds it up, or -1. `raised`: this rank has failed and cannot end.
   HangWatch(Loop& loop, Fleet& fleet, RankOutput& output,
             const RankTable& ranks, HangOptions options,
-            std::function<void(Error)> hung,
+            std::function<void(const Error&, int rank)> hung,
             std::function<void(const StuckRank&)> raised);
 
   void start() { tick(); }
@@ -66,19 +71,34 @@ class HangWatch {
   }
 
  private:
+  // What came of one question.
+  struct Look {
+    Clock::time_point at;
+    HangLook seen;
+    std::map<std::string, std::vector<std::string>> addresses;  // of a host
+    bool asked_nccl = false;
+    std::string nccl;  // the longest report that came
+  };
+
   void tick();
   void look_for_silence();
   void look_for_request();
   void look_for_exceptions();
-  void ask(const wire::StackRequest& request);
+  // `then` runs once, if anybody is there to be asked.
+  void ask(const wire::StackRequest& request, std::function<void()> then);
   void reply(uint16_t node, const wire::Frame& frame);
   void answered();
-  void tell_hang();
-  [[nodiscard]] std::vector<std::string> flight_sentences(
-      const std::vector<FlightIssue>& issues) const;
+  [[nodiscard]] Milliseconds pause() const;  // between two looks
+  void output_again(Milliseconds silent);
+  void looked_twice();
+  void tell_work(const Judgement& judgement);
+  void tell_hang(const Look& look, const Judgement& judgement);
+  void answer_request(const Judgement& judgement);
+  [[nodiscard]] HangEvidence evidence(const Look& look,
+                                      const Judgement& judgement) const;
   [[nodiscard]] std::set<uint16_t> nodes_for_nccl() const;
-  [[nodiscard]] std::vector<std::string> nccl_sentences() const;
-  [[nodiscard]] JobRankOf job_rank() const;  // borrows this
+  [[nodiscard]] std::vector<std::string> nccl_sentences(const Look& look) const;
+  [[nodiscard]] JobRankOf job_rank(const Look& look) const;  // borrows both
   // One whose last words are an exception.
   struct Suspect {
     Clock::time_point since;
@@ -90,36 +110,33 @@ class HangWatch {
   void tell_stuck(const std::vector<StuckRank>& stuck);
   // nullptr: it does not run any more.
   [[nodiscard]] const RankRecord* running_rank(const PlacedStack&) const;
-  // Ranks of stacks_ that raised an exception and do not come to their end.
+  // Ranks of look_ that raised an exception and do not come to their end.
   [[nodiscard]] std::vector<StuckRank> stuck_ranks() const;
-  [[nodiscard]] bool others_go_on() const;  // by stacks_
+  [[nodiscard]] bool others_go_on() const;  // by look_
 
   Loop& loop_;
   Fleet& fleet_;
   RankOutput& output_;
   const RankTable& ranks_;
   HangOptions options_;
-  std::function<void(Error)> hung_;
+  std::function<void(const Error&, int)> hung_;
   std::function<void(const StuckRank&)> raised_;
   bool stops_ = false;
   std::map<ProcessKey, Suspect> suspects_;
   std::map<ProcessKey, StuckRank> stuck_;
-  bool told_ = false;  // of the silence that goes on
+  std::set<Progress> told_;  // of the silence that goes on
   Clock::time_point told_at_;
-  Milliseconds silent_{0};  // … when it was found
-  enum class Asker { kHang, kRequest, kException, kRecords };
-  Asker asker_ = Asker::kHang;
-  std::string request_id_;      // of `muster stack`
-  std::set<uint16_t> waiting_;  // nodes that have not answered
+  Clock::time_point next_look_;
+  std::optional<Look> first_look_;  // at the silence; the second is to come
+  bool provoke_ = false;            // NCCL and PyTorch may be asked
+  std::string request_id_;          // of `muster stack`; empty: none
+  wire::StackRequest request_;
+  std::optional<Look> request_look_;  // the first
+  std::set<uint16_t> waiting_;        // nodes that have not answered
   uint32_t question_ = 0;
-  std::vector<PlacedStack> stacks_;
-  std::map<std::string, std::vector<std::string>> addresses_;  // of a host
-  bool asked_nccl_ = false;
-  bool asked_flight_ = false;
-  std::string nccl_;  // the longest report that came
-  std::vector<wire::FlightRecord> records_;
+  std::function<void()> then_;
+  Look look_;  // the last
   std::vector<FlightIssue> collectives_;
-  std::function<void()> records_read_;
   std::optional<Finding> finding_;
   Timer tick_;
   Timer deadline_;

@@ -205,13 +205,13 @@ void Reader::line(std::string_view text) {
 
 uint64_t order(RasIssue::Kind kind) {
   switch (kind) {
-    case RasIssue::Kind::kError:
-      return 0;
     case RasIssue::Kind::kSilent:
-      return 1;
+      return 0;
     case RasIssue::Kind::kCounts:
-      return 2;
+      return 1;
     case RasIssue::Kind::kStatus:
+      return 2;
+    case RasIssue::Kind::kError:
       break;
   }
   return 3;
@@ -237,9 +237,12 @@ bool holds_up(const RasIssue& issue, const RasGroup& group) {
   const bool early = group.status == "NOCOMM" || group.status == "INIT";
   return std::any_of(
       issue.groups.begin(), issue.groups.end(), [&](const auto& other) {
-        if (other.count <= group.count) return false;
-        return early ? other.status != group.status
-                     : group.operations && other.operations > group.operations;
+        if (early) {
+          return other.count > group.count && other.status != group.status;
+        }
+        // A few that are ahead hold up nobody.
+        return other.count >= group.count && group.operations &&
+               other.operations > group.operations;
       });
 }
 
@@ -331,8 +334,8 @@ std::vector<RasIssue> read_ras_report(std::string_view text) {
   return issues;
 }
 
-std::set<int> ras_odd_ranks(const std::vector<RasIssue>& issues,
-                            const JobRankOf& job_rank) {
+RasOdd ras_odd_ranks(const std::vector<RasIssue>& issues,
+                     const JobRankOf& job_rank) {
   for (const RasIssue* issue : by_weight(issues)) {
     std::set<int> odd;
     for (const RasGroup& group : issue->groups) {
@@ -341,9 +344,21 @@ std::set<int> ras_odd_ranks(const std::vector<RasIssue>& issues,
         if (const auto found = job_rank(rank, issue->size)) odd.insert(*found);
       }
     }
-    if (!odd.empty()) return odd;
+    if (!odd.empty()) return {std::move(odd), issue->kind};
   }
   return {};
+}
+
+std::vector<uint64_t> ras_counts(const std::vector<RasIssue>& issues) {
+  std::vector<uint64_t> counts;
+  for (const RasIssue& issue : issues) {
+    for (const RasGroup& group : issue.groups) {
+      if (!group.operations) continue;
+      counts.push_back(group.count);
+      counts.push_back(*group.operations);
+    }
+  }
+  return counts;
 }
 
 std::vector<std::string> ras_sentences(const std::vector<RasIssue>& issues,

@@ -45,10 +45,18 @@ std::vector<RasIssue> read_ras_report(std::string_view text);
 // The rank of the job that is meant, if it can be told.
 using JobRankOf = std::function<std::optional<int>(const RasRank&, int size)>;
 
-// The few ranks that the others wait for: without an answer, with an error, or
-// behind in a count. Empty: NCCL names none.
-std::set<int> ras_odd_ranks(const std::vector<RasIssue>& issues,
-                            const JobRankOf& job_rank);
+// The few ranks that the others wait for: without an answer or behind in a
+// count; else of another status or with an error, which a rank may show because
+// of another. Empty: NCCL names none.
+struct RasOdd {
+  std::set<int> ranks;
+  RasIssue::Kind kind = RasIssue::Kind::kCounts;  // why
+};
+RasOdd ras_odd_ranks(const std::vector<RasIssue>& issues,
+                     const JobRankOf& job_rank);
+
+// All counts of operations that are told: others where a job goes on.
+std::vector<uint64_t> ras_counts(const std::vector<RasIssue>& issues);
 
 // One sentence an issue, at most `most`: "NCCL: of AllReduce rank 5 is at
 // number 41, 15 ranks at 42".

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stacks of many ranks become a few groups of ranks that are in the same
-// place, and the odd one among them is named: the rank that has not reached
-// the collective where all others wait. Pure.
+// place, as people read it: frames of the interpreter are "Python", and those
+// without names are counted. Pure.
 #pragma once
 
 #include <set>
@@ -18,8 +18,10 @@ struct PlacedStack {
 };
 
 struct StackGroup {
-  // Outermost first; ends with the call into MPI or NCCL, if there is one.
+  // Outermost first; ends with the call in which they may wait for others, if
+  // there is one.
   std::vector<std::string> path;
+  bool in_call = false;
   std::set<int> ranks;
   std::string problem;  // instead of a path
 };
@@ -27,18 +29,20 @@ struct StackGroup {
 // Largest group first.
 std::vector<StackGroup> group_stacks(const std::vector<PlacedStack>& stacks);
 
-// "main > PMPI_Allreduce".
+// "main > PMPI_Allreduce"; "clock_nanosleep, called by Python".
 std::string path_text(const StackGroup& group);
 
-// The few ranks that are elsewhere than most; empty: no such thing.
-std::set<int> odd_ranks(const std::vector<StackGroup>& groups);
+// The few ranks that are in another place than most; empty: no such thing.
+std::set<int> minority(const std::vector<StackGroup>& groups);
 
-// One sentence: where most are, and who is not; at most four groups.
+// One sentence: where most are, and who of `odd` is not; at most four groups.
 std::string groups_sentence(const std::vector<StackGroup>& groups,
-                            const std::vector<PlacedStack>& stacks);
+                            const std::vector<PlacedStack>& stacks,
+                            const std::set<int>& odd);
 
-// All groups with whole paths, for `muster stack`.
+// All groups with whole stacks, for `muster stack`.
 std::string groups_text(const std::vector<StackGroup>& groups,
-                        const std::vector<PlacedStack>& stacks);
+                        const std::vector<PlacedStack>& stacks,
+                        const std::set<int>& odd);
 
 }  // namespace muster

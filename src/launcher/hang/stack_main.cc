@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 
 #include "base/fd.h"
 #include "base/loop.h"
@@ -20,7 +21,7 @@ namespace muster {
 namespace {
 
 // Longer than a question before ours may wait for a node that is silent.
-constexpr Milliseconds kAnswerLimit{25'000};
+constexpr Milliseconds kAnswerLimit{60'000};
 constexpr useconds_t kPoll = 50'000;
 
 std::optional<std::string> ask(const std::string& directory,
@@ -46,7 +47,27 @@ std::optional<std::string> ask(const std::string& directory,
 struct Answer {
   std::vector<PlacedStack> stacks;
   std::vector<std::string> sentences;  // of NCCL and PyTorch
+  std::string note;                    // why PyTorch says nothing
+  std::set<int> odd;
+  std::string who;   // holds up the rest
+  std::string work;  // what the ranks are at
 };
+
+void read_judgement(const nlohmann::json& value, Answer& out) {
+  const auto who = value.value("holds_up", nlohmann::json::object());
+  out.who = who.value("text", "");
+  for (const auto& rank : who.value("ranks", nlohmann::json::array())) {
+    if (rank.is_number_integer()) out.odd.insert(rank.get<int>());
+  }
+  const std::string progress = value.value("progress", "");
+  if (progress == "works") {
+    out.work = "The job is at work: " + value.value("work", "");
+  } else if (progress == "hangs") {
+    out.work = "Nothing moved between two looks at the ranks";
+  } else if (progress == "rests") {
+    out.work = "No rank is at work or waits for another";
+  }
+}
 
 Answer read_answer(const std::string& text) {
   Answer out;
@@ -57,6 +78,8 @@ Answer read_answer(const std::string& text) {
       if (sentence.is_string()) out.sentences.push_back(sentence);
     }
   }
+  out.note = value.value("collectives_note", "");
+  read_judgement(value, out);
   const nlohmann::json ranks = {{"ranks", value["ranks"]}};
   const auto reply = wire::stack_reply_from_json(ranks.dump());
   if (!reply) return out;
@@ -67,10 +90,15 @@ Answer read_answer(const std::string& text) {
   return out;
 }
 
-std::string answer_text(const Answer& answer) {
+// `asked`: NCCL and PyTorch were.
+std::string answer_text(const Answer& answer, bool asked) {
   if (answer.stacks.empty()) return "no such rank runs\n";
-  std::string text = groups_text(group_stacks(answer.stacks), answer.stacks);
+  std::string text =
+      groups_text(group_stacks(answer.stacks), answer.stacks, answer.odd);
   for (const std::string& one : answer.sentences) text += one + "\n";
+  if (asked && !answer.note.empty()) text += answer.note + "\n";
+  if (!answer.who.empty()) text += answer.who + "\n";
+  if (!answer.work.empty()) text += answer.work + "\n";
   return text;
 }
 
@@ -117,7 +145,9 @@ int stack_main(const std::vector<std::string>& args) {
       return 1;
     }
     std::fputs(json ? (*text + "\n").c_str()
-                    : printable_lines(answer_text(read_answer(*text))).c_str(),
+                    : printable_lines(
+                          answer_text(read_answer(*text), request.nccl == 1))
+                          .c_str(),
                stdout);
   }
   return 0;

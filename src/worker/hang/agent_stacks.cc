@@ -12,6 +12,7 @@
 #include "base/read_to_end.h"
 #include "base/text.h"
 #include "job/pod_view.h"
+#include "stacks/frame_names.h"
 #include "stacks/thread_freeze.h"
 #include "worker/hang/agent_flight.h"
 #include "worker/hang/agent_ras.h"
@@ -72,6 +73,9 @@ void AgentStacks::begin(const wire::StackRequest& request) {
     const ProcessStat stat = process_stat(pid);
     Looked& looked = ranks_[pid];
     looked.rank = {rank, pid, stat.name, stat.state, stat.threads, {}, {}};
+    const ProcessUse use = use_of_tree(pid);
+    looked.rank.cpu_ms = use.cpu_ms;
+    looked.rank.io_bytes = use.io_bytes;
     if (auto frozen = freeze(pid); !frozen) {
       looked.rank.problem = frozen.error().text();
       continue;
@@ -176,6 +180,7 @@ void AgentStacks::all_copied() {
             if (found == ranks_.end()) continue;
             found->second.rank.frames = one.frames;
             found->second.rank.uncaught = one.uncaught;
+            found->second.rank.mark = one.mark;
           }
         }
         stacks_wait_ = false;
@@ -208,9 +213,15 @@ int stacks_main() {
     for (const RaisedAt& one : raised) {
       if (one.pid == rank.pid && is_uncaught(one)) rank.uncaught = 1;
     }
-    for (const StackFrame& frame : reader.frames(snapshot)) {
-      rank.frames.push_back((frame.function.empty() ? "?" : frame.function) +
-                            " (" + frame.file + ")");
+    const auto frames = reader.frames(snapshot);
+    for (const StackFrame& frame : frames) {
+      rank.frames.push_back(
+          (frame.function.empty() ? "?" : short_function(frame.function)) +
+          " (" + frame.file + ")");
+    }
+    const auto call = call_at(rank.frames);
+    if (call && *call + 1 < frames.size()) {
+      rank.mark = stack_mark(snapshot, frames[*call + 1]);
     }
     reply.ranks.push_back(std::move(rank));
   }

@@ -62,6 +62,7 @@ class Dump {
         found.group.calls.push_back(std::move(call));
       }
       if (!found.calls.empty()) found.group.last = found.calls.rbegin()->first;
+      wire::note_sequence(found.group);
       wire::keep_telling_calls(found.group, kCallsAround);
       record.groups.push_back(std::move(found.group));
     }
@@ -171,6 +172,11 @@ class Dump {
     if (names.size() > 1 && found->group.description.empty()) {
       found->group.description = shown(data_.text(names[1]).value_or(""));
     }
+    // The group was made anew under its old name: what was before is of
+    // another.
+    if (!found->calls.empty() && *seq < found->calls.rbegin()->first) {
+      found->calls.clear();
+    }
     const FlightState state = state_of(word(entry, "state"));
     const auto known = found->calls.find(*seq);
     if (known != found->calls.end()) {
@@ -268,7 +274,7 @@ class Dump {
 
   // Of a long record: what was over long ago tells nothing.
   static void keep_few(std::map<int64_t, FlightCall>& calls) {
-    constexpr size_t kMany = 256;
+    constexpr size_t kMany = 1 << 14;
     if (calls.size() <= kMany) return;
     const auto over = std::find_if(calls.begin(), calls.end(), [](auto& one) {
       return one.second.state == FlightState::kCompleted;

@@ -15,7 +15,7 @@
 namespace muster {
 
 // Rank and time of the record are the caller's to fill. At most 256 groups with
-// 8 calls each.
+// 8 calls each, and the kinds of all its calls.
 Result<wire::FlightRecord> read_flight_dump(std::string_view bytes);
 
 }  // namespace muster

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/hang/rank_program.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "base/fd.h"
@@ -32,6 +35,43 @@ bool is_shell(const std::string& name) {
   return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
 }
 
+void add(int64_t& to, std::optional<int64_t> value) {
+  if (value) to = std::max<int64_t>(to, 0) + *value;
+}
+
+// Its own and of its children that were waited for: fields 14 to 17 of
+// /proc/PID/stat.
+std::optional<int64_t> cpu_ms_of(pid_t pid) {
+  const auto text = read_file("/proc/" + std::to_string(pid) + "/stat", 4096);
+  const size_t close = text ? text->rfind(')') : std::string::npos;
+  if (close == std::string::npos) return {};
+  const auto rest = split_words(std::string_view(*text).substr(close + 1));
+  constexpr size_t kFirst = 11;
+  constexpr size_t kFields = 4;
+  static const int64_t ticks = std::max(::sysconf(_SC_CLK_TCK), 1L);
+  int64_t sum = 0;
+  for (size_t i = kFirst; i < kFirst + kFields; ++i) {
+    const auto value = i < rest.size() ? parse_integer(rest[i]) : std::nullopt;
+    if (!value) return {};
+    sum += *value;
+  }
+  return sum * 1000 / ticks;
+}
+
+std::optional<int64_t> io_bytes_of(pid_t pid) {
+  const auto text = read_file("/proc/" + std::to_string(pid) + "/io", 4096);
+  if (!text) return {};
+  std::optional<int64_t> sum;
+  for (const std::string_view line : split(*text, '\n')) {
+    for (const std::string_view name : {"rchar: ", "wchar: "}) {
+      if (!line.starts_with(name)) continue;
+      const auto value = parse_integer(line.substr(name.size()));
+      if (value) sum = sum.value_or(0) + *value;
+    }
+  }
+  return sum;
+}
+
 }  // namespace
 
 // "123 (a name) S 1 …"
@@ -58,6 +98,20 @@ pid_t program_of(pid_t pid) {
     pid = children[0];
   }
   return pid;
+}
+
+ProcessUse use_of_tree(pid_t pid) {
+  constexpr size_t kMost = 64;
+  ProcessUse use;
+  std::vector<pid_t> tree = {pid};
+  for (size_t i = 0; i < tree.size(); ++i) {
+    add(use.cpu_ms, cpu_ms_of(tree[i]));
+    add(use.io_bytes, io_bytes_of(tree[i]));
+    for (const pid_t child : children_of(tree[i])) {
+      if (tree.size() < kMost) tree.push_back(child);
+    }
+  }
+  return use;
 }
 
 std::string program_environ(pid_t pid) {

@@ -6,6 +6,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <string>
 
 namespace muster {
@@ -21,6 +22,14 @@ ProcessStat process_stat(pid_t pid);
 
 // `pid`, or what shells and wrappers have started, at most four deep.
 pid_t program_of(pid_t pid);
+
+// CPU time, and bytes read and written, of a process and its children, those
+// that have ended included; -1: not known. Looks at 64 processes at most.
+struct ProcessUse {
+  int64_t cpu_ms = -1;
+  int64_t io_bytes = -1;
+};
+ProcessUse use_of_tree(pid_t pid);
 
 // /proc/PID/environ of program_of(pid), at most 1 MiB.
 std::string program_environ(pid_t pid);

@@ -675,7 +675,7 @@ TEST_CASE("the records of all ranks tell who was missing") {
   CHECK(verdict.code == "nccl_timeout");
 
   const std::string other = "PyTorch: rank 2 calls all_gather #118";
-  evidence.collectives = {{other, {2}, false}};
+  evidence.collectives = {{other, {2}, false, true}};
   verdict = diagnose(evidence);
   CHECK(verdict.code == "collective_mismatch");
   CHECK(verdict.first_rank == 2);
@@ -688,7 +688,7 @@ TEST_CASE("the records of all ranks tell who was missing") {
   evidence = job({exited(2, 15, 950)});
   evidence.ranks[0].stopped_by_us = true;
   evidence.findings = {{Severity::kError, "hang", "Rank 2 holds up", "", ""}};
-  evidence.collectives = {{other, {2}, false}};
+  evidence.collectives = {{other, {2}, false, true}};
   CHECK(diagnose(evidence).code == "hang");
   CHECK(diagnose(evidence).confidence == Confidence::kLikely);
 }

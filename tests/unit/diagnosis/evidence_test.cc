@@ -24,7 +24,7 @@ TEST_CASE("evidence survives its JSON form") {
   node.driver_events = {"Xid 79"};
   evidence.nodes = {node};
   evidence.findings = {{Severity::kError, "c", "t", "e", "r", 3}};
-  evidence.collectives = {{"PyTorch: rank 3 waits", {3, 5}, true}};
+  evidence.collectives = {{"PyTorch: rank 3 waits", {3, 5}, true, true}};
   const std::string text = to_json(evidence);
   const auto again = evidence_from_json(text);
   REQUIRE(again);

@@ -149,6 +149,48 @@ TEST_CASE(
   CHECK(issues[0].text.find("barrier") != std::string::npos);
 }
 
+TEST_CASE("the first difference counts, also where all is over behind it") {
+  // 1 called one more at #2, and all looks well until the numbers run out.
+  std::vector<FlightCall> zero;
+  std::vector<FlightCall> one;
+  for (int64_t seq = 1; seq < 40; ++seq) {
+    zero.push_back(call(seq, kOver));
+    one.push_back(call(seq, kOver, "all_reduce", seq == 2 ? 4 : 8));
+  }
+  zero.push_back(call(40, kCalled, "barrier"));
+  one.push_back(call(40, kCalled));
+  auto first = group(zero, "0", {0, 1});
+  auto second = group(one, "0", {0, 1});
+  for (FlightGroup* const cut : {&first, &second}) {
+    wire::note_sequence(*cut);
+    wire::keep_telling_calls(*cut, 4);
+  }
+  const auto issues = flight_issues({record(0, {first}), record(1, {second})});
+  REQUIRE_FALSE(issues.empty());
+  CHECK(issues[0].text ==
+        "PyTorch: rank 1 calls all_reduce #2 of the default group with Float "
+        "[4] at train.py:82 (step), the other one with Float [8] at "
+        "train.py:82 (step); from there on rank 1 is one call ahead");
+  CHECK(issues[0].odd == std::set<int>{1});
+  CHECK(issues[0].differs);
+}
+
+TEST_CASE("a difference where nobody waits comes behind who is missing") {
+  auto records = std::vector{
+      record(0, {group({call(1, kOver)}, "a", {0, 1}),
+                 group({call(7, kBegun)}, "b", {0, 1})}),
+      record(1, {group({call(1, kOver, "all_reduce", 4)}, "a", {0, 1}),
+                 group({call(6, kOver)}, "b", {0, 1})})};
+  auto issues = flight_issues(records);
+  REQUIRE(issues.size() == 2);
+  CHECK(issues[0].waits);
+  CHECK(issues[1].differs);
+  for (FlightRecord& one : records) one.groups.pop_back();
+  issues = flight_issues(records);
+  REQUIRE(issues.size() == 1);
+  CHECK(issues[0].differs);
+}
+
 TEST_CASE("all are in it: nobody is behind") {
   std::vector<FlightRecord> records;
   for (int rank = 0; rank < 4; ++rank) {

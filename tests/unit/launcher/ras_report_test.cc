@@ -50,7 +50,7 @@ TEST_CASE("the rank that has launched less than the others is named") {
   CHECK(issues[0].size == 32);
   REQUIRE(issues[0].groups.size() == 2);
   CHECK(issues[0].groups[1].ranks[0].node == "10.1.0.7");
-  CHECK(ras_odd_ranks(issues, by_pid) == std::set<int>{5});
+  CHECK(ras_odd_ranks(issues, by_pid).ranks == std::set<int>{5});
   CHECK(said(issues) ==
         std::vector<std::string>{"NCCL: of AllReduce rank 5 is at number 41, "
                                  "31 ranks at 42"});
@@ -64,7 +64,7 @@ TEST_CASE("several that are behind, one of whom is not known") {
       "  Rank 12 -- GPU 4 managed by process 112 on node 10.1.0.7\n"
       "  Rank 13 -- GPU 5 (NVML 6) managed by process 113 on node 10.1.0.7\n"
       "  Rank 14 -- GPU 6 managed by process 114 on node 10.9.0.7\n"));
-  CHECK(ras_odd_ranks(issues, by_pid) == std::set<int>{12, 13});
+  CHECK(ras_odd_ranks(issues, by_pid).ranks == std::set<int>{12, 13});
   CHECK(said(issues)[0] ==
         "NCCL: of collectives ranks 12-13, NCCL's rank 14 (process 114 on "
         "10.9.0.7) have begun none, 29 ranks at 640");
@@ -79,10 +79,33 @@ TEST_CASE("who is ahead holds up nobody") {
       "  Rank 13 -- GPU 5 managed by process 323033 on node 10.137.190.124\n"));
   REQUIRE(issues.size() == 1);
   CHECK(issues[0].groups[1].ranks.size() == 2);
-  CHECK(ras_odd_ranks(issues, by_pid).empty());
+  CHECK(ras_odd_ranks(issues, by_pid).ranks.empty());
   CHECK(said(issues)[0] ==
         "NCCL: of AllGather ranks 322932-322933 are at number 641, 30 ranks at "
         "640");
+}
+
+TEST_CASE("of two ranks the one behind is named, whatever error one has") {
+  const auto issues = read_ras_report(
+      "#0-0 (b3398875b8b2a063) ERROR\n"
+      "  Asynchronous error on 1 rank\n"
+      "  Rank 0 reported Invalid usage -- GPU 0 managed by process 100 on node "
+      "10.4.0.1\n\n"
+      "Warnings\n========\n\n"
+      "#0-0 (b3398875b8b2a063) MISMATCH\n"
+      "  Communicator ranks have different AllReduce operation counts\n"
+      "  Rank 0 has launched up to operation 21 -- GPU 0 managed by process "
+      "100 "
+      "on node 10.4.0.1\n"
+      "  Rank 1 has launched up to operation 20 -- GPU 0 managed by process "
+      "101 "
+      "on node 10.4.0.1\n");
+  const RasOdd odd = ras_odd_ranks(issues, by_pid);
+  CHECK(odd.ranks == std::set<int>{1});
+  CHECK(odd.kind == RasIssue::Kind::kCounts);
+  CHECK(ras_counts(issues) == std::vector<uint64_t>{1, 21, 1, 20});
+  CHECK(said(issues).front() ==
+        "NCCL: of AllReduce rank 0 is at number 21, rank 1 at 20");
 }
 
 TEST_CASE("a process that does not answer comes before what is behind") {
@@ -101,7 +124,7 @@ TEST_CASE("a process that does not answer comes before what is behind") {
       "on node 10.4.109.13\n"
       "  Rank 3 has launched up to operation 7 -- GPU 3 managed by process 103 "
       "on node 10.4.109.13\n");
-  CHECK(ras_odd_ranks(issues, by_pid) == std::set<int>{4});
+  CHECK(ras_odd_ranks(issues, by_pid).ranks == std::set<int>{4});
   CHECK(said(issues) == std::vector<std::string>{
                             "NCCL: rank 4 does not answer",
                             "NCCL: of AllReduce rank 2 is at number 6, rank 3 "
@@ -119,11 +142,10 @@ TEST_CASE("processes that are dead, and errors") {
       "  Rank 7 reported Remote process error -- GPU 7 managed by process 107 "
       "on node 10.4.0.1\n\n"
       "Warnings\n========\n\n");
-  CHECK(ras_odd_ranks(issues, by_pid) == std::set<int>{7});
-  CHECK(said(issues) ==
-        std::vector<std::string>{
-            "NCCL: rank 7 has Remote process error",
-            "NCCL: the process 77 on 10.9.0.1 does not answer"});
+  CHECK(ras_odd_ranks(issues, by_pid).ranks == std::set<int>{7});
+  CHECK(said(issues) == std::vector<std::string>{
+                            "NCCL: the process 77 on 10.9.0.1 does not answer",
+                            "NCCL: rank 7 has Remote process error"});
 }
 
 TEST_CASE("the missing ranks of NCCL 2.24 have numbers only") {
@@ -135,7 +157,7 @@ TEST_CASE("the missing ranks of NCCL 2.24 have numbers only") {
   const auto as_they_are = [](const RasRank& rank, int size) {
     return size == 32 ? std::optional(rank.number) : std::nullopt;
   };
-  CHECK(ras_odd_ranks(issues, as_they_are) == std::set<int>{3, 5});
+  CHECK(ras_odd_ranks(issues, as_they_are).ranks == std::set<int>{3, 5});
 }
 
 TEST_CASE("who is not in a communicator yet holds up its making") {
@@ -144,7 +166,7 @@ TEST_CASE("who is not in a communicator yet holds up its making") {
               "  31 ranks have status INIT\n"
               "  Rank 9 has status NOCOMM -- GPU 1 managed by process 109 on "
               "node 10.1.0.2\n"));
-  CHECK(ras_odd_ranks(issues, by_pid) == std::set<int>{9});
+  CHECK(ras_odd_ranks(issues, by_pid).ranks == std::set<int>{9});
   CHECK(said(issues)[0] ==
         "NCCL: rank 9 has status NOCOMM, 31 ranks have status INIT");
 }

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <random>
+#include <set>
 
 #include "base/fd.h"
 #include "catch.h"
@@ -174,4 +175,55 @@ TEST_CASE("maps are read, and only what can be executed") {
   CHECK(maps[0].offset == 0x2000);
   CHECK(maps[0].path == "/usr/bin/a b");
   CHECK(maps[1].path == "[vdso]");
+}
+
+namespace {
+
+// "mark" of the caller of the function that begins so; empty: it is not there.
+std::string mark_behind(const StackSnapshot& snapshot, const char* function) {
+  const auto frames = StackReader().frames(snapshot);
+  for (size_t i = 0; i + 1 < frames.size(); ++i) {
+    if (frames[i].function == function) {
+      return stack_mark(snapshot, frames[i + 1]);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+// Comes back from its call a thousand times a second.
+extern "C" {
+[[gnu::noinline]] void inner_call(volatile int* turn) {
+  ::usleep(1000);
+  *turn = *turn + 1;
+}
+[[gnu::noinline]] void calls_again() {
+  volatile int turn = 0;
+  for (;;) inner_call(&turn);
+}
+}
+
+TEST_CASE("the mark of callers stays while a call goes on, and no longer") {
+  Child child(true);  // spins: its innermost frame is another each time
+  const std::string mark = mark_behind(look_at(child.pid), "spin_for_ever");
+  CHECK_FALSE(mark.empty());
+  for (int i = 0; i < 5; ++i) {
+    ::usleep(2000);
+    CHECK(mark_behind(look_at(child.pid), "spin_for_ever") == mark);
+  }
+  const pid_t again = ::fork();
+  if (again == 0) {
+    ::signal(SIGTERM, SIG_DFL);
+    calls_again();
+  }
+  std::set<std::string> marks;
+  for (int i = 0; i < 20'000 && marks.size() < 2; ++i) {
+    ::usleep(1000);
+    const std::string one = mark_behind(look_at(again), "inner_call");
+    if (!one.empty()) marks.insert(one);
+  }
+  ::kill(again, SIGKILL);
+  ::waitpid(again, nullptr, 0);
+  CHECK(marks.size() == 2);
 }

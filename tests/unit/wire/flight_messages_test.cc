@@ -53,6 +53,31 @@ TEST_CASE("records there and back") {
       R"({"records":[{"groups":[{"calls":[{"state":"asleep"}]}]}]})"));
 }
 
+TEST_CASE("the kinds of all calls travel as numbers, and go first") {
+  FlightRecord record = record_of(3, 1, 2000, false);
+  FlightGroup& group = record.groups[0];
+  group.calls[25].elements = 9;
+  group.calls.erase(group.calls.begin() + 30);
+  note_sequence(group);
+  keep_telling_calls(group, 4);
+  CHECK(group.calls.size() == 4);
+  CHECK(group.from == 1);
+  REQUIRE(group.kinds.size() == 2);
+  REQUIRE(group.sequence.size() == 2000);
+  CHECK(group.kinds[static_cast<size_t>(group.sequence[25])].elements == 9);
+  CHECK(group.sequence[30] == -1);
+  const std::string text = to_json({record}, 1 << 20);
+  CHECK(text.size() < 8'000);
+  const auto back = flight_records_from_json(text);
+  REQUIRE(back);
+  CHECK((*back)[0].groups[0].sequence == group.sequence);
+  CHECK((*back)[0].groups[0].kinds == group.kinds);
+  const auto small = flight_records_from_json(to_json({record}, 2'000));
+  REQUIRE(small);
+  CHECK((*small)[0].groups[0].sequence.empty());
+  CHECK((*small)[0].groups[0].calls.size() == 4);
+}
+
 TEST_CASE("what is asked, there and back") {
   const auto back = flight_request_from_json(
       to_json(FlightRequest{true, {{4, 9, {"/a"}, {"/p", "/q"}}}}));

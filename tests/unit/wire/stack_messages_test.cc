@@ -26,8 +26,20 @@ TEST_CASE("stacks there and back") {
   reply.addresses = {"10.0.0.1", "fd00::1"};
   reply.nccl = "Job summary\n";
   reply.flight = R"({"records":[]})";
+  reply.ranks[1].cpu_ms = int64_t{1} << 40;
+  reply.ranks[1].io_bytes = int64_t{1} << 50;
+  reply.ranks[1].mark = "7f";
   const auto back = stack_reply_from_json(to_json(reply));
   REQUIRE(back);
+  CHECK(back->ranks[1].cpu_ms == int64_t{1} << 40);
+  CHECK(back->ranks[1].io_bytes == int64_t{1} << 50);
+  CHECK(back->ranks[1].mark == "7f");
+  // Of an agent that does not tell them.
+  const auto older = stack_reply_from_json(R"({"ranks":[{"rank":1}]})");
+  REQUIRE(older);
+  CHECK(older->ranks[0].cpu_ms == -1);
+  CHECK(older->ranks[0].io_bytes == -1);
+  CHECK(older->ranks[0].mark.empty());
   CHECK(back->addresses == reply.addresses);
   CHECK(back->nccl == reply.nccl);
   CHECK(back->flight == reply.flight);

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who holds up a job that hangs: one answer from all that is known, for `muster
+// stack`, the hang verdict and that of a collective's timeout alike. The
+// heaviest evidence that names somebody decides, and the sentence says which it
+// was: an exception that ended a rank's program; PyTorch's record, in which the
+// first difference counts; NCCL's counts of operations; stacks seen twice; and
+// last a status or an error that NCCL reports, since a waiting rank may have
+// one because of another. Pure.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "launcher/hang/flight_report.h"
+#include "launcher/hang/progress.h"
+#include "launcher/hang/ras_report.h"
+#include "launcher/hang/stack_groups.h"
+
+namespace muster {
+
+struct HangEvidence {
+  std::string raised;               // stuck_text() of ranks that raised
+  std::vector<FlightIssue> flight;  // of records that are of now, or of the end
+  std::vector<RasIssue> nccl;
+  JobRankOf job_rank;
+  std::vector<PlacedStack> stacks;
+  std::map<int, RankDoing> doings;  // empty: seen once, and not known
+  // The job gets on: who is behind just now may be ahead in a moment.
+  bool works = false;
+};
+
+struct Culprits {
+  enum class By { kNothing, kException, kRecord, kCounts, kStacks, kErrors };
+  By by = By::kNothing;
+  std::set<int> ranks;  // may be empty where ranks differ, and nobody is odd
+  // "Rank 1 holds up the rest, by PyTorch's record"; empty: nothing is known.
+  std::string text;
+  // The sentence that decided; empty where that is where the stacks are.
+  std::string evidence;
+};
+
+Culprits who_holds_up(const HangEvidence& evidence);
+
+// "PyTorch's record", for machines and people.
+std::string by_text(Culprits::By by);
+
+}  // namespace muster

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/hang/progress.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <tuple>
+
+#include "base/text.h"
+#include "logs/line_folder.h"
+#include "stacks/frame_names.h"
+
+namespace muster {
+
+namespace {
+
+// Below these a rank polls, and its threads have their heartbeats.
+constexpr int64_t kBusyPercent = 10;
+constexpr int64_t kBusyBytes = 64 << 10;  // a second
+constexpr size_t kMaxReasons = 4;
+
+// What a rank used between two looks; nullopt: not known.
+struct Used {
+  std::optional<int64_t> cpu_percent;
+  std::optional<int64_t> bytes;  // a second
+};
+
+Used used(const wire::RankStack& before, const wire::RankStack& now,
+          int64_t milliseconds) {
+  Used out;
+  const int64_t ms = std::max<int64_t>(milliseconds, 1);
+  if (before.cpu_ms >= 0 && now.cpu_ms >= before.cpu_ms) {
+    out.cpu_percent = (now.cpu_ms - before.cpu_ms) * 100 / ms;
+  }
+  if (before.io_bytes >= 0 && now.io_bytes >= before.io_bytes) {
+    out.bytes = (now.io_bytes - before.io_bytes) * 1000 / ms;
+  }
+  return out;
+}
+
+// The frames from the outside to the call in which it may wait; all of them
+// where there is no such call.
+std::vector<std::string> outer_frames(const wire::RankStack& stack,
+                                      std::optional<size_t> call) {
+  const auto begin =
+      stack.frames.begin() + static_cast<std::ptrdiff_t>(call.value_or(0));
+  return {begin, stack.frames.end()};
+}
+
+// While a communicator is made, NCCL has the driver load its kernels.
+bool drives_device(const wire::RankStack& stack, size_t call) {
+  return std::any_of(stack.frames.begin(),
+                     stack.frames.begin() + static_cast<std::ptrdiff_t>(call),
+                     [](const std::string& frame) {
+                       const auto file = file_of(frame);
+                       return file.starts_with("libcuda") ||
+                              file.starts_with("libnv") ||
+                              file.starts_with("libamdhip") ||
+                              file.starts_with("libhsa");
+                     });
+}
+
+// The call in which it may wait for others: a GPU alone is no other.
+std::optional<size_t> waiting_call(const wire::RankStack& stack, bool alone) {
+  const auto call = call_at(stack.frames);
+  const bool device =
+      call && call_kind(function_of(stack.frames[*call])) == CallKind::kDevice;
+  return device && alone ? std::nullopt : call;
+}
+
+RankDoing works(std::string why, bool in_call) {
+  return {Doing::kWorks, std::move(why), in_call};
+}
+
+// Of a rank whose stack cannot be read.
+RankDoing by_counters(const wire::RankStack& now, const Used& use) {
+  if (use.cpu_percent && *use.cpu_percent < kBusyPercent) {
+    return {Doing::kRests, {}, false};
+  }
+  // No call of MPI or NCCL leaves one in that state.
+  if (now.state == "D" || now.state == "T") return {Doing::kRests, {}, false};
+  return {Doing::kUnknown, {}, false};
+}
+
+RankDoing doing_of(const wire::RankStack* before, const wire::RankStack& now,
+                   int64_t milliseconds, bool alone) {
+  const auto call = waiting_call(now, alone);
+  if (before == nullptr || before->pid != now.pid) {
+    return works("a start", call.has_value());
+  }
+  const Used use = used(*before, now, milliseconds);
+  if (use.bytes.value_or(0) >= kBusyBytes) {
+    return works("I/O", call.has_value());
+  }
+  if (now.frames.empty() || before->frames.empty()) {
+    return by_counters(now, use);
+  }
+  if (outer_frames(*before, waiting_call(*before, alone)) !=
+      outer_frames(now, call)) {
+    return works("other calls", call.has_value());
+  }
+  const bool busy = use.cpu_percent.value_or(0) >= kBusyPercent;
+  if (call) {
+    const bool again =
+        !before->mark.empty() && !now.mark.empty() && before->mark != now.mark;
+    if (again) return works("new calls", true);
+    if (busy && drives_device(now, *call) &&
+        call_kind(function_of(now.frames[*call])) == CallKind::kSetUp) {
+      return works("set-up of communication", true);
+    }
+    return {Doing::kWaits, {}, true};
+  }
+  if (busy || (!use.cpu_percent && now.state == "R")) {
+    return works("CPU time", false);
+  }
+  return {Doing::kRests, {}, false};
+}
+
+using LastCalls = std::map<std::tuple<int, std::string, std::string>, int64_t>;
+
+LastCalls last_calls(const std::vector<wire::FlightRecord>& records) {
+  LastCalls out;
+  for (const wire::FlightRecord& record : records) {
+    for (const wire::FlightGroup& group : record.groups) {
+      out[{record.rank, group.name, group.members}] = group.last;
+    }
+  }
+  return out;
+}
+
+bool calls_moved(const HangLook& first, const HangLook& second) {
+  const LastCalls before = last_calls(first.records);
+  const LastCalls now = last_calls(second.records);
+  return std::any_of(now.begin(), now.end(), [&before](const auto& one) {
+    const auto found = before.find(one.first);
+    return found != before.end() && found->second != one.second;
+  });
+}
+
+// "CPU time (ranks 0-1), I/O (rank 2)"
+std::string works_text(const std::map<int, RankDoing>& ranks) {
+  std::map<std::string, std::set<int>> by_reason;
+  for (const auto& [rank, one] : ranks) {
+    if (one.doing == Doing::kWorks) by_reason[one.why].insert(rank);
+  }
+  std::string text;
+  size_t told = 0;
+  for (const auto& [why, of] : by_reason) {
+    if (told++ == kMaxReasons) break;
+    text += (text.empty() ? "" : ", ") + why +
+            (of.size() == 1 ? " (rank " : " (ranks ") + rank_set_text(of) + ")";
+  }
+  return text;
+}
+
+}  // namespace
+
+Judgement judge(const HangLook& first, const HangLook& second,
+                int64_t milliseconds, bool lines) {
+  std::map<int, const wire::RankStack*> before;
+  for (const PlacedStack& one : first.stacks) {
+    before[one.stack.rank] = &one.stack;
+  }
+  Judgement out;
+  const bool alone = second.stacks.size() == 1;
+  std::set<Doing> seen;
+  for (const PlacedStack& one : second.stacks) {
+    const auto found = before.find(one.stack.rank);
+    RankDoing doing = doing_of(found == before.end() ? nullptr : found->second,
+                               one.stack, milliseconds, alone);
+    seen.insert(doing.doing);
+    out.ranks[one.stack.rank] = std::move(doing);
+  }
+  out.why = works_text(out.ranks);
+  const auto also = [&out](const char* text) {
+    out.why = text + (out.why.empty() ? "" : ", " + out.why);
+    out.progress = Progress::kWorks;
+  };
+  if (seen.count(Doing::kWorks) > 0) {
+    out.progress = Progress::kWorks;
+  } else if (seen.count(Doing::kWaits) > 0) {
+    out.progress = Progress::kHangs;
+  } else if (seen.count(Doing::kUnknown) == 0 && !seen.empty()) {
+    out.progress = Progress::kRests;
+  }
+  if (first.nccl_answered && second.nccl_answered &&
+      first.nccl_counts != second.nccl_counts) {
+    also("NCCL's operation counts");
+  }
+  if (calls_moved(first, second)) also("PyTorch's collectives");
+  if (lines) also("lines");
+  return out;
+}
+
+}  // namespace muster
