@@ -102,10 +102,10 @@ void add_bounds(CLI::App& app, OptionWords& raw) {
                  "ranks get it at the limit, and --grace to save and end")
       ->envname("MUSTER_TIMEOUT_SIGNAL");
   app.add_option("--hang-timeout", raw.hang_timeout,
-                 "no output of any rank for so long: say where all ranks are")
+                 "no output of any rank for so long: look whether they hang")
       ->envname("MUSTER_HANG_TIMEOUT");
   app.add_option("--hang-action", raw.hang_action,
-                 "then: warn (go on), stop (the job)")
+                 "where they do: warn (go on), stop (the job)")
       ->check(CLI::IsMember({"warn", "stop"}))
       ->envname("MUSTER_HANG_ACTION");
   app.add_option("--hang-signal", raw.hang_signal,

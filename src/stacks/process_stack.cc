@@ -57,6 +57,12 @@ uint64_t hash_on(uint64_t hash, std::string_view bytes) {
   return hash;
 }
 
+std::string hex_text(uint64_t value) {
+  char text[17];
+  const auto end = std::to_chars(text, text + sizeof text, value, 16).ptr;
+  return {text, end};
+}
+
 uint64_t hash_of_kept(const CallRegisters& registers) {
   uint64_t hash = kHashBegin;
   for (const size_t one : CallRegisters::kKept) {
@@ -73,10 +79,16 @@ std::string stack_mark(const StackSnapshot& snapshot, const StackFrame& frame) {
   const uint64_t at = frame.sp - snapshot.stack_begin;
   if (at >= snapshot.stack.size()) return {};
   const auto bytes = std::string_view(snapshot.stack).substr(at, kMost);
-  const uint64_t hash = hash_on(kHashBegin, bytes) ^ frame.kept;
-  char text[17];
-  const auto end = std::to_chars(text, text + sizeof text, hash, 16).ptr;
-  return {text, end};
+  std::string mark = hex_text(hash_on(kHashBegin, bytes));
+  if (frame.kept != 0) mark += "-" + hex_text(frame.kept);
+  return mark;
+}
+
+bool same_mark(std::string_view one, std::string_view other) {
+  const size_t end = one.find('-');
+  if (end == std::string_view::npos) other = other.substr(0, other.find('-'));
+  if (other.find('-') == std::string_view::npos) one = one.substr(0, end);
+  return one == other;
 }
 
 std::vector<Mapping> parse_maps(const std::string& text) {

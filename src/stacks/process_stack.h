@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "stacks/elf_file.h"
@@ -55,8 +56,10 @@ class StackReader {
   std::map<std::string, std::unique_ptr<ElfFile>> files_;
 };
 
-// What a frame and its callers have on the stack, as a short text: the same
-// for as long as nothing has come back to them.
+// What a frame and its callers have on the stack and, where that is known, in
+// the registers that calls keep: a short text.
 std::string stack_mark(const StackSnapshot& snapshot, const StackFrame& frame);
+// Nothing has come back to the frame between two marks of it.
+bool same_mark(std::string_view one, std::string_view other);
 
 }  // namespace muster

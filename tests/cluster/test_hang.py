@@ -75,6 +75,13 @@ def test_stacks_on_demand():
                 break
         for part in wanted:
             contains(text, part, "groups")
+        contains(text, "Rank 3 holds up the rest, by the stacks", "who")
+        whole = json.loads(job.launcher.exec(
+            ["muster", "stack", "-o", "json"]).stdout)
+        equal(whole["holds_up"]["ranks"], [3], "who, as JSON")
+        equal(whole["progress"], "hangs", "nothing moves")
+        contains(whole["collectives_note"], "no rank has written a record",
+                 "why PyTorch says nothing")
         found = json.loads(job.launcher.exec(
             ["muster", "stack", "3", "-o", "json"]).stdout)["ranks"]
         equal([x["rank"] for x in found], [3], "ranks asked for")
@@ -129,7 +136,7 @@ node %s
 
 
 def test_nccl_names_the_rank_that_is_behind():
-    """All ranks are in the same place, as those that wait for a GPU are."""
+    """By its counts, which outweigh the stacks: by those it is rank 3."""
     def told(job, *options):
         return job.launcher.exec(["muster", "stack", *options]).stdout
 
@@ -137,9 +144,10 @@ def test_nccl_names_the_rank_that_is_behind():
         job = apply(c, workers=2)
         run = Launch(job, ["muster", "launch", "-n", "4", "--bootstrap",
                            "pmix", "--slots-per-node", "2", "--grace", "1s",
-                           "--hang-timeout", "10s",
-                           "--hang-action", "stop", "--", "sleep", "600"])
-        run.until("starting 4 ranks")
+                           *CALM, "--hang-timeout", "15s",
+                           "--hang-action", "stop", "--", program("missing"),
+                           "3", GO])
+        run.until("all are up")
         ranks = []
         while len(ranks) < 4:
             ranks = json.loads(told(job, "-o", "json"))["ranks"]
@@ -157,7 +165,9 @@ def test_nccl_names_the_rank_that_is_behind():
         check("NCCL" not in told(job), "NCCL was asked unasked")
         run.wait()
         equal(run.code, 124, "exit code", run.err)
-        contains(run.verdict()["summary"], "Rank 2 holds up the rest")
+        contains(run.verdict()["summary"],
+                 "Rank 2 holds up the rest, by NCCL's operation counts")
+        equal(run.verdict()["rank"], 2, "the rank to look at")
         ras.terminate()
         ras.communicate()
 
@@ -203,14 +213,23 @@ if len(sys.argv) > 1:
 path = os.environ["TORCH_NCCL_DEBUG_INFO_PIPE_FILE"] + str(rank) + ".pipe"
 os.mkfifo(path)
 pipe = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+def serve():
+    while True:
+        time.sleep(0.2)
+        try:
+            if os.read(pipe, 128):
+                dump()
+        except BlockingIOError:
+            pass
+import ctypes, threading
+threading.Thread(target=serve, daemon=True).start()
+mpi = ctypes.CDLL("libmpi.so.40", mode=ctypes.RTLD_GLOBAL)
+mpi.MPI_Init(None, None)
 print("waits", flush=True)
-while True:
-    time.sleep(0.2)
-    try:
-        if os.read(pipe, 128):
-            dump()
-    except BlockingIOError:
-        pass
+if rank != 2:
+    mpi.MPI_Barrier(ctypes.byref(ctypes.c_char.in_dll(
+        mpi, "ompi_mpi_comm_world")))
+time.sleep(600)
 """
 FLIGHT = ["-x", "TORCH_FR_DUMP_TEMP_FILE=/tmp/flight_",
           "-x", "TORCH_NCCL_DEBUG_INFO_PIPE_FILE=/tmp/flight_"]
@@ -229,19 +248,58 @@ def test_pytorch_names_the_rank_that_is_behind():
         run = recorded(job, "--bootstrap", "pmix", "--hang-timeout", "20s",
                        "--hang-action", "stop")
         run.until("waits", count=4)
+        plain = job.launcher.exec(["muster", "stack"]).stdout
+        check("PyTorch" not in plain, "PyTorch was asked unasked", plain)
         told = job.launcher.exec(["muster", "stack", "--nccl"]).stdout
         contains(told, BEHIND + " at train.py:82 (step); 3 others wait in it "
                  "since ", "on demand")
         contains(told, "its last call was broadcast #1 at train.py:81 (step)")
-        plain = job.launcher.exec(["muster", "stack"]).stdout
-        check("PyTorch" not in plain, "PyTorch was asked unasked", plain)
+        contains(told, "Rank 2 holds up the rest, by PyTorch's record", "who")
+        # What was written is read again, and nobody asked.
         found = json.loads(job.launcher.exec(
-            ["muster", "stack", "--nccl", "-o", "json"]).stdout)
+            ["muster", "stack", "-o", "json"]).stdout)
         contains(found["collectives"][0], BEHIND, "JSON")
         run.wait()
         equal(run.code, 124, "exit code", run.err)
-        contains(run.verdict()["summary"], "Rank 2 holds up the rest")
+        contains(run.verdict()["summary"],
+                 "Rank 2 holds up the rest, by PyTorch's record")
         contains(run.err, BEHIND, "the hang that ended it")
+
+
+# Computes for a while, as an import does, or sleeps; and says nothing.
+WORKS = """
+import time
+end = time.monotonic() + %d
+while time.monotonic() < end:
+    compile("x = [i for i in range(9)]\\n" * 99, "x", "exec")
+time.sleep(%d)
+print("over", flush=True)
+"""
+
+
+def silent(job, works, sleeps):
+    return Launch(job, ["muster", "launch", "-n", "2", "--bootstrap", "pmix",
+                        "--hang-timeout", "2s", "--hang-action", "stop", "--",
+                        "/usr/bin/python3", "-c", WORKS % (works, sleeps)])
+
+
+def test_silent_ranks_that_work_are_not_stopped():
+    with cluster("hangwork") as c:
+        job = apply(c, workers=2)
+        run = silent(job, 12, 0).wait()
+        equal(run.code, 0, "exit code", run.err)
+        contains(run.err, "the ranks are at work: ", "it is said")
+        contains(run.err, "CPU time", "what moves")
+        check("hold" not in run.err, "nobody holds up the rest", run.err)
+
+
+def test_silent_ranks_that_only_sleep_are_told_of():
+    with cluster("hangsleep") as c:
+        job = apply(c, workers=2)
+        run = silent(job, 0, 20).wait()
+        equal(run.code, 0, "exit code", run.err)
+        contains(run.err, "No rank is at work or waits for another", "warning")
+        contains(run.err, "called by Python", "where they are")
 
 
 def test_records_of_a_timeout_name_who_was_missing():

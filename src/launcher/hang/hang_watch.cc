@@ -25,10 +25,9 @@ constexpr Milliseconds kAnswerDeadline{10'000};
 constexpr Milliseconds kFirstLook{1'000};  // at a rank, after its exception
 constexpr int kMostLooks = 20;
 constexpr Milliseconds kProvoked{3'000};
-constexpr Milliseconds kShortestPause{3'000};  // between two looks at a silence
-constexpr Milliseconds kLongestPause{15'000};
-constexpr Milliseconds kRequestPause{1'000};  // … for `muster stack`
-constexpr size_t kMaxSentences = 16;          // of NCCL's issues
+constexpr Milliseconds kLongestPause{15'000};  // between two looks at a silence
+constexpr Milliseconds kRequestPause{1'000};   // … for `muster stack`
+constexpr size_t kMaxSentences = 16;           // of NCCL's issues
 
 const char* word_of(Progress progress) {
   switch (progress) {
@@ -164,7 +163,8 @@ void HangWatch::tick() {
 
 // Long enough for a step of a slow job to show, where there is time.
 Milliseconds HangWatch::pause() const {
-  return std::clamp(options_.silence / 4, kShortestPause, kLongestPause);
+  return std::clamp(options_.silence / 4, options_.shortest_pause,
+                    kLongestPause);
 }
 
 void HangWatch::output_again(Milliseconds silent) {

@@ -38,6 +38,7 @@ struct HangOptions {
   bool stop = false;                     // --hang-action stop
   int signal = 0;                        // also sent to the ranks; 0: none
   std::string directory;                 // of the launch; empty: no requests
+  Milliseconds shortest_pause{3'000};    // between two looks at a silence
   Milliseconds after_exception{10'000};  // that a rank should need to end
   bool end_after_exception = true;       // else it is named only
   bool drop_in = false;                  // somebody typed mpirun

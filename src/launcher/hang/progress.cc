@@ -9,13 +9,14 @@
 #include "base/text.h"
 #include "logs/line_folder.h"
 #include "stacks/frame_names.h"
+#include "stacks/process_stack.h"
 
 namespace muster {
 
 namespace {
 
 // Below these a rank polls, and its threads have their heartbeats.
-constexpr int64_t kBusyPercent = 10;
+constexpr int64_t kBusyPercent = 5;
 constexpr int64_t kBusyBytes = 64 << 10;  // a second
 constexpr size_t kMaxReasons = 4;
 
@@ -38,13 +39,25 @@ Used used(const wire::RankStack& before, const wire::RankStack& now,
   return out;
 }
 
-// The frames from the outside to the call in which it may wait; all of them
-// where there is no such call.
-std::vector<std::string> outer_frames(const wire::RankStack& stack,
-                                      std::optional<size_t> call) {
-  const auto begin =
-      stack.frames.begin() + static_cast<std::ptrdiff_t>(call.value_or(0));
-  return {begin, stack.frames.end()};
+// The walk has come to where the program began, or as far as it goes.
+bool whole(const wire::RankStack& stack) {
+  if (stack.frames.empty()) return false;
+  const std::string& outermost = stack.frames.back();
+  return stack.frames.size() >= StackReader::kMaxFrames ||
+         is_start(outermost) || function_of(outermost) == "main";
+}
+
+// From the call in which it may wait outwards, else from the innermost frame
+// on, both are in the same place as far as they are known.
+bool same_place(const wire::RankStack& one, size_t one_from,
+                const wire::RankStack& other, size_t other_from) {
+  const size_t length =
+      std::min(one.frames.size() - one_from, other.frames.size() - other_from);
+  const auto at = [](const wire::RankStack& stack, size_t from) {
+    return stack.frames.begin() + static_cast<std::ptrdiff_t>(from);
+  };
+  return std::equal(at(one, one_from), at(one, one_from + length),
+                    at(other, other_from));
 }
 
 // While a communicator is made, NCCL has the driver load its kernels.
@@ -74,12 +87,31 @@ RankDoing works(std::string why, bool in_call) {
 
 // Of a rank whose stack cannot be read.
 RankDoing by_counters(const wire::RankStack& now, const Used& use) {
-  if (use.cpu_percent && *use.cpu_percent < kBusyPercent) {
+  const bool idle = use.cpu_percent && *use.cpu_percent < kBusyPercent;
+  // No call of MPI or NCCL leaves one in those states.
+  if (idle || now.state == "D" || now.state == "T") {
     return {Doing::kRests, {}, false};
   }
-  // No call of MPI or NCCL leaves one in that state.
-  if (now.state == "D" || now.state == "T") return {Doing::kRests, {}, false};
   return {Doing::kUnknown, {}, false};
+}
+
+// Of a rank whose stack was the same at both looks. `again`: it is in the same
+// call, but that has come back meanwhile.
+RankDoing by_stack(const wire::RankStack& now, std::optional<size_t> call,
+                   bool again, const Used& use) {
+  const bool busy = use.cpu_percent.value_or(0) >= kBusyPercent;
+  if (call) {
+    if (again) return works("new calls", true);
+    if (busy && drives_device(now, *call) &&
+        call_kind(function_of(now.frames[*call])) == CallKind::kSetUp) {
+      return works("set-up of communication", true);
+    }
+    return {Doing::kWaits, {}, true};
+  }
+  if (busy || (!use.cpu_percent && now.state == "R")) {
+    return works("CPU time", false);
+  }
+  return {Doing::kRests, {}, false};
 }
 
 RankDoing doing_of(const wire::RankStack* before, const wire::RankStack& now,
@@ -95,25 +127,19 @@ RankDoing doing_of(const wire::RankStack* before, const wire::RankStack& now,
   if (now.frames.empty() || before->frames.empty()) {
     return by_counters(now, use);
   }
-  if (outer_frames(*before, waiting_call(*before, alone)) !=
-      outer_frames(now, call)) {
+  const auto call_before = waiting_call(*before, alone);
+  if (call.has_value() == call_before.has_value() &&
+      same_place(*before, call_before.value_or(0), now, call.value_or(0))) {
+    const bool marked = !before->mark.empty() && !now.mark.empty();
+    return by_stack(now, call, marked && !same_mark(before->mark, now.mark),
+                    use);
+  }
+  // A walk that broke off tells nothing of its own.
+  if (whole(now) && whole(*before))
     return works("other calls", call.has_value());
-  }
-  const bool busy = use.cpu_percent.value_or(0) >= kBusyPercent;
-  if (call) {
-    const bool again =
-        !before->mark.empty() && !now.mark.empty() && before->mark != now.mark;
-    if (again) return works("new calls", true);
-    if (busy && drives_device(now, *call) &&
-        call_kind(function_of(now.frames[*call])) == CallKind::kSetUp) {
-      return works("set-up of communication", true);
-    }
-    return {Doing::kWaits, {}, true};
-  }
-  if (busy || (!use.cpu_percent && now.state == "R")) {
-    return works("CPU time", false);
-  }
-  return {Doing::kRests, {}, false};
+  if (whole(now)) return by_stack(now, call, false, use);
+  if (whole(*before)) return by_stack(*before, call_before, false, use);
+  return by_counters(now, use);
 }
 
 using LastCalls = std::map<std::tuple<int, std::string, std::string>, int64_t>;
@@ -178,10 +204,11 @@ Judgement judge(const HangLook& first, const HangLook& second,
   };
   if (seen.count(Doing::kWorks) > 0) {
     out.progress = Progress::kWorks;
-  } else if (seen.count(Doing::kWaits) > 0) {
-    out.progress = Progress::kHangs;
-  } else if (seen.count(Doing::kUnknown) == 0 && !seen.empty()) {
-    out.progress = Progress::kRests;
+  } else if (seen.count(Doing::kUnknown) > 0 || seen.empty()) {
+    out.progress = Progress::kUnknown;
+  } else {
+    out.progress =
+        seen.count(Doing::kWaits) > 0 ? Progress::kHangs : Progress::kRests;
   }
   if (first.nccl_answered && second.nccl_answered &&
       first.nccl_counts != second.nccl_counts) {

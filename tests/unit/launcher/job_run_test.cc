@@ -773,5 +773,140 @@ TEST_CASE("a rank that has ended is not asked where it is") {
   CHECK(bed.fleet.peers[2]->count(wire::FrameType::kStackRequest) == 0);
 }
 
+// Two silent ranks that are asked where they are.
+struct SilentBed : Bed {
+  explicit SilentBed(bool stop) : Bed(silent(stop)) {
+    log::redirect([this](const std::string& line) { told += line + "\n"; });
+    run_rank(0, 1);
+    run_rank(1, 2);
+  }
+  ~SilentBed() { log::redirect({}); }
+  static RunOptions silent(bool stop) {
+    RunOptions options = expecting(2);
+    options.hang.silence = 20ms;
+    options.hang.shortest_pause = 20ms;
+    options.hang.stop = stop;
+    return options;
+  }
+  // To the next question; true: it was NCCL's and PyTorch's turn, too.
+  bool answer(std::vector<std::string> zero, std::vector<std::string> one,
+              const std::string& nccl = {}) {
+    ++question;
+    REQUIRE(run_until(loop, [this] {
+      return fleet.peers[2]->count(wire::FrameType::kStackRequest) == question;
+    }));
+    const auto asked = wire::stack_request_from_json(
+        fleet.peers[1]->last(wire::FrameType::kStackRequest));
+    REQUIRE(asked);
+    wire::StackReply reply;
+    reply.nccl = nccl;
+    say(0, reply);
+    for (const int rank : {0, 1}) {
+      reply.ranks = {{rank, 100 + rank, "p", "S", 1, rank == 0 ? zero : one}};
+      reply.ranks[0].cpu_ms = cpu_ms * question;
+      say(rank == 0 ? 1 : 2, reply);
+    }
+    run_for(loop, 20ms);
+    return asked->nccl == 1 && asked->flight == wire::kFlightAsk;
+  }
+  void say(size_t node, const wire::StackReply& reply) {
+    fleet.peers[node]->say(wire::FrameType::kStackReply, question,
+                           wire::to_json(reply));
+  }
+  [[nodiscard]] size_t times(const std::string& text) const {
+    size_t found = 0;
+    for (size_t at = told.find(text); at != std::string::npos;
+         at = told.find(text, at + 1)) {
+      ++found;
+    }
+    return found;
+  }
+
+  uint32_t question = 0;
+  int64_t cpu_ms = 0;  // more at each question
+  std::string told;
+};
+
+const std::vector<std::string> kWaits = {
+    "poll (libc.so.6)", "PMPI_Allreduce (libmpi.so)", "main (app)"};
+const std::vector<std::string> kLoads = {"read (libc.so.6)", "load (app)",
+                                         "main (app)"};
+
+TEST_CASE("silent ranks that compute are at work: told once, never stopped") {
+  SilentBed bed(true);
+  bed.cpu_ms = 60'000;
+  for (int look = 0; look < 4; ++look) CHECK_FALSE(bed.answer(kLoads, kWaits));
+  CHECK(bed.run->stop_cause() == StopCause::kNone);
+  CHECK(bed.times("the ranks are at work: CPU time (rank 0)") == 1);
+  CHECK_FALSE(bed.run->hang());
+}
+
+TEST_CASE("a hang ends the job after NCCL and PyTorch were asked, too") {
+  SilentBed bed(true);
+  CHECK_FALSE(bed.answer(kWaits, kLoads));
+  CHECK_FALSE(bed.answer(kWaits, kLoads));
+  CHECK(bed.answer(kWaits, kLoads));
+  CHECK(bed.run->stop_cause() == StopCause::kNone);
+  CHECK(bed.answer(kWaits, kLoads));
+  CHECK(bed.run->stop_cause() == StopCause::kHang);
+  REQUIRE(bed.run->hang());
+  CHECK(bed.run->hang()->text.starts_with(
+      "Rank 1 holds up the rest, by the stacks: no rank has put out anything "
+      "for "));
+  CHECK(bed.run->hang()->evidence.find("rank 1 on w-1 is in main > load > "
+                                       "read and not in PMPI_Allreduce, where "
+                                       "the others wait") != std::string::npos);
+  REQUIRE(bed.run->stop_finding());
+  CHECK(bed.run->stop_finding()->rank == 1);
+}
+
+TEST_CASE("no hang ends the job while NCCL's counts grow") {
+  const auto report = [](int number) {
+    return "#0-0 (1) MISMATCH\n"
+           "  Communicator ranks have different AllReduce operation counts\n"
+           "  Rank 0 has launched up to operation " +
+           std::to_string(number + 1) +
+           " -- GPU 0 managed by process 100 on node x\n"
+           "  Rank 1 has launched up to operation " +
+           std::to_string(number) +
+           " -- GPU 0 managed by process 101 on node x\n";
+  };
+  SilentBed bed(true);
+  bed.answer(kWaits, kLoads);
+  bed.answer(kWaits, kLoads);
+  CHECK(bed.answer(kWaits, kLoads, report(20)));
+  CHECK(bed.answer(kWaits, kLoads, report(30)));
+  CHECK(bed.run->stop_cause() == StopCause::kNone);
+  CHECK(bed.times("at work: NCCL's operation counts") == 1);
+  // It is looked at again, and then they do not.
+  CHECK_FALSE(bed.answer(kWaits, kLoads));
+  CHECK_FALSE(bed.answer(kWaits, kLoads));
+  CHECK(bed.answer(kWaits, kLoads, report(31)));
+  CHECK(bed.answer(kWaits, kLoads, report(31)));
+  CHECK(bed.run->stop_cause() == StopCause::kHang);
+}
+
+TEST_CASE("ranks that all sleep in their own code are told of, not stopped") {
+  SilentBed bed(true);
+  for (int look = 0; look < 4; ++look) CHECK_FALSE(bed.answer(kLoads, kLoads));
+  CHECK(bed.run->stop_cause() == StopCause::kNone);
+  CHECK(bed.times("No rank is at work or waits for another: no rank has put "
+                  "out anything for ") == 1);
+  CHECK(bed.times("The job goes on") == 1);
+  REQUIRE(bed.run->hang());
+  CHECK(bed.run->hang()->severity == Severity::kWarning);
+}
+
+TEST_CASE(
+    "a hang is told once where the job is to go on, and nobody is asked") {
+  SilentBed bed(false);
+  CHECK_FALSE(bed.answer(kWaits, kWaits));
+  CHECK_FALSE(bed.answer(kWaits, kWaits));
+  CHECK(bed.times("The ranks hang: no rank has put out anything") == 1);
+  run_for(bed.loop, 1200ms);
+  CHECK(bed.fleet.peers[2]->count(wire::FrameType::kStackRequest) == 2);
+  CHECK(bed.run->stop_cause() == StopCause::kNone);
+}
+
 }  // namespace
 }  // namespace muster

@@ -16,14 +16,17 @@ const Frames kAllreduce = {"poll (libc.so.6)", "PMPI_Allreduce (libmpi.so.40)",
 const Frames kAllreduceElsewhere = {
     "sched_yield (libc.so.6)", "opal_progress (libopen-pal.so.40)",
     "PMPI_Allreduce (libmpi.so.40)", "main (app)"};
-const Frames kSynchronize = {
-    "clock_gettime ([vdso])", "? (libcuda.so.580.159.04)",
-    "cuCtxSynchronize_v2 (libcuda.so.580.159.04)",
-    "cudaDeviceSynchronize (libcudart.so.13)", "PyEval_EvalCode (python3.12)"};
+const Frames kSynchronize = {"clock_gettime ([vdso])",
+                             "? (libcuda.so.580.159.04)",
+                             "cuCtxSynchronize_v2 (libcuda.so.580.159.04)",
+                             "cudaDeviceSynchronize (libcudart.so.13)",
+                             "PyEval_EvalCode (python3.12)",
+                             "_start (python3.12)"};
 const Frames kCompiles = {"? (python3.12)", "_PyAST_Compile (python3.12)",
-                          "PyRun_StringFlags (python3.12)"};
+                          "PyRun_StringFlags (python3.12)",
+                          "_start (python3.12)"};
 const Frames kSleeps = {"clock_nanosleep (libc.so.6)", "? (python3.12)",
-                        "PyEval_EvalCode (python3.12)"};
+                        "PyEval_EvalCode (python3.12)", "_start (python3.12)"};
 const Frames kReads = {"read (libc.so.6)", "load_batch (app)", "main (app)"};
 const Frames kMakesCommunicator = {
     "ioctl (libc.so.6)", "cuModuleLoadData (libcuda.so.580.159.04)",
@@ -131,6 +134,18 @@ TEST_CASE("what is a hang, and what is work") {
        Progress::kWorks},
       {"NCCL waits for another rank to come",
        {{kWaitsForOthers, "R", 3'000}, sleeps},
+       Progress::kHangs},
+      {"one whose stack cannot be read may be at work",
+       {{{}, "R", 3'000}, waits},
+       Progress::kUnknown},
+      {"a walk that broke off is no other place",
+       {{{"? (libcuda.so.580)"}, "R", 3'000, 0, "", kSynchronize}, sleeps},
+       Progress::kHangs},
+      {"… nor one that went not so far",
+       {{kAllreduce, "R", 3'000, 0, "", {"PMPI_Allreduce (libmpi.so.40)"}}},
+       Progress::kHangs},
+      {"registers that are known at one look only",
+       {{kAllreduce, "R", 3'000, 0, "a-7"}, waits},
        Progress::kHangs},
       {"nobody is there", {}, Progress::kUnknown}};
   for (const Case& one : cases) {

@@ -204,6 +204,14 @@ extern "C" {
 }
 }
 
+TEST_CASE("marks are compared as far as they are known") {
+  CHECK(same_mark("7f-a", "7f-a"));
+  CHECK_FALSE(same_mark("7f-a", "7f-b"));
+  CHECK(same_mark("7f-a", "7f"));
+  CHECK(same_mark("7f", "7f-a"));
+  CHECK_FALSE(same_mark("7f", "80-a"));
+}
+
 TEST_CASE("the mark of callers stays while a call goes on, and no longer") {
   Child child(true);  // spins: its innermost frame is another each time
   const std::string mark = mark_behind(look_at(child.pid), "spin_for_ever");
