@@ -167,16 +167,6 @@ Status check(const NetpolRequest& request) {
 
 }  // namespace
 
-Result<PortRange> parse_port_range(const std::string& text) {
-  const auto parts = split(text, '-');
-  const auto first = parse_integer(parts[0]);
-  const auto last = parts.size() == 2 ? parse_integer(parts[1]) : std::nullopt;
-  if (!first || !last || *first < 1 || *last > 65535 || *first > *last) {
-    return usage("'" + text + "' is no range of ports", "as in 40000-40999");
-  }
-  return PortRange{static_cast<int>(*first), static_cast<int>(*last)};
-}
-
 Result<EgressRule> parse_egress(const std::string& text) {
   const size_t colon = text.rfind(':');
   const auto port =

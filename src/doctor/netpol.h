@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "job/port_range.h"
 
 namespace muster {
 
@@ -13,11 +14,6 @@ enum class Posture {
   kDefault,     // the job's pods reach each other; all other traffic as before
   kRestricted,  // only the listed ports among them, nothing in from outside
   kIsolated,    // restricted, and nothing out but DNS and --egress
-};
-
-struct PortRange {
-  int first = 0;  // 1..65535
-  int last = 0;   // >= first
 };
 
 struct EgressRule {
@@ -36,8 +32,6 @@ struct NetpolRequest {
   std::vector<EgressRule> egress;
 };
 
-// "40000-40999". Error code "usage".
-Result<PortRange> parse_port_range(const std::string& text);
 // "10.0.0.0/8:443". Error code "usage".
 Result<EgressRule> parse_egress(const std::string& text);
 

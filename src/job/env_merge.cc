@@ -164,6 +164,15 @@ bool is_service_link(std::string_view name, std::string_view value) {
          (name.ends_with("_PORT") && is_link_url(value));
 }
 
+const EnvDecision* EnvMerge::find(std::string_view name) const {
+  const auto at =
+      std::lower_bound(decisions.begin(), decisions.end(), name,
+                       [](const EnvDecision& one, std::string_view wanted) {
+                         return one.name < wanted;
+                       });
+  return at != decisions.end() && at->name == name ? &*at : nullptr;
+}
+
 std::optional<std::string> why_not_travel(std::string_view name,
                                           std::string_view value) {
   for (const Rule& rule : kRules) {
@@ -187,6 +196,7 @@ EnvMerge merge_environment(const Environment& worker,
   for (const auto& [name, value] : worker) {
     of_worker.emplace(name, value);
     if (names_a_rank(name)) continue;
+    if (name == "MASTER_PORT" && is_service_link(name, value)) continue;
     put(merged,
         {name, value, EnvSource::kWorker, {}, {}, "the worker pod has it"});
   }

@@ -35,6 +35,9 @@ struct EnvMerge {
   std::vector<EnvDecision> decisions;  // sorted by name
   Environment to_set;                  // on top of the worker's own environment
   std::vector<Finding> findings;
+
+  // Null: ranks have no such variable.
+  [[nodiscard]] const EnvDecision* find(std::string_view name) const;
 };
 
 EnvMerge merge_environment(const Environment& worker,

@@ -34,8 +34,9 @@ Environment rank_environment(const RankPosition& position,
       !position.master_addr.empty()) {
     env.emplace_back("MASTER_ADDR", position.master_addr);
   }
-  if (find_env(given, "MASTER_PORT") == nullptr && position.master_port > 0) {
-    env.emplace_back("MASTER_PORT", std::to_string(position.master_port));
+  if (find_env(given, "MASTER_PORT") == nullptr &&
+      !position.master_port.empty()) {
+    env.emplace_back("MASTER_PORT", position.master_port);
   }
   return env;
 }

@@ -19,7 +19,7 @@ struct RankPosition {
   int local_size = 1;
   int node = 0;             // index of its node among those that run ranks
   std::string master_addr;  // host of rank 0
-  int master_port = 0;      // 0: leave MASTER_PORT alone
+  std::string master_port;  // empty: leave MASTER_PORT alone
 };
 
 // RANK WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE NODE_RANK GROUP_RANK (torchrun's

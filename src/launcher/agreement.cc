@@ -85,16 +85,15 @@ std::vector<PlannedHost> planned_hosts(const AgreementInput& in,
 // stays.
 void choose_temporary_directory(const NodeFacts& facts, EnvMerge& env) {
   const auto& places = facts.writable;
-  const auto at = std::lower_bound(
-      env.decisions.begin(), env.decisions.end(), "TMPDIR",
-      [](const EnvDecision& one, const char* name) { return one.name < name; });
-  const bool is_set = at != env.decisions.end() && at->name == "TMPDIR";
-  if (is_set || places.empty()) return;
+  if (env.find("TMPDIR") != nullptr || places.empty()) return;
   if (std::find(places.begin(), places.end(), "/tmp") != places.end()) return;
   EnvDecision decision;
   decision.name = "TMPDIR";
   decision.value = places.front();
   decision.reason = "/tmp cannot be written there";
+  const auto at =
+      std::find_if(env.decisions.begin(), env.decisions.end(),
+                   [](const EnvDecision& one) { return one.name > "TMPDIR"; });
   env.decisions.insert(at, std::move(decision));
   set_env(env.to_set, "TMPDIR", places.front());
 }
@@ -107,6 +106,11 @@ void merge_env(const AgreementInput& in, Agreement& out) {
         merge_environment(own, in.discovery->env, in.options->env));
     choose_temporary_directory(node.facts, out.env.back());
     out.unset.push_back(scrub_list(own));
+    // Of a service that is called "master".
+    const std::string* port = find_env(own, "MASTER_PORT");
+    if (port != nullptr && is_service_link("MASTER_PORT", *port)) {
+      out.unset.back().emplace_back("MASTER_PORT");
+    }
   }
   if (!out.env.empty()) take_findings(out, out.env.back().findings);
 }
@@ -186,6 +190,28 @@ Status choose_fabric(const AgreementInput& in, Agreement& out) {
     }
   }
   take_findings(out, out.fabric.findings);
+  return {};
+}
+
+MeetingPlace meeting_place(const AgreementInput& in, const Agreement& out) {
+  constexpr const char* kUsualPort = "29500";  // torchrun's default
+  for (size_t i = 0; i < out.plan.nodes.size(); ++i) {
+    if (out.plan.nodes[i].first_rank != 0) continue;
+    const uint16_t node = in.node_of_host[i];
+    const EnvMerge& env = out.env[node];
+    const int free_port = in.nodes[node].meeting_port;
+    MeetingPlace place;
+    const EnvDecision* const address = env.find("MASTER_ADDR");
+    const EnvDecision* const port = env.find("MASTER_PORT");
+    // Emulated nodes have names that no resolver knows.
+    place.address = address != nullptr  ? address->value
+                    : in.options->local ? "127.0.0.1"
+                                        : out.plan.nodes[i].name;
+    place.port = port != nullptr ? port->value
+                 : free_port > 0 ? std::to_string(free_port)
+                                 : kUsualPort;
+    return place;
+  }
   return {};
 }
 
@@ -461,6 +487,7 @@ Result<Agreement> agree(const AgreementInput& input) {
   if (!plan) return fail(plan.error());
   out.plan = std::move(*plan);
   out.apps = spec->apps;
+  out.meeting = meeting_place(input, out);
   take_findings(out, out.plan.findings);
   if (!input.options->once) {
     out.expected_ranks = static_cast<int>(out.plan.ranks.size());

@@ -27,6 +27,7 @@ struct NodeSpec {
   std::string host;
   NodeFacts facts;
   std::string peer_address;  // under which the launcher reaches it
+  int meeting_port = 0;      // free there for MASTER_PORT; 0: not known
 };
 
 struct AgreementInput {
@@ -44,6 +45,13 @@ struct AgreementInput {
   bool uses_sessions = false;  // the program names MPI_Session_init
 };
 
+// Of ranks whose own environment does not say it: as rank 0's pod has it, or
+// rank 0's host and a port that is free there.
+struct MeetingPlace {
+  std::string address;  // MASTER_ADDR
+  std::string port;     // MASTER_PORT
+};
+
 struct Agreement {
   Bootstrap bootstrap = Bootstrap::kPmix;
   std::string bootstrap_reason;
@@ -55,6 +63,7 @@ struct Agreement {
   std::vector<SlotsDecision> slots;
   std::vector<EnvMerge> env;  // by fleet node
   std::vector<std::vector<std::string>> unset;
+  MeetingPlace meeting;
   std::vector<Finding> findings;
   JobFabric fabric;  // its variables are in env already
   // mpirun only:

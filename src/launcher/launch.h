@@ -58,6 +58,7 @@ class Launch {
   void tell_survey(Survey::Answers answers);
   void agree_on_plan(const Survey::Answers& answers);
   [[nodiscard]] Result<AgreementInput> agreement_input() const;
+  [[nodiscard]] int meeting_port(uint16_t node) const;
   Status learn_secrets();
   void show(const std::string& text) const;
   [[nodiscard]] std::vector<std::string> hosts() const;
@@ -132,6 +133,7 @@ class Launch {
   std::unique_ptr<NcclAlarm> nccl_;
   std::map<uint16_t, std::vector<MemorySample>> memory_;
   std::map<uint16_t, wire::PodCounters> counters_;  // of the last heartbeat
+  std::map<uint16_t, int> meeting_ports_;           // as each agent offers one
   std::map<uint16_t, int> greeted_;  // how often an agent became ready
   std::map<uint16_t, StrainHistory> strain_;
   std::map<uint16_t, Error> lost_;

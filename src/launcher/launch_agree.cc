@@ -65,6 +65,11 @@ void Launch::tell_survey(Survey::Answers answers) {
   }
 }
 
+int Launch::meeting_port(uint16_t node) const {
+  const auto found = meeting_ports_.find(node);
+  return found == meeting_ports_.end() ? 0 : found->second;
+}
+
 Result<AgreementInput> Launch::agreement_input() const {
   AgreementInput input;
   input.options = &options_;
@@ -77,7 +82,8 @@ Result<AgreementInput> Launch::agreement_input() const {
     const AgentLink* link = dialer.link();
     input.nodes.push_back(
         {dialer.host(), facts_[i],
-         link != nullptr ? link->transport().peer_address() : ""});
+         link != nullptr ? link->transport().peer_address() : "",
+         meeting_port(static_cast<uint16_t>(i))});
     if (input.interface.empty() && link != nullptr) {
       input.interface =
           interface_of(facts_[0], link->transport().local_address());

@@ -27,7 +27,8 @@ void Launch::connect() {
   clock_.enter("connect");
   FleetEvents events;
   // Answers of an agent that was there before count no more.
-  events.on_node_ready = [this](uint16_t node) {
+  events.on_node_ready = [this](uint16_t node, const wire::HelloReply& reply) {
+    meeting_ports_[node] = reply.meeting_port;
     known_facts_.erase(node);
     known_ports_.erase(node);
     told_to_leave_.erase(node);

@@ -12,15 +12,6 @@ namespace muster {
 
 namespace {
 
-constexpr int kMasterPort = 29500;  // torchrun's default
-
-std::string master_host(const Agreement& agreement) {
-  for (const PlannedNode& node : agreement.plan.nodes) {
-    if (node.first_rank == 0) return node.name;
-  }
-  return "";
-}
-
 // Index of each planned node among those that run ranks: NODE_RANK.
 std::vector<int> node_ranks(const Plan& plan) {
   std::vector<int> out;
@@ -113,9 +104,13 @@ std::vector<NativeRank> native_ranks(const Agreement& agreement,
     position.local_size =
         static_cast<int>(agreement.plan.nodes[host].ranks.size());
     position.node = order[host];
-    // Emulated nodes have names that no resolver knows.
-    position.master_addr = options.local ? "127.0.0.1" : master_host(agreement);
-    position.master_port = kMasterPort;
+    const EnvMerge& known = agreement.env[rank.node];
+    if (known.find("MASTER_ADDR") == nullptr) {
+      position.master_addr = agreement.meeting.address;
+    }
+    if (known.find("MASTER_PORT") == nullptr) {
+      position.master_port = agreement.meeting.port;
+    }
     for (auto& [name, value] : rank_environment(position, rank.env)) {
       set_env(rank.env, name, std::move(value));
     }
@@ -146,7 +141,9 @@ MpirunPlan mpirun_plan(const Agreement& agreement,
   plan.unset = agreement.mpi.unset;
   // A script may well want what its pod says; its mpirun does not (drop_in.cc).
   for (const std::string& name : agreement.unset[0]) {
-    if (!options.once && names_a_rank(name)) plan.unset.push_back(name);
+    if (!options.once && (names_a_rank(name) || name == "MASTER_PORT")) {
+      plan.unset.push_back(name);
+    }
   }
   // Ranks on the launcher's own host are mpirun's children, not a daemon's.
   plan.env = agreement.env[0].to_set;
@@ -178,9 +175,8 @@ MpirunPlan mpirun_plan(const Agreement& agreement,
     if (apart) keep_apart(env, local_node_directory(run_directory, node));
     plan.node_env.push_back(std::move(env));
     plan.node_unset.push_back(agreement.unset[node]);
-    Environment told = {
-        {"MASTER_ADDR", options.local ? "127.0.0.1" : master_host(agreement)},
-        {"MASTER_PORT", std::to_string(kMasterPort)}};
+    Environment told = {{"MASTER_ADDR", agreement.meeting.address},
+                        {"MASTER_PORT", agreement.meeting.port}};
     for (size_t host = 0; host < node_of_host.size(); ++host) {
       if (node_of_host[host] == node && order[host] >= 0) {
         told.emplace_back("NODE_RANK", std::to_string(order[host]));

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/printable.h"
 #include "base/text.h"
@@ -180,6 +181,13 @@ std::string environment_text(const Agreement& agreement,
       out +=
           "  # RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE and NODE_RANK: "
           "set for each rank, from mpirun's numbers\n";
+      for (const auto& [name, value] :
+           {std::pair{"MASTER_ADDR", &agreement.meeting.address},
+            std::pair{"MASTER_PORT", &agreement.meeting.port}}) {
+        if (agreement.env[i].find(name) != nullptr) continue;
+        out +=
+            std::string("  ") + name + "=" + *value + "  # set for each rank\n";
+      }
     }
     for (const EnvDecision& decision : agreement.env[i].decisions) {
       if (own.count(decision.name) > 0) continue;

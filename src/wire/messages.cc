@@ -75,6 +75,7 @@ void visit(Visitor& visitor, Is<HelloReply> auto& message) {
   visitor.shown("hostname", message.hostname);
   visitor.field("pid", message.pid);
   visitor.field("realtime_ns", message.realtime_ns);
+  visitor.field("meeting_port", message.meeting_port);
 }
 
 template <class Visitor>

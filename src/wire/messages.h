@@ -37,6 +37,7 @@ struct HelloReply {
   std::string hostname;
   int pid = 0;
   int64_t realtime_ns = 0;  // CLOCK_REALTIME when it answered
+  int meeting_port = 0;     // free for MASTER_PORT; 0: none known
 };
 
 struct Refused {

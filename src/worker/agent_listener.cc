@@ -2,30 +2,21 @@
 #include "worker/agent_listener.h"
 
 #include "base/listen.h"
-#include "base/text.h"
+#include "job/port_range.h"
 
 namespace muster {
 
 namespace {
 
-struct Ports {
-  int first = 0;
-  int last = 0;
-};
-
-Result<Ports> parse_ports(const std::string& range) {
-  if (range.empty()) return Ports{};
-  const auto parts = split(range, '-');
-  const auto first = parse_integer(parts[0]);
-  const auto last = parts.size() == 2 ? parse_integer(parts[1]) : std::nullopt;
-  if (!first || !last || *first < 1 || *last > 65535 || *first > *last) {
-    return fail(Error{"usage",
-                      "MUSTER_PORT_RANGE is no range of ports",
-                      range,
-                      {},
-                      "write it as 40000-40999"});
+Result<PortRange> parse_ports(const std::string& range) {
+  if (range.empty()) return PortRange{};
+  auto ports = parse_port_range(range);
+  if (!ports) {
+    Error error = ports.error();
+    error.where = "MUSTER_PORT_RANGE";
+    return fail(std::move(error));
   }
-  return Ports{static_cast<int>(*first), static_cast<int>(*last)};
+  return ports;
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "job/fitting_facts.h"
 #include "worker/facts/facts_collect.h"
 #include "worker/facts/facts_probe.h"
+#include "worker/meeting_port.h"
 
 namespace muster {
 
@@ -44,6 +45,12 @@ std::string version_mismatch(const wire::Hello& hello) {
 // One agent of one launch: several may share a machine under --local.
 std::string agent_key(const wire::Hello& hello) {
   return hello.launch_id + "-n" + std::to_string(hello.node);
+}
+
+// Which a NetworkPolicy lets in; "": all.
+std::string allowed_ports() {
+  const char* range = std::getenv("MUSTER_PORT_RANGE");
+  return range != nullptr ? range : "";
 }
 
 }  // namespace
@@ -181,6 +188,7 @@ void AgentSession::claimed(Result<int> evicted) {
   reply.hostname = own_hostname();
   reply.pid = ::getpid();
   reply.realtime_ns = realtime_ns();
+  reply.meeting_port = choose_meeting_port(allowed_ports(), options_.root);
   send_(wire::FrameType::kHelloReply, 0, 0, wire::to_json(reply));
   if (*evicted > 0) {
     log("warn", "stopped " + std::to_string(*evicted) +
@@ -258,8 +266,7 @@ void AgentSession::handle_probe(const wire::Frame& frame) {
   if (!decode(frame, request)) return;
   int port = 0;
   if (request.listen) {
-    const char* range = std::getenv("MUSTER_PORT_RANGE");
-    const auto opened = listener_.open(range != nullptr ? range : "");
+    const auto opened = listener_.open(allowed_ports());
     if (opened) {
       port = *opened;
     } else {

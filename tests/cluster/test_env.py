@@ -155,5 +155,54 @@ def test_ranks_begin_where_the_launcher_is():
                     check(only not in seen, "a directory of no worker", seen)
 
 
+# Rank 0 listens until the ranks 0 of two launches do; `sys.argv[1]` is theirs.
+MEET = """
+import os, socket, sys, time
+place = (os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]))
+if os.environ["RANK"] == "0":
+    door = socket.create_server(place)
+    open(f"{sys.argv[1]}/{place[1]}", "w").close()
+end = time.monotonic() + 60
+while len(os.listdir(sys.argv[1])) < 2 and time.monotonic() < end:
+    time.sleep(0.05)
+print("port", place[1], len(os.listdir(sys.argv[1])))
+"""
+
+
+def test_two_launches_of_one_machine_meet_apart():
+    with cluster("meet") as c:
+        job = apply(c, workers=1)
+        for bootstrap in BOTH:
+            here = "/tmp/doors-" + bootstrap
+            job.launcher.exec(["mkdir", here], check=True)
+            both = [Launch(job, ["muster", "launch", "--local", "2x1",
+                                 "--bootstrap", bootstrap, "--",
+                                 "/usr/bin/python3", "-c", MEET, here])
+                    for _ in range(2)]
+            ports = []
+            for run in both:
+                equal(run.wait().code, 0, "exit code", run.out, run.err)
+                seen = {lines[-1] for lines in run.lines().values()}
+                equal(len(seen), 1, "what ranks saw", run.out)
+                ports.append(seen.pop())
+                contains(ports[-1], " 2", "doors that were open")
+            equal(len(set(ports)), 2, "ports of two launches", ports)
+
+
+def test_a_master_port_of_the_environment_is_the_users():
+    with cluster("port") as c:
+        job = apply(c, workers=1)
+        for bootstrap in BOTH:
+            run = Launch(job, ["muster", "launch", "--local", "2x1",
+                               "--explain-env", "--bootstrap", bootstrap,
+                               "--", "/usr/bin/python3", "-c", SHOW],
+                         env={"MASTER_PORT": "31000"}).wait()
+            equal(run.code, 0, "exit code", run.out, run.err)
+            equal({env["MASTER_PORT"] for env in environments(run).values()},
+                  {"31000"}, "MASTER_PORT", run.out)
+            contains(run.out, "MASTER_PORT=31000  # the launcher pod has it")
+            contains(run.out, "MASTER_ADDR=127.0.0.1  # set for each rank")
+
+
 if __name__ == "__main__":
     sys.exit(main(sys.modules[__name__]))

@@ -168,7 +168,9 @@ void Fleet::greeted(uint16_t node, const wire::HelloReply& reply) {
               "DNS still has an old address; it is asked again"});
     if (stale == node) return;
   }
-  if (connecting_ && events_.on_node_ready) events_.on_node_ready(node);
+  if (connecting_ && events_.on_node_ready) {
+    events_.on_node_ready(node, reply);
+  }
   became_ready();
 }
 

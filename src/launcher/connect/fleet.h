@@ -38,7 +38,7 @@ struct Laggard {
 
 struct FleetEvents {
   // One of them; again, should it be dialled again before all are.
-  std::function<void(uint16_t node)> on_node_ready;
+  std::function<void(uint16_t node, const wire::HelloReply&)> on_node_ready;
   std::function<void()> on_ready;  // all of them
   // Connecting is over without success; `permanent` if waiting was no use.
   std::function<void(std::vector<Laggard>, bool permanent)> on_failed;

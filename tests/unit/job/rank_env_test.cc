@@ -15,7 +15,7 @@ TEST_CASE("a rank's variables") {
   position.local_size = 4;
   position.node = 1;
   position.master_addr = "w-0";
-  position.master_port = 29500;
+  position.master_port = "29500";
   CHECK(rank_environment(position, {}) ==
         Environment{{"RANK", "5"},
                     {"WORLD_SIZE", "8"},
@@ -37,7 +37,7 @@ TEST_CASE("a rank's variables") {
 TEST_CASE("the user's rendezvous address wins") {
   RankPosition position;
   position.master_addr = "w-0";
-  position.master_port = 1;
+  position.master_port = "1";
   const Environment env =
       rank_environment(position, {{"MASTER_ADDR", "x"}, {"MASTER_PORT", "2"}});
   CHECK(find_env(env, "MASTER_ADDR") == nullptr);

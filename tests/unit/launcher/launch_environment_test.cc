@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/launch_environment.h"
 
+#include <algorithm>
+
 #include "agreement_bed.h"
 #include "catch.h"
 
@@ -31,6 +33,71 @@ TEST_CASE("each natively started rank knows its place") {
   CHECK(value(ranks[3].env, "NODE_RANK") == "1");
   CHECK(value(ranks[3].env, "MASTER_ADDR") == "w-0");
   CHECK(value(ranks[3].env, "MASTER_PORT") == "29500");
+}
+
+// MASTER_ADDR:MASTER_PORT as each rank finds them, natively and by mpirun.
+std::vector<std::string> meetings(AgreementBed& bed) {
+  const auto agreement = bed.agree();
+  REQUIRE(agreement);
+  std::vector<std::string> out;
+  for (const NativeRank& rank :
+       native_ranks(*agreement, bed.input.node_of_host, bed.options)) {
+    Environment env;  // of its pod, then the launcher's word
+    for (const auto& [name, value] :
+         bed.input.nodes[rank.node].facts.environment) {
+      if (std::find(rank.unset.begin(), rank.unset.end(), name) ==
+          rank.unset.end()) {
+        env.emplace_back(name, value);
+      }
+    }
+    for (const auto& [name, value] : rank.env) set_env(env, name, value);
+    out.push_back(value(env, "MASTER_ADDR") + ":" + value(env, "MASTER_PORT"));
+  }
+  const MpirunPlan plan = mpirun_plan(*agreement, bed.input.node_of_host,
+                                      bed.options, "/run/m", "");
+  CHECK(value(plan.rank_env[1], "MASTER_ADDR") + ":" +
+            value(plan.rank_env[1], "MASTER_PORT") ==
+        out[0]);
+  return out;
+}
+
+TEST_CASE("ranks meet at a port that is free on rank 0's host") {
+  AgreementBed bed("w-0 slots=1\nw-1 slots=1\n");
+  bed.input.nodes[0].meeting_port = 20001;
+  bed.input.nodes[1].meeting_port = 20002;
+  bed.input.nodes[2].meeting_port = 20003;
+  CHECK(meetings(bed) == std::vector<std::string>(2, "w-0:20002"));
+}
+
+TEST_CASE("a MASTER_PORT of the launcher's pod is the user's") {
+  AgreementBed bed("w-0 slots=1\nw-1 slots=1\n");
+  bed.input.nodes[1].meeting_port = 20002;
+  bed.discovery.env.emplace_back("MASTER_PORT", "31000");
+  CHECK(meetings(bed) == std::vector<std::string>(2, "w-0:31000"));
+  // So it is where a worker has the same, as with --local.
+  for (NodeSpec& node : bed.input.nodes) {
+    node.facts.environment["MASTER_PORT"] = "31000";
+  }
+  CHECK(meetings(bed) == std::vector<std::string>(2, "w-0:31000"));
+}
+
+TEST_CASE("an operator's MASTER_ADDR and MASTER_PORT in the workers stay") {
+  AgreementBed bed("w-0 slots=1\nw-1 slots=1\n");
+  bed.input.nodes[1].facts.environment["MASTER_ADDR"] = "job-master-0";
+  bed.input.nodes[1].facts.environment["MASTER_PORT"] = "23456";
+  // Who has none is told where rank 0's pod is to be met.
+  CHECK(meetings(bed) == std::vector<std::string>(2, "job-master-0:23456"));
+  bed.input.nodes[2].facts.environment["MASTER_ADDR"] = "elsewhere";
+  CHECK(meetings(bed)[1] == "elsewhere:23456");
+}
+
+TEST_CASE("a service called master names no port") {
+  AgreementBed bed("w-0 slots=1\nw-1 slots=1\n");
+  bed.input.nodes[1].meeting_port = 20002;
+  for (NodeSpec& node : bed.input.nodes) {
+    node.facts.environment["MASTER_PORT"] = "tcp://10.1.2.3:80";
+  }
+  CHECK(meetings(bed) == std::vector<std::string>(2, "w-0:20002"));
 }
 
 TEST_CASE("the user's MASTER_ADDR wins") {
