@@ -24,6 +24,7 @@ const std::vector<std::string>& own_variables() {
       "MUSTER_EXCEPTION_TIMEOUT",
       "MUSTER_FABRIC_SITE",
       "MUSTER_FIPS",
+      "MUSTER_FORCE",
       "MUSTER_GPU_BIND",
       "MUSTER_GRACE",
       "MUSTER_HANG_ACTION",

@@ -10,6 +10,7 @@
 #include "job/native_line.h"
 #include "job/placement_notes.h"
 #include "job/rank_env.h"
+#include "job/visible_gpus.h"
 #include "launcher/nested_launcher.h"
 #include "launcher/start/bootstrap_choice.h"
 #include "launcher/start/job_request.h"
@@ -150,16 +151,16 @@ std::vector<std::string> profiles_of_apps(const AgreementInput& in) {
 }
 
 NetworkWish network_wish(const AgreementInput& in) {
-  return {in.options->profile, profiles_of_apps(in), in.site_text,
-          in.site_path};
+  return {in.options->profile, profiles_of_apps(in), in.site_text, in.site_path,
+          in.options->force};
 }
 
 // Network settings for the nodes that run ranks. Nodes of --local are this one
-// machine, which is looked at once, and only where a profile was asked for.
+// machine, which is looked at once; without a profile that was asked for only
+// the user's own variables are checked.
 Status choose_fabric(const AgreementInput& in, Agreement& out) {
   const NetworkWish wish = network_wish(in);
   const bool local = in.options->local.has_value();
-  if (local && wish.profile == "auto" && wish.app_profiles.empty()) return {};
   std::vector<FabricPod> pods;
   for (const uint16_t node : in.node_of_host) {
     const NodeSpec& spec = in.nodes[node];
@@ -172,7 +173,10 @@ Status choose_fabric(const AgreementInput& in, Agreement& out) {
         first_label(spec.host) != first_label(spec.facts.hostname);
     if (local) break;
   }
-  auto fabric = plan_job_fabric(pods, wish);
+  const bool check_only =
+      local && wish.profile == "auto" && wish.app_profiles.empty();
+  auto fabric = check_only ? check_job_variables(pods, wish)
+                           : plan_job_fabric(pods, wish);
   if (!fabric) return fail(fabric.error());
   out.fabric = std::move(*fabric);
   if (!pods.empty()) {
@@ -251,8 +255,8 @@ Result<BindRequest> bind_request(const AgreementInput& in) {
 }
 
 // Where the ranks are planned to be; a script's mpirun decides by itself.
-void note_places(const AgreementInput& in, Agreement& out) {
-  if (in.options->once) return;
+Status note_places(const AgreementInput& in, Agreement& out) {
+  if (in.options->once) return {};
   std::vector<PlacedRanks> nodes;
   for (size_t i = 0; i < out.plan.nodes.size(); ++i) {
     const uint16_t node = in.node_of_host[i];
@@ -260,8 +264,13 @@ void note_places(const AgreementInput& in, Agreement& out) {
     nodes.push_back({planned.name, static_cast<int>(planned.ranks.size()),
                      &in.nodes[node].facts, visible(out.env[node], in)});
   }
+  for (Finding& finding : visible_gpu_findings(nodes)) {
+    if (auto may = pass(finding, in.options->force); !may) return may;
+    out.findings.push_back(std::move(finding));
+  }
   take_findings(out, placement_notes(nodes, in.options->local.has_value()));
   take_findings(out, nested_launchers(out.apps, out.plan));
+  return {};
 }
 
 void bind_ranks(const AgreementInput& in, const BindRequest& asked,
@@ -492,7 +501,7 @@ Result<Agreement> agree(const AgreementInput& input) {
   if (!input.options->once) {
     out.expected_ranks = static_cast<int>(out.plan.ranks.size());
   }
-  note_places(input, out);
+  if (auto noted = note_places(input, out); !noted) return fail(noted.error());
   bind_ranks(input, *bind, out);
   if (out.bootstrap == Bootstrap::kMpirun) {
     // Open MPI starts one rank per slot where no number is given.

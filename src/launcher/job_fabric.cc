@@ -44,7 +44,41 @@ void take_settings(const FabricPlan& plan, JobFabric& out) {
   }
 }
 
+Result<FabricPlan> plan_pods(const std::vector<FabricPod>& pods,
+                             const NetworkWish& wish) {
+  auto request = fabric_request(wish);
+  if (!request) return fail(request.error());
+  std::vector<PodFabric> facts;
+  for (const FabricPod& pod : pods) {
+    auto one = pod_fabric(pod);
+    if (!one) return fail(one.error());
+    facts.push_back(std::move(*one));
+  }
+  return plan_fabric(facts, *request);
+}
+
+Status allow(FabricPlan& plan, const NetworkWish& wish) {
+  for (Finding& finding : plan.findings) {
+    if (auto may = pass(finding, wish.force); !may) return may;
+  }
+  return {};
+}
+
 }  // namespace
+
+Status pass(Finding& finding, bool force) {
+  if (finding.severity != Severity::kError) return {};
+  if (!force) {
+    return fail(Error{"fabric_refused",
+                      finding.text,
+                      finding.evidence,
+                      {},
+                      finding.remedy + (finding.remedy.empty() ? "" : ", or ") +
+                          "pass --force to start all the same"});
+  }
+  finding.severity = Severity::kWarning;
+  return {};
+}
 
 Result<FabricRequest> fabric_request(const NetworkWish& wish) {
   FabricRequest request;
@@ -65,36 +99,33 @@ Result<FabricRequest> fabric_request(const NetworkWish& wish) {
 
 Result<JobFabric> plan_job_fabric(const std::vector<FabricPod>& pods,
                                   const NetworkWish& wish) {
-  auto wanted = fabric_request(wish);
-  if (!wanted) return fail(wanted.error());
-  const FabricRequest& request = *wanted;
-  std::vector<PodFabric> facts;
-  for (const FabricPod& pod : pods) {
-    auto one = pod_fabric(pod);
-    if (!one) return fail(one.error());
-    facts.push_back(std::move(*one));
-  }
-  const FabricPlan plan = plan_fabric(facts, request);
-  if (plan.verdict == FabricVerdict::kRefuse) {
-    Error refusal{"fabric_refused",
-                  "the network does not allow this job",
-                  plan.summary,
-                  {},
-                  {}};
-    for (const Finding& finding : plan.findings) {
-      if (finding.severity != Severity::kError) continue;
-      refusal.what = finding.text;
-      refusal.why = finding.evidence;
-      refusal.hint = finding.remedy;
-      break;
-    }
-    return fail(std::move(refusal));
+  auto plan = plan_pods(pods, wish);
+  if (!plan) return fail(plan.error());
+  if (auto allowed = allow(*plan, wish); !allowed) {
+    return fail(allowed.error());
   }
   JobFabric out;
-  out.transport = plan.transport;
-  out.summary = plan.summary;
-  out.findings = plan.findings;
-  take_settings(plan, out);
+  out.transport = plan->transport;
+  out.summary = plan->summary;
+  out.findings = plan->findings;
+  take_settings(*plan, out);
+  return out;
+}
+
+Result<JobFabric> check_job_variables(const std::vector<FabricPod>& pods,
+                                      const NetworkWish& wish) {
+  auto plan = plan_pods(pods, wish);
+  if (!plan) return fail(plan.error());
+  std::erase_if(plan->findings, [](const Finding& finding) {
+    return !finding.code.starts_with("lint_") ||
+           finding.severity == Severity::kInfo;
+  });
+  if (auto allowed = allow(*plan, wish); !allowed) {
+    return fail(allowed.error());
+  }
+  JobFabric out;
+  out.findings = std::move(plan->findings);
+  out.env.resize(pods.size());
   return out;
 }
 

@@ -30,6 +30,7 @@ struct NetworkWish {
   std::vector<std::string> app_profiles;  // "APP=PROFILE", of an MPMD line
   std::string site_text;
   std::string site_path;
+  bool force = false;  // what would refuse the job becomes a warning
 };
 
 struct JobFabric {
@@ -41,11 +42,19 @@ struct JobFabric {
   std::vector<Finding> findings;
 };
 
+// An error ends the launch ("fabric_refused", with --force in its hint) or, by
+// `force`, becomes a warning.
+Status pass(Finding& finding, bool force);
+
 // Error codes "usage", "unknown_profile", "site_file".
 Result<FabricRequest> fabric_request(const NetworkWish& wish);
 
 // Those, "facts_invalid" and "fabric_refused".
 Result<JobFabric> plan_job_fabric(const std::vector<FabricPod>& pods,
                                   const NetworkWish& wish);
+// Nothing is set: the user's own variables are held against what the pods
+// have, and only what is found of them is in the answer.
+Result<JobFabric> check_job_variables(const std::vector<FabricPod>& pods,
+                                      const NetworkWish& wish);
 
 }  // namespace muster

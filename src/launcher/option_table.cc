@@ -75,6 +75,10 @@ void add_start(CLI::App& app, LaunchOptions& o, OptionWords& raw) {
   app.add_flag("--allow-skew", o.allow_skew,
                "start although the pods' software differs")
       ->envname("MUSTER_ALLOW_SKEW");
+  app.add_flag("--force", o.force,
+               "start although a variable or profile of the network is "
+               "refused")
+      ->envname("MUSTER_FORCE");
   app.add_flag("!--no-prove", o.prove, "skip the reachability check");
   app.add_flag("--dry-run", o.dry_run,
                "stop before starting ranks and print "

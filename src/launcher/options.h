@@ -51,6 +51,7 @@ struct LaunchOptions {
 
   Timeouts timeouts;
   bool allow_skew = false;
+  bool force = false;  // against what the checks of the network refuse
   bool prove = true;
   bool dry_run = false;
   bool explain_env = false;

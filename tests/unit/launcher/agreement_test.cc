@@ -135,6 +135,63 @@ TEST_CASE("software that cannot work together stops the launch") {
   CHECK(!out->findings.empty());
 }
 
+// Pods with NCCL and eth0, as their agents tell it.
+void give_network(AgreementBed& bed) {
+  for (NodeSpec& node : bed.input.nodes) {
+    node.facts.fabric = R"({"format": 1, "pods": [{"name": "p",
+        "nccl_version": "2.28.9", "plugins": [], "hcas": [], "gpus": [
+          {"name": "NVIDIA H200", "vendor": "nvidia"}], "netdevs": [
+          {"name": "lo", "addresses": ["127.0.0.1/8"], "up": true},
+          {"name": "eth0", "addresses": ["192.0.2.2/24"], "up": true,
+           "running": true, "default_route": true}]}]})";
+  }
+}
+
+TEST_CASE("an interface that no pod has ends the launch before its ranks") {
+  for (const bool local : {false, true}) {
+    INFO(local);
+    AgreementBed bed;
+    give_network(bed);
+    if (local) bed.options.local = LocalShape{2, 2};
+    CHECK(bed.agree());
+    bed.options.env.push_back({"NCCL_SOCKET_IFNAME", "ib0"});
+    const auto refused = bed.agree();
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().code == "fabric_refused");
+    CHECK(refused.error().what.find("NCCL_SOCKET_IFNAME=ib0 matches none of "
+                                    "lo, eth0") != std::string::npos);
+    CHECK(refused.error().hint.find("--force") != std::string::npos);
+    bed.options.force = true;
+    const auto out = bed.agree();
+    REQUIRE(out);
+    CHECK(std::any_of(out->findings.begin(), out->findings.end(),
+                      [](const Finding& one) {
+                        return one.code == "lint_matches_nothing" &&
+                               one.severity == Severity::kWarning;
+                      }));
+  }
+}
+
+TEST_CASE("interfaces that nobody looked for refuse nothing") {
+  AgreementBed bed;
+  bed.options.local = LocalShape{2, 2};
+  bed.options.env.push_back({"NCCL_SOCKET_IFNAME", "ib0"});
+  CHECK(bed.agree());
+}
+
+TEST_CASE("GPUs that no pod has end the launch before its ranks") {
+  AgreementBed bed;
+  for (NodeSpec& node : bed.input.nodes) {
+    node.facts.gpu = {"nvidia", 2, {"/dev/nvidia0", "/dev/nvidia1"}, {}};
+  }
+  bed.options.env.push_back({"CUDA_VISIBLE_DEVICES", "2"});
+  const auto refused = bed.agree();
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().what.find("there is no GPU 2") != std::string::npos);
+  bed.options.force = true;
+  CHECK(bed.agree());
+}
+
 TEST_CASE("the launcher's image counts too, although it runs no rank") {
   AgreementBed bed;
   bed.use_mpi("openmpi", "4.1.4");

@@ -135,6 +135,7 @@ TEST_CASE("start options") {
   CHECK(good({"--profile", "tcp"}).profile == "tcp");
   CHECK(good({"--site", "/s"}).site_file == "/s");
   CHECK(good({"--allow-skew"}).allow_skew);
+  CHECK(good({"--force"}).force);
   CHECK_FALSE(good({"--no-prove"}).prove);
   CHECK(good({"--dry-run"}).dry_run);
   CHECK(good({"--explain-env"}).explain_env);

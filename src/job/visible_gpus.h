@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// What CUDA_VISIBLE_DEVICES and AMD's like leave of the GPUs that a pod has.
+// The drivers read such a list up to the first entry that is no device. What
+// the facts do not tell (a part of a GPU, an identity) counts as there. Pure.
+#pragma once
+
+#include <vector>
+
+#include "job/finding.h"
+#include "job/placement_notes.h"
+
+namespace muster {
+
+// One sentence per variable, value and number of GPUs, with the hosts. An error
+// where ranks of no node see a GPU, because each list begins with one that is
+// not there; nothing where a node has no GPU.
+std::vector<Finding> visible_gpu_findings(
+    const std::vector<PlacedRanks>& nodes);
+
+}  // namespace muster
