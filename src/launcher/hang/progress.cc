@@ -108,6 +108,8 @@ RankDoing by_stack(const wire::RankStack& now, std::optional<size_t> call,
     }
     return {Doing::kWaits, {}, true};
   }
+  // A call may be hidden behind what a walk that broke off has not seen.
+  if (!whole(now)) return by_counters(now, use);
   if (busy || (!use.cpu_percent && now.state == "R")) {
     return works("CPU time", false);
   }
@@ -128,6 +130,10 @@ RankDoing doing_of(const wire::RankStack* before, const wire::RankStack& now,
     return by_counters(now, use);
   }
   const auto call_before = waiting_call(*before, alone);
+  const bool outside = !call && !call_before && whole(now) && whole(*before);
+  if (outside && use.cpu_percent.value_or(0) >= kBusyPercent) {
+    return works("CPU time", false);
+  }
   if (call.has_value() == call_before.has_value() &&
       same_place(*before, call_before.value_or(0), now, call.value_or(0))) {
     const bool marked = !before->mark.empty() && !now.mark.empty();

@@ -144,6 +144,9 @@ TEST_CASE("what is a hang, and what is work") {
       {"… nor one that went not so far",
        {{kAllreduce, "R", 3'000, 0, "", {"PMPI_Allreduce (libmpi.so.40)"}}},
        Progress::kHangs},
+      {"… and hides the call that a rank may be in",
+       {{{"? (app)"}, "R", 3'000}, waits},
+       Progress::kUnknown},
       {"registers that are known at one look only",
        {{kAllreduce, "R", 3'000, 0, "a-7"}, waits},
        Progress::kHangs},
@@ -186,6 +189,13 @@ TEST_CASE("the work is told, and who is at it") {
   CHECK(some.ranks.at(3).in_call);
   CHECK_FALSE(some.ranks.at(0).in_call);
   CHECK(judged({compiles}, true).why == "lines, CPU time (rank 0)");
+}
+
+TEST_CASE("CPU time tells more than another place") {
+  CHECK(judged({{kCompiles, "R", 2'900, 0, "", kSleeps}}).why ==
+        "CPU time (rank 0)");
+  CHECK(judged({{kReads, "S", 0, 0, "", kSleeps}}).why ==
+        "other calls (rank 0)");
 }
 
 TEST_CASE("a rank that was not there at the first look has only begun") {
