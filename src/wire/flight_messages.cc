@@ -117,11 +117,12 @@ void note_sequence(FlightGroup& group) {
   group.sequence.clear();
   if (group.calls.empty()) return;
   const int64_t last = group.calls.back().seq;
+  if (group.calls.front().seq < 0 || last < group.calls.front().seq) return;
   group.from = std::max(group.calls.front().seq, last - kLongest + 1);
   group.sequence.assign(static_cast<size_t>(last - group.from + 1), -1);
   std::map<FlightKind, int> known;
   for (const FlightCall& call : group.calls) {
-    if (call.seq < group.from) continue;
+    if (call.seq < group.from || call.seq > last) continue;
     const auto [kind, fresh] =
         known.emplace(kind_of(call), static_cast<int>(known.size()));
     if (fresh) group.kinds.push_back(kind->first);

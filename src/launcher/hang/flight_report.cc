@@ -133,6 +133,8 @@ class Sequences {
         wire::note_sequence(noted_.back());
         whole = &noted_.back();
       }
+      constexpr int64_t kHighest = int64_t{1} << 60;
+      if (whole->from < 0 || whole->from > kHighest) continue;
       Sequence& one = ranks_[rank];
       one.from = whole->from;
       one.group = whole;

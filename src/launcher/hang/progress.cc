@@ -60,8 +60,13 @@ bool same_place(const wire::RankStack& one, size_t one_from,
                     at(other, other_from));
 }
 
-// While a communicator is made, NCCL has the driver load its kernels.
-bool drives_device(const wire::RankStack& stack, size_t call) {
+// While a communicator is made, NCCL has the driver load its kernels, here or
+// on a thread for which this one sleeps; one that waits for others spins.
+bool sets_up(const wire::RankStack& stack, size_t call) {
+  if (call_kind(function_of(stack.frames[call])) != CallKind::kSetUp) {
+    return false;
+  }
+  if (stack.state == "S") return true;
   return std::any_of(stack.frames.begin(),
                      stack.frames.begin() + static_cast<std::ptrdiff_t>(call),
                      [](const std::string& frame) {
@@ -102,8 +107,7 @@ RankDoing by_stack(const wire::RankStack& now, std::optional<size_t> call,
   const bool busy = use.cpu_percent.value_or(0) >= kBusyPercent;
   if (call) {
     if (again) return works("new calls", true);
-    if (busy && drives_device(now, *call) &&
-        call_kind(function_of(now.frames[*call])) == CallKind::kSetUp) {
+    if (busy && sets_up(now, *call)) {
       return works("set-up of communication", true);
     }
     return {Doing::kWaits, {}, true};

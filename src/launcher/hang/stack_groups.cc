@@ -162,7 +162,9 @@ std::string groups_sentence(const std::vector<StackGroup>& groups,
     }
     const bool is_odd = odd.count(*group.ranks.begin()) > 0;
     text += (text.empty() ? "" : "; ") + ranks_text(group, stacks) +
-            (group.ranks.size() == 1 ? " is in " : " are in ") +
+            (group.path.empty()        ? ": "
+             : group.ranks.size() == 1 ? " is in "
+                                       : " are in ") +
             path_text(group);
     if (is_odd && !group.in_call && waiting != groups.end()) {
       text += " and not in " + waiting->path.back() + ", where the others wait";

@@ -79,6 +79,10 @@ TEST_CASE("a rank without a stack says why") {
   CHECK(minority(groups) == std::set<int>{2});
   CHECK(groups_text(groups, stacks, {2}).find("uninterruptible") !=
         std::string::npos);
+  CHECK(groups_sentence(groups, stacks, {2})
+            .find("rank 2 on w-0 (waits for a disk or a device): it is in an "
+                  "uninterruptible wait and not in PMPI_Allreduce, where the "
+                  "others wait") != std::string::npos);
 }
 
 TEST_CASE("frames that tell nobody anything are short") {

@@ -78,6 +78,20 @@ TEST_CASE("the kinds of all calls travel as numbers, and go first") {
   CHECK((*small)[0].groups[0].calls.size() == 4);
 }
 
+TEST_CASE("numbers out of order or below zero make no sequence") {
+  FlightGroup group = record_of(0, 1, 4).groups[0];
+  std::swap(group.calls[1], group.calls[2]);
+  note_sequence(group);
+  CHECK(group.sequence.size() == 4);
+  group.calls[3].seq = 0;  // behind it are higher ones
+  note_sequence(group);
+  CHECK(group.sequence.empty());
+  group.calls[0].seq = INT64_MIN;
+  group.calls[3].seq = INT64_MAX;
+  note_sequence(group);
+  CHECK(group.sequence.empty());
+}
+
 TEST_CASE("what is asked, there and back") {
   const auto back = flight_request_from_json(
       to_json(FlightRequest{true, {{4, 9, {"/a"}, {"/p", "/q"}}}}));

@@ -92,6 +92,19 @@ TEST_CASE("several in one launch are one call, and sends are none") {
   CHECK(calls[3].state == FlightState::kScheduled);
 }
 
+TEST_CASE("a group that was made anew under its name counts from then on") {
+  const auto record = read("form_2_10_made_anew");
+  REQUIRE(record.groups.size() == 1);
+  const wire::FlightGroup& group = record.groups[0];
+  CHECK(group.last == 12);
+  // Of those that are not around where it stands the kinds are kept.
+  CHECK(group.calls.size() == 4);
+  CHECK(group.from == 1);
+  CHECK(group.sequence == std::vector<int>(12, 0));
+  REQUIRE(group.kinds.size() == 1);
+  CHECK(group.kinds[0].elements == 4);
+}
+
 TEST_CASE("what is no dump is refused in a sentence") {
   CHECK(read_flight_dump("").error().text().find("ends early") !=
         std::string::npos);
