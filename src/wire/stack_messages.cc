@@ -71,6 +71,8 @@ std::string reply_text(const StackReply& reply, size_t frames) {
                      {"uncaught", rank.uncaught},
                      {"cpu_ms", rank.cpu_ms},
                      {"io_bytes", rank.io_bytes},
+                     {"cpu_ms_after", rank.cpu_ms_after},
+                     {"io_bytes_after", rank.io_bytes_after},
                      {"mark", rank.mark}});
   }
   return dump({{"ranks", std::move(ranks)},
@@ -129,6 +131,8 @@ Result<StackReply> stack_reply_from_json(std::string_view text) {
         !read(entry, "uncaught", rank.uncaught) ||
         !read(entry, "cpu_ms", rank.cpu_ms) ||
         !read(entry, "io_bytes", rank.io_bytes) ||
+        !read(entry, "cpu_ms_after", rank.cpu_ms_after) ||
+        !read(entry, "io_bytes_after", rank.io_bytes_after) ||
         !read(entry, "mark", rank.mark)) {
       return fail(malformed("answer with stacks"));
     }

@@ -37,9 +37,12 @@ struct RankStack {
   std::vector<std::string> frames;  // "function (file)", innermost first
   std::string problem;              // why there are no frames
   int uncaught = 0;  // 1: what it raised (StackRequest::raised) was not caught
-  // Of it and its children, so far; -1: not known.
+  // Of it and its children, so far; -1: not known. Once more when all has been
+  // answered, since a record that it was asked for costs it something.
   int64_t cpu_ms = -1;
   int64_t io_bytes = -1;  // read and written
+  int64_t cpu_ms_after = -1;
+  int64_t io_bytes_after = -1;
   // Of the callers of the call in which it may wait for others (call_at()): it
   // is the same for as long as that call goes on. Empty: not known.
   std::string mark;

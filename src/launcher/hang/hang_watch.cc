@@ -187,7 +187,7 @@ void HangWatch::look_for_silence() {
   // Held up by whoever reads us is no hang of theirs.
   if (told_.count(Progress::kHangs) > 0 || output_.waiting_bytes() > 0) return;
   const Clock::time_point now = Clock::now();
-  if (now < (first_look_ ? first_look_->at + pause() : next_look_)) return;
+  if (now < (first_look_ ? first_look_->ended + pause() : next_look_)) return;
   // Some releases of NCCL crash when they are asked while communicators are
   // made (NVIDIA/nccl issues 1669 and 2346): only where the job ends anyway.
   // And PyTorch's recorders take the lock of Python to write what they have.
@@ -226,7 +226,7 @@ void HangWatch::looked_twice() {
 void HangWatch::look_for_request() {
   if (options_.directory.empty() || !waiting_.empty()) return;
   if (request_look_) {
-    if (Clock::now() < request_look_->at + kRequestPause) return;
+    if (Clock::now() < request_look_->ended + kRequestPause) return;
     return ask(request_, [this] {
       const auto between = std::chrono::duration_cast<Milliseconds>(
           look_.at - request_look_->at);
@@ -380,6 +380,7 @@ void HangWatch::answered() {
               fleet_.dialer(node).host());
   }
   waiting_.clear();
+  look_.ended = Clock::now();
   look_.seen.nccl_answered = !look_.nccl.empty();
   look_.seen.nccl_counts = ras_counts(read_ras_report(look_.nccl));
   std::exchange(then_, nullptr)();

@@ -75,6 +75,7 @@ class HangWatch {
   // What came of one question.
   struct Look {
     Clock::time_point at;
+    Clock::time_point ended;
     HangLook seen;
     std::map<std::string, std::vector<std::string>> addresses;  // of a host
     bool asked_nccl = false;

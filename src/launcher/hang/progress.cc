@@ -26,16 +26,21 @@ struct Used {
   std::optional<int64_t> bytes;  // a second
 };
 
+// From the end of the first look, whose questions cost the rank something.
+std::optional<int64_t> grown(int64_t before, int64_t before_after,
+                             int64_t now) {
+  const int64_t from = before_after >= 0 ? before_after : before;
+  return from >= 0 && now >= from ? std::optional(now - from) : std::nullopt;
+}
+
 Used used(const wire::RankStack& before, const wire::RankStack& now,
           int64_t milliseconds) {
   Used out;
   const int64_t ms = std::max<int64_t>(milliseconds, 1);
-  if (before.cpu_ms >= 0 && now.cpu_ms >= before.cpu_ms) {
-    out.cpu_percent = (now.cpu_ms - before.cpu_ms) * 100 / ms;
-  }
-  if (before.io_bytes >= 0 && now.io_bytes >= before.io_bytes) {
-    out.bytes = (now.io_bytes - before.io_bytes) * 1000 / ms;
-  }
+  const auto cpu = grown(before.cpu_ms, before.cpu_ms_after, now.cpu_ms);
+  const auto io = grown(before.io_bytes, before.io_bytes_after, now.io_bytes);
+  if (cpu) out.cpu_percent = *cpu * 100 / ms;
+  if (io) out.bytes = *io * 1000 / ms;
   return out;
 }
 

@@ -195,6 +195,9 @@ void AgentStacks::answer() {
   reply.nccl = std::move(nccl_);
   reply.flight = std::move(flight_);
   for (auto& [pid, looked] : ranks_) {
+    const ProcessUse use = use_of_tree(pid);
+    looked.rank.cpu_ms_after = use.cpu_ms;
+    looked.rank.io_bytes_after = use.io_bytes;
     reply.ranks.push_back(std::move(looked.rank));
   }
   ranks_.clear();

@@ -183,6 +183,20 @@ TEST_CASE("lines, NCCL's counts and PyTorch's numbers are progress") {
   CHECK(judge(first, second, kBetween, false).progress == Progress::kWorks);
 }
 
+TEST_CASE("a record that was asked for is no work of the rank") {
+  auto first = look_at({{kAllreduce}, {kReads}}, false);
+  auto second = look_at({{kAllreduce}, {kReads}}, true);
+  for (PlacedStack& one : first.stacks) {
+    one.stack.cpu_ms_after = one.stack.cpu_ms + 2'000;
+    one.stack.io_bytes_after = one.stack.io_bytes + (900 << 20);
+  }
+  for (PlacedStack& one : second.stacks) {
+    one.stack.cpu_ms += 2'000;
+    one.stack.io_bytes += 900 << 20;
+  }
+  CHECK(judge(first, second, kBetween, false).progress == Progress::kHangs);
+}
+
 TEST_CASE("the work is told, and who is at it") {
   const Seen compiles{kCompiles, "R", 2'900};
   const Seen writes{kReads, "S", 0, 900 << 20};

@@ -28,11 +28,15 @@ TEST_CASE("stacks there and back") {
   reply.flight = R"({"records":[]})";
   reply.ranks[1].cpu_ms = int64_t{1} << 40;
   reply.ranks[1].io_bytes = int64_t{1} << 50;
+  reply.ranks[1].cpu_ms_after = int64_t{3} << 40;
+  reply.ranks[1].io_bytes_after = int64_t{3} << 50;
   reply.ranks[1].mark = "7f";
   const auto back = stack_reply_from_json(to_json(reply));
   REQUIRE(back);
   CHECK(back->ranks[1].cpu_ms == int64_t{1} << 40);
   CHECK(back->ranks[1].io_bytes == int64_t{1} << 50);
+  CHECK(back->ranks[1].cpu_ms_after == int64_t{3} << 40);
+  CHECK(back->ranks[1].io_bytes_after == int64_t{3} << 50);
   CHECK(back->ranks[1].mark == "7f");
   // Of an agent that does not tell them.
   const auto older = stack_reply_from_json(R"({"ranks":[{"rank":1}]})");
