@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where the constant texts of a 64-bit ELF library lie, so that a search need
-// not read the code for every GPU, which can be a gigabyte. Foreign bytes: what
-// does not fit together is no answer.
+// not read the code for every GPU, which can be a gigabyte; and what a program
+// or library tells the dynamic linker. Foreign bytes: what does not fit
+// together is no answer.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace muster {
@@ -19,5 +21,14 @@ struct ByteRange {
 // Sections that are loaded, neither written nor run, the small ones first;
 // nullopt: `fd` is no such library, or has no table of sections.
 std::optional<std::vector<ByteRange>> constant_sections(int fd);
+
+struct DynamicNames {
+  std::vector<std::string> needed;  // "libnccl.so.2"
+  std::string rpath;                // as they are written: "$ORIGIN/../lib"
+  std::string runpath;
+};
+
+// nullopt: `fd` is nothing that the dynamic linker would take.
+std::optional<DynamicNames> dynamic_names(int fd);
 
 }  // namespace muster

@@ -281,4 +281,28 @@ std::string cuda_runtime_version(const ImageLibraries& libraries,
   return std::string(parts[0]) + "." + std::string(parts[1]);
 }
 
+namespace {
+
+std::string version_of_file(const std::string& path, Family family,
+                            KnownFiles& known) {
+  const size_t slash = path.rfind('/');
+  LibraryDirectory only{path.substr(0, slash), {path.substr(slash + 1)}};
+  family.prefix = only.names[0].substr(0, only.names[0].find(".so") + 3);
+  if (only.names[0].starts_with(family.prefix + ".")) family.prefix += '.';
+  return version_of(family, {std::move(only)}, known);
+}
+
+}  // namespace
+
+std::string nccl_version_of(const std::string& path, KnownFiles& known) {
+  const std::string version =
+      version_of_file(path, {"", "nvidia_nccl_cu", "NCCL version"}, known);
+  return parse_nccl_version(version) ? version : "";
+}
+
+std::string named_version_of(const std::string& path, const std::string& wheel,
+                             KnownFiles& known) {
+  return version_of_file(path, {"", wheel, ""}, known);
+}
+
 }  // namespace muster

@@ -32,4 +32,11 @@ std::string nccl_version(const ImageLibraries& libraries, KnownFiles& known);
 std::string cuda_runtime_version(const ImageLibraries& libraries,
                                  KnownFiles& known);
 
+// Of one file, libnccl.so.2 or a library that NCCL is linked into: "2.21.5".
+std::string nccl_version_of(const std::string& path, KnownFiles& known);
+// Of libcudart.so.12, libcudnn.so.9 or libfabric.so.1: by a file's name, or by
+// the metadata of `wheel` ("nvidia_cudnn_cu"); "" where neither tells.
+std::string named_version_of(const std::string& path, const std::string& wheel,
+                             KnownFiles& known);
+
 }  // namespace muster

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the dynamic linker finds a library (ld.so(8)): RPATH of who needs it,
+// LD_LIBRARY_PATH, RUNPATH, the directories of ld.so.conf, the system's own.
+// Reads files of the image; nothing is loaded.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fabric/collect/elf_data.h"
+
+namespace muster {
+
+struct LoadedFrom {
+  std::string path;
+  std::string why;  // "RPATH of libtorch_cuda.so", "LD_LIBRARY_PATH", …
+};
+
+class LoaderSearch {
+ public:
+  // `root` stands before each path.
+  LoaderSearch(std::string root, const std::string& ld_library_path);
+
+  // `name` as libtorch_cuda.so at path `by` needs it; "": as the program asks
+  // for it at run time (dlopen).
+  [[nodiscard]] std::optional<LoadedFrom> find(const std::string& name,
+                                               const std::string& by) const;
+  // The first library called `name` among those that `program` loads at its
+  // start, however many steps away; bounded. "libcudart.so." is any that begins
+  // so.
+  [[nodiscard]] std::optional<LoadedFrom> find_needed(
+      const std::string& program, const std::string& name) const;
+  // What a file needs; nullopt: it is no program or library.
+  [[nodiscard]] std::optional<DynamicNames> names_of(
+      const std::string& path) const;
+
+ private:
+  std::string root_;
+  std::vector<std::string> users_;   // LD_LIBRARY_PATH
+  std::vector<std::string> system_;  // ld.so.conf and the usual ones
+};
+
+}  // namespace muster
