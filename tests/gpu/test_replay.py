@@ -54,7 +54,7 @@ def told(verdict):
 def afterwards(name):
     """The verdict of explain-log on what the ranks wrote."""
     done = muster("explain-log", "-o", "json", stdout_of(name))
-    return json.loads(done.stdout)
+    return json.loads(done.stdout)["verdict"]
 
 
 # name: ends of the ranks, exit code, verdict, its rank, what it must say.
