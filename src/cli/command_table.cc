@@ -137,9 +137,10 @@ Command fabric_command() {
   return {
       "fabric",
       "the network of this pod: facts, settings with reasons, tests",
-      "show|plan|explain|env|check|bench|mpi|nccl [options]",
+      "show|plan|explain|env|check|bench|mpi|nccl [options] [-- COMMAND]",
       fabric_of_pod_or_job,
-      {{"muster fabric show", "adapters, GPUs, what NCCL would do"},
+      {{"muster fabric show -- python3 train.py",
+        "adapters, GPUs, what the NCCL of this command would do"},
        {"muster fabric plan --profile rdma", "settings, and why"},
        {"muster fabric bench --report /tmp/fabric.html",
         "in the launcher pod: all pairs, with a map"}},

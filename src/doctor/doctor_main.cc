@@ -36,7 +36,8 @@ void declare(CLI::App& app, DoctorCommand& command) {
                  "directories that the job writes to: there, writable, space, "
                  "latency");
   app.add_option("--program", options.programs,
-                 "programs whose shared libraries must be there");
+                 "programs whose shared libraries must be there; of a whole "
+                 "command ('python3 train.py') also which NCCL it loads");
   app.add_option("--name", options.names, "further names that must resolve");
   app.add_option("--slots", options.slots,
                  "ranks that this pod is to run (default: the hostfile's)")

@@ -27,6 +27,7 @@ void visit_program(Json& json, Program& program) {
   json.field("path", program.path);
   json.field("missing", program.missing);
   json.field("libraries", program.libraries);
+  json.field("loads", program.loads);
 }
 
 template <class Json, class Report>

@@ -47,6 +47,9 @@ std::string hosts_text(const std::vector<std::string>& hosts, size_t all) {
 
 std::string doctor_text(const DoctorReport& report) {
   std::string out = report.hostname + ": " + report.role + "\n";
+  for (const ProgramState& program : report.programs) {
+    for (const std::string& line : program.loads) out += "  " + line + "\n";
+  }
   for (const DoctorFinding& one : report.findings) {
     out += one_finding(one, "");
   }

@@ -31,6 +31,8 @@ struct ProgramState {
   std::string path;                    // "": not on PATH
   std::vector<std::string> missing;    // shared libraries that are not found
   std::vector<std::string> libraries;  // "libmpi.so.40 libmpi.so.40.30.4 SIZE"
+  // NCCL, CUDA and their kin that it will load, a sentence each.
+  std::vector<std::string> loads;
 };
 
 struct NameState {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The looking behind `muster doctor`.
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
 
@@ -10,6 +12,7 @@
 #include "base/spawn.h"
 #include "base/text.h"
 #include "doctor/pod_state.h"
+#include "fabric/collect/program_libraries.h"
 #include "job/pod_view.h"
 #include "worker/facts/facts_collect.h"
 #include "worker/facts/facts_probe.h"
@@ -104,6 +107,30 @@ void read_slots(const DoctorOptions& options, PodState& pod) {
   if (self.slots_given) pod.slots = self.slots;
 }
 
+// A command line may be one word of --program; a file may have blanks, too.
+std::vector<std::string> words_of(const std::string& program) {
+  std::vector<std::string> out;
+  for (const auto word : split_words(program)) out.emplace_back(word);
+  if (out.empty() || ::access(program.c_str(), F_OK) == 0) out = {program};
+  if (program.find_first_of("'\"") != program.npos) {
+    out = {"sh", "-c", program};
+  }
+  return out;
+}
+
+void add_gpu_libraries(const std::string& root, const ProgramCall& call,
+                       ProgramState& program) {
+  KnownFiles nothing;
+  const ProgramLibraries own = program_libraries(root, call, nothing);
+  if (own.find("NCCL") == nullptr && own.find("CUDA runtime") == nullptr) {
+    return;
+  }
+  program.loads = library_lines(own);
+  if (const ProgramLibrary* nccl = own.find("NCCL")) {
+    program.libraries.push_back("NCCL " + nccl->version + " " + nccl->path);
+  }
+}
+
 }  // namespace
 
 std::set<int> listening_ports(const std::string& proc_net_tcp) {
@@ -158,7 +185,10 @@ PodState read_pod_state(const DoctorOptions& options) {
   PodViewOptions view = own_pod_options();
   view.root = options.root;
   pod.contract = decide_contract(read_pod_view(view));
-  pod.facts = collect_all_facts(options.root, find_cgroup(options.root));
+  ProgramCall first;
+  if (!options.programs.empty()) first.argv = words_of(options.programs[0]);
+  pod.facts = collect_all_facts(options.root, find_cgroup(options.root), "", {},
+                                std::move(first));
   read_kernel_files(options.root, pod);
   pod.foreign_sshd = foreign_sshd(options.root);
   read_slots(options, pod);
@@ -167,8 +197,10 @@ PodState read_pod_state(const DoctorOptions& options) {
   }
   const std::string* search = find_env(view.env, "PATH");
   for (const std::string& program : options.programs) {
+    const std::vector<std::string> words = words_of(program);
     pod.programs.push_back(
-        check_program(program, search != nullptr ? *search : ""));
+        check_program(words[0], search != nullptr ? *search : ""));
+    add_gpu_libraries(options.root, {words, view.env, ""}, pod.programs.back());
   }
   if (options.ask_network) ask_network(options, view.env, pod);
   return pod;

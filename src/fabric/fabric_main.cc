@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "fabric/collect/ask_mpi.h"
 #include "fabric/collect/collect.h"
+#include "fabric/collect/program_libraries.h"
 #include "fabric/fabric_options.h"
 #include "fabric/facts/facts_json.h"
 #include "fabric/facts/nccl_version.h"
@@ -44,6 +45,7 @@ int complain(const Error& error, int code) {
 struct Input {
   std::vector<PodFabric> pods;
   FabricRequest request;
+  std::vector<std::string> libraries;  // of the program, a sentence each
 };
 
 Result<FactsFile> load_facts(const std::string& path) {
@@ -92,6 +94,28 @@ void add_mpi(PodFabric& pod) {
   pod.mpi.version = std::move(mpi.version);
 }
 
+// Its NCCL counts, not what else is in the image.
+Status add_program(const FabricOptions& options, Input& input) {
+  if (options.program.empty()) return {};
+  const Environment env =
+      options.sysroot.empty() ? current_environment() : Environment{};
+  KnownFiles nothing;
+  const ProgramLibraries own =
+      program_libraries(options.sysroot, {options.program, env, ""}, nothing);
+  if (own.program.empty()) {
+    return fail({.code = "usage",
+                 .what = "-- " + options.program.front(),
+                 .why = "this pod has no such program",
+                 .where = {},
+                 .hint = "give its path, or correct PATH"});
+  }
+  input.libraries = library_lines(own);
+  const ProgramLibrary* nccl = own.find("NCCL");
+  if (nccl == nullptr || nccl->version.empty()) return {};
+  input.pods.back().nccl_version = nccl->version;
+  return {};
+}
+
 Result<Input> load(const FabricOptions& options) {
   Input input;
   if (Status status = load_profiles(options, input.request); !status) {
@@ -119,6 +143,9 @@ Result<Input> load(const FabricOptions& options) {
   if (options.facts.empty()) {
     input.pods.push_back(collect_fabric(options.sysroot));
     if (options.sysroot.empty()) add_mpi(input.pods.back());
+    if (Status status = add_program(options, input); !status) {
+      return fail(status.error());
+    }
   }
   return input;
 }
@@ -129,6 +156,7 @@ int show(const FabricOptions& options, const Input& input) {
     return 0;
   }
   const FabricPlan plan = plan_fabric(input.pods, input.request);
+  for (const std::string& line : input.libraries) print(line + "\n");
   for (const PodFabric& pod : input.pods) print(show_pod(pod));
   print("\n" + explain_plan(plan));
   return 0;

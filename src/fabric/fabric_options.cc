@@ -118,7 +118,9 @@ std::string fabric_usage() {
          "launch`: -H --hostfile\n"
          "  --local --transport --key-dir --ssh-port --ssh-user    over a "
          "job\n"
-         "  -o json              for programs\n";
+         "  -o json              for programs\n"
+         "  -- COMMAND           show, plan, explain, env: with the NCCL that "
+         "it will load\n";
 }
 
 Result<FabricOptions> parse_fabric_options(
@@ -136,6 +138,11 @@ Result<FabricOptions> parse_fabric_options(
   }
   for (size_t i = 1; i < args.size(); ++i) {
     std::string name = args[i];
+    if (name == "--") {
+      out.program.assign(args.begin() + static_cast<ptrdiff_t>(i) + 1,
+                         args.end());
+      break;
+    }
     if (!name.starts_with('-')) return usage("unexpected word " + name);
     const size_t equals = name.find('=');
     if (name.starts_with("--") && equals != name.npos) {

@@ -28,6 +28,8 @@ struct FabricOptions {
   std::string connect_timeout;  // over a job
   std::string report;           // over a job: page for people; "": none
   std::vector<std::string> launch;  // options of muster launch: where, how
+  // Behind "--": show, plan, explain, env for the NCCL that it will load.
+  std::vector<std::string> program;
 };
 
 // Error code "usage".

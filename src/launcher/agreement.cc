@@ -464,6 +464,9 @@ SkewReport compare_software(const AgreementInput& in) {
       in.node_of_host.end()) {
     pods.push_back(in.nodes[0].facts);
     pods.back().hostname = in.nodes[0].host + " (launcher)";
+    // No rank loads these there.
+    pods.back().nccl_version.clear();
+    pods.back().cuda_runtime.clear();
   }
   return compare_pods(pods, in.options->allow_skew);
 }

@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "job/kubectl.h"
 #include "launcher/launch.h"
+#include "launcher/start/facts_question.h"
 
 namespace muster {
 
@@ -12,7 +13,7 @@ std::vector<wire::Frame> Launch::first_questions() const {
   std::vector<wire::Frame> out(1);
   out[0].type = wire::FrameType::kFactsRequest;
   out[0].id = kFactsQuestion;
-  out[0].payload = discovery_.mpirun;
+  out[0].payload = wire::to_json(facts_request(options_, discovery_));
   if (!proves()) return out;
   wire::ProbeRequest request;
   request.listen = true;

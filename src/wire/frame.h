@@ -30,7 +30,7 @@ enum class FrameType : uint8_t {
   kHello = 1,         // launcher -> agent: Hello
   kHelloReply = 2,    // agent -> launcher: HelloReply
   kRefused = 3,       // agent -> launcher: Refused; the agent then leaves
-  kFactsRequest = 4,  // payload: path of the mpirun to ask, or empty
+  kFactsRequest = 4,  // payload: FactsRequest, or empty
   kFacts = 5,         // NodeFacts
   kProbe = 6,         // ProbeRequest: can this pod resolve and reach …?
   kProbeReply = 7,    // ProbeReply

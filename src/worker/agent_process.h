@@ -36,6 +36,7 @@ struct AgentProcessInfo {
   // What mpirun offers to a rank of several; nullopt: we serve it ourselves.
   std::optional<MpiServers> servers;
   int64_t oom_kills_before = -1;  // the cgroup's counter when it started
+  std::string nccl;               // whose settings it has; empty: not known
 };
 
 class AgentProcess {
@@ -66,6 +67,7 @@ class AgentProcess {
   void sample_later(Milliseconds delay);
   void look_for_mpi();
   void tell_lonely();
+  void look_for_nccl();
   void stream_ended();
   void tell_failure();
   void give_up_streams();
@@ -81,6 +83,7 @@ class AgentProcess {
   bool loaded_mpi_ = false;
   std::string lonely_mpi_;
   bool told_lonely_ = false;
+  bool looks_for_nccl_ = false;
   Clock::time_point started_ = Clock::now();
   Timer sample_timer_;
   Timer linger_;

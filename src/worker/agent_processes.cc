@@ -162,6 +162,7 @@ void AgentProcesses::attached_exited(uint32_t id, const wire::Exited& exit) {
 void AgentProcesses::add(AgentProcessInfo info, AgentProcess::Pipes pipes,
                          uint32_t credit) {
   const uint32_t id = info.id;
+  info.nccl = nccl_;
   // The entry goes on a later turn: its own code is still on the stack here.
   auto complete = [this, id] {
     loop_.post([this, id] { processes_.erase(id); });

@@ -33,6 +33,8 @@ class AgentProcesses {
 
   void set_identity(Identity identity) { identity_ = std::move(identity); }
   [[nodiscard]] const Identity& identity() const { return identity_; }
+  // The settings are of this NCCL; a rank that loads another one is told.
+  void expect_nccl(std::string version) { nccl_ = std::move(version); }
   // Serves the ranks that start() starts from now on; may be null.
   void set_pmi(AgentPmi* pmi) { pmi_ = pmi; }
 
@@ -72,6 +74,7 @@ class AgentProcesses {
   SendFrame send_;
   std::function<int64_t()> oom_kills_;
   Identity identity_;
+  std::string nccl_;
   AgentPmi* pmi_ = nullptr;
   uint32_t next_attached_id_ = wire::kAttachedIds;
   RecentProcesses recent_;

@@ -13,6 +13,7 @@
 #include "base/json_text.h"
 #include "base/text.h"
 #include "job/fitting_facts.h"
+#include "wire/facts_request.h"
 #include "worker/facts/facts_collect.h"
 #include "worker/facts/facts_probe.h"
 #include "worker/meeting_port.h"
@@ -240,12 +241,16 @@ void AgentSession::serve(const wire::Frame& frame) {
   }
 }
 
-void AgentSession::handle_facts(uint32_t id, const std::string& mpirun) {
+void AgentSession::handle_facts(uint32_t id, const std::string& payload) {
+  const auto request =
+      wire::facts_request_from_json(payload).value_or(wire::FactsRequest{});
   run_helper(
-      [this, mpirun] {
-        return to_json_within(collect_all_facts("", health_.cgroup(), mpirun,
-                                                options_.known_files),
-                              wire::kMaxPayload);
+      [this, request] {
+        return to_json_within(
+            collect_all_facts("", health_.cgroup(), request.mpirun,
+                              options_.known_files,
+                              {request.argv, request.env, request.cwd}),
+            wire::kMaxPayload);
       },
       kFactsDeadline,
       [this, id](std::optional<std::string> answer) {
@@ -256,6 +261,9 @@ void AgentSession::handle_facts(uint32_t id, const std::string& mpirun) {
           answer = to_json_within(
               collect_quick_facts(options_.root, health_.cgroup()),
               wire::kMaxPayload);
+        }
+        if (const auto facts = node_facts_from_json(*answer)) {
+          processes_.expect_nccl(facts->nccl_version);
         }
         send_(wire::FrameType::kFacts, 0, id, *answer);
       });

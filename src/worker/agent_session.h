@@ -64,7 +64,7 @@ class AgentSession {
   void handle_hello(const wire::Frame& frame);
   void claimed(Result<int> evicted);
   void serve(const wire::Frame& frame);
-  void handle_facts(uint32_t id, const std::string& mpirun);
+  void handle_facts(uint32_t id, const std::string& payload);
   void handle_probe(const wire::Frame& frame);
   void handle_start(const wire::Frame& frame);
   void handle_stop(const wire::Frame& frame);

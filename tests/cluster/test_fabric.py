@@ -147,6 +147,59 @@ def test_nccls_own_words_against_the_plan():
         check("NCCL uses" not in run.err, "a warning without cause", run.err)
 
 
+WHEELS = "/tmp/venv/lib/python3.11/site-packages"
+# As a program whose libraries nobody foresees: it maps another NCCL.
+MAPS_ANOTHER = f"""
+import mmap, os, time
+if os.environ["RANK"] != "0":
+    raise SystemExit
+with open("{WHEELS}2/nvidia/nccl/lib/libnccl.so.2", "rb") as library:
+    mapped = mmap.mmap(library.fileno(), 0, prot=mmap.PROT_READ)
+    time.sleep(6)
+"""
+
+
+def add_wheel(pod, packages, version):
+    pod.exec(["sh", "-c", f"mkdir -p {packages}/nvidia/nccl/lib "
+              f"{packages}/nvidia_nccl_cu13-{version}.dist-info && "
+              f"echo x > {packages}/nvidia/nccl/lib/libnccl.so.2"], check=True)
+
+
+def add_venv(pod, version):
+    pod.exec(["sh", "-c", "mkdir -p /tmp/venv/bin && "
+              "ln -s /usr/bin/python3 /tmp/venv/bin/python3 && "
+              "printf 'home = /usr/bin\\nversion = 3.11.2\\n' "
+              "> /tmp/venv/pyvenv.cfg"], check=True)
+    add_wheel(pod, WHEELS, version)
+
+
+def test_the_nccl_that_the_program_loads():
+    """Not the image's: that of the command's virtual environment, compared
+    between the pods, and held against what ranks have loaded."""
+    with cluster("nccl-own") as c:
+        job = apply(c, files=NCCL_IN_IMAGE)
+        job.wait_ready()
+        for pod in (job.launcher, *job.workers):
+            add_venv(pod, "2.28.9")
+        words = ["--bootstrap", "pmix", "--no-prove", "--",
+                 "/tmp/venv/bin/python3", "-c"]
+        run = launch(job, *words, "print('ran')")
+        equal(run.code, 0, "exit code", run.out, run.err)
+        check("2.28.9" not in run.err, "a difference that is none", run.err)
+        add_wheel(job.workers[0], WHEELS + "2", "2.27.3")
+        run = launch(job, *words, MAPS_ANOTHER)
+        equal(run.code, 0, "exit code", run.out, run.err)
+        contains(run.err, "rank 0 loaded NCCL 2.27.3")
+        contains(run.err, "settings of the network are of 2.28.9")
+        job.workers[1].exec(["sh", "-c", f"rm -r {WHEELS}/nvidia_nccl*"],
+                            check=True)
+        add_wheel(job.workers[1], WHEELS, "2.27.3")
+        run = launch(job, *words, "print('ran')")
+        contains(run.err, "2.27.3")
+        contains(run.err, "2.28.9")
+        nothing_left(job)
+
+
 def test_mpi_through_the_jobs_own_library():
     with cluster("fabmpi") as c:
         job = apply(c)

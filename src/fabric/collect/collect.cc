@@ -86,9 +86,15 @@ PodFabric collect_fabric_and_gdr(milliseconds probes) {
 
 std::string collect_fabric_json(const std::string& sysroot,
                                 const ImageLibraries& libraries,
-                                KnownFiles& known) {
-  return write_facts(
-      {collect(without_slash(sysroot), libraries, known, end_in(kInJobMs))});
+                                KnownFiles& known, const std::string& nccl,
+                                const std::string& file) {
+  const std::string root = without_slash(sysroot);
+  PodFabric pod = collect(root, libraries, known, end_in(kInJobMs));
+  if (!nccl.empty()) pod.nccl_version = nccl;
+  if (!file.empty() && pod.files && sys_exists(root + file)) {
+    pod.files->push_back(file);
+  }
+  return write_facts({std::move(pod)});
 }
 
 }  // namespace muster

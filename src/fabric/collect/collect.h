@@ -23,9 +23,11 @@ PodFabric collect_fabric(const std::string& sysroot);
 // `probes` is the end of all probes together.
 PodFabric collect_fabric_and_gdr(std::chrono::milliseconds probes);
 // The same as a facts file (docs/facts-schema.md), for a caller that knows the
-// image's libraries already.
+// image's libraries already; `nccl`: the version that counts, "": the image's;
+// `file`: a topology file that ranks will be told of, "": none.
 std::string collect_fabric_json(const std::string& sysroot,
                                 const ImageLibraries& libraries,
-                                KnownFiles& known);
+                                KnownFiles& known, const std::string& nccl = {},
+                                const std::string& file = {});
 
 }  // namespace muster

@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "fabric/collect/ask_mpi.h"
 #include "fabric/collect/locked_memory.h"
+#include "fabric/collect/program_libraries.h"
 #include "job/env_merge.h"
 #include "worker/facts/facts_cgroup.h"
 #include "worker/facts/facts_cpu.h"
@@ -90,6 +91,25 @@ std::string environment_value(const NodeFacts& facts, const char* name) {
   return found == facts.environment.end() ? "" : found->second;
 }
 
+// What the program will load counts, not what else is in the image.
+void take_program(const std::string& root, ProgramCall program,
+                  KnownFiles& known, NodeFacts& facts) {
+  if (program.argv.empty()) return;
+  Environment env(facts.environment.begin(), facts.environment.end());
+  for (auto& [name, value] : program.env) set_env(env, name, std::move(value));
+  program.env = std::move(env);
+  const ProgramLibraries own = program_libraries(root, program, known);
+  const ProgramLibrary* nccl = own.find("NCCL");
+  if (nccl != nullptr && !nccl->version.empty()) {
+    facts.nccl_version = nccl->version;
+  }
+  const ProgramLibrary* cuda = own.find("CUDA runtime");
+  if (cuda == nullptr) return;
+  const auto parts = split(cuda->version, '.');
+  if (parts.size() < 2) return;
+  facts.cuda_runtime = std::string(parts[0]) + "." + std::string(parts[1]);
+}
+
 }  // namespace
 
 NodeFacts collect_quick_facts(const std::string& root,
@@ -122,15 +142,20 @@ NodeFacts collect_quick_facts(const std::string& root,
 }
 
 NodeFacts collect_all_facts(const std::string& root, const CgroupPlace& place,
-                            const std::string& mpirun, KnownFiles known) {
+                            const std::string& mpirun, KnownFiles known,
+                            ProgramCall program) {
   NodeFacts facts = collect_quick_facts(root, place);
   facts.has_passwd_entry = has_passwd_entry(root, ::geteuid());
   const ImageLibraries libraries =
       find_libraries(root, environment_value(facts, "LD_LIBRARY_PATH"), known);
   facts.nccl_version = nccl_version(libraries, known);
   facts.cuda_runtime = cuda_runtime_version(libraries, known);
+  const std::string* told = find_env(program.env, "NCCL_TOPO_FILE");
+  const std::string file = told != nullptr ? *told : "";
+  take_program(root, std::move(program), known, facts);
   facts.mpi = ask_mpi(environment_value(facts, "PATH"), mpirun, known);
-  facts.fabric = collect_fabric_json(root, libraries, known);
+  facts.fabric =
+      collect_fabric_json(root, libraries, known, facts.nccl_version, file);
   facts.serves_pmix = AgentPmixHost::is_built_in();
   return facts;
 }

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/known_files.h"
+#include "fabric/collect/program_call.h"
 #include "job/node_facts.h"
 #include "worker/facts/facts_cgroup.h"
 
@@ -18,10 +19,11 @@ namespace muster {
 NodeFacts collect_quick_facts(const std::string& root,
                               const CgroupPlace& place);
 // `mpirun`: the one whose version counts; "": the first on PATH. `known`: what
-// the pod's worker has learnt before.
+// the pod's worker has learnt before. `program`: what ranks run, whose NCCL and
+// CUDA runtime count; its environment is what comes on top of the pod's.
 NodeFacts collect_all_facts(const std::string& root, const CgroupPlace& place,
                             const std::string& mpirun = {},
-                            KnownFiles known = {});
+                            KnownFiles known = {}, ProgramCall program = {});
 // What a worker can learn of its image before any job comes.
 KnownFiles learn_image(const std::string& root);
 

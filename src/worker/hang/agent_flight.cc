@@ -135,8 +135,12 @@ wire::FlightPlace flight_place(int rank, std::string_view environ_text) {
     }
     place.files.push_back("/tmp/nccl_trace_rank_" + number);
   }
-  const std::string pipe = value("TORCH_NCCL_DEBUG_INFO_PIPE_FILE");
-  if (pipe.starts_with('/')) place.pipes.push_back(pipe + number + ".pipe");
+  // The newer name is that of other devices than CUDA's.
+  for (const char* name :
+       {"TORCH_NCCL_DEBUG_INFO_PIPE_FILE", "TORCH_FR_DEBUG_INFO_PIPE_FILE"}) {
+    const std::string pipe = value(name);
+    if (pipe.starts_with('/')) place.pipes.push_back(pipe + number + ".pipe");
+  }
   return place;
 }
 

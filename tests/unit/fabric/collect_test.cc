@@ -275,6 +275,21 @@ TEST_CASE("a hostile system neither hangs nor lies") {
   CHECK(plan_fabric(facts->pods, {}).pods.size() == 1);
 }
 
+TEST_CASE("what a launch adds counts: its program's NCCL, a file it names") {
+  const TemporaryDirectory root;
+  root.write("/mnt/topo.xml", "<system/>");
+  KnownFiles nothing;
+  const auto collected = [&](const char* file) {
+    const std::string text =
+        collect_fabric_json(root.path(), {}, nothing, "2.28.9", file);
+    return read_facts(text, "pod").value().pods.at(0);
+  };
+  CHECK(collected("/mnt/topo.xml").nccl_version == "2.28.9");
+  CHECK(collected("/mnt/topo.xml").files ==
+        std::vector<std::string>{"/mnt/topo.xml"});
+  CHECK(collected("/mnt/other.xml").files->empty());
+}
+
 TEST_CASE("variables are read that some check of them looks at") {
   const TemporaryDirectory root;
   root.write("/proc/self/environ",

@@ -366,6 +366,16 @@ TEST_CASE("how many ranks a line has may be mpirun's to say") {
   CHECK(expected({"-np", "2", "--map-by", "ppr:1:socket"}) == 2);
 }
 
+TEST_CASE("the NCCL of a launcher without ranks is compared with nobody's") {
+  AgreementBed bed;
+  bed.input.nodes[0].facts.nccl_version = "2.21.5";
+  bed.input.nodes[1].facts.nccl_version = "2.28.9";
+  bed.input.nodes[2].facts.nccl_version = "2.28.9";
+  CHECK(bed.agree());
+  bed.input.nodes[2].facts.nccl_version = "2.27.3";
+  CHECK_FALSE(bed.agree());
+}
+
 bool sets(const Agreement& agreement, const std::string& name) {
   return std::all_of(agreement.fabric.env.begin(), agreement.fabric.env.end(),
                      [&](const Environment& env) {

@@ -38,6 +38,8 @@ TEST_CASE("where a rank's record would be") {
   CHECK(place.rank == 7);
   CHECK(place.files == std::vector<std::string>{"/d/new_7", "/d/old_7"});
   CHECK(place.pipes == std::vector<std::string>{"/d/p_7.pipe"});
+  place = flight_place(1, "TORCH_FR_DEBUG_INFO_PIPE_FILE=/d/fr_\0"s);
+  CHECK(place.pipes == std::vector<std::string>{"/d/fr_1.pipe"});
   place = flight_place(0, "HOME=/home/u\0"s);
   CHECK(place.files ==
         std::vector<std::string>{"/home/u/.cache/torch/comm_lib_trace_rank_0",

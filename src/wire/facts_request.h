@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// kFactsRequest: which mpirun is asked for its version, and what ranks will
+// run, so that the pod looks for the libraries of that program. Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/spawn.h"
+
+namespace muster::wire {
+
+struct FactsRequest {
+  std::string mpirun;             // "": the first on PATH
+  std::vector<std::string> argv;  // of the first program; empty: not known
+  std::string cwd;
+  Environment env;  // what the launch adds to the pod's own, as far as it
+                    // chooses libraries
+};
+
+std::string to_json(const FactsRequest& request);
+// Error code "protocol".
+Result<FactsRequest> facts_request_from_json(std::string_view text);
+
+}  // namespace muster::wire
