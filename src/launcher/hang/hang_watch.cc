@@ -57,19 +57,24 @@ int64_t newest_of(const std::vector<wire::FlightRecord>& records) {
   return newest;
 }
 
-bool of_now(const std::vector<wire::FlightRecord>& records) {
+// Written in the silence that goes on, or hardly before it: what it tells is so
+// still. A rank that has told of a failure may write no other.
+bool of_now(const std::vector<wire::FlightRecord>& records,
+            Milliseconds silent) {
   constexpr int64_t kFreshNs = 30'000'000'000;
-  return newest_of(records) + kFreshNs >= realtime_ns();
+  const int64_t silent_ns = int64_t{silent.count()} * 1'000'000;
+  return newest_of(records) + kFreshNs + silent_ns >= realtime_ns();
 }
 
-Collectives collectives_of(const std::vector<wire::FlightRecord>& records) {
+Collectives collectives_of(const std::vector<wire::FlightRecord>& records,
+                           Milliseconds silent) {
   Collectives out;
   for (const FlightIssue& issue : flight_issues(records)) {
     if (out.sentences.size() < kMaxSentences) {
       out.sentences.push_back(issue.text);
     }
   }
-  if (!out.sentences.empty() && !of_now(records)) {
+  if (!out.sentences.empty() && !of_now(records, silent)) {
     std::string when;
     append_timestamp(when, newest_of(records));
     out.sentences.push_back("PyTorch: these records are of " + when);
@@ -167,9 +172,21 @@ Milliseconds HangWatch::pause() const {
                     kLongestPause);
 }
 
-void HangWatch::output_again(Milliseconds silent) {
-  // What our own signal made them say is no sign of life.
-  if (!told_.empty() && Clock::now() - silent < told_at_ + kProvoked) return;
+// What a question or a signal of ours made them say is no sign of life:
+// PyTorch, for one, tells that it writes its record.
+Milliseconds HangWatch::silent() {
+  constexpr Milliseconds kExact{5};  // of the times of output
+  const Clock::time_point now = Clock::now();
+  const Clock::time_point last = now - output_.silent_for();
+  if (last >= provoked_ && last < provoked_until_ + kProvoked) {
+    answers_ = last;
+  } else if (last > answers_ + kExact) {
+    last_output_ = last;
+  }
+  return std::chrono::duration_cast<Milliseconds>(now - last_output_);
+}
+
+void HangWatch::output_again() {
   if (told_.count(Progress::kHangs) + told_.count(Progress::kRests) > 0) {
     log::info("the ranks put out something again");
   }
@@ -182,8 +199,7 @@ void HangWatch::output_again(Milliseconds silent) {
 void HangWatch::look_for_silence() {
   if (options_.silence.count() == 0 || !waiting_.empty() || stops_) return;
   if (ranks_.count(RankState::kRunning) == 0) return;
-  const Milliseconds silent = output_.silent_for();
-  if (silent < options_.silence) return output_again(silent);
+  if (silent() < options_.silence) return output_again();
   // Held up by whoever reads us is no hang of theirs.
   if (told_.count(Progress::kHangs) > 0 || output_.waiting_bytes() > 0) return;
   const Clock::time_point now = Clock::now();
@@ -203,9 +219,9 @@ void HangWatch::look_for_silence() {
 void HangWatch::looked_twice() {
   const Milliseconds between =
       std::chrono::duration_cast<Milliseconds>(look_.at - first_look_->at);
-  const Milliseconds silent = output_.silent_for();
+  const bool lines = silent() < between;
   const Judgement judgement =
-      judge(first_look_->seen, look_.seen, between.count(), silent < between);
+      judge(first_look_->seen, look_.seen, between.count(), lines);
   first_look_.reset();
   const bool hangs = judgement.progress == Progress::kHangs;
   if (hangs && options_.stop && !std::exchange(provoke_, true)) {
@@ -214,12 +230,11 @@ void HangWatch::looked_twice() {
   }
   provoke_ = false;
   next_look_ = Clock::now() + std::max(options_.silence / 2, pause());
-  if (silent < between || !told_.insert(judgement.progress).second) return;
+  if (lines || !told_.insert(judgement.progress).second) return;
   if (judgement.progress == Progress::kWorks) return tell_work(judgement);
   if (options_.signal == 0) return tell_hang(look_, judgement);
   wire::StackRequest request;
   request.signal = options_.signal;
-  told_at_ = Clock::now();
   ask(request, [this, look = look_, judgement] { tell_hang(look, judgement); });
 }
 
@@ -230,9 +245,8 @@ void HangWatch::look_for_request() {
     return ask(request_, [this] {
       const auto between = std::chrono::duration_cast<Milliseconds>(
           look_.at - request_look_->at);
-      const Judgement judgement =
-          judge(request_look_->seen, look_.seen, between.count(),
-                output_.silent_for() < between);
+      const Judgement judgement = judge(request_look_->seen, look_.seen,
+                                        between.count(), silent() < between);
       request_look_.reset();
       answer_request(judgement);
     });
@@ -258,7 +272,7 @@ void HangWatch::look_for_request() {
 }
 
 void HangWatch::answer_request(const Judgement& judgement) {
-  const Collectives collectives = collectives_of(look_.seen.records);
+  const Collectives collectives = collectives_of(look_.seen.records, silent());
   nlohmann::json out = {{"ranks", ranks_json(look_.seen.stacks)},
                         {"nccl", nccl_sentences(look_)},
                         {"collectives", collectives.sentences},
@@ -331,6 +345,12 @@ void HangWatch::ask(const wire::StackRequest& request,
     if (fleet_.alive(node)) waiting_.insert(node);
   }
   if (waiting_.empty()) return;
+  if (request.nccl == 1 || request.signal != 0 ||
+      request.flight == wire::kFlightAsk) {
+    static_cast<void>(silent());  // up to here
+    provoked_ = look_.at;
+    provoked_until_ = look_.at + kAnswerDeadline;
+  }
   then_ = std::move(then);
   const std::set<uint16_t> asked = nodes_for_nccl();
   for (const uint16_t node : waiting_) {
@@ -381,6 +401,7 @@ void HangWatch::answered() {
   }
   waiting_.clear();
   look_.ended = Clock::now();
+  provoked_until_ = std::min(provoked_until_, look_.ended);
   look_.seen.nccl_answered = !look_.nccl.empty();
   look_.seen.nccl_counts = ras_counts(read_ras_report(look_.nccl));
   std::exchange(then_, nullptr)();
@@ -410,11 +431,12 @@ std::vector<std::string> HangWatch::nccl_sentences(const Look& look) const {
   return out;
 }
 
-HangEvidence HangWatch::evidence(const Look& look,
-                                 const Judgement& judgement) const {
+HangEvidence HangWatch::evidence(const Look& look, const Judgement& judgement) {
   HangEvidence out;
   out.raised = stuck_text(stuck_ranks());
-  if (of_now(look.seen.records)) out.flight = flight_issues(look.seen.records);
+  if (of_now(look.seen.records, silent())) {
+    out.flight = flight_issues(look.seen.records);
+  }
   out.nccl = read_ras_report(look.nccl);
   out.job_rank = job_rank(look);
   out.stacks = look.seen.stacks;
@@ -526,13 +548,12 @@ void HangWatch::tell_work(const Judgement& judgement) {
   const auto& stacks = look_.seen.stacks;
   const std::string where = groups_sentence(group_stacks(stacks), stacks, {});
   log::info("no output for {}, but the ranks are at work: {}{}{}",
-            human_duration_ms(output_.silent_for().count()), judgement.why,
+            human_duration_ms(silent().count()), judgement.why,
             judgement.why.empty() || where.empty() ? "" : "; ", where);
 }
 
 void HangWatch::tell_hang(const Look& look, const Judgement& judgement) {
   if (stops_) return;
-  told_at_ = Clock::now();
   const bool hangs = judgement.progress == Progress::kHangs;
   const bool stop = options_.stop && hangs;
   const HangEvidence known = evidence(look, judgement);
@@ -558,7 +579,7 @@ void HangWatch::tell_hang(const Look& look, const Judgement& judgement) {
                : "The ranks may hang, but their stacks cannot be read";
   }
   text += ": no rank has put out anything for " +
-          human_duration_ms(output_.silent_for().count());
+          human_duration_ms(silent().count());
   finding_ =
       Finding{stop ? Severity::kError : Severity::kWarning, "hang", text, where,
               "look at it closer: `muster stack` in the launcher's pod "

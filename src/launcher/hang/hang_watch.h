@@ -91,13 +91,14 @@ class HangWatch {
   void reply(uint16_t node, const wire::Frame& frame);
   void answered();
   [[nodiscard]] Milliseconds pause() const;  // between two looks
-  void output_again(Milliseconds silent);
+  Milliseconds silent();                     // since output of the ranks' own
+  void output_again();
   void looked_twice();
   void tell_work(const Judgement& judgement);
   void tell_hang(const Look& look, const Judgement& judgement);
   void answer_request(const Judgement& judgement);
   [[nodiscard]] HangEvidence evidence(const Look& look,
-                                      const Judgement& judgement) const;
+                                      const Judgement& judgement);
   [[nodiscard]] std::set<uint16_t> nodes_for_nccl() const;
   [[nodiscard]] std::vector<std::string> nccl_sentences(const Look& look) const;
   [[nodiscard]] JobRankOf job_rank(const Look& look) const;  // borrows both
@@ -126,8 +127,11 @@ class HangWatch {
   bool stops_ = false;
   std::map<ProcessKey, Suspect> suspects_;
   std::map<ProcessKey, StuckRank> stuck_;
-  std::set<Progress> told_;  // of the silence that goes on
-  Clock::time_point told_at_;
+  std::set<Progress> told_;     // of the silence that goes on
+  Clock::time_point provoked_;  // the last question that ranks may answer to
+  Clock::time_point provoked_until_;
+  Clock::time_point answers_;      // their last line then
+  Clock::time_point last_output_;  // the last of their own
   Clock::time_point next_look_;
   std::optional<Look> first_look_;  // at the silence; the second is to come
   bool provoke_ = false;            // NCCL and PyTorch may be asked
