@@ -39,7 +39,7 @@ void visit_report(Json& json, Report& report) {
                [](auto& one, auto& path) { visit_path(one, path); });
   json.objects("programs", report.programs,
                [](auto& one, auto& program) { visit_program(one, program); });
-  json.field("facts", report.facts);
+  json.object_text("facts", report.facts);
 }
 
 }  // namespace
@@ -54,7 +54,7 @@ DoctorReport make_report(const PodState& pod, DoctorFindings findings) {
   report.programs = pod.programs;
   NodeFacts facts = pod.facts;
   facts.environment.clear();  // may hold secrets, and is compared by nobody
-  report.facts = to_json(facts);
+  report.facts = to_readable_json(facts);
   return report;
 }
 

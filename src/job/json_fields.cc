@@ -100,6 +100,11 @@ void JsonWriter::field(const char* name, double value) {
 void JsonWriter::field(const char* name, const std::string& value) {
   (*json_)[name] = encode<ordered_json>(value);
 }
+void JsonWriter::object_text(const char* name, const std::string& value) {
+  ordered_json parsed = ordered_json::parse(value, nullptr, false);
+  if (!parsed.is_object()) return field(name, value);
+  (*json_)[name] = std::move(parsed);
+}
 void JsonWriter::field(const char* name, const std::vector<int>& values) {
   (*json_)[name] = values;
 }
@@ -229,6 +234,18 @@ void JsonReader::field(const char* name, std::string& value) {
   std::optional<std::string> text = decode(*found);
   if (!text) return reject(name, "a string");
   value = *std::move(text);
+}
+
+void JsonReader::text_or_json(const char* name, std::string& value) {
+  const nlohmann::json* found = find(name);
+  if (found == nullptr) return;
+  if (std::optional<std::string> text = decode(*found)) {
+    value = *std::move(text);
+  } else if (found->is_object()) {
+    value = found->dump();
+  } else {
+    reject(name, "a string or an object");
+  }
 }
 
 void JsonReader::field(const char* name, std::vector<int>& values) {

@@ -37,6 +37,12 @@ class JsonWriter {
   void shown(const char* name, const Value& value) {
     field(name, value);
   }
+  // The same as field(); a reader takes an object too, as its text.
+  void text_or_json(const char* name, const std::string& value) {
+    field(name, value);
+  }
+  // Text of a JSON object becomes that object; any other stays text.
+  void object_text(const char* name, const std::string& value);
   void field(const char* name, bool value);
   void field(const char* name, int value);
   void field(const char* name, int64_t value);
@@ -95,6 +101,11 @@ class JsonReader {
   // (base/printable.h) of at most 4 KiB, each.
   void shown(const char* name, std::string& value);
   void shown(const char* name, std::vector<std::string>& values);
+  // Text, or a JSON object as its text.
+  void text_or_json(const char* name, std::string& value);
+  void object_text(const char* name, std::string& value) {
+    text_or_json(name, value);
+  }
   void field(const char* name, bool& value);
   void field(const char* name, int& value);
   void field(const char* name, int64_t& value);

@@ -82,7 +82,8 @@ void visit(Visitor& visitor, Is<NodeFacts> auto& facts) {
   visitor.objects("interfaces", facts.interfaces, nested);
   visitor.field("environment", facts.environment);
   visitor.field("left_out", facts.left_out);
-  visitor.field("fabric", facts.fabric);
+  visitor.field("drivers_age_ms", facts.drivers_age_ms);
+  visitor.text_or_json("fabric", facts.fabric);
 }
 
 }  // namespace
@@ -90,6 +91,13 @@ void visit(Visitor& visitor, Is<NodeFacts> auto& facts) {
 std::string to_json(const NodeFacts& facts) {
   JsonWriter writer;
   visit(writer, facts);
+  return writer.text();
+}
+
+std::string to_readable_json(const NodeFacts& facts) {
+  JsonWriter writer;
+  visit(writer, facts);
+  writer.object_text("fabric", facts.fabric);
   return writer.text();
 }
 

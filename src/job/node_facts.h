@@ -77,10 +77,14 @@ struct NodeFacts {
   std::vector<NetInterface> interfaces;
   std::map<std::string, std::string> environment;  // of the worker's pid 1
   std::string left_out;  // of it, as too much for a message; for people
-  std::string fabric;    // network and GPUs: docs/facts-schema.md, as JSON text
+  // How old what the GPUs' drivers said is; -1: they were asked for this.
+  int64_t drivers_age_ms = -1;
+  std::string fabric;  // network and GPUs: docs/facts-schema.md, as JSON text
 };
 
 std::string to_json(const NodeFacts& facts);
+// The same for people and programs outside: `fabric` is an object.
+std::string to_readable_json(const NodeFacts& facts);
 Result<NodeFacts> node_facts_from_json(std::string_view text);
 
 }  // namespace muster

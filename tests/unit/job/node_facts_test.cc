@@ -8,6 +8,26 @@
 namespace muster {
 namespace {
 
+TEST_CASE("the network's facts are text on the wire, an object for people") {
+  NodeFacts facts;
+  facts.hostname = "w-0";
+  facts.drivers_age_ms = 70;
+  facts.fabric = R"({"format":1,"pods":[{"name":"w-0"}]})";
+  CHECK(to_json(facts).find(R"("fabric":"{)") != std::string::npos);
+  const std::string readable = to_readable_json(facts);
+  CHECK(readable.find(R"("fabric":{"format":1,"pods":[{)") !=
+        std::string::npos);
+  for (const std::string& text : {to_json(facts), readable}) {
+    const auto back = node_facts_from_json(text);
+    REQUIRE(back);
+    CHECK(back->fabric == facts.fabric);
+    CHECK(back->drivers_age_ms == 70);
+  }
+  facts.fabric.clear();
+  CHECK(node_facts_from_json(to_readable_json(facts))->fabric.empty());
+  CHECK_FALSE(node_facts_from_json(R"({"hostname":"w","fabric":7})"));
+}
+
 TEST_CASE("of a large environment the rest of the facts stays") {
   NodeFacts facts;
   facts.hostname = "w-0";
