@@ -10,11 +10,13 @@
 
 #include "base/text.h"
 #include "diagnosis/book/text_template.h"
+#include "diagnosis/book/xid_book.h"
 #include "diagnosis/cause/before_stop.h"
 #include "diagnosis/cause/candidate.h"
 #include "diagnosis/cause/missing_peers.h"
 #include "diagnosis/cause/repeats.h"
 #include "diagnosis/cause/told_exit_code.h"
+#include "diagnosis/cause/xid_facts.h"
 #include "diagnosis/exit_status.h"
 #include "diagnosis/strain.h"
 #include "diagnosis/who.h"
@@ -226,9 +228,38 @@ class Judge {
       values_["reads"] = "yes";
     }
     waiting_ranks();
+    told_by_driver();
     for (const auto& [name, value] : winner_->values) {
       if (!value.empty()) values_[name] = cut(value);
     }
+    explain_xid();
+  }
+
+  // What the driver told of the rank's GPU near its end; the worst of it, where
+  // the rank's own words are the cause.
+  void told_by_driver() {
+    const RankEvidence* const rank = find_rank(evidence_, winner_->rank);
+    if (rank == nullptr) return;
+    const NodeEvidence* const node =
+        find_node(evidence_, rank->node, rank->host);
+    if (node == nullptr) return;
+    for (const XidEvidence* xid : xids_of(evidence_, *rank)) {
+      driver_says_.push_back(xid_sentence(evidence_, *node, *xid, rank));
+      if (driver_says_.size() > 1) continue;
+      if (!winner_->fact) values_["driver"] = driver_says_.front();
+      values_["xid"] = std::to_string(xid->xid);
+    }
+  }
+
+  // The number of an Xid, whoever told it: what it means, and what to do.
+  void explain_xid() {
+    const auto number = parse_integer(values_["xid"]);
+    if (!number) return;
+    const XidMeaning* const xid = find_xid(static_cast<int>(*number));
+    if (xid == nullptr) return;
+    values_["xid_means"] = xid_text(xid->number);
+    if (xid->fault == XidFault::kEither) values_["xid_of_either"] = "yes";
+    if (!xid->leave_out) values_["gpu_works_on"] = "yes";
   }
 
   // Lines of kubectl that run where they are pasted.
@@ -336,7 +367,7 @@ class Judge {
     }
   }
 
-  // A fact about the node that the sentence above has told.
+  // A fact that the sentence above may have told.
   void add_state(const std::string& text) {
     if (text != verdict_.cause) add_evidence(text);
   }
@@ -377,6 +408,7 @@ class Judge {
       add_evidence(line_behind(rank));
     }
     write_collectives();
+    for (const std::string& said : driver_says_) add_state(cut(said));
     if (failed_by_itself(rank)) {
       add_evidence("rank " + std::to_string(rank->rank) +
                    (rank->host.empty() ? "" : " on " + rank->host) + " " +
@@ -454,6 +486,7 @@ class Judge {
   const RuleBook& rules_;
   Captures facts_;
   Captures values_;
+  std::vector<std::string> driver_says_;
   std::vector<Candidate> others_;
   ExitStatus status_;  // of a launch; a bare log tells its own
   const Candidate* winner_ = nullptr;

@@ -86,6 +86,18 @@ void visit(Visitor& visitor, Is<MemorySample> auto& sample) {
 }
 
 template <class Visitor>
+void visit(Visitor& visitor, Is<XidEvidence> auto& xid) {
+  visitor.field("xid", xid.xid);
+  visitor.field("gpu", xid.gpu);
+  visitor.field("pci", xid.pci);
+  visitor.field("uuid", xid.uuid);
+  visitor.field("mig", xid.mig);
+  visitor.field("count", xid.count);
+  visitor.field("first_ns", xid.first_ns);
+  visitor.field("last_ns", xid.last_ns);
+}
+
+template <class Visitor>
 void visit(Visitor& visitor, Is<StrainShares> auto& shares) {
   visitor.field("throttled", shares.throttled);
   visitor.field("cpu_stall", shares.cpu_stall);
@@ -104,6 +116,7 @@ void visit(Visitor& visitor, Is<NodeStrain> auto& strain) {
   visitor.field("network_gbps", strain.network_gbps);
   visitor.field("grown", strain.grown);
   visitor.field("gpus", strain.gpus);
+  visitor.field("gpu_ids", strain.gpu_ids);
   visitor.field("gpu_use", strain.gpu_use);
   visitor.field("gpu_slowed", strain.gpu_slowed);
 }
@@ -138,6 +151,7 @@ void visit(Visitor& visitor, Is<RankEvidence> auto& rank) {
   visitor.field("world_size", rank.world_size);
   visitor.object("refusal", rank.refusal, visit_leaf);
   visitor.field("refusal_exit_code", rank.refusal_exit_code);
+  visitor.field("gpus", rank.gpus);
   visitor.objects("lines", rank.lines, visit_leaf);
 }
 
@@ -154,7 +168,7 @@ void visit(Visitor& visitor, Is<NodeEvidence> auto& node) {
   visitor.objects("memory", node.memory, visit_leaf);
   visitor.object("strain", node.strain, visit_leaf);
   visitor.objects("disks", node.disks, visit_leaf);
-  visitor.field("driver_events", node.driver_events);
+  visitor.objects("xids", node.xids, visit_leaf);
   visitor.field("gpus", node.gpus);
   visitor.field("gpu_driver", node.gpu_driver);
   visitor.field("gpus_hidden_by", node.gpus_hidden_by);

@@ -55,6 +55,9 @@ struct RankEvidence {
   int world_size = -1;      // the world the rank itself saw
   Error refusal;  // kRefused: code exe_not_found, exe_not_runnable …
   int refusal_exit_code = 127;
+  // UUIDs or indices of those that the launcher gave it; empty: it may use all
+  // of its pod.
+  std::vector<std::string> gpus;
   std::vector<LineEvidence> lines;  // last ones of both streams, oldest first
 };
 
@@ -95,6 +98,7 @@ struct NodeStrain {
   // Since its ranks run, of all its GPUs, 0 to 1: how much they computed, and
   // how long heat or power held their clocks down.
   int64_t gpus = -1;
+  std::vector<std::string> gpu_ids;  // their names; empty: not known
   double gpu_use = -1;
   double gpu_slowed = -1;
 };
@@ -103,6 +107,19 @@ struct DiskEvidence {
   std::string path;  // /dev/shm, /tmp, …
   int64_t size = -1;
   int64_t free = -1;
+};
+
+// An error that NVIDIA's driver told of one GPU while the job ran. The driver
+// does not say whose work it was.
+struct XidEvidence {
+  int xid = 0;
+  int gpu = -1;      // its index in the pod
+  std::string pci;   // "0000:1a:00.0"
+  std::string uuid;  // of the GPU or, if mig, of its instance; may be empty
+  bool mig = false;  // it concerns one MIG instance alone
+  int64_t count = 1;
+  int64_t first_ns = 0;
+  int64_t last_ns = 0;
 };
 
 struct NodeEvidence {
@@ -117,9 +134,9 @@ struct NodeEvidence {
   std::vector<MemorySample> memory;  // oldest first; a handful is enough
   NodeStrain strain;
   std::vector<DiskEvidence> disks;
-  std::vector<std::string> driver_events;  // "Xid 79 on GPU 3", ECC, NIC down
-  int gpus = -1;                           // device files in the pod
-  std::string gpu_driver;                  // its version; empty: unknown
+  std::vector<XidEvidence> xids;  // the first of each kind first
+  int gpus = -1;                  // device files in the pod
+  std::string gpu_driver;         // its version; empty: unknown
   // The variable that keeps its ranks from all of them, as it is set:
   // "CUDA_VISIBLE_DEVICES=".
   std::string gpus_hidden_by;

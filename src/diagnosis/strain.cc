@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <utility>
 
 #include "base/text.h"
 
@@ -139,25 +141,32 @@ std::string strain_text(const std::vector<NodeEvidence>& nodes,
 }
 
 std::string gpu_use_text(const std::vector<NodeEvidence>& nodes) {
-  double sum = 0;
-  double gpus = 0;
-  size_t known = 0;
+  // A GPU that pods share counts once, as busy as they say on average.
+  std::map<std::string, std::pair<double, int>> uses;
   const NodeEvidence* least = nullptr;
   const NodeEvidence* most = nullptr;
   for (const NodeEvidence& node : nodes) {
     const NodeStrain& strain = node.strain;
     if (strain.gpus <= 0 || strain.gpu_use < 0) continue;
-    ++known;
-    gpus += static_cast<double>(strain.gpus);
-    sum += strain.gpu_use * static_cast<double>(strain.gpus);
+    for (int64_t i = 0; i < strain.gpus; ++i) {
+      const bool named =
+          static_cast<int64_t>(strain.gpu_ids.size()) == strain.gpus;
+      auto& [sum, times] = uses[named ? strain.gpu_ids[static_cast<size_t>(i)]
+                                      : node.host + " " + std::to_string(i)];
+      sum += strain.gpu_use;
+      ++times;
+    }
     if (least == nullptr || strain.gpu_use < least->strain.gpu_use) {
       least = &node;
     }
     if (most == nullptr || strain.gpu_use > most->strain.gpu_use) most = &node;
   }
-  if (known == 0) return {};
-  std::string text = "GPU use " + percent(sum / gpus) + " of " +
-                     std::to_string(std::lround(gpus));
+  if (uses.empty()) return {};
+  double use = 0;
+  for (const auto& [name, one] : uses) use += one.first / one.second;
+  std::string text = "GPU use " +
+                     percent(use / static_cast<double>(uses.size())) + " of " +
+                     std::to_string(uses.size());
   if (most->strain.gpu_use - least->strain.gpu_use >= kUneven) {
     text +=
         ", least on " + least->host + " with " + percent(least->strain.gpu_use);

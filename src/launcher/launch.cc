@@ -162,6 +162,9 @@ void Launch::heartbeat(uint16_t node, const wire::Frame& frame) {
   if (const auto used = wire::pod_counters_from_json(frame.payload)) {
     counters_[node] = *used;
     strain_[node].add(Clock::now(), *used);
+    for (const XidEvidence& xid : xids_[node].add(used->xids, realtime_ns())) {
+      log::warn("{}", xid_line(fleet_->dialer(node).host(), xid));
+    }
   }
 }
 

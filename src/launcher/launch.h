@@ -36,6 +36,7 @@
 #include "launcher/report/strain_history.h"
 #include "launcher/report/trainer_progress.h"
 #include "launcher/report/verdict_event.h"
+#include "launcher/report/xid_history.h"
 
 namespace muster {
 
@@ -136,6 +137,7 @@ class Launch {
   std::map<uint16_t, int> meeting_ports_;           // as each agent offers one
   std::map<uint16_t, int> greeted_;  // how often an agent became ready
   std::map<uint16_t, StrainHistory> strain_;
+  std::map<uint16_t, XidHistory> xids_;
   std::map<uint16_t, Error> lost_;
   std::map<uint16_t, int64_t> lost_ns_;
   int reconnects_ = 0;

@@ -118,7 +118,7 @@ std::string Launch::facts_json() const {
   std::string out;
   for (NodeFacts facts : facts_) {
     facts.environment.clear();
-    out += (out.empty() ? "[" : ",\n") + to_json(facts);
+    out += (out.empty() ? "[" : ",\n") + to_readable_json(facts);
   }
   return out.empty() ? out : out + "]\n";
 }
@@ -236,7 +236,10 @@ void Launch::fill_workers(LaunchReport& report) const {
     }
     worker.ranks = ranks_on(report.evidence.ranks, node.node);
     const auto index = static_cast<size_t>(node.node);
-    if (index < facts_.size()) worker.machine = machine_text(facts_[index]);
+    if (index < facts_.size()) {
+      worker.machine = machine_text(facts_[index]);
+      worker.drivers_age_ms = facts_[index].drivers_age_ms;
+    }
     report.workers.push_back(std::move(worker));
   }
 }
@@ -266,6 +269,7 @@ Evidence Launch::evidence() const {
   if (run_) {
     add_run(*run_, *output_, job);
     out.ranks = rank_evidence(*run_, *output_, agreement_.expected_ranks);
+    add_rank_gpus(agreement_.plan, agreement_.binding, out.ranks);
     if (run_->stop_cause() == StopCause::kPlacement) {
       out.findings.push_back({Severity::kError, "world_size_mismatch",
                               run_->stop_reason(), "", ""});
@@ -291,7 +295,7 @@ Evidence Launch::evidence() const {
   }
   if (fleet_) {
     out.nodes = node_evidence(*fleet_, {memory_, lost_, lost_ns_, laggards_,
-                                        strain_, told_to_leave_});
+                                        strain_, told_to_leave_, xids_});
     for (size_t i = 0; i < std::min(out.nodes.size(), facts_.size()); ++i) {
       add_gpus(facts_[i],
                i < agreement_.env.size() ? agreement_.env[i].decisions

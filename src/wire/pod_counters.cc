@@ -9,6 +9,18 @@ namespace muster::wire {
 namespace {
 
 template <class Visitor>
+void visit(Visitor& visitor, Is<GpuXid> auto& xid) {
+  visitor.field("xid", xid.xid);
+  visitor.field("gpu", xid.gpu);
+  visitor.shown("pci", xid.pci);
+  visitor.shown("uuid", xid.uuid);
+  visitor.field("mig", xid.mig);
+  visitor.field("count", xid.count);
+  visitor.field("first_ms", xid.first_ms);
+  visitor.field("last_ms", xid.last_ms);
+}
+
+template <class Visitor>
 void visit(Visitor& visitor, Is<PodCounters> auto& counters) {
   visitor.field("cpu_us", counters.cpu_us);
   visitor.field("cpu_periods", counters.cpu_periods);
@@ -28,7 +40,10 @@ void visit(Visitor& visitor, Is<PodCounters> auto& counters) {
   visitor.field("gpu_percent", counters.gpu_percent);
   visitor.field("gpu_memory_used", counters.gpu_memory_used);
   visitor.field("gpu_memory_total", counters.gpu_memory_total);
+  visitor.shown("gpu_ids", counters.gpu_ids);
   visitor.field("grown", counters.grown);
+  visitor.objects("xids", counters.xids,
+                  [](auto& inner, auto& xid) { visit(inner, xid); });
 }
 
 }  // namespace

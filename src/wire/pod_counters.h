@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a pod has used so far, told with each heartbeat: CPU and how often its
 // limit held it back, time stalled for want of CPU, memory or storage, bytes of
-// its network interfaces and RDMA ports. Counters, since the pod or the node
-// started; -1: not known there.
-// The fields lie beside those of HealthSample in one JSON object, so that an
-// older peer reads what it knows. Pure.
+// its network interfaces and RDMA ports, errors of its GPUs. Counters, since
+// the pod or the node started; -1: not known there. The fields lie beside those
+// of HealthSample in one JSON object, so that an older peer reads what it
+// knows. Pure.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,19 @@
 #include "wire/messages.h"
 
 namespace muster::wire {
+
+// An error that NVIDIA's driver told of one GPU, since ranks run. The driver
+// names no process.
+struct GpuXid {
+  int xid = 0;
+  int gpu = -1;          // its index in the pod
+  std::string pci;       // "0000:1a:00.0"
+  std::string uuid;      // of the GPU or, if mig, of its instance
+  bool mig = false;      // it concerns one MIG instance alone
+  int64_t count = 0;     // how often it came
+  int64_t first_ms = 0;  // how long ago, the first of them …
+  int64_t last_ms = 0;   // … and the last
+};
 
 struct PodCounters {
   int64_t cpu_us = -1;
@@ -36,10 +49,15 @@ struct PodCounters {
   int64_t gpu_percent = -1;  // now, their mean
   int64_t gpu_memory_used = -1;
   int64_t gpu_memory_total = -1;
+  // Names of these GPUs, or MIG instances; empty: not known.
+  std::vector<std::string> gpu_ids;
   // Counters of loss that grew since the job's agent started, as
   // "mlx5_0/1 packet_seq_err +12".
   std::vector<std::string> grown;
+  std::vector<GpuXid> xids;  // one for each GPU and number, at most kMostXids
 };
+
+constexpr size_t kMostXids = 64;
 
 std::string heartbeat_payload(const HealthSample& health,
                               const PodCounters& counters);

@@ -61,12 +61,20 @@ AgentSession::AgentSession(Loop& loop, AgentOptions options)
       options_(std::move(options)),
       send_([this](wire::FrameType type, uint8_t flags, uint32_t id,
                    std::string_view payload) {
+        // What the driver said before a rank's end is told before it.
+        if (type == wire::FrameType::kExited) gpu_watch_.catch_up();
         channel_.send(type, flags, id, payload);
       }),
       health_(options_.root),
       memory_watch_(loop, health_, [this] { heartbeat(); }),
       reaper_(loop),
-      gpu_watch_(loop, reaper_),
+      gpu_watch_(loop, reaper_,
+                 {[this] {
+                    if (phase_ == Phase::kServing) heartbeat();
+                  },
+                  [this](const std::string& text) {
+                    log("warn", "the GPUs: " + text);
+                  }}),
       lock_(loop),
       pmi_(loop, send_),
       processes_(loop, reaper_, send_, [this] { return health_.oom_kills(); }),
@@ -327,6 +335,7 @@ void AgentSession::handle_stop(const wire::Frame& frame) {
   stopper_.stop(grace, Milliseconds{request.tool_delay_ms}, [this, first] {
     if (!first || phase_ == Phase::kLeaving) return;
     stop_answer_owed_ = false;
+    gpu_watch_.catch_up();
     send_(wire::FrameType::kStopped, 0, 0, "");
   });
 }

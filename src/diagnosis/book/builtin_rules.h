@@ -17,5 +17,7 @@ std::vector<BuiltinRules> builtin_rules();
 
 // rules/foreign.tsv, see foreign_words.h.
 std::string_view builtin_foreign_words();
+// rules/xids.tsv, see xid_book.h.
+std::string_view builtin_xids();
 
 }  // namespace muster

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the rule files, and the table of foreign words, into one C++ source:
+"""Writes the rule files and the tables beside them into one C++ source:
 embed_rules.py OUT IN...
 """
 import pathlib
@@ -16,7 +16,7 @@ def main() -> None:
              'namespace muster {',
              'std::vector<BuiltinRules> builtin_rules() {',
              '  return {']
-    foreign = []
+    tables = {}
     for path in inputs:
         text = path.read_text(encoding='utf-8')
         if ')RULES"' in text:
@@ -24,10 +24,13 @@ def main() -> None:
         if path.suffix == '.rules':
             lines.append(f'    {{"{path.name}", R"RULES({text})RULES"}},')
         else:
-            foreign.append(f'R"RULES({text})RULES"')
+            tables[path.name] = f'R"RULES({text})RULES"'
     lines += ['  };', '}',
               'std::string_view builtin_foreign_words() {',
-              f'  return {foreign[0]};',
+              f'  return {tables["foreign.tsv"]};',
+              '}',
+              'std::string_view builtin_xids() {',
+              f'  return {tables["xids.tsv"]};',
               '}', '}  // namespace muster', '']
     out.write_text('\n'.join(lines), encoding='utf-8')
 

@@ -44,6 +44,8 @@ void read_rank(const RankEvidence& rank, FactList& facts);
 void read_left_early(FactList& facts);
 // How the node came, went, and what its drivers said.
 void read_node(const NodeEvidence& node, FactList& facts);
+// What NVIDIA's driver said of its GPUs.
+void read_xids(const NodeEvidence& node, FactList& facts);
 // "No CUDA GPUs are available", and the like.
 bool finds_no_gpu(std::string_view text);
 // What the launcher itself did or saw, and findings of its own.

@@ -118,6 +118,19 @@ const Candidate* own_words(const Candidate& end,
   return &end;
 }
 
+// A driver tells of a GPU by numbers; the rank's own words for the same say
+// what it did there.
+const Candidate* words_for(const Candidate& best,
+                           const std::vector<const Candidate*>& own) {
+  if (!best.fact || !best.values.contains("xid")) return &best;
+  const auto words =
+      std::find_if(own.begin(), own.end(), [&best](const Candidate* candidate) {
+        return candidate->rule == best.rule && !candidate->fact &&
+               !candidate->maybe;
+      });
+  return words == own.end() ? &best : *words;
+}
+
 // The candidate that says most about one rank's end. A cause beats what is
 // merely true; among the rest the earliest line wins, because what a program
 // says later is about what it said before.
@@ -129,7 +142,7 @@ const Candidate* reduce(const std::vector<const Candidate*>& own) {
       best = candidate;
     }
   }
-  if (best != nullptr) return best;
+  if (best != nullptr) return words_for(*best, own);
   const bool wrote_itself =
       std::any_of(own.begin(), own.end(), [](const Candidate* candidate) {
         return candidate->rank >= 0 && !candidate->relayed;

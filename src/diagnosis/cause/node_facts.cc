@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a worker came and went: never ready, lost, told to leave, and what the
-// drivers of its node said.
+// How a worker came and went: never ready, lost, told to leave; and what its
+// ranks may see of its GPUs.
 #include <algorithm>
 
 #include "diagnosis/cause/fact_list.h"
@@ -116,11 +116,7 @@ bool finds_no_gpu(std::string_view text) {
 }
 
 void read_node(const NodeEvidence& node, FactList& facts) {
-  for (const std::string& event : node.driver_events) {
-    Candidate* const candidate =
-        facts.add_for(node, "gpu_hardware", Confidence::kProven, event);
-    candidate->values["event"] = event;
-  }
+  read_xids(node, facts);
   read_hidden_gpus(node, facts);
   if (node.outcome == NodeOutcome::kNeverReady) read_never_ready(node, facts);
   if (node.outcome == NodeOutcome::kLost) read_lost(node, facts);

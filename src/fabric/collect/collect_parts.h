@@ -46,6 +46,12 @@ struct GpuLibraries {
 void take_gpu_field(FabricGpu& gpu, std::string_view field,
                     std::string_view value);
 void probe_gpus(const GpuLibraries& libraries, ProbeEnd end, PodFabric& pod);
+// What the CUDA driver alone says, as lines.
+std::string ask_cuda_in_child(const GpuLibraries& libraries, ProbeEnd end);
+// Facts of such lines, of NVML or the CUDA driver. `there`: lines of NVML with
+// each GPU that is there; the node's other NVIDIA GPUs are dropped, if any is.
+void take_gpu_answers(const std::string& lines, const std::string& there,
+                      PodFabric& pod);
 // Writes into memory of the first GPU through the adapter nearest to it, from
 // this process to itself, and reads it back: gdr_verified, and gdr_trouble
 // where it fails. By peermem or DMA-BUF, whichever works. Makes a CUDA context,
@@ -65,5 +71,8 @@ struct MpiLibraries {
 };
 void probe_cuda_aware(const MpiLibraries& libraries, ProbeEnd end,
                       PodFabric& pod);
+// Its two halves: what they say, as lines, and facts of it.
+std::string ask_cuda_aware(const MpiLibraries& libraries, ProbeEnd end);
+void take_cuda_aware(const std::string& lines, PodFabric& pod);
 
 }  // namespace muster

@@ -65,7 +65,9 @@ Known ucx_cuda(const std::string& library) {
   return false;
 }
 
-void take_lines(const std::string& text, PodFabric& pod) {
+}  // namespace
+
+void take_cuda_aware(const std::string& text, PodFabric& pod) {
   for (const auto line : split(text, '\n')) {
     const auto words = split_words(line);
     if (words.size() < 2) continue;
@@ -76,17 +78,18 @@ void take_lines(const std::string& text, PodFabric& pod) {
   }
 }
 
-}  // namespace
-
-void probe_cuda_aware(const MpiLibraries& libraries, ProbeEnd end,
-                      PodFabric& pod) {
+std::string ask_cuda_aware(const MpiLibraries& libraries, ProbeEnd end) {
   // One child each: a library that dies takes only its own answer with it.
   const auto mpi = probe_in_child(
       patience_until(end), [&](int out) { ask_mpi(libraries.open_mpi, out); });
-  take_lines(mpi.text, pod);
   const auto ucx = probe_in_child(
       patience_until(end), [&](int out) { ask_ucx(libraries.ucx, out); });
-  take_lines(ucx.text, pod);
+  return mpi.text + ucx.text;
+}
+
+void probe_cuda_aware(const MpiLibraries& libraries, ProbeEnd end,
+                      PodFabric& pod) {
+  take_cuda_aware(ask_cuda_aware(libraries, end), pod);
 }
 
 }  // namespace muster

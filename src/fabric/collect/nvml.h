@@ -8,6 +8,8 @@
 #include <dlfcn.h>
 
 #include <array>
+#include <optional>
+#include <string>
 #include <utility>
 
 namespace muster {
@@ -15,8 +17,10 @@ namespace muster {
 constexpr const char* kNvmlLibrary = "libnvidia-ml.so.1";
 constexpr unsigned kMostGpus = 64;
 
-struct NvmlMemory {
-  unsigned long long total, free, used;
+// What a GPU's memory is used for by programs; what the driver keeps for itself
+// is not in it, where the driver tells the two apart (since 510).
+struct GpuMemory {
+  unsigned long long total = 0, used = 0;
 };
 struct NvmlUtilization {
   unsigned gpu, memory;  // percent of the last second or less
@@ -24,16 +28,38 @@ struct NvmlUtilization {
 
 // nvmlClocksThrottleReason…: only those that tell of trouble, not the power
 // cap or idling.
-constexpr std::array kNvmlSlowdowns = {
+inline constexpr std::array kNvmlSlowdowns = {
     std::pair{0x08ULL, "hardware"}, std::pair{0x20ULL, "thermal"},
     std::pair{0x40ULL, "thermal"}, std::pair{0x80ULL, "power brake"}};
 
-// Calls NAME with these arguments; false if it is not there or fails.
+// Of no driver.
+constexpr int kNoSuchFunction = -1;
+
+// Calls NAME with these arguments: what it returns, 0 if all is well.
 template <class... Arguments>
-bool ask_driver(void* library, const char* name, Arguments... arguments) {
+int call_driver(void* library, const char* name, Arguments... arguments) {
   using Function = int (*)(Arguments...);
   const auto function = reinterpret_cast<Function>(::dlsym(library, name));
-  return function != nullptr && function(arguments...) == 0;
+  return function == nullptr ? kNoSuchFunction : function(arguments...);
 }
+
+// The same; false if it is not there or fails.
+template <class... Arguments>
+bool ask_driver(void* library, const char* name, Arguments... arguments) {
+  return call_driver(library, name, arguments...) == 0;
+}
+
+// NVML, started; nullptr: there is none, or it does not start.
+void* open_nvml(const char* library);
+// What it says of itself and all GPUs, as lines of probe_gpus.cc; and of each
+// GPU that answers what changes from one moment to the next.
+std::string nvml_lines(void* nvml);
+std::string nvml_lines_now(void* nvml);
+
+std::optional<GpuMemory> nvml_memory(void* nvml, void* device);
+// "0000:1a:00.0"; "": not told.
+std::string nvml_pci(void* nvml, void* device);
+// "00000000:1A:00.0" -> "0000:1a:00.0".
+std::string short_pci(const char* text);
 
 }  // namespace muster

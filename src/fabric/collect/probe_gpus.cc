@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // NVML and the CUDA driver, asked in forked children; a function that the
-// library lacks, or that refuses, leaves its fact unknown. Xids are not asked:
-// NVML has them as events only. Lines: "driver V", "cuda N", "gpu PCI FIELD
-// VALUE".
+// library lacks, or that refuses, leaves its fact unknown. Lines: "driver V",
+// "cuda N", "gpu PCI FIELD VALUE".
 #include <algorithm>
 #include <array>
 #include <climits>
+#include <functional>
 
 #include "base/text.h"
 #include "fabric/collect/collect_parts.h"
@@ -18,11 +18,6 @@ namespace {
 
 constexpr unsigned kNvLinks = 18;
 
-struct NvmlPci {
-  char legacy_id[16];
-  unsigned domain, bus, device, device_id, subsystem_id;
-  char id[32];
-};
 struct NvmlFabric {
   unsigned char cluster[16];
   int status;
@@ -30,12 +25,26 @@ struct NvmlFabric {
   unsigned char state;
 };
 
-// "00000000:1A:00.0" -> "0000:1a:00.0".
-std::string pci_of(const char* text) {
-  std::string out = to_lower(text);
-  const size_t colon = out.find(':');
-  if (colon != out.npos && colon > 4) out.erase(0, colon - 4);
-  return out;
+using Say = std::function<void(const std::string&)>;
+
+constexpr int kGpuIsLost = 15;
+
+// What changes from one moment to the next. False: the GPU does not answer.
+bool ask_now(void* nvml, void* device, const std::string& pci, const Say& say) {
+  NvmlUtilization busy{};
+  const int code =
+      call_driver(nvml, "nvmlDeviceGetUtilizationRates", device, &busy);
+  if (pci.empty() || code == kGpuIsLost) return false;
+  const auto tell = [&](const char* field, unsigned long long value) {
+    say("gpu " + pci + " " + field + " " + std::to_string(value));
+  };
+  tell("seen", 1);
+  if (code == 0) tell("busy", busy.gpu);
+  if (const auto memory = nvml_memory(nvml, device)) {
+    tell("memory", memory->total);
+    tell("used", memory->used);
+  }
+  return true;
 }
 
 template <class Tell>
@@ -80,26 +89,15 @@ void ask_fabric(void* nvml, void* device, Tell tell) {
   tell("fabric_clique", std::to_string(fabric.clique));
 }
 
-void ask_device(void* nvml, void* device, int out) {
-  NvmlPci pci{};
-  if (!ask_driver(nvml, "nvmlDeviceGetPciInfo_v3", device, &pci)) return;
-  pci.id[sizeof pci.id - 1] = 0;
+void ask_device(void* nvml, void* device, const Say& say) {
+  const std::string pci = nvml_pci(nvml, device);
+  if (!ask_now(nvml, device, pci, say)) return;
   const auto tell = [&](const char* field, const std::string& value) {
-    probe_says(out, "gpu " + pci_of(pci.id) + " " + field + " " + value);
+    say("gpu " + pci + " " + field + " " + value);
   };
-  tell("seen", "1");
   std::array<char, 96> name{};
   if (ask_driver(nvml, "nvmlDeviceGetName", device, name.data(), 95U)) {
     tell("name", name.data());
-  }
-  NvmlMemory memory{};
-  if (ask_driver(nvml, "nvmlDeviceGetMemoryInfo", device, &memory)) {
-    tell("memory", std::to_string(memory.total));
-    tell("used", std::to_string(memory.used));
-  }
-  NvmlUtilization busy{};
-  if (ask_driver(nvml, "nvmlDeviceGetUtilizationRates", device, &busy)) {
-    tell("busy", std::to_string(busy.gpu));
   }
   unsigned mig = 0;
   unsigned pending = 0;
@@ -127,25 +125,29 @@ void ask_device(void* nvml, void* device, int out) {
   }
 }
 
-void ask_nvml(const std::string& path, int out) {
-  void* nvml = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (nvml == nullptr || !ask_driver(nvml, "nvmlInit_v2")) return;
-  std::array<char, 96> version{};
-  if (ask_driver(nvml, "nvmlSystemGetDriverVersion", version.data(), 95U)) {
-    probe_says(out, std::string("driver ") + version.data());
-  }
-  int cuda = 0;
-  if (ask_driver(nvml, "nvmlSystemGetCudaDriverVersion_v2", &cuda)) {
-    probe_says(out, "cuda " + std::to_string(cuda));
-  }
+template <class Ask>
+void each_device(void* nvml, Ask ask) {
   unsigned count = 0;
   if (!ask_driver(nvml, "nvmlDeviceGetCount_v2", &count)) return;
   for (unsigned i = 0; i < std::min(count, kMostGpus); ++i) {
     void* device = nullptr;
     if (ask_driver(nvml, "nvmlDeviceGetHandleByIndex_v2", i, &device)) {
-      ask_device(nvml, device, out);
+      ask(device);
     }
   }
+}
+
+// A line at a time: what was said before a driver hangs counts.
+void ask_nvml(void* nvml, const Say& say) {
+  std::array<char, 96> version{};
+  if (ask_driver(nvml, "nvmlSystemGetDriverVersion", version.data(), 95U)) {
+    say(std::string("driver ") + version.data());
+  }
+  int cuda = 0;
+  if (ask_driver(nvml, "nvmlSystemGetCudaDriverVersion_v2", &cuda)) {
+    say("cuda " + std::to_string(cuda));
+  }
+  each_device(nvml, [&](void* device) { ask_device(nvml, device, say); });
 }
 
 // CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED, …_DMA_BUF_SUPPORTED,
@@ -179,7 +181,7 @@ void ask_cuda(const std::string& path, int out) {
       int value = 0;
       if (!ask_driver(cuda, "cuDeviceGetAttribute", &value, number, device))
         continue;
-      probe_says(out, "gpu " + pci_of(id.data()) + " " + field +
+      probe_says(out, "gpu " + short_pci(id.data()) + " " + field +
                           (value != 0 ? " 1" : " 0"));
     }
   }
@@ -256,19 +258,46 @@ void take_gpu_field(FabricGpu& gpu, std::string_view field,
   flag("multicast", gpu.multicast);
 }
 
+std::string nvml_lines(void* nvml) {
+  std::string out;
+  ask_nvml(nvml, [&out](const std::string& line) { out += line + "\n"; });
+  return out;
+}
+
+std::string nvml_lines_now(void* nvml) {
+  std::string out;
+  const Say say = [&out](const std::string& line) { out += line + "\n"; };
+  each_device(nvml, [&](void* device) {
+    static_cast<void>(ask_now(nvml, device, nvml_pci(nvml, device), say));
+  });
+  return out;
+}
+
+std::string ask_cuda_in_child(const GpuLibraries& libraries, ProbeEnd end) {
+  return probe_in_child(patience_until(end),
+                        [&](int out) { ask_cuda(libraries.cuda, out); })
+      .text;
+}
+
+void take_gpu_answers(const std::string& lines, const std::string& there,
+                      PodFabric& pod) {
+  take_lines(lines, pod);
+  const auto seen = take_lines(there, pod);
+  if (seen.empty()) return;
+  std::erase_if(*pod.gpus, [&](const FabricGpu& gpu) {
+    return gpu.vendor == "nvidia" &&
+           std::find(seen.begin(), seen.end(), gpu.pci) == seen.end();
+  });
+}
+
 void probe_gpus(const GpuLibraries& libraries, ProbeEnd end, PodFabric& pod) {
-  const auto nvml = probe_in_child(
-      patience_until(end), [&](int out) { ask_nvml(libraries.nvml, out); });
-  const auto seen = take_lines(nvml.text, pod);
-  if (!seen.empty()) {
-    std::erase_if(*pod.gpus, [&](const FabricGpu& gpu) {
-      return gpu.vendor == "nvidia" &&
-             std::find(seen.begin(), seen.end(), gpu.pci) == seen.end();
-    });
-  }
-  const auto cuda = probe_in_child(
-      patience_until(end), [&](int out) { ask_cuda(libraries.cuda, out); });
-  take_lines(cuda.text, pod);
+  const auto nvml = probe_in_child(patience_until(end), [&](int out) {
+    void* const opened = open_nvml(libraries.nvml.c_str());
+    if (opened == nullptr) return;
+    ask_nvml(opened, [out](const std::string& line) { probe_says(out, line); });
+  });
+  take_gpu_answers(nvml.text, nvml.text, pod);
+  take_gpu_answers(ask_cuda_in_child(libraries, end), {}, pod);
 }
 
 }  // namespace muster

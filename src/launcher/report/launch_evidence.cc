@@ -162,9 +162,26 @@ std::vector<NodeEvidence> node_evidence(const Fleet& fleet,
         strain != known.strain.end()) {
       entry.strain = strain->second.strain();
     }
+    if (const auto xids = known.xids.find(node); xids != known.xids.end()) {
+      entry.xids = xids->second.all();
+    }
     out.push_back(std::move(entry));
   }
   return out;
+}
+
+void add_rank_gpus(const Plan& plan, const JobBinding& binding,
+                   std::vector<RankEvidence>& ranks) {
+  for (const PlannedRank& planned : plan.ranks) {
+    const auto node = static_cast<size_t>(planned.node);
+    const auto rank = std::find_if(
+        ranks.begin(), ranks.end(),
+        [&planned](const auto& one) { return one.rank == planned.rank; });
+    if (rank == ranks.end() || node >= binding.bound.size()) continue;
+    for (const size_t gpu : binding.of(planned).gpus) {
+      rank->gpus.push_back(binding.nodes[node].gpus[gpu].id);
+    }
+  }
 }
 
 void add_gpus(const NodeFacts& facts, const std::vector<EnvDecision>& env,

@@ -13,6 +13,8 @@
 #include "launcher/job_run.h"
 #include "launcher/output/rank_output.h"
 #include "launcher/report/strain_history.h"
+#include "launcher/report/xid_history.h"
+#include "launcher/start/rank_binding.h"
 
 namespace muster {
 
@@ -37,15 +39,20 @@ struct NodeKnowledge {
   std::vector<Laggard> laggards;
   std::map<uint16_t, StrainHistory> strain;
   std::set<uint16_t> told_to_leave;
+  std::map<uint16_t, XidHistory> xids;
 };
 std::vector<NodeEvidence> node_evidence(const Fleet& fleet,
                                         const NodeKnowledge& known);
 
-// Fills what the run itself says: how it was stopped, mpirun's end.
 // The pod's GPUs, and the variable of `env`, its ranks', that hides them all.
 void add_gpus(const NodeFacts& facts, const std::vector<EnvDecision>& env,
               NodeEvidence& node);
 
+// The GPUs that each rank was given; empty where it was given none.
+void add_rank_gpus(const Plan& plan, const JobBinding& binding,
+                   std::vector<RankEvidence>& ranks);
+
+// Fills what the run itself says: how it was stopped, mpirun's end.
 void add_run(const JobRun& run, const RankOutput& output, JobEvidence& job);
 
 }  // namespace muster

@@ -21,6 +21,7 @@
 #include "launcher/report/bundle.h"
 #include "launcher/report/report_checklist.h"
 #include "launcher/report/report_html.h"
+#include "launcher/report/xid_history.h"
 
 namespace muster {
 
@@ -73,6 +74,18 @@ Json rank_json(const RankEvidence& rank) {
   return out;
 }
 
+Json xid_json(const NodeEvidence& node, const XidEvidence& xid) {
+  return {{"worker", node.host},
+          {"gpu", xid.gpu},
+          {"pci", xid.pci},
+          {"uuid", xid.uuid},
+          {"xid", xid.xid},
+          {"count", xid.count},
+          {"first", timestamp(xid.first_ns)},
+          {"last", timestamp(xid.last_ns)},
+          {"text", xid_line(node.host, xid)}};
+}
+
 Verdict by_rules(const Evidence& evidence, const std::string& directory) {
   if (directory.empty()) return diagnose(evidence);
   const auto rules = RuleBook::with_directory(directory);
@@ -117,6 +130,9 @@ std::string to_json(const LaunchReport& report) {
     if (!worker.reason.empty()) entry["reason"] = worker.reason;
     if (!worker.step.empty()) entry["step"] = worker.step;
     if (worker.connect_ms >= 0) entry["connect_ms"] = worker.connect_ms;
+    if (worker.drivers_age_ms >= 0) {
+      entry["drivers_age_ms"] = worker.drivers_age_ms;
+    }
     out["workers"].push_back(std::move(entry));
   }
   out["ranks"] = Json::array();
@@ -143,6 +159,12 @@ std::string to_json(const LaunchReport& report) {
   out["collectives"] = Json::array();
   for (const CollectiveEvidence& one : report.evidence.collectives) {
     out["collectives"].push_back({{"text", one.text}, {"ranks", one.ranks}});
+  }
+  out["xids"] = Json::array();
+  for (const NodeEvidence& node : report.evidence.nodes) {
+    for (const XidEvidence& xid : node.xids) {
+      out["xids"].push_back(xid_json(node, xid));
+    }
   }
   out["verdict"] = Json::parse(verdict_json(report.verdict), nullptr, false);
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -24,6 +24,7 @@ struct WorkerReport {
   std::string version;
   std::string ranks;    // "0-7"
   std::string machine;  // "8 GPUs, 64 CPUs, 512 GiB, openmpi 4.1.4, eth0"
+  int64_t drivers_age_ms = -1;  // of what its GPUs' drivers said; -1: new
 };
 
 struct LaunchReport {

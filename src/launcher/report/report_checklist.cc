@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "diagnosis/strain.h"
+#include "launcher/report/xid_history.h"
 
 namespace muster {
 
@@ -134,6 +135,11 @@ std::vector<ChecklistItem> checklist(const LaunchReport& report) {
 std::vector<std::string> success_lines(const LaunchReport& report,
                                        size_t limit) {
   std::vector<std::string> lines;
+  for (const NodeEvidence& node : report.evidence.nodes) {
+    for (const XidEvidence& xid : node.xids) {
+      lines.push_back(xid_line(node.host, xid));
+    }
+  }
   if (std::string late = straggler(report); !late.empty()) {
     lines.push_back(std::move(late));
   }

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "diagnosis/book/xid_book.h"
 
 namespace muster {
 
@@ -49,6 +50,12 @@ std::string label(const std::string& value) {
     out += c == '\n' ? ' ' : c;
   }
   return out + "\"";
+}
+
+std::string xid_status(const wire::GpuXid& xid) {
+  return "GPU " + std::to_string(xid.gpu) + ": " + xid_text(xid.xid) +
+         (xid.count > 1 ? ", " + std::to_string(xid.count) + " times" : "") +
+         ", the last " + human_duration_ms(xid.last_ms) + " ago";
 }
 
 std::string pad(std::string text, size_t width) {
@@ -179,6 +186,17 @@ void worker_metrics(const JobStatus& status, Exposition& out) {
   for (const PodCounterName& name : kPodCounters) {
     counter_metric(status, out, name);
   }
+  out.metric("worker_gpu_xid_total", "counter",
+             "Xids that NVIDIA's driver told of the pod's GPUs.");
+  for (const WorkerStatus& w : status.workers) {
+    for (const wire::GpuXid& xid : w.used.xids) {
+      out.value(
+          "worker=" + label(w.host) + ",gpu=" +
+              label(xid.uuid.empty() ? std::to_string(xid.gpu) : xid.uuid) +
+              ",xid=" + label(std::to_string(xid.xid)),
+          static_cast<double>(xid.count));
+    }
+  }
 }
 
 }  // namespace
@@ -219,6 +237,17 @@ std::string to_json(const JobStatus& status) {
     for (const PodCounterName& name : kPodCounters) {
       out["workers"].back()[name.json] = w.used.*name.value;
     }
+    Json& xids = out["workers"].back()["xids"] = Json::array();
+    for (const wire::GpuXid& xid : w.used.xids) {
+      xids.push_back({{"xid", xid.xid},
+                      {"gpu", xid.gpu},
+                      {"pci", xid.pci},
+                      {"uuid", xid.uuid},
+                      {"mig", xid.mig},
+                      {"count", xid.count},
+                      {"first_ms", xid.first_ms},
+                      {"last_ms", xid.last_ms}});
+    }
   }
   for (const RankStatus& r : status.ranks) {
     out["ranks"].push_back({{"rank", r.rank},
@@ -256,14 +285,14 @@ Result<JobStatus> job_status_from_json(const std::string& text) {
   out.lost_output_bytes = take<uint64_t>(json, "lost_output_bytes", 0);
   out.stalled_ms = take<int64_t>(json, "stalled_ms", 0);
   out.forgotten_ranks = take<int64_t>(json, "forgotten_ranks", 0);
-  const auto entries = [&json](const char* name, auto add) {
-    const auto list = json.find(name);
-    if (list == json.end() || !list->is_array()) return;
+  const auto entries = [](const Json& in, const char* name, auto add) {
+    const auto list = in.find(name);
+    if (list == in.end() || !list->is_array()) return;
     for (const Json& entry : *list) {
       if (entry.is_object()) add(entry);
     }
   };
-  entries("workers", [&out](const Json& w) {
+  entries(json, "workers", [&](const Json& w) {
     out.workers.push_back({take<std::string>(w, "host", ""),
                            take<std::string>(w, "state", ""),
                            take<std::string>(w, "step", ""),
@@ -277,8 +306,21 @@ Result<JobStatus> job_status_from_json(const std::string& text) {
     for (const PodCounterName& name : kPodCounters) {
       out.workers.back().used.*name.value = take<int64_t>(w, name.json, -1);
     }
+    entries(w, "xids", [&out](const Json& x) {
+      wire::GpuXid xid;
+      xid.xid = take<int>(x, "xid", 0);
+      xid.gpu = take<int>(x, "gpu", -1);
+      xid.pci = take<std::string>(x, "pci", "");
+      xid.uuid = take<std::string>(x, "uuid", "");
+      const auto mig = x.find("mig");
+      xid.mig = mig != x.end() && mig->is_boolean() && mig->get<bool>();
+      xid.count = take<int64_t>(x, "count", 0);
+      xid.first_ms = take<int64_t>(x, "first_ms", 0);
+      xid.last_ms = take<int64_t>(x, "last_ms", 0);
+      out.workers.back().used.xids.push_back(std::move(xid));
+    });
   });
-  entries("ranks", [&out](const Json& r) {
+  entries(json, "ranks", [&out](const Json& r) {
     out.ranks.push_back(
         {take<int>(r, "rank", -1), take<std::string>(r, "host", ""),
          take<std::string>(r, "state", ""), take<int>(r, "pid", 0),
@@ -309,6 +351,11 @@ std::string status_text(const JobStatus& status) {
     out += "        " + w.host + ": " + w.state +
            (w.step.empty() ? "" : " at step " + w.step) +
            (w.problem.empty() ? "" : ": " + w.problem) + "\n";
+  }
+  for (const WorkerStatus& w : status.workers) {
+    for (const wire::GpuXid& xid : w.used.xids) {
+      out += "        " + w.host + ": " + xid_status(xid) + "\n";
+    }
   }
   if (!status.ranks.empty()) {
     out += "ranks  ";

@@ -70,6 +70,7 @@ void StrainHistory::note_rates(const Sample& from, const Sample& to) {
 void StrainHistory::tell_gpus(NodeStrain& out) const {
   if (!gpu_last_) return;
   out.gpus = gpu_last_->counters.gpus;
+  out.gpu_ids = gpu_last_->counters.gpu_ids;
   const double us =
       static_cast<double>(gpu_last_->time_ns - gpu_first_->time_ns) / 1000;
   const auto part = [&](int64_t wire::PodCounters::*counter) {

@@ -7,11 +7,14 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <map>
+#include <tuple>
 #include <utility>
 
 #include "base/spawn.h"
 #include "base/text.h"
 #include "fabric/collect/nvml.h"
+#include "worker/facts/nvml_gpus.h"
 
 namespace muster {
 
@@ -19,35 +22,39 @@ namespace {
 
 constexpr Milliseconds kInterval{5'000};
 constexpr Milliseconds kStale{15'000};
-constexpr size_t kLongestLine = 256;
+// A GPU in trouble may tell of thousands in a second.
+constexpr Milliseconds kXidPace{1'000};
+constexpr size_t kLongestLine = 8192;
+constexpr std::string_view kProblem = "problem ";
 
 void add(int64_t& sum, int64_t value) {
   if (value >= 0) sum = std::max<int64_t>(sum, 0) + value;
 }
 
-// nullopt: this driver has no GPU for us.
-std::optional<GpuSample> sample_nvidia(void* nvml) {
-  unsigned count = 0;
-  if (nvml == nullptr || !ask_driver(nvml, "nvmlDeviceGetCount_v2", &count) ||
-      count == 0) {
-    return std::nullopt;
-  }
+void add_memory(void* nvml, void* device, GpuSample& out) {
+  const auto memory = nvml_memory(nvml, device);
+  if (!memory) return;
+  add(out.memory_used, static_cast<int64_t>(memory->used));
+  add(out.memory_total, static_cast<int64_t>(memory->total));
+}
+
+GpuSample sample_nvidia(const NvmlGpus& nvidia) {
   GpuSample out;
-  for (unsigned i = 0; i < std::min(count, kMostGpus); ++i) {
-    void* device = nullptr;
-    if (!ask_driver(nvml, "nvmlDeviceGetHandleByIndex_v2", i, &device)) {
-      continue;
-    }
-    ++out.gpus;
+  void* const nvml = nvidia.nvml();
+  for (const NvmlGpu& gpu : nvidia.gpus()) {
+    void* const device = gpu.handle;
+    out.gpus +=
+        std::max<int64_t>(1, static_cast<int64_t>(gpu.instances.size()));
+    for (const NvmlInstance& one : gpu.instances) out.ids.push_back(one.uuid);
+    if (gpu.instances.empty()) out.ids.push_back(gpu.uuid);
     NvmlUtilization busy{};
     if (ask_driver(nvml, "nvmlDeviceGetUtilizationRates", device, &busy)) {
       add(out.busy_percent, busy.gpu);
     }
-    NvmlMemory memory{};
-    if (ask_driver(nvml, "nvmlDeviceGetMemoryInfo", device, &memory)) {
-      add(out.memory_used, static_cast<int64_t>(memory.used));
-      add(out.memory_total, static_cast<int64_t>(memory.total));
+    for (const NvmlInstance& one : gpu.instances) {
+      add_memory(nvml, one.handle, out);
     }
+    if (gpu.instances.empty()) add_memory(nvml, device, out);
     unsigned long long reasons = 0;
     if (ask_driver(nvml, "nvmlDeviceGetCurrentClocksThrottleReasons", device,
                    &reasons)) {
@@ -57,6 +64,9 @@ std::optional<GpuSample> sample_nvidia(void* nvml) {
       add(out.slowed, slow ? 1 : 0);
     }
   }
+  const bool unnamed = std::any_of(out.ids.begin(), out.ids.end(),
+                                   [](const auto& id) { return id.empty(); });
+  if (unnamed) out.ids.clear();
   return out;
 }
 
@@ -66,6 +76,64 @@ bool has_gpu() {
   return std::any_of(kDevices.begin(), kDevices.end(), [](const char* path) {
     return ::access(path, F_OK) == 0;
   });
+}
+
+bool write_line(const std::string& line) {
+  return write_all(STDOUT_FILENO, line + "\n").has_value();
+}
+
+// Counts Xids until they may be told: the first of a kind at once, more of it
+// once a second.
+class XidPace {
+ public:
+  void add(XidNews news) {
+    const auto key = std::make_tuple(news.xid, news.gpu, news.uuid);
+    if (waiting_.size() >= wire::kMostXids && !waiting_.contains(key)) return;
+    const auto [entry, first] =
+        waiting_.try_emplace(key, Waiting{std::move(news), {}});
+    if (!first) ++entry->second.news.count;
+  }
+  // False: nobody reads any more.
+  bool tell(Clock::time_point now) {
+    for (auto& [key, one] : waiting_) {
+      if (one.news.count == 0 || now - one.told < kXidPace) continue;
+      if (!write_line(to_line(one.news))) return false;
+      one.news.count = 0;
+      one.told = now;
+    }
+    return true;
+  }
+  [[nodiscard]] bool owes() const {
+    return std::any_of(waiting_.begin(), waiting_.end(), [](const auto& one) {
+      return one.second.news.count > 0;
+    });
+  }
+
+ private:
+  struct Waiting {
+    XidNews news;
+    Clock::time_point told;
+  };
+  std::map<std::tuple<int, int, std::string>, Waiting> waiting_;
+};
+
+// Waits for Xids until `end`, and tells them. False: nobody reads any more.
+bool hear_until(Clock::time_point end, NvmlGpus& nvidia, XidPace& pace) {
+  for (auto now = Clock::now(); now < end; now = Clock::now()) {
+    const auto left = std::chrono::ceil<Milliseconds>(end - now);
+    if (!nvidia.listening()) {
+      ::usleep(static_cast<useconds_t>(left.count() * 1000));
+      continue;
+    }
+    auto news = nvidia.wait_xid(pace.owes() ? std::min(left, kXidPace) : left);
+    if (news) pace.add(std::move(*news));
+    if (!pace.tell(Clock::now())) return false;
+    if (!nvidia.listening() &&
+        !write_line(std::string(kProblem) + nvidia.problem())) {
+      return false;
+    }
+  }
+  return true;
 }
 
 int64_t number_in(const std::string& path) {
@@ -101,9 +169,9 @@ std::string to_line(const GpuSample& sample) {
   for (const int64_t value :
        {sample.gpus, sample.busy_percent, sample.memory_used,
         sample.memory_total, sample.slowed}) {
-    out += (out.empty() ? "" : " ") + std::to_string(value);
+    out += std::to_string(value) + " ";
   }
-  return out;
+  return out + (sample.ids.empty() ? "-" : join(sample.ids, ","));
 }
 
 std::optional<GpuSample> gpu_sample_from_line(std::string_view line) {
@@ -111,13 +179,15 @@ std::optional<GpuSample> gpu_sample_from_line(std::string_view line) {
   GpuSample out;
   int64_t* const fields[] = {&out.gpus, &out.busy_percent, &out.memory_used,
                              &out.memory_total, &out.slowed};
-  if (words.size() != std::size(fields)) return std::nullopt;
-  for (size_t i = 0; i < words.size(); ++i) {
+  if (words.size() != std::size(fields) + 1) return std::nullopt;
+  for (size_t i = 0; i < std::size(fields); ++i) {
     const auto value = parse_integer(words[i]);
     if (!value || *value < -1) return std::nullopt;
     *fields[i] = *value;
   }
   if (out.gpus < 1 || out.gpus > kMostGpus) return std::nullopt;
+  if (words.back() == "-") return out;
+  for (const auto id : split(words.back(), ',')) out.ids.emplace_back(id);
   return out;
 }
 
@@ -157,6 +227,7 @@ void GpuUse::tell(wire::PodCounters& out, Clock::time_point now) const {
   }
   if (now - *at_ > kStale) return;
   out.gpus = last_.gpus;
+  out.gpu_ids = last_.ids;
   if (last_.busy_percent >= 0) {
     out.gpu_percent = last_.busy_percent / last_.gpus;
   }
@@ -201,23 +272,49 @@ void GpuWatch::read_some() {
   }
   pending_.append(bytes, static_cast<size_t>(n));
   for (size_t end = 0; (end = pending_.find('\n')) != std::string::npos;) {
-    const auto sample =
-        gpu_sample_from_line(std::string_view(pending_).substr(0, end));
-    if (sample) use_.add(*sample, Clock::now());
+    read_line(std::string_view(pending_).substr(0, end));
     pending_.erase(0, end + 1);
   }
   if (pending_.size() > kLongestLine) pending_.clear();
+  if (std::exchange(xid_news_, false) && events_.on_xid) events_.on_xid();
+}
+
+void GpuWatch::read_line(std::string_view line) {
+  if (line.starts_with(kProblem)) {
+    line.remove_prefix(kProblem.size());
+    if (events_.on_problem) events_.on_problem(std::string(line));
+  } else if (const auto news = xid_news_from_line(line)) {
+    xids_.add(*news, Clock::now());
+    xid_news_ = true;
+  } else if (const auto sample = gpu_sample_from_line(line)) {
+    use_.add(*sample, Clock::now());
+  }
+}
+
+void GpuWatch::tell(wire::PodCounters& out) const {
+  use_.tell(out, Clock::now());
+  xids_.tell(out, Clock::now());
+}
+
+void GpuWatch::catch_up() {
+  if (watch_) read_some();
 }
 
 int gpu_watch_main(const std::string& library) {
-  void* nvml = ::dlopen(library.empty() ? kNvmlLibrary : library.c_str(),
-                        RTLD_NOW | RTLD_LOCAL);
-  if (nvml != nullptr && !ask_driver(nvml, "nvmlInit_v2")) nvml = nullptr;
+  NvmlGpus nvidia(library.empty() ? kNvmlLibrary : library);
+  if (!nvidia.gpus().empty()) nvidia.listen();
+  if (!nvidia.problem().empty() &&
+      !write_line(std::string(kProblem) + nvidia.problem())) {
+    return 0;
+  }
+  XidPace pace;
   for (;;) {
-    const GpuSample sample = sample_nvidia(nvml).value_or(sample_amd(""));
+    const auto next = Clock::now() + kInterval;
+    const GpuSample sample =
+        nvidia.gpus().empty() ? sample_amd("") : sample_nvidia(nvidia);
     if (sample.gpus == 0) return 0;
-    if (!write_all(STDOUT_FILENO, to_line(sample) + "\n")) return 0;
-    ::usleep(static_cast<useconds_t>(kInterval.count() * 1000));
+    if (!write_line(to_line(sample))) return 0;
+    if (!hear_until(next, nvidia, pace)) return 0;
   }
 }
 

@@ -1,23 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// How busy a pod's GPUs are while its ranks run, and what of their memory is
-// taken. A helper process (`muster-agent gpu-watch`) asks every 5 s and writes
-// a line: NVML for NVIDIA's, sysfs for AMD's; the agent itself opens no driver,
-// so that a sick GPU holds up nothing but the helper. What it does not say for
-// 15 s is unknown again.
+// How busy a pod's GPUs are while its ranks run, what of their memory is taken,
+// and which errors (Xids) NVIDIA's driver tells of. A helper process
+// (`muster-agent gpu-watch`) asks every 5 s and writes a line: NVML for
+// NVIDIA's, sysfs for AMD's; it waits for the driver's events in between. The
+// agent itself opens no driver, so that a sick GPU holds up nothing but the
+// helper. What it does not say for 15 s is unknown again; Xids stay counted.
 // Loop thread.
 #pragma once
 
 #include <sys/types.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/fd.h"
 #include "base/loop.h"
 #include "base/reaper.h"
 #include "wire/pod_counters.h"
+#include "worker/facts/xid_line.h"
 
 namespace muster {
 
@@ -28,9 +32,10 @@ struct GpuSample {
   int64_t memory_used = -1;   // bytes
   int64_t memory_total = -1;
   int64_t slowed = -1;  // GPUs whose clocks are held down by heat or power
+  std::vector<std::string> ids = {};  // their names; empty: not known
 };
 
-// "8 712 1234 5678 0"; nullopt: no such line.
+// "2 112 1234 5678 0 GPU-5e…,GPU-77…", "-" for no names; nullopt: no such line.
 std::string to_line(const GpuSample& sample);
 std::optional<GpuSample> gpu_sample_from_line(std::string_view line);
 
@@ -52,9 +57,16 @@ class GpuUse {
   double slowed_us_ = 0;
 };
 
+struct GpuWatchEvents {
+  std::function<void()> on_xid;  // tell() says more than before
+  // What keeps the helper from seeing something, in a sentence.
+  std::function<void(const std::string&)> on_problem;
+};
+
 class GpuWatch {
  public:
-  GpuWatch(Loop& loop, Reaper& reaper) : loop_(loop), reaper_(reaper) {}
+  GpuWatch(Loop& loop, Reaper& reaper, GpuWatchEvents events = {})
+      : loop_(loop), reaper_(reaper), events_(std::move(events)) {}
   ~GpuWatch();
   GpuWatch(const GpuWatch&) = delete;
   GpuWatch& operator=(const GpuWatch&) = delete;
@@ -62,19 +74,25 @@ class GpuWatch {
   // Once, where the pod has a GPU's device; later calls do nothing. `binary`:
   // of muster-agent. `library`: instead of the driver's (tests).
   void start(const std::string& binary, const std::string& library = {});
-  void tell(wire::PodCounters& out) const { use_.tell(out, Clock::now()); }
+  void tell(wire::PodCounters& out) const;
+  // What the helper has written by now; on_xid is called if there is news.
+  void catch_up();
 
  private:
   void read_some();
+  void read_line(std::string_view line);
 
   Loop& loop_;
   Reaper& reaper_;
+  GpuWatchEvents events_;
   bool started_ = false;
   pid_t pid_ = 0;
   UniqueFd out_;
   std::unique_ptr<FdWatch> watch_;
   std::string pending_;
+  bool xid_news_ = false;
   GpuUse use_;
+  XidCounts xids_;
 };
 
 // By sysfs under `root`; gpus 0: none there.

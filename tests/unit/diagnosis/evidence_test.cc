@@ -21,7 +21,7 @@ TEST_CASE("evidence survives its JSON form") {
   node.outcome = NodeOutcome::kLost;
   node.memory = {{1, 2, 3, 4, 5}};
   node.disks = {{"/dev/shm", 100, 0}};
-  node.driver_events = {"Xid 79"};
+  node.xids = {{79, 3, "0000:1a:00.0", "GPU-5", true, 2, 7, 9}};
   evidence.nodes = {node};
   evidence.findings = {{Severity::kError, "c", "t", "e", "r", 3}};
   evidence.collectives = {{"PyTorch: rank 3 waits", {3, 5}, true, true}};
@@ -32,6 +32,7 @@ TEST_CASE("evidence survives its JSON form") {
   CHECK(again->ranks[0].refusal.code == "exe_not_found");
   CHECK(again->collectives[0].ranks == std::vector<int>{3, 5});
   CHECK(again->nodes[0].memory[0].oom_kills == 5);
+  CHECK(again->nodes[0].xids[0].last_ns == 9);
   CHECK(again->job.tool_lines[0].text == evidence.job.tool_lines[0].text);
 }
 

@@ -116,6 +116,21 @@ TEST_CASE("rules may name what strain they show, and nothing else") {
   CHECK(wrong.error().text().find("weather") != std::string::npos);
 }
 
+TEST_CASE("a GPU that pods share counts once") {
+  std::vector<NodeEvidence> nodes = {node(0), node(1), node(2)};
+  for (NodeEvidence& one : nodes) {
+    one.strain.gpus = 1;
+    one.strain.gpu_use = 0.5;
+    one.strain.gpu_ids = {"GPU-0"};
+  }
+  CHECK(gpu_use_text(nodes) == "GPU use 50 % of 1");
+  nodes[2].strain.gpu_ids = {"MIG-1"};
+  nodes[2].strain.gpu_use = 0.4;
+  CHECK(gpu_use_text(nodes) == "GPU use 45 % of 2");
+  nodes[1].strain.gpu_ids.clear();  // unknown ones are each pod's own
+  CHECK(gpu_use_text(nodes) == "GPU use 47 % of 3");
+}
+
 TEST_CASE("GPU use is told of all, and of whom is behind") {
   std::vector<NodeEvidence> nodes = {node(0), node(1), node(2)};
   CHECK(gpu_use_text(nodes).empty());

@@ -12,6 +12,8 @@
 #include "base/fd.h"
 #include "catch.h"
 #include "fabric/collect/collect_parts.h"
+#include "fabric/collect/driver_answers.h"
+#include "fabric/collect/nvml.h"
 #include "fabric/facts/facts_json.h"
 #include "fabric/policy/policy.h"
 #include "fabric/prove/nccl_rank.h"
@@ -92,6 +94,51 @@ ProbeEnd soon() {
 
 }  // namespace
 
+TEST_CASE("what drivers said a while ago, with what is true now") {
+  void* const nvml = open_nvml(MUSTER_FAKE_GPU);
+  REQUIRE(nvml != nullptr);
+  DriverAnswers answers;
+  answers.nvml = nvml_lines(nvml);
+  answers.cuda = ask_cuda_in_child({MUSTER_FAKE_GPU, MUSTER_FAKE_GPU}, soon());
+  answers.now = nvml_lines_now(nvml);
+  answers.age_ms = 1234;
+  const auto back = driver_answers_from_text(to_text(answers));
+  REQUIRE(back);
+  CHECK(back->age_ms == 1234);
+  PodFabric asked;
+  probe_gpus({MUSTER_FAKE_GPU, MUSTER_FAKE_GPU}, soon(), asked);
+  PodFabric told;
+  REQUIRE(take_answers(*back, told));
+  CHECK(write_facts({told}) == write_facts({asked}));
+  // A GPU that has gone since then; what is in use now counts.
+  DriverAnswers later = *back;
+  later.nvml += "gpu 0000:2b:00.0 seen 1\ngpu 0000:2b:00.0 mig 0\n";
+  later.now += "gpu 0000:1a:00.0 used 77\n";
+  PodFabric now;
+  REQUIRE(take_answers(later, now));
+  REQUIRE(now.gpus->size() == 1);
+  CHECK(now.gpus->front().pci == "0000:1a:00.0");
+  CHECK(now.gpus->front().memory_used_bytes == 77);
+  // None is there any more: the caller asks anew.
+  later.now.clear();
+  PodFabric none;
+  CHECK_FALSE(take_answers(later, none));
+  CHECK_FALSE(none.gpus);
+  const std::string text = to_text(answers);
+  CHECK_FALSE(driver_answers_from_text(text.substr(0, text.size() / 2)));
+  CHECK_FALSE(driver_answers_from_text(""));
+  ::dlclose(nvml);  // other tests load it under another name
+}
+
+TEST_CASE("a driver that does not tell its reserve apart counts it as used") {
+  ::setenv("FAKE_GPU", "old", 1);
+  PodFabric pod;
+  probe_gpus({MUSTER_FAKE_GPU, MUSTER_FAKE_GPU}, soon(), pod);
+  ::unsetenv("FAKE_GPU");
+  REQUIRE(pod.gpus->size() == 1);
+  CHECK(pod.gpus->front().memory_used_bytes == 1LL << 30);
+}
+
 TEST_CASE("what NVML and the CUDA driver answer becomes facts") {
   PodFabric pod;
   pod.gpus.emplace();
@@ -107,7 +154,7 @@ TEST_CASE("what NVML and the CUDA driver answer becomes facts") {
   CHECK(gpu.name == "Fake GPU 80GB");
   CHECK(gpu.compute_capability == 90);
   CHECK(gpu.memory_bytes == 80LL << 30);
-  CHECK(gpu.memory_used_bytes == 1LL << 30);
+  CHECK(gpu.memory_used_bytes == 409LL << 20);  // without the driver's reserve
   CHECK(gpu.utilization == 7);
   CHECK(gpu.ecc_errors == 2);
   CHECK(gpu.slowdown == std::vector<std::string>{"thermal"});

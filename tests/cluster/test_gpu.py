@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What NVIDIA's driver tells of GPUs, from pods with a stand-in for its library
+(tests/unit/fabric/fake_gpu.cc, which is NOT a GPU): Xids while a job runs, and
+facts that are known before it."""
+import json
+import os
+import subprocess
+import sys
+
+from harness import (PROGRAMS, ROOT, Launch, apply, check, cluster, contains,
+                     equal, main, until)
+
+EVENTS = "/tmp/gpu-events"
+LIBRARIES = "/opt/gpu/lib"
+
+
+def stand_in():
+    """A folder with the libraries of the driver."""
+    folder = os.path.join(PROGRAMS, "gpu")
+    source = os.path.join(ROOT, "tests", "unit", "fabric", "fake_gpu.cc")
+    library = os.path.join(folder, "libnvidia-ml.so.1")
+    os.makedirs(folder, mode=0o755, exist_ok=True)
+    if (not os.path.exists(library)
+            or os.path.getmtime(library) < os.path.getmtime(source)):
+        subprocess.run(["g++", "-std=c++20", "-O1", "-shared", "-fPIC", "-o",
+                        library + ".new", source], check=True, timeout=120)
+        os.replace(library + ".new", library)
+    cuda = os.path.join(folder, "libcuda.so.1")
+    if not os.path.lexists(cuda):
+        os.symlink("libnvidia-ml.so.1", cuda)
+    return folder
+
+
+def gpu_job(c, workers=1, env=None):
+    """Workers with one GPU each; the launcher has none."""
+    folder = stand_in()
+
+    def give_gpus(specs):
+        for spec in specs:
+            if spec["role"] == "launcher":
+                continue
+            spec["binds"] += [[folder, LIBRARIES, True],
+                              ["/dev/null", "/dev/nvidiactl", True],
+                              ["/dev/null", "/dev/nvidia0", True]]
+            spec["env"].update(LD_LIBRARY_PATH=LIBRARIES,
+                               FAKE_GPU_EVENTS=EVENTS, **(env or {}))
+    job = apply(c, workers=workers, edit=give_gpus)
+    job.wait_ready(60)
+    return job
+
+
+def says(pod, line):
+    pod.exec(["sh", "-c", f"echo '{line}' >> {EVENTS}"], check=True)
+
+
+def metrics(job, port=9400):
+    return job.launcher.exec(
+        ["python3", "-c", "import urllib.request as u; print(u.urlopen("
+         f"'http://127.0.0.1:{port}/metrics').read().decode())"]).stdout
+
+
+def watched(job, run):
+    """Waits until the driver's events are heard on all workers."""
+    check(until(lambda: metrics(job).count("muster_worker_gpus{")
+                == len(job.workers) or run.process.poll() is not None),
+          "nobody watches the GPUs", metrics(job))
+    check(run.process.poll() is None, "the job has ended", run.err)
+
+
+# Ranks wait for the test; the one whose file is there fails with its code.
+RANK = ("import os, sys, time\n"
+        "mine = '/tmp/fail-' + os.environ['PMIX_RANK']\n"
+        "for _ in range(1200):\n"
+        "    if os.path.exists(mine):\n"
+        "        sys.exit(int(open(mine).read() or 1))\n"
+        "    if os.path.exists('/tmp/end'):\n"
+        "        sys.exit(0)\n"
+        "    time.sleep(0.1)\n")
+
+
+def start(job, ranks_each=1):
+    ranks = ranks_each * len(job.workers)
+    hosts = ",".join(f"{w.name}:{ranks_each}" for w in job.workers)
+    run = Launch(job, ["muster", "launch", "-H", hosts, "-n", str(ranks),
+                       "--bootstrap", "pmix", "--metrics-port", "9400", "--",
+                       "python3", "-c", RANK])
+    watched(job, run)
+    return run
+
+
+def fail(pod, rank, code):
+    pod.exec(["sh", "-c", f"echo {code} > /tmp/f && mv /tmp/f /tmp/fail-{rank}"],
+             check=True)
+
+
+def test_a_gpu_that_falls_off_the_bus_is_the_cause():
+    with cluster("gpu-79") as c:
+        job = gpu_job(c, workers=2)
+        says(job.workers[0], "0 79")  # before the job: nobody's business
+        run = start(job)
+        check("Xid" not in run.err, "an Xid of before the job", run.err)
+        says(job.workers[1], "0 79")
+        run.until("GPU 0 (GPU-fa4e-0): Xid 79: the GPU has fallen off the bus")
+        contains(metrics(job), 'muster_worker_gpu_xid_total{worker="'
+                 + job.workers[1].name)
+        check(until(lambda: "Xid 79: the GPU has fallen off the bus"
+                    in job.launcher.exec(["muster", "status"]).stdout),
+              "muster status does not tell of it")
+        fail(job.workers[1], 1, 3)
+        run.wait(60)
+        equal(run.code, 3, "the rank's own code", run.err)
+        verdict = run.verdict()
+        equal(verdict["code"], "gpu_hardware", "code", run.err)
+        equal(verdict["class"], "rank_failed", "class", run.err)
+        equal(verdict["rank"], 1, "rank", run.err)
+        contains(verdict["summary"], "Xid 79")
+        contains(verdict["cause"], "fallen off the bus")
+        contains(verdict["cause"], "leave the node out")
+        contains(" ".join(verdict["remedies"]), "kubectl")
+        xids = run.report["xids"]
+        equal([(x["worker"], x["xid"], x["count"]) for x in xids],
+              [(verdict["host"], 79, 1)], "xids of the report")
+
+
+def test_a_program_that_faults_is_told_so():
+    """Two ranks on one GPU: the driver does not say which of them it was."""
+    with cluster("gpu-43") as c:
+        job = gpu_job(c)
+        run = start(job, ranks_each=2)
+        for _ in range(50):
+            says(job.workers[0], "0 43")
+        run.until("Xid 43: ")
+        check(until(lambda: 'xid="43"} 50' in metrics(job)), "50 of them",
+              metrics(job))
+        fail(job.workers[0], 0, 1)
+        run.wait(60)
+        verdict = run.verdict()
+        equal(verdict["code"], "cuda_illegal_access", "code", run.err)
+        equal(run.code, 1, "the rank's own code", run.err)
+        contains(verdict["cause"], "fault: the program")
+        contains(" ".join(verdict["evidence"]),
+                 "the driver does not say whose work it was: ranks 0, 1")
+        equal(sum("Xid 43: " in line and "verdict" not in line
+                  for line in run.err.splitlines() if " GPU 0 (" in line), 1,
+              "warnings of 50 alike", run.err)
+
+
+def test_a_job_that_ends_well_tells_what_the_driver_told():
+    with cluster("gpu-63") as c:
+        job = gpu_job(c)
+        run = start(job)
+        says(job.workers[0], "0 63")
+        run.until("Xid 63: ")
+        job.workers[0].exec(["touch", "/tmp/end"], check=True)
+        run.wait(60)
+        equal(run.code, 0, "exit code", run.err)
+        equal(run.verdict()["code"], "no_failure", "code", run.err)
+        equal([x["xid"] for x in run.report["xids"]], [63], "xids")
+
+
+def test_facts_are_objects():
+    with cluster("gpu-doctor") as c:
+        job = gpu_job(c)
+        report = json.loads(job.workers[0].exec(
+            ["muster", "doctor", "-o", "json"]).stdout)
+        gpus = report["facts"]["fabric"]["pods"][0]["gpus"]
+        equal([g["memory_used_bytes"] for g in gpus], [409 << 20], "GPUs")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.modules[__name__]))
