@@ -188,7 +188,7 @@ PodState read_pod_state(const DoctorOptions& options) {
   ProgramCall first;
   if (!options.programs.empty()) first.argv = words_of(options.programs[0]);
   pod.facts = collect_all_facts(options.root, find_cgroup(options.root), "", {},
-                                std::move(first));
+                                "", std::move(first));
   read_kernel_files(options.root, pod);
   pod.foreign_sshd = foreign_sshd(options.root);
   read_slots(options, pod);

@@ -26,6 +26,7 @@ const std::vector<std::string>& own_variables() {
       "MUSTER_FIPS",
       "MUSTER_FORCE",
       "MUSTER_GPU_BIND",
+      "MUSTER_GPU_FACTS",
       "MUSTER_GRACE",
       "MUSTER_HANG_ACTION",
       "MUSTER_HANG_SIGNAL",

@@ -17,6 +17,7 @@
 #include "job/last_words.h"
 #include "job/launcher_socket.h"
 #include "worker/agent_main.h"
+#include "worker/facts/gpu_facts.h"
 #include "worker/facts/gpu_watch.h"
 #include "worker/hang/agent_flight.h"
 #include "worker/hang/agent_ras.h"
@@ -80,6 +81,9 @@ int main(int argc, char** argv) {
   if (command == "stacks" && args.empty()) return muster::stacks_main();
   if (command == "gpu-watch" && args.size() < 2) {
     return muster::gpu_watch_main(args.empty() ? "" : args[0]);
+  }
+  if (command == "gpu-facts" && args.size() == 1) {
+    return muster::gpu_facts_main(args[0]);
   }
   if (command == "nccl-ras" && args.empty()) return muster::ras_main();
   if (command == "flight-records" && args.empty()) return muster::flight_main();

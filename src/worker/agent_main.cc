@@ -13,6 +13,7 @@
 #include "base/known_files.h"
 #include "base/loop.h"
 #include "worker/agent_session.h"
+#include "worker/facts/gpu_facts.h"
 #include "worker/pod/exit_deadline.h"
 
 namespace muster {
@@ -44,6 +45,10 @@ int agent_main() {
   if (const char* known = ::getenv(kKnownFilesVariable)) {
     options.known_files = KnownFiles::parse(known);
     ::unsetenv(kKnownFilesVariable);
+  }
+  if (const char* socket = ::getenv(kGpuFactsVariable)) {
+    options.gpu_facts = socket;
+    ::unsetenv(kGpuFactsVariable);
   }
   AgentSession session(loop, std::move(options));
   loop.run();

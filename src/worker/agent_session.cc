@@ -256,7 +256,7 @@ void AgentSession::handle_facts(uint32_t id, const std::string& payload) {
       [this, request] {
         return to_json_within(
             collect_all_facts("", health_.cgroup(), request.mpirun,
-                              options_.known_files,
+                              options_.known_files, options_.gpu_facts,
                               {request.argv, request.env, request.cwd}),
             wire::kMaxPayload);
       },

@@ -43,7 +43,8 @@ struct AgentOptions {
   int out = 1;
   std::string binary;  // path of muster-agent, for the helper of stacks
   KnownFiles known_files;
-  std::string root;  // put before /proc, /sys, /dev (tests)
+  std::string gpu_facts;  // where the pod's worker answers; empty: nowhere
+  std::string root;       // put before /proc, /sys, /dev (tests)
   Milliseconds hello_deadline{30000};
 };
 

@@ -12,6 +12,7 @@ from harness import (PROGRAMS, ROOT, Launch, apply, check, cluster, contains,
 
 EVENTS = "/tmp/gpu-events"
 LIBRARIES = "/opt/gpu/lib"
+STARTS = "/tmp/gpu-starts"
 
 
 def stand_in():
@@ -156,6 +157,41 @@ def test_a_job_that_ends_well_tells_what_the_driver_told():
         equal(run.code, 0, "exit code", run.err)
         equal(run.verdict()["code"], "no_failure", "code", run.err)
         equal([x["xid"] for x in run.report["xids"]], [63], "xids")
+
+
+def starts(pod, what):
+    return pod.exec(["sh", "-c", f"grep -c {what} {STARTS} || :"]).stdout
+
+
+def test_a_launch_does_not_wait_for_drivers():
+    """They take 1.5 s to start, NVML and CUDA each. The worker starts them when
+    it starts; the launch learns what they said, and how long ago."""
+    with cluster("gpu-facts") as c:
+        job = gpu_job(c, env={"FAKE_GPU_SLOW": "1500",
+                              "FAKE_GPU_STARTS": STARTS})
+        worker = job.workers[0]
+
+        def launched():
+            run = Launch(job, ["muster", "launch", "-n", "1", "--bootstrap",
+                               "pmix", "--bundle", "/tmp/bundle", "--",
+                               "true"]).wait(60)
+            equal(run.code, 0, "exit code", run.err)
+            return run, run.report["workers"][0].get("drivers_age_ms", -1)
+        check(until(lambda: worker.exec(
+            ["sh", "-c", "ls /tmp/muster-gpu-facts-*/gpus"]).returncode == 0),
+            "nobody serves the facts", worker.stderr())
+        before = starts(worker, "cuInit")
+        run, age = launched()
+        check(0 <= age < 70_000, f"age {age}", run.err)
+        equal(starts(worker, "cuInit"), before, "starts of the CUDA driver")
+        print(f"inspect {run.phase_ms('inspect')} ms with known facts")
+        # Nobody answers any more: the launch finds out by itself.
+        worker.exec(["sh", "-c", "rm -r /tmp/muster-gpu-facts-*"])
+        run, age = launched()
+        equal(age, -1, "age", run.err)
+        check(int(starts(worker, "cuInit")) > int(before),
+              "the drivers were not asked")
+        print(f"inspect {run.phase_ms('inspect')} ms without")
 
 
 def test_facts_are_objects():

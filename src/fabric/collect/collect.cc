@@ -38,8 +38,18 @@ bool libfabric_matters(const PodFabric& pod) {
          });
 }
 
+void ask_gpu_drivers(std::optional<DriverAnswers>& known, ProbeEnd end,
+                     PodFabric& pod) {
+  if (known && take_answers(*known, pod)) return;
+  known.reset();
+  if (!sys_exists("/dev/nvidiactl")) return;
+  probe_gpus({}, end, pod);
+  probe_cuda_aware({}, end, pod);
+}
+
 PodFabric collect(const std::string& root, const ImageLibraries& libraries,
-                  KnownFiles& known, ProbeEnd end) {
+                  KnownFiles& known, std::optional<DriverAnswers>& drivers,
+                  ProbeEnd end) {
   PodFabric pod;
   collect_software(root, libraries, known, pod);
   collect_netdevs(root, pod);
@@ -52,10 +62,7 @@ PodFabric collect(const std::string& root, const ImageLibraries& libraries,
       libfabric.emplace(ask_libfabric("libfabric.so.1"));
     }
     probe_verbs(end, pod);
-    if (sys_exists("/dev/nvidiactl")) {
-      probe_gpus({}, end, pod);
-      probe_cuda_aware({}, end, pod);
-    }
+    ask_gpu_drivers(drivers, end, pod);
     if (libfabric) take_libfabric(*libfabric, end, pod);
   }
   return pod;
@@ -63,8 +70,9 @@ PodFabric collect(const std::string& root, const ImageLibraries& libraries,
 
 PodFabric collect_until(const std::string& root, ProbeEnd end) {
   KnownFiles nothing;
+  std::optional<DriverAnswers> never_asked;
   const auto libraries = find_libraries(root, pod_library_path(root), nothing);
-  return collect(root, libraries, nothing, end);
+  return collect(root, libraries, nothing, never_asked, end);
 }
 
 ProbeEnd end_in(milliseconds probes) {
@@ -86,10 +94,12 @@ PodFabric collect_fabric_and_gdr(milliseconds probes) {
 
 std::string collect_fabric_json(const std::string& sysroot,
                                 const ImageLibraries& libraries,
-                                KnownFiles& known, const std::string& nccl,
+                                KnownFiles& known,
+                                std::optional<DriverAnswers>& drivers,
+                                const std::string& nccl,
                                 const std::string& file) {
   const std::string root = without_slash(sysroot);
-  PodFabric pod = collect(root, libraries, known, end_in(kInJobMs));
+  PodFabric pod = collect(root, libraries, known, drivers, end_in(kInJobMs));
   if (!nccl.empty()) pod.nccl_version = nccl;
   if (!file.empty() && pod.files && sys_exists(root + file)) {
     pod.files->push_back(file);

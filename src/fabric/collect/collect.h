@@ -8,9 +8,11 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 
 #include "base/known_files.h"
+#include "fabric/collect/driver_answers.h"
 #include "fabric/collect/image_libraries.h"
 #include "fabric/facts/facts.h"
 
@@ -23,11 +25,15 @@ PodFabric collect_fabric(const std::string& sysroot);
 // `probes` is the end of all probes together.
 PodFabric collect_fabric_and_gdr(std::chrono::milliseconds probes);
 // The same as a facts file (docs/facts-schema.md), for a caller that knows the
-// image's libraries already; `nccl`: the version that counts, "": the image's;
-// `file`: a topology file that ranks will be told of, "": none.
+// image's libraries already. `drivers`: what those of GPUs said a while ago;
+// unless no GPU answers any more, they are not started for this. Reset where it
+// was of no use. `nccl`: the version that counts, "": the image's; `file`: a
+// topology file that ranks will be told of, "": none.
 std::string collect_fabric_json(const std::string& sysroot,
                                 const ImageLibraries& libraries,
-                                KnownFiles& known, const std::string& nccl = {},
+                                KnownFiles& known,
+                                std::optional<DriverAnswers>& drivers,
+                                const std::string& nccl = {},
                                 const std::string& file = {});
 
 }  // namespace muster

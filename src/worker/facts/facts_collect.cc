@@ -24,6 +24,7 @@
 #include "worker/facts/facts_gpu.h"
 #include "worker/facts/facts_huge_pages.h"
 #include "worker/facts/facts_network.h"
+#include "worker/facts/gpu_facts.h"
 #include "worker/pmix/agent_pmix_host.h"
 
 namespace muster {
@@ -143,7 +144,7 @@ NodeFacts collect_quick_facts(const std::string& root,
 
 NodeFacts collect_all_facts(const std::string& root, const CgroupPlace& place,
                             const std::string& mpirun, KnownFiles known,
-                            ProgramCall program) {
+                            const std::string& gpu_facts, ProgramCall program) {
   NodeFacts facts = collect_quick_facts(root, place);
   facts.has_passwd_entry = has_passwd_entry(root, ::geteuid());
   const ImageLibraries libraries =
@@ -154,8 +155,10 @@ NodeFacts collect_all_facts(const std::string& root, const CgroupPlace& place,
   const std::string file = told != nullptr ? *told : "";
   take_program(root, std::move(program), known, facts);
   facts.mpi = ask_mpi(environment_value(facts, "PATH"), mpirun, known);
-  facts.fabric =
-      collect_fabric_json(root, libraries, known, facts.nccl_version, file);
+  auto drivers = ask_gpu_facts(gpu_facts);
+  facts.fabric = collect_fabric_json(root, libraries, known, drivers,
+                                     facts.nccl_version, file);
+  if (drivers) facts.drivers_age_ms = drivers->age_ms;
   facts.serves_pmix = AgentPmixHost::is_built_in();
   return facts;
 }

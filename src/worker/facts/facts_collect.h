@@ -19,11 +19,14 @@ namespace muster {
 NodeFacts collect_quick_facts(const std::string& root,
                               const CgroupPlace& place);
 // `mpirun`: the one whose version counts; "": the first on PATH. `known`: what
-// the pod's worker has learnt before. `program`: what ranks run, whose NCCL and
-// CUDA runtime count; its environment is what comes on top of the pod's.
+// the pod's worker has learnt before. `gpu_facts`: the socket where it answers
+// what the drivers of GPUs say; "": none. `program`: what ranks run, whose NCCL
+// and CUDA runtime count; its environment is what comes on top of the pod's.
 NodeFacts collect_all_facts(const std::string& root, const CgroupPlace& place,
                             const std::string& mpirun = {},
-                            KnownFiles known = {}, ProgramCall program = {});
+                            KnownFiles known = {},
+                            const std::string& gpu_facts = {},
+                            ProgramCall program = {});
 // What a worker can learn of its image before any job comes.
 KnownFiles learn_image(const std::string& root);
 

@@ -91,7 +91,8 @@ PodWorker::PodWorker(Loop& loop, PodOptions options)
             }
           }),
       stop_timer_(loop),
-      orphan_timer_(loop) {}
+      orphan_timer_(loop),
+      gpu_facts_(loop, reaper_) {}
 
 Status PodWorker::start() {
   ::signal(SIGPIPE, SIG_IGN);
@@ -127,6 +128,9 @@ Status PodWorker::start() {
 // Now, when nobody waits for it. An agent that comes before it is done, or
 // that is asked about another file, finds out by itself.
 void PodWorker::learn() {
+  if (std::string socket = gpu_facts_.start(options_.agent); !socket.empty()) {
+    spawner_->add_agent_env(kGpuFactsVariable, std::move(socket));
+  }
   constexpr Milliseconds kDeadline{10'000};
   learning_ = std::make_unique<AgentHelper>(
       loop_, reaper_, [] { return learn_image("").text(); }, kDeadline,

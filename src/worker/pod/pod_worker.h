@@ -16,6 +16,7 @@
 #include "sshd-lite/keys.h"
 #include "sshd-lite/server.h"
 #include "worker/agent_helper.h"
+#include "worker/facts/gpu_facts.h"
 #include "worker/pod/pod_options.h"
 #include "worker/pod/spawner.h"
 
@@ -55,6 +56,7 @@ class PodWorker {
   std::unique_ptr<Spawner> spawner_;
   std::unique_ptr<Server> server_;
   std::unique_ptr<AgentHelper> learning_;
+  GpuFactsProcess gpu_facts_;
   int stop_signal_ = 0;
   bool job_cut_ = false;
   bool released_ = false;

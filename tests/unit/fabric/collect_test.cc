@@ -260,8 +260,10 @@ TEST_CASE("a hostile system neither hangs nor lies") {
   }
   const auto start = std::chrono::steady_clock::now();
   KnownFiles nothing;
-  const std::string text = collect_fabric_json(
-      root.path(), find_libraries(root.path(), "", nothing), nothing);
+  std::optional<DriverAnswers> never_asked;
+  const std::string text =
+      collect_fabric_json(root.path(), find_libraries(root.path(), "", nothing),
+                          nothing, never_asked);
   CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(30));
   CHECK(text.find('\x1b') == std::string::npos);
   const auto facts = read_facts(text, "hostile");
@@ -280,8 +282,9 @@ TEST_CASE("what a launch adds counts: its program's NCCL, a file it names") {
   root.write("/mnt/topo.xml", "<system/>");
   KnownFiles nothing;
   const auto collected = [&](const char* file) {
-    const std::string text =
-        collect_fabric_json(root.path(), {}, nothing, "2.28.9", file);
+    std::optional<DriverAnswers> never_asked;
+    const std::string text = collect_fabric_json(root.path(), {}, nothing,
+                                                 never_asked, "2.28.9", file);
     return read_facts(text, "pod").value().pods.at(0);
   };
   CHECK(collected("/mnt/topo.xml").nccl_version == "2.28.9");
