@@ -5,7 +5,8 @@ it did, or stays. With a recorded RAS answer it is NCCL's server, too.
     replay_rank.py STDOUT RANK=END...      END: an exit code, -SIGNAL, "stays", "waits"
 
 RAS=FILE: rank 0 answers as recorded, with the pids of these ranks. FLIGHT=DIR:
-each rank puts its recorded flight record where muster looks for it.
+each rank writes its recorded flight record when asked by its pipe, and says so
+as PyTorch does.
 """
 import ctypes
 import os
@@ -51,10 +52,24 @@ def serve_ras(text, port, pids):
                         break
 
 
+def write_records(pipe):
+    while True:
+        if os.read(pipe, 128):
+            print(f"[rank{rank}]:[E1126 01:21:53.824126940 ProcessGroupNCCL.cpp:1628] "
+                  "ProcessGroupNCCL preparing to dump debug info.", file=sys.stderr,
+                  flush=True)
+            shutil.copyfile(
+                os.path.join(os.environ["FLIGHT"], f"comm_lib_trace_rank_{rank}"),
+                os.environ["TORCH_FR_DUMP_TEMP_FILE"] + str(rank))
+
+
 pids = meet("born")
 if os.environ.get("FLIGHT"):
-    shutil.copy(os.path.join(os.environ["FLIGHT"], f"comm_lib_trace_rank_{rank}"),
-                os.environ["TORCH_FR_DUMP_TEMP_FILE"] + str(rank))
+    path = os.environ["TORCH_NCCL_DEBUG_INFO_PIPE_FILE"] + str(rank) + ".pipe"
+    os.mkfifo(path)
+    # For writing, too, so that it stays open.
+    threading.Thread(target=write_records, daemon=True,
+                     args=(os.open(path, os.O_RDWR),)).start()
 if os.environ.get("RAS") and rank == 0:
     with open(os.environ["RAS"], encoding="utf-8") as file:
         answer = "".join(line for line in file if not line.startswith("> "))

@@ -523,8 +523,10 @@ def a_worker_learns_before_the_launcher_comes(bed):
                     capture_output=True, text=True, timeout=HANG_GUARD, check=False)
                 check(done.returncode == 0, "launch", done.stderr)
                 with open(report, encoding="utf-8") as file:
-                    phases = {p["name"]: p["ms"] for p in json.load(file)["phases"]}
-                figures.append(phases["inspect"])
+                    told = json.load(file)
+                check(told["workers"][0].get("drivers_age_ms") is not None,
+                      "the drivers were asked in the launch", told["workers"])
+                figures += [p["ms"] for p in told["phases"] if p["name"] == "inspect"]
             print(f"  inspect with a worker: {figures} ms", flush=True)
         finally:
             worker.send_signal(signal.SIGTERM)

@@ -136,7 +136,8 @@ def test_the_first_difference_of_the_records_tells():
         "hang-mismatch", "0=waits", "1=waits", options=HANG, env={
             "SPIN": spinning(),
             "FLIGHT": os.path.join(RECORDED, "flight"),
-            "TORCH_FR_DUMP_TEMP_FILE": "{shared}/flight_"})
+            "TORCH_FR_DUMP_TEMP_FILE": "{shared}/flight_",
+            "TORCH_NCCL_DEBUG_INFO_PIPE_FILE": "{shared}/flight_"})
     equal((seen, verdict["code"]), (124, "hang"), "end", text)
     for part in ("#26", "267786", "1048576"):
         contains(told(verdict), part)
