@@ -63,6 +63,7 @@ void visit(Visitor& visitor, Is<Hello> auto& message) {
   visitor.field("incarnation", message.incarnation);
   visitor.field("node", message.node);
   visitor.field("host", message.host);
+  visitor.field("worker", message.worker);
   visitor.field("heartbeat_ms", message.heartbeat_ms);
   visitor.field("silence_ms", message.silence_ms);
   visitor.field("grace_ms", message.grace_ms);

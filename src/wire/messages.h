@@ -23,9 +23,10 @@ struct Hello {
   std::string launch_id;  // unique per launch; in every process' environment
   std::string job;        // same for all launches of one job (key fingerprint)
   std::string
-      incarnation;   // of the launcher's container; differs after restart
-  int node = 0;      // index of this worker, 1-based; 0 is the launcher
-  std::string host;  // the name under which the launcher knows this pod
+      incarnation;     // of the launcher's container; differs after restart
+  int node = 0;        // index of this worker, 1-based; 0 is the launcher
+  std::string host;    // the name under which the launcher knows this pod
+  bool worker = true;  // ranks may run there: not so of most launchers' pods
   int heartbeat_ms = 2000;
   int silence_ms = 12000;  // no frame for so long: the launcher is gone
   int grace_ms = 5000;     // between TERM and KILL when the launcher is gone

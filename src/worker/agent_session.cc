@@ -257,7 +257,8 @@ void AgentSession::handle_facts(uint32_t id, const std::string& payload) {
         return to_json_within(
             collect_all_facts("", health_.cgroup(), request.mpirun,
                               options_.known_files, options_.gpu_facts,
-                              {request.argv, request.env, request.cwd}),
+                              {request.argv, request.env, request.cwd},
+                              hello_.worker),
             wire::kMaxPayload);
       },
       kFactsDeadline,

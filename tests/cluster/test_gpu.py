@@ -32,13 +32,13 @@ def stand_in():
     return folder
 
 
-def gpu_job(c, workers=1, env=None):
-    """Workers with one GPU each; the launcher has none."""
+def gpu_job(c, workers=1, env=None, launcher=False):
+    """Workers with one GPU each; the launcher has none unless it is said."""
     folder = stand_in()
 
     def give_gpus(specs):
         for spec in specs:
-            if spec["role"] == "launcher":
+            if spec["role"] == "launcher" and not launcher:
                 continue
             spec["binds"] += [[folder, LIBRARIES, True],
                               ["/dev/null", "/dev/nvidiactl", True],
@@ -165,10 +165,11 @@ def starts(pod, what):
 
 def test_a_launch_does_not_wait_for_drivers():
     """They take 1.5 s to start, NVML and CUDA each. The worker starts them when
-    it starts; the launch learns what they said, and how long ago."""
+    it starts; the launch learns what they said, and how long ago. No rank will
+    use the GPU that the launcher's pod sees: nobody asks about that one."""
     with cluster("gpu-facts") as c:
         job = gpu_job(c, env={"FAKE_GPU_SLOW": "1500",
-                              "FAKE_GPU_STARTS": STARTS})
+                              "FAKE_GPU_STARTS": STARTS}, launcher=True)
         worker = job.workers[0]
 
         def launched():
@@ -184,6 +185,8 @@ def test_a_launch_does_not_wait_for_drivers():
         run, age = launched()
         check(0 <= age < 70_000, f"age {age}", run.err)
         equal(starts(worker, "cuInit"), before, "starts of the CUDA driver")
+        equal(starts(job.launcher, "cuInit").strip() or "0", "0",
+              "starts in the launcher's pod")
         print(f"inspect {run.phase_ms('inspect')} ms with known facts")
         # Nobody answers any more: the launch finds out by itself.
         worker.exec(["sh", "-c", "rm -r /tmp/muster-gpu-facts-*"])

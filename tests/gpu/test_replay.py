@@ -102,6 +102,31 @@ def test_a_run_that_succeeded_is_left_in_peace():
     check("warning" not in text and "error" not in text, "a word of trouble", text)
 
 
+def recorded_answers():
+    """What each command line answered on that machine, by the line."""
+    with open(os.path.join(RECORDED, "muster-facts.txt"), encoding="utf-8") as file:
+        parts = file.read().split("\n$ ")
+    return {part.split("\n", 1)[0].lstrip("$ "):
+            part.split("\n", 1)[1].rsplit("[rc=", 1)[0] for part in parts}
+
+
+def test_the_recorded_facts_are_planned_as_they_were():
+    """Facts files of then are read now, and give the same network."""
+    said = recorded_answers()
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as facts:
+        facts.write(said["muster fabric show -o json"])
+        facts.flush()
+        for words in (["plan"], ["env"]):
+            done = muster("fabric", *words, "--facts", facts.name)
+            equal(done.returncode, 0, f"fabric {words}", done.stderr)
+            for line in said["muster fabric " + words[0]].splitlines():
+                # The advice is of the MPI here, which the file does not name.
+                if line.strip() and not line.startswith("for an mpirun line"):
+                    contains(done.stdout, line, f"fabric {words}")
+        shown = muster("fabric", "show", "--facts", facts.name).stdout
+        contains(shown, "GPUs: 1 x NVIDIA H200, driver 580.159.04, CUDA 13.0")
+
+
 HANG = ["--hang-timeout", "2s", "--hang-action", "stop"]
 SPINS = """#include <time.h>
 int cudaStreamSynchronize(void) {

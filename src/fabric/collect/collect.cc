@@ -38,18 +38,18 @@ bool libfabric_matters(const PodFabric& pod) {
          });
 }
 
-void ask_gpu_drivers(std::optional<DriverAnswers>& known, ProbeEnd end,
-                     PodFabric& pod) {
+void ask_gpu_drivers(std::optional<DriverAnswers>& known, bool may_start,
+                     ProbeEnd end, PodFabric& pod) {
   if (known && take_answers(*known, pod)) return;
   known.reset();
-  if (!sys_exists("/dev/nvidiactl")) return;
+  if (!may_start || !sys_exists("/dev/nvidiactl")) return;
   probe_gpus({}, end, pod);
   probe_cuda_aware({}, end, pod);
 }
 
 PodFabric collect(const std::string& root, const ImageLibraries& libraries,
                   KnownFiles& known, std::optional<DriverAnswers>& drivers,
-                  ProbeEnd end) {
+                  bool may_start, ProbeEnd end) {
   PodFabric pod;
   collect_software(root, libraries, known, pod);
   collect_netdevs(root, pod);
@@ -62,7 +62,7 @@ PodFabric collect(const std::string& root, const ImageLibraries& libraries,
       libfabric.emplace(ask_libfabric("libfabric.so.1"));
     }
     probe_verbs(end, pod);
-    ask_gpu_drivers(drivers, end, pod);
+    ask_gpu_drivers(drivers, may_start, end, pod);
     if (libfabric) take_libfabric(*libfabric, end, pod);
   }
   return pod;
@@ -72,7 +72,7 @@ PodFabric collect_until(const std::string& root, ProbeEnd end) {
   KnownFiles nothing;
   std::optional<DriverAnswers> never_asked;
   const auto libraries = find_libraries(root, pod_library_path(root), nothing);
-  return collect(root, libraries, nothing, never_asked, end);
+  return collect(root, libraries, nothing, never_asked, true, end);
 }
 
 ProbeEnd end_in(milliseconds probes) {
@@ -96,13 +96,13 @@ std::string collect_fabric_json(const std::string& sysroot,
                                 const ImageLibraries& libraries,
                                 KnownFiles& known,
                                 std::optional<DriverAnswers>& drivers,
-                                const std::string& nccl,
-                                const std::string& file) {
+                                const LaunchAdds& adds) {
   const std::string root = without_slash(sysroot);
-  PodFabric pod = collect(root, libraries, known, drivers, end_in(kInJobMs));
-  if (!nccl.empty()) pod.nccl_version = nccl;
-  if (!file.empty() && pod.files && sys_exists(root + file)) {
-    pod.files->push_back(file);
+  PodFabric pod =
+      collect(root, libraries, known, drivers, adds.drivers, end_in(kInJobMs));
+  if (!adds.nccl.empty()) pod.nccl_version = adds.nccl;
+  if (!adds.file.empty() && pod.files && sys_exists(root + adds.file)) {
+    pod.files->push_back(adds.file);
   }
   return write_facts({std::move(pod)});
 }

@@ -24,16 +24,20 @@ PodFabric collect_fabric(const std::string& sysroot);
 // With a GPUDirect write as well, which takes a CUDA context, hence a second;
 // `probes` is the end of all probes together.
 PodFabric collect_fabric_and_gdr(std::chrono::milliseconds probes);
+// What a launch adds to the facts of a pod.
+struct LaunchAdds {
+  std::string nccl;     // the version that counts; "": the image's
+  std::string file;     // of topology, that ranks will be told of; "": none
+  bool drivers = true;  // GPUs' may be started, if they have not said anything
+};
 // The same as a facts file (docs/facts-schema.md), for a caller that knows the
 // image's libraries already. `drivers`: what those of GPUs said a while ago;
 // unless no GPU answers any more, they are not started for this. Reset where it
-// was of no use. `nccl`: the version that counts, "": the image's; `file`: a
-// topology file that ranks will be told of, "": none.
+// was of no use.
 std::string collect_fabric_json(const std::string& sysroot,
                                 const ImageLibraries& libraries,
                                 KnownFiles& known,
                                 std::optional<DriverAnswers>& drivers,
-                                const std::string& nccl = {},
-                                const std::string& file = {});
+                                const LaunchAdds& adds = {});
 
 }  // namespace muster

@@ -36,6 +36,7 @@ Fleet::Fleet(Loop& loop, wire::Hello hello, std::vector<FleetNode> nodes,
     const auto node = static_cast<uint16_t>(i);
     hello.node = static_cast<int>(i);
     hello.host = nodes[i].host;
+    hello.worker = nodes[i].worker;
     hello.job = nodes[i].job.empty() ? common_job : nodes[i].job;
     DialerEvents dialer_events;
     dialer_events.on_ready = [this, node](const wire::HelloReply& reply) {

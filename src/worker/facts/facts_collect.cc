@@ -144,21 +144,24 @@ NodeFacts collect_quick_facts(const std::string& root,
 
 NodeFacts collect_all_facts(const std::string& root, const CgroupPlace& place,
                             const std::string& mpirun, KnownFiles known,
-                            const std::string& gpu_facts, ProgramCall program) {
+                            const std::string& gpu_facts, ProgramCall program,
+                            bool drivers) {
   NodeFacts facts = collect_quick_facts(root, place);
   facts.has_passwd_entry = has_passwd_entry(root, ::geteuid());
   const ImageLibraries libraries =
       find_libraries(root, environment_value(facts, "LD_LIBRARY_PATH"), known);
   facts.nccl_version = nccl_version(libraries, known);
   facts.cuda_runtime = cuda_runtime_version(libraries, known);
+  LaunchAdds adds;
   const std::string* told = find_env(program.env, "NCCL_TOPO_FILE");
-  const std::string file = told != nullptr ? *told : "";
+  adds.file = told != nullptr ? *told : "";
+  adds.drivers = drivers;
   take_program(root, std::move(program), known, facts);
   facts.mpi = ask_mpi(environment_value(facts, "PATH"), mpirun, known);
-  auto drivers = ask_gpu_facts(gpu_facts);
-  facts.fabric = collect_fabric_json(root, libraries, known, drivers,
-                                     facts.nccl_version, file);
-  if (drivers) facts.drivers_age_ms = drivers->age_ms;
+  adds.nccl = facts.nccl_version;
+  auto answers = ask_gpu_facts(gpu_facts);
+  facts.fabric = collect_fabric_json(root, libraries, known, answers, adds);
+  if (answers) facts.drivers_age_ms = answers->age_ms;
   facts.serves_pmix = AgentPmixHost::is_built_in();
   return facts;
 }

@@ -81,17 +81,17 @@ bool ask_for_dump(const wire::FlightPlace& place) {
   return false;
 }
 
-// Until `end` for one that is whole and another than `before`; nullopt: none.
+// Until `end` for one that is whole and another than `before`, then that one: a
+// rank that has written one about its failure may write no other. nullopt:
+// none.
 std::optional<wire::FlightRecord> read_record(const wire::FlightPlace& place,
                                               const Stamp& before,
                                               Clock::time_point end) {
   for (;; ::usleep(kPoll)) {
     const bool last = Clock::now() >= end;
     const auto file = open_newest(place);
-    if (!file || file->stamp == before) {
-      if (last) return {};
-      continue;
-    }
+    if (!file && last) return {};
+    if (!file || (file->stamp == before && !last)) continue;
     auto read = read_opened(*file);
     if (!read && !last) continue;  // half written
     wire::FlightRecord record;

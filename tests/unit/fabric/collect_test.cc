@@ -284,7 +284,7 @@ TEST_CASE("what a launch adds counts: its program's NCCL, a file it names") {
   const auto collected = [&](const char* file) {
     std::optional<DriverAnswers> never_asked;
     const std::string text = collect_fabric_json(root.path(), {}, nothing,
-                                                 never_asked, "2.28.9", file);
+                                                 never_asked, {"2.28.9", file});
     return read_facts(text, "pod").value().pods.at(0);
   };
   CHECK(collected("/mnt/topo.xml").nccl_version == "2.28.9");
