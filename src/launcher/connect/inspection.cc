@@ -68,8 +68,7 @@ Inspected read_facts(const Fleet& fleet, const Survey::Answers& answers) {
                " is too large to be looked at as a whole: its programs have "
                "it all, but these are neither compared, shown nor masked: " +
                facts->left_out,
-           "",
-           "pass long values in files"});
+           "", "pass long values in files"});
     }
     out.facts.push_back(facts ? std::move(*facts) : NodeFacts{});
   }
