@@ -35,8 +35,7 @@ int gpu_facts_main(const std::string& socket);
 // having been of use, a few times. Loop thread.
 class GpuFactsProcess {
  public:
-  GpuFactsProcess(Loop& loop, Reaper& reaper)
-      : loop_(loop), reaper_(reaper), again_(loop) {}
+  GpuFactsProcess(Loop& loop, Reaper& reaper) : reaper_(reaper), again_(loop) {}
   ~GpuFactsProcess();
   GpuFactsProcess(const GpuFactsProcess&) = delete;
   GpuFactsProcess& operator=(const GpuFactsProcess&) = delete;
@@ -49,7 +48,6 @@ class GpuFactsProcess {
  private:
   void run();
 
-  Loop& loop_;
   Reaper& reaper_;
   std::string binary_;
   RuntimeDir directory_;
