@@ -238,8 +238,8 @@ TEST_CASE("stacks name the few that are elsewhere, and never most") {
 std::vector<PlacedStack> recorded_stacks() {
   std::vector<PlacedStack> out;
   bool in_stack = false;
-  for (const auto line :
-       split(recorded("muster-asked-while-hanging.txt"), '\n')) {
+  const std::string text = recorded("muster-asked-while-hanging.txt");
+  for (const auto line : split(text, '\n')) {
     if (line.starts_with("$ ") && !out.empty()) break;
     if (line.starts_with("$ ")) in_stack = line == "$ muster stack";
     if (!in_stack) continue;

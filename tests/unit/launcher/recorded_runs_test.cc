@@ -44,7 +44,7 @@ Evidence recorded(const std::string& run, int failed) {
     evidence.outcome = RankOutcome::kExited;
     evidence.wait_status = 1 << 8;
     evidence.exit_ns = now + (rank == failed ? 1 : 2) * kSecond;
-    tails.at(rank).append_to(evidence.lines);
+    tails.at(rank).append_to(evidence.lines, &RuleBook::built_in());
     out.ranks.push_back(std::move(evidence));
     NodeEvidence node;
     node.node = rank;
