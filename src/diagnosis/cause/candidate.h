@@ -98,11 +98,11 @@ void add_guesses(const Evidence& evidence, const RuleBook& rules,
 // speak for ("Number of devices 8 must equal …"), as a guess.
 void name_exception(const RuleBook& rules, Candidate& winner);
 
-// Takes out what another candidate explains; and, once each rank is reduced to
-// one, which ranks another one explains.
 // "No CUDA GPUs are available", taken for a missing driver, of a pod whose GPUs
 // and driver we have seen.
 bool contradicts_gpus(const Evidence& evidence, const Candidate& candidate);
+// Takes out what another candidate explains; and, once each rank is reduced to
+// one, which ranks another one explains.
 void drop_explained(const Evidence& evidence,
                     std::vector<Candidate>& candidates);
 void drop_explained_ranks(const Evidence& evidence,

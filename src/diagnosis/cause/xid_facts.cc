@@ -58,13 +58,29 @@ bool of_machine(const XidEvidence& xid) {
   return meaning != nullptr && is_of_machine(*meaning);
 }
 
+// The same GPU as a pod sees it: several pods of one node may share it, and
+// each hears of its Xids, under an index of its own. nullptr: it does not.
+const XidEvidence* same_gpu(const NodeEvidence& node, const XidEvidence& xid) {
+  const auto found = std::find_if(
+      node.xids.begin(), node.xids.end(), [&xid](const XidEvidence& other) {
+        return &other == &xid || (!xid.uuid.empty() && other.uuid == xid.uuid);
+      });
+  return found == node.xids.end() ? nullptr : &*found;
+}
+
 std::vector<int> ranks_that_may_use(const Evidence& evidence,
-                                    const NodeEvidence& node,
                                     const XidEvidence& xid) {
   std::vector<int> out;
-  for (const RankEvidence& rank : evidence.ranks) {
-    if (rank.node == node.node && may_use(rank, xid)) out.push_back(rank.rank);
+  for (const NodeEvidence& node : evidence.nodes) {
+    const XidEvidence* const seen = same_gpu(node, xid);
+    if (seen == nullptr) continue;
+    for (const RankEvidence& rank : evidence.ranks) {
+      if (rank.node == node.node && may_use(rank, *seen)) {
+        out.push_back(rank.rank);
+      }
+    }
   }
+  std::sort(out.begin(), out.end());
   return out;
 }
 
@@ -128,7 +144,7 @@ std::string xid_sentence(const Evidence& evidence, const NodeEvidence& node,
   if (xid.count > 1) out += ", " + std::to_string(xid.count) + " times";
   if (rank == nullptr) return out;
   out += near_text(time_near(xid, *rank), *rank);
-  const auto ranks = ranks_that_may_use(evidence, node, xid);
+  const auto ranks = ranks_that_may_use(evidence, xid);
   if (ranks.size() > 1) out += sharers_text(ranks);
   return out;
 }
@@ -136,8 +152,7 @@ std::string xid_sentence(const Evidence& evidence, const NodeEvidence& node,
 void read_xids(const NodeEvidence& node, FactList& facts) {
   for (const XidEvidence& xid : node.xids) {
     if (!ends_work(xid)) continue;
-    const bool alone =
-        ranks_that_may_use(facts.evidence(), node, xid).size() == 1;
+    const bool alone = ranks_that_may_use(facts.evidence(), xid).size() == 1;
     bool explained = false;
     for (const RankEvidence& rank : facts.evidence().ranks) {
       if (rank.node != node.node || !failed(rank) || !may_use(rank, xid)) {

@@ -169,6 +169,24 @@ TEST_CASE("a program's own Xid names the program, in its own words if any") {
   }
 }
 
+TEST_CASE("pods that share a GPU all hear of its Xids: none is sure") {
+  Evidence evidence =
+      job({rank(0, -1, 0), rank(1, kExitOne, 102 * kS)}, {xid(43, 100 * kS)});
+  CHECK(diagnose(evidence).confidence == Confidence::kLikely);
+  evidence.ranks[0].node = 2;
+  evidence.nodes.push_back(evidence.nodes[0]);
+  evidence.nodes[1].node = 2;
+  evidence.nodes[1].host = "w-1";
+  evidence.nodes[1].xids[0].gpu = 5;  // by its own count
+  const Verdict verdict = diagnose(evidence);
+  CHECK(verdict.code == "cuda_illegal_access");
+  CHECK(verdict.first_rank == 1);
+  CHECK(verdict.confidence == Confidence::kLikely);
+  CHECK(any_has(verdict.evidence, "ranks 0, 1 may use this GPU"));
+  evidence.nodes[1].xids[0].uuid = "GPU-other";
+  CHECK(diagnose(evidence).confidence == Confidence::kProven);
+}
+
 TEST_CASE("the driver does not say which of several ranks it was") {
   const Verdict verdict = diagnose(
       job({rank(0, kExitOne, 102 * kS), rank(1, -1, 0)}, {xid(43, 100 * kS)}));
