@@ -265,7 +265,8 @@ Status note_places(const AgreementInput& in, Agreement& out) {
                      &in.nodes[node].facts, visible(out.env[node], in)});
   }
   for (Finding& finding : visible_gpu_findings(nodes)) {
-    if (auto may = pass(finding, in.options->force); !may) return may;
+    if (auto may = refuse_unless_forced(finding, in.options->force); !may)
+      return may;
     out.findings.push_back(std::move(finding));
   }
   take_findings(out, placement_notes(nodes, in.options->local.has_value()));

@@ -59,14 +59,14 @@ Result<FabricPlan> plan_pods(const std::vector<FabricPod>& pods,
 
 Status allow(FabricPlan& plan, const NetworkWish& wish) {
   for (Finding& finding : plan.findings) {
-    if (auto may = pass(finding, wish.force); !may) return may;
+    if (auto may = refuse_unless_forced(finding, wish.force); !may) return may;
   }
   return {};
 }
 
 }  // namespace
 
-Status pass(Finding& finding, bool force) {
+Status refuse_unless_forced(Finding& finding, bool force) {
   if (finding.severity != Severity::kError) return {};
   if (!force) {
     return fail(Error{"fabric_refused",
@@ -117,7 +117,7 @@ Result<JobFabric> check_job_variables(const std::vector<FabricPod>& pods,
   auto plan = plan_pods(pods, wish);
   if (!plan) return fail(plan.error());
   std::erase_if(plan->findings, [](const Finding& finding) {
-    return !finding.code.starts_with("lint_") ||
+    return !is_about_users_value(finding) ||
            finding.severity == Severity::kInfo;
   });
   if (auto allowed = allow(*plan, wish); !allowed) {

@@ -44,7 +44,7 @@ struct JobFabric {
 
 // An error ends the launch ("fabric_refused", with --force in its hint) or, by
 // `force`, becomes a warning.
-Status pass(Finding& finding, bool force);
+Status refuse_unless_forced(Finding& finding, bool force);
 
 // Error codes "usage", "unknown_profile", "site_file".
 Result<FabricRequest> fabric_request(const NetworkWish& wish);

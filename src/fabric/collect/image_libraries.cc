@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "fabric/collect/elf_data.h"
 #include "fabric/collect/library_names.h"
+#include "fabric/collect/loader_search.h"
 #include "fabric/collect/sys_files.h"
 #include "fabric/facts/nccl_version.h"
 
@@ -67,14 +68,9 @@ class Search {
   }
 
   void visit_configured() {
-    visit_lines("/etc/ld.so.conf");
-    const std::string parts = "/etc/ld.so.conf.d";
-    std::vector<std::string> files;
-    for (const std::string& name : names_in(root_ + parts)) {
-      if (name.ends_with(".conf")) files.push_back(parts + "/" + name);
+    for (const std::string& directory : configured_directories(root_)) {
+      visit(directory);
     }
-    std::sort(files.begin(), files.end());
-    for (const std::string& file : files) visit_lines(file);
   }
 
   void visit_wheels(const std::string& prefix) {
@@ -93,14 +89,6 @@ class Search {
   ImageLibraries take() { return std::move(found_); }
 
  private:
-  void visit_lines(const std::string& file) {
-    const SysText text = read_sys(root_ + file);
-    for (const auto line : split(text.text, '\n')) {
-      const std::string directory(trim(line));
-      if (directory.starts_with("/")) visit(directory);
-    }
-  }
-
   std::string root_;
   KnownFiles& known_;
   std::set<std::pair<dev_t, ino_t>> seen_;

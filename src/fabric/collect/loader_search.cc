@@ -11,6 +11,7 @@
 #include "base/directory.h"
 #include "base/fd.h"
 #include "base/text.h"
+#include "fabric/collect/sys_files.h"
 
 namespace muster {
 
@@ -44,25 +45,29 @@ std::vector<std::string> directories(const std::string& list,
 }
 
 void add_lines(const std::string& file, std::vector<std::string>& out) {
-  const auto text = read_file(file, 64 << 10);
-  if (!text) return;
-  for (const auto line : split(*text, '\n')) {
+  const SysText text = read_sys(file);
+  for (const auto line : split(text.text, '\n')) {
     if (trim(line).starts_with('/')) out.emplace_back(trim(line));
   }
 }
 
 }  // namespace
 
-LoaderSearch::LoaderSearch(std::string root, const std::string& ld_library_path)
-    : root_(std::move(root)), users_(directories(ld_library_path, "")) {
-  const std::string parts = "/etc/ld.so.conf.d";
-  std::vector<std::string> files = names_in(root_ + parts);
+std::vector<std::string> configured_directories(const std::string& root) {
+  std::vector<std::string> out;
+  add_lines(root + "/etc/ld.so.conf", out);
+  const std::string parts = root + "/etc/ld.so.conf.d";
+  std::vector<std::string> files = names_in(parts);
   std::erase_if(files, [](auto& name) { return !name.ends_with(".conf"); });
   std::sort(files.begin(), files.end());
-  for (const std::string& file : files) {
-    add_lines(root_ + parts + "/" + file, system_);
-  }
-  add_lines(root_ + "/etc/ld.so.conf", system_);
+  for (const std::string& file : files) add_lines(parts + "/" + file, out);
+  return out;
+}
+
+LoaderSearch::LoaderSearch(std::string root, const std::string& ld_library_path)
+    : root_(std::move(root)),
+      users_(directories(ld_library_path, "")),
+      system_(configured_directories(root_)) {
   for (const char* usual :
        {"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu",
         "/lib/aarch64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/lib64",

@@ -17,6 +17,9 @@ struct LoadedFrom {
   std::string why;  // "RPATH of libtorch_cuda.so", "LD_LIBRARY_PATH", …
 };
 
+// The directories of /etc/ld.so.conf and of the files in its .d, in this order.
+std::vector<std::string> configured_directories(const std::string& root);
+
 class LoaderSearch {
  public:
   // `root` stands before each path.

@@ -60,6 +60,10 @@ void lint_empty_plugin(FabricJob& job, FabricPodState& pod) {
 
 }  // namespace
 
+bool is_about_users_value(const Finding& finding) {
+  return finding.code.starts_with("lint_") || finding.code == "topology_file";
+}
+
 void lint_users_values(FabricJob& job) {
   for (FabricPodState& pod : job.pods) {
     lint_open_mpi(job, pod);

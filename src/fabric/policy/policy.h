@@ -83,5 +83,8 @@ std::string_view verdict_name(FabricVerdict verdict);
 
 FabricPlan plan_fabric(const std::vector<PodFabric>& pods,
                        const FabricRequest& request);
+// From the checks of the user's own variables (lint/lint.cc), which hold
+// without any setting of ours.
+bool is_about_users_value(const Finding& finding);
 
 }  // namespace muster

@@ -172,6 +172,27 @@ TEST_CASE("an interface that no pod has ends the launch before its ranks") {
   }
 }
 
+TEST_CASE("a file that no pod has is told, with --local too") {
+  for (const bool local : {false, true}) {
+    INFO(local);
+    AgreementBed bed;
+    give_network(bed);
+    for (NodeSpec& node : bed.input.nodes) {
+      node.facts.fabric.replace(node.facts.fabric.find(R"("hcas")"), 0,
+                                R"("files": [], )");
+    }
+    if (local) bed.options.local = LocalShape{2, 2};
+    bed.options.env.push_back({"NCCL_TOPO_FILE", "/etc/none.xml"});
+    const auto out = bed.agree();
+    REQUIRE(out);
+    CHECK(std::any_of(out->findings.begin(), out->findings.end(),
+                      [](const Finding& one) {
+                        return one.text.find("NCCL_TOPO_FILE=/etc/none.xml") !=
+                               std::string::npos;
+                      }));
+  }
+}
+
 TEST_CASE("interfaces that nobody looked for refuse nothing") {
   AgreementBed bed;
   bed.options.local = LocalShape{2, 2};
