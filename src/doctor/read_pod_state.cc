@@ -118,17 +118,25 @@ std::vector<std::string> words_of(const std::string& program) {
   return out;
 }
 
-void add_gpu_libraries(const std::string& root, const ProgramCall& call,
-                       ProgramState& program) {
+// Of a whole command what runs in the end is looked at: `sh -c` and the like
+// need nothing that matters.
+ProgramState look_at_program(const std::string& root, const Environment& env,
+                             const std::string& program) {
+  const std::vector<std::string> words = words_of(program);
   KnownFiles nothing;
-  const ProgramLibraries own = program_libraries(root, call, nothing);
-  if (own.find("NCCL") == nullptr && own.find("CUDA runtime") == nullptr) {
-    return;
+  const ProgramLibraries own =
+      program_libraries(root, {words, env, ""}, nothing);
+  const bool command = words.size() > 1 && !own.program.empty();
+  const std::string* search = find_env(env, "PATH");
+  ProgramState out = check_program(command ? own.program : words[0],
+                                   search != nullptr ? *search : "");
+  const ProgramLibrary* const nccl = own.find("NCCL");
+  if (nccl == nullptr && own.find("CUDA runtime") == nullptr) return out;
+  out.loads = library_lines(own);
+  if (nccl != nullptr) {
+    out.libraries.push_back("NCCL " + nccl->version + " " + nccl->path);
   }
-  program.loads = library_lines(own);
-  if (const ProgramLibrary* nccl = own.find("NCCL")) {
-    program.libraries.push_back("NCCL " + nccl->version + " " + nccl->path);
-  }
+  return out;
 }
 
 }  // namespace
@@ -195,12 +203,8 @@ PodState read_pod_state(const DoctorOptions& options) {
   for (const std::string& path : options.paths) {
     pod.paths.push_back(check_path(path));
   }
-  const std::string* search = find_env(view.env, "PATH");
   for (const std::string& program : options.programs) {
-    const std::vector<std::string> words = words_of(program);
-    pod.programs.push_back(
-        check_program(words[0], search != nullptr ? *search : ""));
-    add_gpu_libraries(options.root, {words, view.env, ""}, pod.programs.back());
+    pod.programs.push_back(look_at_program(options.root, view.env, program));
   }
   if (options.ask_network) ask_network(options, view.env, pod);
   return pod;
