@@ -251,7 +251,7 @@ class Judge {
     }
   }
 
-  // The number of an Xid, whoever told it: what it means, and what to do.
+  // What an Xid means and what to do, from its number alone.
   void explain_xid() {
     const auto number = parse_integer(values_["xid"]);
     if (!number) return;

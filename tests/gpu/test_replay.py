@@ -6,6 +6,7 @@ where muster asks for them. What is said while it runs and what `explain-log`
 says of the same lines must be one judgement."""
 import json
 import os
+import socket
 import sys
 import tempfile
 
@@ -136,6 +137,11 @@ int cudaStreamSynchronize(void) {
 """
 
 
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return server.getsockname()[1]
+
+
 def spinning():
     """A library in which a rank turns as one does in the driver."""
     os.makedirs(PROGRAMS, mode=0o755, exist_ok=True)
@@ -150,7 +156,7 @@ def test_nccl_names_the_rank_that_is_behind():
         "hang-stop", "0=waits", options=HANG, env={
             "SPIN": spinning(),
             "RAS": os.path.join(RECORDED, "ras-verbose-status.txt"),
-            "NCCL_RAS_ADDR": "127.0.0.1:28291"})
+            "NCCL_RAS_ADDR": f"127.0.0.1:{free_port()}"})
     equal((seen, verdict["code"]), (124, "hang"), "end", text)
     contains(verdict["summary"], "ank 1 holds up the rest")
     contains(told(verdict), "AllReduce rank 0 is at number 21, rank 1 at 20")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the Xids of NVIDIA's driver mean, whoever tells of them: the driver's
-// events or a line of a kernel's log. The table is rules/xids.tsv. Pure; any
+// What the Xids of NVIDIA's driver mean. Its events and the kernel's log tell
+// them, and both are read by this table. The table is rules/xids.tsv. Pure; any
 // thread.
 #pragma once
 

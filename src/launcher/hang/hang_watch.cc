@@ -84,7 +84,8 @@ Collectives collectives_of(const std::vector<wire::FlightRecord>& records,
       records.empty()
           ? "PyTorch: no rank has written a record of its collectives: one "
             "does when asked if its environment has "
-            "TORCH_NCCL_TRACE_BUFFER_SIZE=2000 and "
+            "TORCH_FR_BUFFER_SIZE=2000 (before PyTorch 2.9 "
+            "TORCH_NCCL_TRACE_BUFFER_SIZE) and "
             "TORCH_NCCL_DEBUG_INFO_PIPE_FILE=/tmp/flight_"
           : "PyTorch: no rank waits in a collective";
   return out;
@@ -172,7 +173,7 @@ Milliseconds HangWatch::pause() const {
                     kLongestPause);
 }
 
-// What a question or a signal of ours made them say is no sign of life:
+// Lines that answer a question or a signal of ours do not count as output:
 // PyTorch, for one, tells that it writes its record.
 Milliseconds HangWatch::silent() {
   constexpr Milliseconds kExact{5};  // of the times of output
@@ -200,7 +201,7 @@ void HangWatch::look_for_silence() {
   if (options_.silence.count() == 0 || !waiting_.empty() || stops_) return;
   if (ranks_.count(RankState::kRunning) == 0) return;
   if (silent() < options_.silence) return output_again();
-  // Held up by whoever reads us is no hang of theirs.
+  // A slow reader of our output holds ranks up, too: they do not hang.
   if (told_.count(Progress::kHangs) > 0 || output_.waiting_bytes() > 0) return;
   const Clock::time_point now = Clock::now();
   if (now < (first_look_ ? first_look_->ended + pause() : next_look_)) return;

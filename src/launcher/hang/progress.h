@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Do the ranks get on? Decided from two looks at them, some seconds apart: a
-// hang is no silence, but that nothing moves while ranks wait for others in a
-// call of MPI, NCCL and the like. CPU time is no sign of work within such a
-// call, since ranks spin in it, and is one outside of it. Pure.
+// Do the ranks get on? Two looks at them, some seconds apart, decide. Ranks
+// hang if nothing moves in between while some wait for others in a call of MPI,
+// NCCL and the like. CPU time shows work outside of such a call only: ranks
+// spin in it. Pure.
 #pragma once
 
 #include <map>

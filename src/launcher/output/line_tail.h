@@ -27,8 +27,9 @@ class LineTail {
       : limit_(lines), bytes_(bytes), is_stderr_(is_stderr) {}
 
   void keep(std::string_view line, int64_t time_ns);
-  // Puts them behind those in `out`, oldest first. `rules` takes some 10 ms for
-  // a full tail; null: the level alone tells trouble.
+  // Puts them behind those in `out`, oldest first. With `rules` each line is
+  // held against all of them, which takes time; null: the level alone tells
+  // trouble.
   void append_to(std::vector<LineEvidence>& out,
                  const RuleBook* rules = nullptr) const;
 
