@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <deque>
-#include <set>
 
 #include "base/directory.h"
 #include "base/fd.h"
@@ -85,6 +84,14 @@ std::optional<DynamicNames> LoaderSearch::names_of(
 
 std::optional<LoadedFrom> LoaderSearch::find(const std::string& name,
                                              const std::string& by) const {
+  DynamicNames own;
+  if (!by.empty()) own = names_of(by).value_or(DynamicNames{});
+  return find_for(own, by, name);
+}
+
+std::optional<LoadedFrom> LoaderSearch::find_for(
+    const DynamicNames& own, const std::string& by,
+    const std::string& name) const {
   const auto in = [&](const std::vector<std::string>& places,
                       const std::string& why) -> std::optional<LoadedFrom> {
     for (const std::string& place : places) {
@@ -95,8 +102,6 @@ std::optional<LoadedFrom> LoaderSearch::find(const std::string& name,
     }
     return std::nullopt;
   };
-  DynamicNames own;
-  if (!by.empty()) own = names_of(by).value_or(DynamicNames{});
   const std::string origin = directory_of(by);
   if (own.runpath.empty()) {
     if (auto found =
@@ -112,24 +117,24 @@ std::optional<LoadedFrom> LoaderSearch::find(const std::string& name,
   return in(system_, "the system's library path");
 }
 
-std::optional<LoadedFrom> LoaderSearch::find_needed(
-    const std::string& program, const std::string& name) const {
+std::map<std::string, LoadedFrom> LoaderSearch::all_needed(
+    const std::string& program) const {
+  std::map<std::string, LoadedFrom> out;
   std::deque<std::string> open{program};
-  std::set<std::string> seen{program};
-  while (!open.empty() && seen.size() < kMostLibraries) {
+  while (!open.empty() && out.size() < kMostLibraries) {
     const std::string by = open.front();
     open.pop_front();
     const auto names = names_of(by);
     if (!names) continue;
     for (const std::string& needed : names->needed) {
-      const bool wanted =
-          needed == name || (name.ends_with('.') && needed.starts_with(name));
-      auto found = find(needed, by);
-      if (wanted) return found;
-      if (found && seen.insert(found->path).second) open.push_back(found->path);
+      if (out.count(needed) > 0) continue;  // the linker loads it once
+      auto found = find_for(*names, by, needed);
+      if (!found) continue;
+      open.push_back(found->path);
+      out.emplace(needed, std::move(*found));
     }
   }
-  return std::nullopt;
+  return out;
 }
 
 }  // namespace muster

@@ -4,6 +4,7 @@
 // Reads files of the image; nothing is loaded.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,16 +30,20 @@ class LoaderSearch {
   // for it at run time (dlopen).
   [[nodiscard]] std::optional<LoadedFrom> find(const std::string& name,
                                                const std::string& by) const;
-  // The first library called `name` among those that `program` loads at its
-  // start, however many steps away; bounded. "libcudart.so." is any that begins
-  // so.
-  [[nodiscard]] std::optional<LoadedFrom> find_needed(
-      const std::string& program, const std::string& name) const;
+  // What `program` loads at its start, however many steps away, by the name
+  // under which it is needed; of two the first. At most 300 libraries.
+  [[nodiscard]] std::map<std::string, LoadedFrom> all_needed(
+      const std::string& program) const;
   // What a file needs; nullopt: it is no program or library.
   [[nodiscard]] std::optional<DynamicNames> names_of(
       const std::string& path) const;
 
  private:
+  // `own`: what `by` tells the linker.
+  [[nodiscard]] std::optional<LoadedFrom> find_for(
+      const DynamicNames& own, const std::string& by,
+      const std::string& name) const;
+
   std::string root_;
   std::vector<std::string> users_;   // LD_LIBRARY_PATH
   std::vector<std::string> system_;  // ld.so.conf and the usual ones

@@ -178,12 +178,13 @@ std::vector<ProgramLibrary> Finder::of_python(const PythonPlace& place) {
 
 std::vector<ProgramLibrary> Finder::compiled() {
   std::vector<ProgramLibrary> out;
+  const auto needed = loader_.all_needed(file_.path);
   for (const Wanted& one : wanted()) {
     std::optional<ProgramLibrary> found = preloaded(one);
-    if (!found) {
-      if (const auto path = loader_.find_needed(file_.path, one.file)) {
-        found = made(one, path->path, path->why);
-      }
+    // A name that ends with a dot has a number behind it.
+    const auto at = needed.lower_bound(one.file);
+    if (!found && at != needed.end() && at->first.starts_with(one.file)) {
+      found = made(one, at->second.path, at->second.why);
     }
     if (found) out.push_back(std::move(*found));
   }
