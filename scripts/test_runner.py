@@ -177,6 +177,10 @@ class Runner:
             self.script("documents", [*PYTHON,
                                       "tests/images/test_documents.py"],
                         5 * MINUTE)
+        if self.wants("structure"):
+            self.script("structure", [*PYTHON,
+                                      "tests/structure/test_structure.py"],
+                        5 * MINUTE)
         if self.wants("kit") and self.builds.need("release"):
             self.script("kit", [*PYTHON, "tests/images/test_kit.py",
                                 PREFIXES["release"]], 5 * MINUTE)
@@ -433,7 +437,7 @@ def parse(argv):
     parser.add_argument("names", nargs="*", help="only what has one of these in"
                         " its name: unit, unit_job, fuzz_frame, clang, podnet,"
                         " interop, cluster, test_…, kubernetes,"
-                        " kubernetes_e2e, vm, bare, images, documents,"
+                        " kubernetes_e2e, vm, bare, images, documents, structure,"
                         " commands, examples")
     parser.add_argument("--quick", action="store_true", help="unit tests only")
     parser.add_argument("--long", action="store_true", help="also soaks, floods"

@@ -16,15 +16,15 @@
 #include "base/self_path.h"
 #include "job/last_words.h"
 #include "job/launcher_socket.h"
-#include "worker/agent_main.h"
 #include "worker/facts/gpu_facts.h"
 #include "worker/facts/gpu_watch.h"
 #include "worker/hang/agent_flight.h"
 #include "worker/hang/agent_ras.h"
 #include "worker/hang/agent_stacks.h"
-#include "worker/pod/post_status.h"
+#include "worker/post/post_status.h"
 #include "worker/rank/rank_main.h"
 #include "worker/rank/relay_main.h"
+#include "worker/session/agent_main.h"
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <string>
 
-#include "worker/line_buffer.h"
+#include "worker/processes/line_buffer.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using muster::LineBuffer;

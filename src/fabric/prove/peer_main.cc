@@ -27,7 +27,8 @@ namespace muster {
 namespace {
 
 constexpr int kServeMs = 60'000;
-// Of the 15 s that the launcher waits for a look (launcher/check_run.cc).
+// Of the 15 s that the launcher waits for a look
+// (launcher/commands/check_run.cc).
 constexpr std::chrono::milliseconds kProbesMs{6000};
 constexpr std::chrono::milliseconds kLookMs{8500};
 constexpr int kMostTests = 256;  // two of each of 128 pods

@@ -29,8 +29,8 @@ struct AgentLinkEvents {
 
 // An agent answers hello once it holds the pod. Until then it waits for an
 // agent of an earlier launch, kills it and gives up after twice the grace and
-// 6 s (worker/agent_lock.cc). An earlier end here would take the claim back,
-// and no later attempt would come any further.
+// 6 s (worker/session/agent_lock.cc). An earlier end here would take the claim
+// back, and no later attempt would come any further.
 constexpr Milliseconds hello_deadline(Milliseconds grace) {
   return Milliseconds{15'000} + 2 * grace;
 }

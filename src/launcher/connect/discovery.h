@@ -13,8 +13,8 @@
 #include "job/hostfile.h"
 #include "job/mpirun_line.h"
 #include "job/operator_contract.h"
-#include "launcher/launcher_signals.h"
-#include "launcher/options.h"
+#include "launcher/model/launcher_signals.h"
+#include "launcher/options/options.h"
 #include "sshd-lite/keys.h"
 
 namespace muster {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "diagnosis/evidence.h"
-#include "launcher/process_key.h"
+#include "launcher/model/process_key.h"
 
 namespace muster {
 

@@ -13,7 +13,7 @@
 #include "base/json_text.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "launcher/mpirun_words.h"
+#include "launcher/options/mpirun_words.h"
 #include "logs/line_folder.h"
 
 namespace muster {

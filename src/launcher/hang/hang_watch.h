@@ -28,8 +28,8 @@
 #include "launcher/hang/flight_report.h"
 #include "launcher/hang/ras_report.h"
 #include "launcher/hang/stack_groups.h"
+#include "launcher/model/rank_table.h"
 #include "launcher/output/rank_output.h"
-#include "launcher/rank_table.h"
 
 namespace muster {
 

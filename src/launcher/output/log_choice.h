@@ -5,7 +5,7 @@
 
 #include "base/result.h"
 #include "job/mpirun_line.h"
-#include "launcher/options.h"
+#include "launcher/options/options.h"
 #include "launcher/output/rank_output.h"
 
 namespace muster {

@@ -13,7 +13,7 @@
 #include <map>
 #include <set>
 
-#include "launcher/process_key.h"
+#include "launcher/model/process_key.h"
 
 namespace muster {
 

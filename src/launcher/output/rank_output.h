@@ -17,12 +17,12 @@
 
 #include "base/loop.h"
 #include "diagnosis/evidence.h"
+#include "launcher/model/process_key.h"
 #include "launcher/output/output_credit.h"
 #include "launcher/output/output_writer.h"
 #include "launcher/output/process_output.h"
 #include "launcher/output/record_format.h"
 #include "launcher/output/terminal_lines.h"
-#include "launcher/process_key.h"
 #include "logs/level.h"
 #include "logs/line_grouper.h"
 #include "logs/line_splitter.h"

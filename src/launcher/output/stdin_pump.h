@@ -10,7 +10,7 @@
 #include <memory>
 
 #include "base/loop.h"
-#include "launcher/process_key.h"
+#include "launcher/model/process_key.h"
 
 namespace muster {
 

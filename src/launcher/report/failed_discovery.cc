@@ -8,7 +8,7 @@
 #include "base/reaper.h"
 #include "base/self_path.h"
 #include "job/kubectl.h"
-#include "launcher/launcher_signals.h"
+#include "launcher/model/launcher_signals.h"
 #include "launcher/report/report_writer.h"
 #include "launcher/report/verdict_event.h"
 

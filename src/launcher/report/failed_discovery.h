@@ -4,7 +4,7 @@
 #pragma once
 
 #include "base/loop.h"
-#include "launcher/options.h"
+#include "launcher/options/options.h"
 
 namespace muster {
 

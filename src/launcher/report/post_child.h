@@ -24,7 +24,7 @@ class PostChild {
   PostChild(Loop& loop, Reaper& reaper, std::string agent);
   ~PostChild();
 
-  // `env` names server, token and authority (worker/pod/post_status.h).
+  // `env` names server, token and authority (worker/post/post_status.h).
   void start(const std::string& body, Environment env, Done done);
   [[nodiscard]] bool running() const { return child_ != 0; }
   void stop();  // nothing is told then

@@ -17,7 +17,7 @@
 #include "diagnosis/verdict_record.h"
 #include "job/exit_codes.h"
 #include "job/termination_message.h"
-#include "launcher/mpirun_words.h"
+#include "launcher/options/mpirun_words.h"
 #include "launcher/report/bundle.h"
 #include "launcher/report/report_checklist.h"
 #include "launcher/report/report_html.h"

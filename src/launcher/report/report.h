@@ -10,8 +10,8 @@
 
 #include "diagnosis/evidence.h"
 #include "diagnosis/verdict.h"
-#include "launcher/options.h"
-#include "launcher/phase_clock.h"
+#include "launcher/model/phase_clock.h"
+#include "launcher/options/options.h"
 
 namespace muster {
 

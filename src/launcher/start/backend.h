@@ -9,8 +9,8 @@
 #include <string>
 
 #include "base/result.h"
-#include "launcher/process_key.h"
-#include "launcher/rank_table.h"
+#include "launcher/model/process_key.h"
+#include "launcher/model/rank_table.h"
 #include "wire/messages.h"
 
 namespace muster {

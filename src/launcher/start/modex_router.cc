@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
-#include "launcher/phase_clock.h"
+#include "launcher/model/phase_clock.h"
 
 namespace muster {
 

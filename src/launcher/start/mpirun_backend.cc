@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "job/hostfile.h"
-#include "launcher/exited_frame.h"
+#include "launcher/model/exited_frame.h"
 
 namespace muster {
 

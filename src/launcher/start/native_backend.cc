@@ -2,7 +2,7 @@
 #include "launcher/start/native_backend.h"
 
 #include "job/cpu_list.h"
-#include "launcher/exited_frame.h"
+#include "launcher/model/exited_frame.h"
 
 namespace muster {
 

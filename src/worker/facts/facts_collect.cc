@@ -25,7 +25,6 @@
 #include "worker/facts/facts_huge_pages.h"
 #include "worker/facts/facts_network.h"
 #include "worker/facts/gpu_facts.h"
-#include "worker/pmix/agent_pmix_host.h"
 
 namespace muster {
 
@@ -162,7 +161,7 @@ NodeFacts collect_all_facts(const std::string& root, const CgroupPlace& place,
   auto answers = ask_gpu_facts(gpu_facts);
   facts.fabric = collect_fabric_json(root, libraries, known, answers, adds);
   if (answers) facts.drivers_age_ms = answers->age_ms;
-  facts.serves_pmix = AgentPmixHost::is_built_in();
+  facts.serves_pmix = MUSTER_SERVES_PMIX != 0;
   return facts;
 }
 

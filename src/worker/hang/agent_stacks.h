@@ -21,10 +21,10 @@
 #include "base/reaper.h"
 #include "stacks/process_stack.h"
 #include "wire/stack_messages.h"
-#include "worker/agent_channel.h"
-#include "worker/agent_helper.h"
-#include "worker/agent_processes.h"
+#include "worker/base/agent_channel.h"
+#include "worker/base/agent_helper.h"
 #include "worker/hang/flight_places.h"
+#include "worker/processes/agent_processes.h"
 
 namespace muster {
 

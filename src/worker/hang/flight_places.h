@@ -9,7 +9,7 @@
 
 #include "base/loop.h"
 #include "wire/flight_messages.h"
-#include "worker/agent_processes.h"
+#include "worker/processes/agent_processes.h"
 
 namespace muster {
 

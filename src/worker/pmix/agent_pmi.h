@@ -19,7 +19,7 @@
 #include "pmi/modex_client.h"
 #include "pmi/world.h"
 #include "wire/messages.h"
-#include "worker/agent_channel.h"
+#include "worker/base/agent_channel.h"
 #include "worker/pmix/agent_pmi1.h"
 #include "worker/pmix/agent_pmix_host.h"
 

@@ -10,8 +10,6 @@ AgentPmixHost::AgentPmixHost(std::unique_ptr<Impl> impl)
     : impl_(std::move(impl)) {}
 AgentPmixHost::~AgentPmixHost() = default;
 
-bool AgentPmixHost::is_built_in() { return false; }
-
 Result<std::unique_ptr<AgentPmixHost>> AgentPmixHost::open(
     Loop&, const World&, ModexClient&, PmiEvents, const std::string&,
     std::function<void(const Error&)>) {

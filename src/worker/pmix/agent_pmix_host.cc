@@ -208,8 +208,6 @@ AgentPmixHost::~AgentPmixHost() {
   PmixBridge::set_current(nullptr);
 }
 
-bool AgentPmixHost::is_built_in() { return true; }
-
 Result<std::unique_ptr<AgentPmixHost>> AgentPmixHost::open(
     Loop& loop, const World& world, ModexClient& modex, PmiEvents events,
     const std::string& run_dir, std::function<void(const Error&)> failed) {

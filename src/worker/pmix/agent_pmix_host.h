@@ -24,7 +24,6 @@ namespace muster {
 
 class AgentPmixHost {
  public:
-  static bool is_built_in();  // false without the meson option `pmix`
   // Listens for ranks. `run_dir`: private directory of this launch. `failed`:
   // why libpmix did not start, when it was to. All references outlive the host.
   static Result<std::unique_ptr<AgentPmixHost>> open(

@@ -15,7 +15,7 @@
 #include "base/reaper.h"
 #include "sshd-lite/keys.h"
 #include "sshd-lite/server.h"
-#include "worker/agent_helper.h"
+#include "worker/base/agent_helper.h"
 #include "worker/facts/gpu_facts.h"
 #include "worker/pod/pod_options.h"
 #include "worker/pod/spawner.h"

@@ -15,7 +15,7 @@
 #include "job/binding.h"
 #include "job/cpu_list.h"
 #include "wire/messages.h"
-#include "worker/agent_exit.h"
+#include "worker/base/agent_exit.h"
 #include "worker/rank/loaded_mpi.h"
 #include "worker/rank/rank_child.h"
 #include "worker/rank/rank_discovery.h"

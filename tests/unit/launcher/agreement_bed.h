@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "launcher/agreement.h"
+#include "launcher/plan/agreement.h"
 
 namespace muster::test {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is asked and what the pods are, and what becomes of it.
-#include "launcher/agreement.h"
+#include "launcher/plan/agreement.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/start/facts_question.h"
+#include "launcher/plan/facts_question.h"
 
 #include "agreement_bed.h"
 #include "catch.h"

@@ -2,7 +2,7 @@
 // Ranks that end, fail, or never start, told by a scripted backend over fake
 // agents: when the job is stopped, why, and that it always ends. And the same
 // as evidence.
-#include "launcher/job_run.h"
+#include "launcher/run/job_run.h"
 
 #include <signal.h>
 
@@ -11,7 +11,7 @@
 #include "catch.h"
 #include "diagnosis/verdict.h"
 #include "fake_fleet.h"
-#include "launcher/report/launch_evidence.h"
+#include "launcher/run/launch_evidence.h"
 #include "run_loop.h"
 
 namespace muster {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/job_secrets.h"
+#include "launcher/plan/job_secrets.h"
 
 #include <algorithm>
 

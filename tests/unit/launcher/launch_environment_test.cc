@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/launch_environment.h"
+#include "launcher/plan/launch_environment.h"
 
 #include <algorithm>
 

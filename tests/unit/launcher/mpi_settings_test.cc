@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/start/mpi_settings.h"
+#include "launcher/plan/mpi_settings.h"
 
 #include <algorithm>
 

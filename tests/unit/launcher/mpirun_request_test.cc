@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // What muster's placement options come to where an mpirun starts the ranks.
-#include "launcher/start/mpirun_request.h"
+#include "launcher/plan/mpirun_request.h"
 
 #include <algorithm>
 
 #include "agreement_bed.h"
 #include "base/text.h"
 #include "catch.h"
-#include "launcher/launch_environment.h"
+#include "launcher/plan/launch_environment.h"
 
 namespace muster {
 namespace {

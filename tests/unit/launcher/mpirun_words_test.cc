@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/mpirun_words.h"
+#include "launcher/options/mpirun_words.h"
 
 #include "catch.h"
 #include "diagnosis/book/rule_book.h"

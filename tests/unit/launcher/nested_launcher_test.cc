@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/nested_launcher.h"
+#include "launcher/plan/nested_launcher.h"
 
 #include "catch.h"
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every option of `muster launch`, its variables, and what is said when one is
 // wrong.
-#include "launcher/options.h"
+#include "launcher/options/options.h"
+#include "launcher/commands/launch_options.h"
 
 #include <stdlib.h>
 

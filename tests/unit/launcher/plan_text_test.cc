@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/plan_text.h"
+#include "launcher/plan/plan_text.h"
 
 #include <nlohmann/json.hpp>
 
 #include "agreement_bed.h"
 #include "catch.h"
-#include "launcher/launch_environment.h"
+#include "launcher/plan/launch_environment.h"
 
 namespace muster {
 namespace {

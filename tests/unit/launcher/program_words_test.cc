@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Names in a program's file, wherever they lie in it.
-#include "launcher/start/program_words.h"
+#include "launcher/plan/program_words.h"
 
 #include <sys/stat.h>
 

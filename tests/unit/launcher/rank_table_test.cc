@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/rank_table.h"
+#include "launcher/model/rank_table.h"
 
 #include "catch.h"
 

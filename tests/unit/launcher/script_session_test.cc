@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a script's own mpirun finds the launcher above it.
-#include "launcher/start/script_session.h"
+#include "launcher/plan/script_session.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>

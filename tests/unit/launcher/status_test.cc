@@ -9,8 +9,8 @@
 #include "base/text.h"
 #include "captured_stdio.h"
 #include "catch.h"
-#include "launcher/phase_clock.h"
-#include "launcher/report/status_main.h"
+#include "launcher/commands/status_main.h"
+#include "launcher/model/phase_clock.h"
 
 namespace muster {
 namespace {

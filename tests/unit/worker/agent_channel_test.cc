@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Frames in and out, over sockets that keep apart what was written apart.
-#include "worker/agent_channel.h"
+#include "worker/base/agent_channel.h"
 
 #include <sys/socket.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Helpers with real processes: their answer, and that none outlives its time.
-#include "worker/agent_helper.h"
+#include "worker/base/agent_helper.h"
 
 #include <signal.h>
 #include <sys/mman.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "worker/agent_output.h"
+#include "worker/processes/agent_output.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -14,7 +14,7 @@
 #include "catch.h"
 #include "job/cpu_list.h"
 #include "wire/modex_messages.h"
-#include "worker/agent_process.h"
+#include "worker/processes/agent_process.h"
 
 using namespace muster;
 using muster::test::AgentHarness;

@@ -9,7 +9,7 @@
 #include "../base/without_descriptors.h"
 #include "base/loopback.h"
 #include "catch.h"
-#include "worker/agent_listener.h"
+#include "worker/session/agent_listener.h"
 
 using namespace muster;
 

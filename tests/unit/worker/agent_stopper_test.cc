@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which process that outlives SIGKILL is given up, when, and in what words, by
 // a /proc of files.
-#include "worker/agent_stopper.h"
+#include "worker/session/agent_stopper.h"
 
 #include "../base/temporary_directory.h"
 #include "catch.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who descends from whom, by a /proc of files.
-#include "worker/agent_sweep.h"
+#include "worker/base/agent_sweep.h"
 
 #include <thread>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "worker/pod/exit_deadline.h"
+#include "worker/session/exit_deadline.h"
 
 #include <sys/wait.h>
 #include <unistd.h>

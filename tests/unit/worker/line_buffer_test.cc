@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "worker/line_buffer.h"
+#include "worker/processes/line_buffer.h"
 
 #include <algorithm>
 #include <cstring>

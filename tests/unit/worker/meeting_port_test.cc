@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "worker/meeting_port.h"
+#include "worker/session/meeting_port.h"
 
 #include <set>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The way to a real server is tests/cluster/test_trainer_progress.py.
-#include "worker/pod/post_status.h"
+#include "worker/post/post_status.h"
 
 #include "catch.h"
 

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/commands/status_main.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "base/directory.h"
+#include "base/fd.h"
+#include "base/printable.h"
+#include "base/runtime_dir.h"
+#include "launcher/model/phase_clock.h"
+#include "launcher/report/status.h"
+
+namespace muster {
+
+namespace {
+
+int show(const char* command, const std::vector<std::string>& args,
+         std::string (*text)(const JobStatus&)) {
+  bool json = false;
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (args[i] == "--help" || args[i] == "-h") {
+      std::printf(
+          "usage: muster %s [-o text|json]\n\nShows the launches that run in "
+          "this pod. Exit codes: 0, 1 none runs, 2 usage.\n",
+          command);
+      return 0;
+    }
+    if (args[i] == "-o" && i + 1 < args.size() &&
+        (args[i + 1] == "json" || args[i + 1] == "text")) {
+      json = args[++i] == "json";
+      continue;
+    }
+    if (args[i] == "-o") {
+      std::fprintf(stderr, "muster %s: -o is text or json\n", command);
+      return 2;
+    }
+    std::fprintf(stderr,
+                 "muster %s: cannot read '%s'; usage: muster %s [-o "
+                 "text|json]\n",
+                 command, args[i].c_str(), command);
+    return 2;
+  }
+  const auto launches = running_launches();
+  if (launches.empty()) {
+    std::fprintf(stderr, "muster %s: no launch runs in this pod\n", command);
+    return 1;
+  }
+  for (const RunningLaunch& launch : launches) {
+    std::fputs(
+        (json ? to_json(launch.status) : printable_lines(text(launch.status)))
+            .c_str(),
+        stdout);
+  }
+  return 0;
+}
+
+// A directory of another user may hold anything; root looks at all the same.
+// That of a launcher which was killed holds what was true before.
+bool is_run_directory(const std::string& path) {
+  struct stat directory {};
+  struct stat status {};
+  return ::lstat(path.c_str(), &directory) == 0 && S_ISDIR(directory.st_mode) &&
+         (directory.st_uid == ::geteuid() || ::geteuid() == 0) &&
+         ::lstat((path + "/status.json").c_str(), &status) == 0 &&
+         S_ISREG(status.st_mode) && !abandoned(path);
+}
+
+}  // namespace
+
+std::vector<RunningLaunch> running_launches() {
+  std::vector<RunningLaunch> out;
+  for (const std::string& directory : writable_candidates()) {
+    for (const std::string& name : names_in(directory)) {
+      const std::string path = directory + "/" + name;
+      if (!name.starts_with("muster-run-") || !is_run_directory(path)) continue;
+      const auto text = read_file(path + "/status.json", 64 << 20);
+      if (!text) continue;
+      auto status = job_status_from_json(*text);
+      if (!status) continue;
+      if (auto now = aged(std::move(*status), steady_ms())) {
+        out.push_back({path, std::move(*now)});
+      }
+    }
+  }
+  return out;
+}
+
+int status_main(const std::vector<std::string>& args) {
+  return show("status", args, status_text);
+}
+
+int ps_main(const std::vector<std::string>& args) {
+  return show("ps", args, ps_text);
+}
+
+}  // namespace muster

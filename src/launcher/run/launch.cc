@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0
+// The launch's frame: what must exist before the first connection, and what may
+// come at any time: frames, lost workers, signals, questions about the state.
+#include "launcher/run/launch.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "base/fd.h"
+#include "base/forwarded_signals.h"
+#include "base/json_text.h"
+#include "base/log.h"
+#include "base/random.h"
+#include "base/self_path.h"
+#include "base/text.h"
+#include "job/exit_codes.h"
+#include "job/output_files.h"
+#include "launcher/output/log_choice.h"
+#include "launcher/report/bundle.h"
+#include "launcher/run/launch_evidence.h"
+#include "launcher/run/launch_status.h"
+
+namespace muster {
+
+namespace {
+
+constexpr Milliseconds kLastWords{5'000};
+constexpr int kMostReconnects = 3;             // more is no accident
+constexpr Milliseconds kHurriedReport{1'000};  // … and somebody is waiting
+// Of the logs that --bundle keeps: 128 MiB a stream.
+constexpr LogRotation kBundleRotation{64 << 20, 1};
+
+// The kernel's own word about a limit of the launcher's process, as against
+// one that somebody sends for the ranks.
+bool is_own_limit(const signalfd_siginfo& info) {
+  return info.ssi_code == SI_KERNEL &&
+         (info.ssi_signo == SIGXCPU || info.ssi_signo == SIGXFSZ);
+}
+
+}  // namespace
+
+Launch::Launch(Loop& loop, LaunchOptions options, Discovery discovery)
+    : loop_(loop),
+      options_(std::move(options)),
+      discovery_(std::move(discovery)),
+      launch_id_(random_id()),
+      started_ns_(realtime_ns()),
+      reaper_(loop),
+      signals_(loop, launch_signals().all(),
+               [this](const signalfd_siginfo& info) { on_signal(info); }),
+      mesh_(loop),
+      leave_timer_(loop),
+      early_(loop),
+      status_timer_(loop) {}
+
+Launch::~Launch() {
+  remove_abandoned(launch_id_ + "-n");  // of agents of ours that were
+  if (writer_) {
+    writer_->finish(hurried_ ? kHurriedReport : kReportLimit,
+                    launch_signals().ending);
+  }
+  if (!output_) return;
+  output_->drain(kLastWords);
+  log::redirect({});
+}
+
+void Launch::start() {
+  if (auto prepared = prepare(); !prepared) {
+    fail(prepared.error());
+    return;
+  }
+  const Mesh mesh = mesh_of(options_.mesh);
+  if (mesh != Mesh::kNone) clock_.enter("mesh");
+  mesh_.start(mesh, Milliseconds{options_.timeouts.connect_ms},
+              [this](const Status& ready) {
+                if (leaving_) return;
+                if (ready) return connect();
+                fail(ready.error());
+              });
+}
+
+Status Launch::prepare() {
+  auto agent = agent_path();
+  if (!agent) return muster::fail(agent.error());
+  agent_ = std::move(*agent);
+  remove_abandoned("");  // of launchers and agents that were killed
+  auto directory = RuntimeDir::create_owned("run-" + launch_id_);
+  if (!directory) return muster::fail(directory.error());
+  directory_ = std::move(*directory);
+  OutputFiles files;
+  if (discovery_.line) files = output_files(*discovery_.line);
+  if (options_.log_directory.empty()) options_.log_directory = files.directory;
+  OutputOptions output = choose_output(options_);
+  output.only_files = files.only;
+  if (discovery_.line) output.tags = tags_of(*discovery_.line);
+  if (output.directory.empty() && !options_.bundle_directory.empty() &&
+      !options_.dry_run) {
+    const std::string logs =
+        bundle_folder(options_.bundle_directory, launch_id_) + "/logs";
+    // If not: that the bundle cannot be written is said below.
+    if (prepare_log_directory(logs)) output.directory = logs;
+    if (options_.log_rotate.empty()) output.rotation = kBundleRotation;
+  }
+  if (!options_.log_directory.empty() && !options_.dry_run) {
+    auto folder = LogFolder::claim(options_.log_directory, launch_id_);
+    if (!folder) return muster::fail(folder.error());
+    log_folder_ = std::move(*folder);
+    options_.log_directory = output.directory = log_folder_.path();
+  }
+  output_ = std::make_unique<RankOutput>(
+      loop_, std::move(output),
+      [this](ProcessKey key, uint8_t stream, uint32_t bytes) {
+        fleet_->send(key.node, wire::FrameType::kOutputCredit, key.id,
+                     wire::u32_payload(bytes), stream);
+      });
+  // "mpirun … | head" at a terminal ends as with any mpirun; a pod's log may
+  // lose its reader and a job of days goes on.
+  if (options_.drop_in && ::isatty(STDERR_FILENO) == 1) {
+    output_->on_reader_gone([this] { reader_gone(); });
+  }
+  if (auto learnt = learn_secrets(); !learnt) return learnt;
+  if (options_.metrics_port > 0) {
+    metrics_ = std::make_unique<MetricsServer>(
+        loop_, [this] { return metrics_text(status()); });
+    if (auto serving = metrics_->listen(options_.metrics_port); !serving) {
+      return serving;
+    }
+  }
+  check_report_places(options_);
+  if (!options_.bundle_directory.empty() && !options_.dry_run) {
+    const auto ready = prepare_log_directory(options_.bundle_directory);
+    if (!ready) {
+      log::warn("{}: the bundle will be lost: {}", options_.bundle_directory,
+                ready.error().why);
+    }
+  }
+  if (options_.post_progress) {
+    trainer_ = TrainerProgress::create(loop_, reaper_, agent_,
+                                       [this] { return progress(); });
+  }
+  // From here on a stderr that nobody reads cannot hold up the loop.
+  log::redirect([this, here = std::this_thread::get_id()](std::string line) {
+    if (std::this_thread::get_id() == here) {
+      output_->own_line(std::move(line));
+    } else {
+      loop_.post([this, line = std::move(line)]() mutable {
+        output_->own_line(std::move(line));
+      });
+    }
+  });
+  return {};
+}
+
+void Launch::heartbeat(uint16_t node, const wire::Frame& frame) {
+  const auto sample = wire::from_json<wire::HealthSample>(frame.payload);
+  if (!sample) return;
+  keep_sample(memory_[node],
+              {realtime_ns(), sample->memory_bytes, sample->memory_limit,
+               sample->memory_peak, sample->oom_kills});
+  if (const auto used = wire::pod_counters_from_json(frame.payload)) {
+    counters_[node] = *used;
+    strain_[node].add(Clock::now(), *used);
+    for (const XidEvidence& xid : xids_[node].add(used->xids, realtime_ns())) {
+      log::warn("{}", xid_line(fleet_->dialer(node).host(), xid));
+    }
+  }
+}
+
+void Launch::answered(uint16_t node, const wire::Frame& frame) {
+  if (run_) return;
+  if (frame.id == kFactsQuestion) known_facts_[node] = frame.payload;
+  if (frame.id == kListenQuestion) known_ports_[node] = frame.payload;
+  // Late answers to an earlier question are nobody's.
+  if (frame.id == question_) survey_->answer(node, frame.payload);
+}
+
+void Launch::on_lost(uint16_t node, Error error) {
+  if (draining_) return;  // the job is over: nobody is missing any more
+  if (leaving_) {
+    if (fleet_->ready_count() == 0) loop_.stop();
+    return;
+  }
+  if (!run_ && reconnect(node, error)) return;
+  lost_[node] = error;
+  lost_ns_[node] = realtime_ns();
+  if (leaving_workers_.count(node) == 0) log::error("{}", error.text());
+  if (run_) {
+    run_->node_lost(node, error);
+    return;
+  }
+  fail(Error{"worker_lost",
+             "a worker was lost before ranks were started",
+             error.text(),
+             {},
+             error.hint});
+}
+
+bool Launch::reconnect(uint16_t node, const Error& error) {
+  const Milliseconds left =
+      Milliseconds{options_.timeouts.connect_ms} - since(began_);
+  if (left.count() <= 0 || told_to_leave_.count(node) > 0 ||
+      ++reconnects_ > kMostReconnects) {
+    return false;
+  }
+  log::warn("{}; it ran nothing yet and is connected again", error.text());
+  survey_->cancel();
+  question_ = 0;
+  clock_.enter("connect");
+  fleet_->reconnect(left);
+  return true;
+}
+
+// The others learn of it now: a checkpoint may need them all. Of a job that
+// is being stopped already it is no cause.
+void Launch::on_leaving(uint16_t node) {
+  if (draining_ || leaving_) return;
+  leaving_workers_.insert(node);
+  if (run_ && run_->stop_cause() != StopCause::kNone &&
+      run_->stop_cause() != StopCause::kPodLeaves) {
+    return;
+  }
+  told_to_leave_.insert(node);
+  if (run_) {
+    run_->stop(StopCause::kPodLeaves,
+               fleet_->dialer(node).host() + " is told to leave");
+  }
+}
+
+void Launch::on_signal(const signalfd_siginfo& info) {
+  const int signal = static_cast<int>(info.ssi_signo);
+  if (is_own_limit(info)) {
+    // A file that is too large is an error of the write; there is no such
+    // answer to a limit of CPU time, which ends in a SIGKILL.
+    if (signal == SIGXFSZ) return;
+  } else if (is_forwarded(signal)) {
+    return forward(signal);
+  }
+  if (signal == SIGTTOU) return;
+  if (signal == SIGTSTP) {
+    log::warn(
+        "Ctrl-Z does not stop a launcher: its workers would take it for dead. "
+        "Ctrl-C ends the job");
+    return;
+  }
+  if (holding_) {
+    holding_ = false;
+    leave();
+    return;
+  }
+  if (draining_) {  // whoever sends it does not want to wait for the log
+    drain_until_ = Clock::now();
+    return;
+  }
+  hurried_ = writer_ != nullptr;
+  const bool again = stop_signal_ != 0;
+  if (!again) {
+    stop_signal_ = signal;
+    // The kubelet is outside of our pid namespace: its pid reads 0 here.
+    preempted_ = signal == SIGTERM && info.ssi_pid == 0;
+  }
+  const std::string name = signal_word(signal);
+  if (run_) {
+    run_->stop(StopCause::kSignal,
+               name + (preempted_         ? " from outside the pod"
+                       : signal == SIGINT ? " came (a second one kills at once)"
+                                          : " came"),
+               again);
+  } else if (!leaving_) {
+    fail(Error{"stopped",
+               "stopped before ranks were started",
+               name + " came",
+               {},
+               {}});
+  } else if (again) {
+    loop_.stop();
+  }
+}
+
+void Launch::forward(int signal) {
+  if (!run_ || draining_ || leaving_) return note_unheard(signal);
+  log::write(is_harmless(signal) ? log::Level::kDebug : log::Level::kInfo,
+             signal_word(signal) + " came and goes to all ranks");
+  forwarded_.insert(signal);
+  run_->signal_ranks(signal);
+}
+
+void Launch::reader_gone() {
+  if (!run_ || stop_signal_ != 0) return;
+  stop_signal_ = SIGPIPE;
+  run_->stop(StopCause::kSignal, "nobody reads stdout any more", false);
+}
+
+JobStatus Launch::status() const {
+  JobStatus out;
+  out.launch_id = launch_id_;
+  out.phase = clock_.current();
+  out.bootstrap = bootstrap_name(agreement_.bootstrap);
+  out.command = output_->masked(join(options_.command, " "));
+  out.started_ns = started_ns_;
+  out.written_ns = realtime_ns();
+  out.written_at_ms = steady_ms();
+  out.job_ms = since(began_).count();
+  out.phase_ms = clock_.elapsed().count();
+  out.phase_started_ns = out.written_ns - out.phase_ms * 1'000'000;
+  out.lines = output_->lines();
+  out.dropped_lines = output_->dropped_lines();
+  out.lost_output_bytes = output_->dropped_bytes();
+  out.stalled_ms = output_->stalled().count();
+  if (fleet_)
+    out.workers =
+        worker_status(*fleet_, node_of_host_, memory_, counters_, greeted_);
+  if (run_) {
+    out.ranks = rank_status(*run_);
+    out.forgotten_ranks = static_cast<int64_t>(run_->ranks().forgotten());
+  }
+  return out;
+}
+
+// For `muster status` and `muster ps` in another shell of this pod.
+void Launch::write_status() {
+  const JobStatus now = status();
+  static_cast<void>(
+      write_file_atomically(directory_.path() + "/status.json", to_json(now)));
+  status_timer_.start(Milliseconds{status_interval_ms(now.job_ms)},
+                      [this] { write_status(); });
+}
+
+}  // namespace muster

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the launcher knows about a run, as Evidence for the diagnosis. Pure.
+#pragma once
+
+#include <map>
+#include <set>
+#include <vector>
+
+#include "diagnosis/evidence.h"
+#include "job/env_merge.h"
+#include "job/node_facts.h"
+#include "launcher/connect/fleet.h"
+#include "launcher/output/rank_output.h"
+#include "launcher/plan/rank_binding.h"
+#include "launcher/report/strain_history.h"
+#include "launcher/report/xid_history.h"
+#include "launcher/run/job_run.h"
+
+namespace muster {
+
+// One entry per rank that was planned or seen; `planned`: first of those that
+// never showed up are named too, by number alone.
+std::vector<RankEvidence> rank_evidence(const JobRun& run,
+                                        const RankOutput& output,
+                                        int planned_ranks);
+
+// A rank's program was over by an exception when the job was stopped, whatever
+// it was stopped for: its evidence says that it exited with 1.
+bool ended_by_exception(const JobRun& run);
+
+// Adds a sample and drops another if there are many: never the first, which is
+// the baseline, and not the fullest, which a summary tells.
+void keep_sample(std::vector<MemorySample>& samples, MemorySample sample);
+
+struct NodeKnowledge {
+  std::map<uint16_t, std::vector<MemorySample>> memory;
+  std::map<uint16_t, Error> lost;
+  std::map<uint16_t, int64_t> lost_ns;
+  std::vector<Laggard> laggards;
+  std::map<uint16_t, StrainHistory> strain;
+  std::set<uint16_t> told_to_leave;
+  std::map<uint16_t, XidHistory> xids;
+};
+std::vector<NodeEvidence> node_evidence(const Fleet& fleet,
+                                        const NodeKnowledge& known);
+
+// The pod's GPUs, and the variable of `env`, its ranks', that hides them all.
+void add_gpus(const NodeFacts& facts, const std::vector<EnvDecision>& env,
+              NodeEvidence& node);
+
+// The GPUs that each rank was given; empty where it was given none.
+void add_rank_gpus(const Plan& plan, const JobBinding& binding,
+                   std::vector<RankEvidence>& ranks);
+
+// Fills what the run itself says: how it was stopped, mpirun's end.
+void add_run(const JobRun& run, const RankOutput& output, JobEvidence& job);
+
+}  // namespace muster
