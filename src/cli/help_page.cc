@@ -12,6 +12,7 @@ namespace {
 
 constexpr size_t kColumns = 80;
 constexpr size_t kOptionColumn = 26;  // where an option's text begins
+constexpr size_t kGroupColumn = 14;   // … and the names of a group's options
 
 size_t indentation(std::string_view line) {
   return std::min(line.find_first_not_of(' '), line.size());
@@ -113,17 +114,70 @@ void append_row(std::string& out, const std::string& left,
   append_wrapped(out, right, column);
 }
 
+void append_option(std::string& out, const OptionHelp& option) {
+  std::string text = option.text;
+  if (!option.environment.empty()) text += " [" + option.environment + "]";
+  append_row(out, flags_and_value(option), text, kOptionColumn);
+}
+
+// Groups in the order of their first options.
+std::vector<std::string> groups_of(const std::vector<OptionHelp>& options) {
+  std::vector<std::string> groups;
+  for (const OptionHelp& option : options) {
+    if (std::find(groups.begin(), groups.end(), option.group) == groups.end()) {
+      groups.push_back(option.group);
+    }
+  }
+  return groups;
+}
+
+// "  Placement   --map-by, --bind-to": the long names of a group.
+void append_names(std::string& out, const HelpPage& page,
+                  const std::string& group) {
+  std::vector<std::string> names;
+  for (const OptionHelp& option : page.options) {
+    if (option.group != group) continue;
+    const auto name =
+        std::find_if(option.flags.begin(), option.flags.end(),
+                     [](const auto& flag) { return flag.starts_with("--"); });
+    names.push_back(name != option.flags.end() ? *name : option.flags[0]);
+  }
+  append_row(out, group, join(names, ", "), kGroupColumn);
+}
+
+void append_options(std::string& out, const HelpPage& page, bool all) {
+  const auto groups = groups_of(page.options);
+  const bool brief = !all && std::find(groups.begin(), groups.end(),
+                                       kMostUsed) != groups.end();
+  bool named = false;  // the heading of the names is there
+  for (const std::string& group : groups) {
+    if (brief && group != kMostUsed) {
+      if (!named)
+        out += "\nMore (`" + page.name + " --help-all` explains them):\n";
+      named = true;
+      append_names(out, page, group);
+      continue;
+    }
+    out += "\n" + (group.empty() ? "Options" : group) + ":\n";
+    for (const OptionHelp& option : page.options) {
+      if (option.group == group) append_option(out, option);
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<OptionHelp> parse_options(std::string_view help_text) {
   std::vector<OptionHelp> options;
   bool open = false;  // lines that follow belong to the last option
+  std::string group;
   for (const std::string_view line : split(help_text, '\n')) {
     const size_t indent = indentation(line);
     const std::string_view content = trim(line);
     if (indent >= 2 && indent < 8 && content.starts_with('-')) {
       const size_t gap = content.find("  ");
       options.push_back(parse_head(std::string(content.substr(0, gap))));
+      options.back().group = group;
       if (gap != std::string_view::npos) {
         options.back().text = trim(content.substr(gap));
       }
@@ -133,22 +187,20 @@ std::vector<OptionHelp> parse_options(std::string_view help_text) {
       text += (text.empty() ? "" : " ") + std::string(content);
     } else {
       open = false;
+      if (indent == 0 && content.ends_with(':')) {
+        group = content.substr(0, content.size() - 1);
+      }
     }
   }
   return options;
 }
 
-std::string help_text(const HelpPage& page) {
+std::string help_text(const HelpPage& page, bool all) {
   std::string out = "usage: " + page.usage + "\n\n";
   std::string summary = page.summary + ".";
   summary[0] = static_cast<char>(summary[0] & ~0x20);  // words are ASCII
   append_wrapped(out, summary, 0);
-  if (!page.options.empty()) out += "\nOptions:\n";
-  for (const OptionHelp& option : page.options) {
-    std::string text = option.text;
-    if (!option.environment.empty()) text += " [" + option.environment + "]";
-    append_row(out, flags_and_value(option), text, kOptionColumn);
-  }
+  append_options(out, page, all);
   out += "\nExamples:\n";
   for (const auto& [line, why] : page.examples) {
     out += "  " + line + "\n      " + why + "\n";

@@ -17,6 +17,7 @@ struct OptionHelp {
   std::vector<std::string> choices;  // of a closed list; else empty
   std::string environment;           // "MUSTER_PORT", or ""
   std::string text;                  // what it does, with its default
+  std::string group;                 // the heading above it
 };
 
 struct HelpPage {
@@ -29,13 +30,17 @@ struct HelpPage {
   std::vector<std::string> words;  // subcommands
 };
 
+// Ten options or so come first; their group is shown in full by --help.
+inline constexpr std::string_view kMostUsed = "Most used";
+
 // The option lines in any help text: two blanks or more, a dash, the option,
 // and its text behind two blanks or on the next, deeper lines. Other lines are
 // left out.
 std::vector<OptionHelp> parse_options(std::string_view help_text);
 
-// For a terminal, lines of at most 80 columns.
-std::string help_text(const HelpPage& page);
+// For a terminal, lines of at most 80 columns. A page with most used options
+// names the others only, unless `all`.
+std::string help_text(const HelpPage& page, bool all = false);
 // man(7), section 1. `version` goes into the footer.
 std::string man_page(const HelpPage& page, const std::string& version);
 // muster.1: which page has which command.

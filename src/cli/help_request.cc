@@ -23,19 +23,20 @@ const OptionHelp* find_flag(const std::vector<OptionHelp>& options,
 
 }  // namespace
 
-bool asks_for_help(const std::vector<OptionHelp>& options,
-                   const std::vector<std::string>& args) {
+HelpRequest asks_for_help(const std::vector<OptionHelp>& options,
+                          const std::vector<std::string>& args) {
   for (size_t i = 0; i < args.size(); ++i) {
     const std::string& word = args[i];
-    if (word == "--" || !word.starts_with('-')) return false;
+    if (word == "--" || !word.starts_with('-')) break;
     const size_t equals = word.find('=');
     const OptionHelp* option = find_flag(options, word.substr(0, equals));
-    if (word == "--help") return true;
-    if (option == nullptr) return false;  // the command says what is wrong
-    if (has_flag(*option, "--help")) return true;
+    if (word == "--help") return HelpRequest::kPage;
+    if (word == "--help-all") return HelpRequest::kAll;
+    if (option == nullptr) break;  // the command says what is wrong
+    if (has_flag(*option, "--help")) return HelpRequest::kPage;
     if (!option->value.empty() && equals == std::string::npos) ++i;
   }
-  return false;
+  return HelpRequest::kNone;
 }
 
 }  // namespace muster

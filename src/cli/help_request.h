@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does a command line that may name a program ask for our help, or for that of
-// the program? Ours up to the program, its own from there on.
-// Pure.
+// Tells whether a command line that may name a program asks for muster's help.
+// Words from the program on belong to the program. Pure.
 #pragma once
 
 #include <string>
@@ -11,9 +10,15 @@
 
 namespace muster {
 
+enum class HelpRequest {
+  kNone,
+  kPage,  // --help, -h
+  kAll,   // --help-all
+};
+
 // `options` are all that the command has: those that take a value have it in
 // the next word, unless a '=' gives it.
-bool asks_for_help(const std::vector<OptionHelp>& options,
-                   const std::vector<std::string>& args);
+HelpRequest asks_for_help(const std::vector<OptionHelp>& options,
+                          const std::vector<std::string>& args);
 
 }  // namespace muster

@@ -18,8 +18,8 @@
 #include "cli/command_table.h"
 #include "cli/version.h"
 #include "job/last_words.h"
-#include "launcher/drop_in.h"
-#include "launcher/options.h"
+#include "launcher/commands/drop_in.h"
+#include "launcher/options/options.h"
 #include "sshd-lite/ssh_main.h"
 #include "worker/pod/pod_main.h"
 

@@ -42,7 +42,12 @@ std::string upper(std::string text) {
 void append_options(std::string& out, const HelpPage& page) {
   if (page.options.empty()) return;
   out += ".SH OPTIONS\n";
+  std::string group = page.options[0].group;
   for (const OptionHelp& option : page.options) {
+    if (option.group != group) {
+      group = option.group;
+      out += ".SS " + roff(group) + "\n";
+    }
     out += ".TP\n\\fB" + roff(join(option.flags, ", ")) + "\\fR";
     if (!option.value.empty()) out += " \\fI" + roff(option.value) + "\\fR";
     out += '\n' + roff(option.text) + ".\n";

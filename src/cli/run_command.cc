@@ -44,24 +44,30 @@ std::optional<std::string> unknown_option(const Command& command,
 // As the first word, or behind options of ours; what follows a program is the
 // program's. `-h` is short for it only where nothing else can be meant: ssh and
 // sshd have a meaning of their own for it.
-bool wants_help(const Command& command, const Arguments& args) {
-  if (args.empty()) return false;
-  if (args[0] == "-h") return command.name != "sshd";
-  if (args[0] == "--help") return true;
+HelpRequest wants_help(const Command& command, const Arguments& args) {
+  if (args.empty()) return HelpRequest::kNone;
+  const auto page_if = [](bool asked) {
+    return asked ? HelpRequest::kPage : HelpRequest::kNone;
+  };
+  if (args[0] == "-h") return page_if(command.name != "sshd");
+  if (args[0] == "--help") return HelpRequest::kPage;
+  if (args[0] == "--help-all") return HelpRequest::kAll;
   if (!command.takes_help) {  // "fabric show --help": its one page
-    return args.size() == 2 && (args[1] == "--help" || args[1] == "-h") &&
-           std::find(command.words.begin(), command.words.end(), args[0]) !=
-               command.words.end();
+    return page_if(args.size() == 2 &&
+                   (args[1] == "--help" || args[1] == "-h") &&
+                   std::find(command.words.begin(), command.words.end(),
+                             args[0]) != command.words.end());
   }
   // A page is only made where it may be wanted: every launch comes by here.
-  const bool may = std::any_of(
-      args.begin(), args.end(),
-      [](const std::string& word) { return word == "--help" || word == "-h"; });
-  if (!may) return false;
+  const bool may =
+      std::any_of(args.begin(), args.end(), [](const std::string& word) {
+        return word.starts_with("--help") || word == "-h";
+      });
+  if (!may) return HelpRequest::kNone;
   const bool runs_programs = command.usage.find("PROGRAM") != std::string::npos;
   if (runs_programs) return asks_for_help(page_of(command).options, args);
   const auto end = std::find(args.begin(), args.end(), "--");
-  return std::find(args.begin(), end, "--help") != end;
+  return page_if(std::find(args.begin(), end, "--help") != end);
 }
 
 }  // namespace
@@ -77,8 +83,10 @@ int run_command(const Command& command, const std::vector<std::string>& args) {
                  command.name.c_str());
     return 2;
   }
-  if (!wants_help(command, args)) return command.run(args);
-  std::fputs(help_text(page_of(command)).c_str(), stdout);
+  const HelpRequest request = wants_help(command, args);
+  if (request == HelpRequest::kNone) return command.run(args);
+  std::fputs(help_text(page_of(command), request == HelpRequest::kAll).c_str(),
+             stdout);
   return 0;
 }
 

@@ -73,15 +73,45 @@ TEST_CASE("help is ours up to the program, and the program's from there on") {
         Words{"-np", "4", "-h"}, Words{"--no-prove", "--help", "./app"},
         Words{"--bootstrap=pmix", "--help"}, Words{"-x", "A=1", "--help"}}) {
     INFO(join(ours, " "));
-    CHECK(asks_for_help(options, ours));
+    CHECK(asks_for_help(options, ours) == HelpRequest::kPage);
   }
   for (const Words& other :
        {Words{}, Words{"./app", "--help"}, Words{"-n", "4", "./app", "--help"},
         Words{"--", "--help"}, Words{"-x", "--help"}, Words{"-n", "--help"},
         Words{"--no-such", "--help"}, Words{"-n", "4"}}) {
     INFO(join(other, " "));
-    CHECK_FALSE(asks_for_help(options, other));
+    CHECK(asks_for_help(options, other) == HelpRequest::kNone);
   }
+}
+
+TEST_CASE("a page with groups explains the most used options first") {
+  HelpPage page;
+  page.name = "muster launch";
+  page.summary = "start a job";
+  page.usage = "muster launch PROGRAM";
+  page.options = parse_options(
+      "Most used:\n"
+      "  -n,--np INT  ranks to start\n"
+      "\n"
+      "Placement:\n"
+      "  -H,--host TEXT  hosts, as in a:2\n"
+      "  --map-by TEXT  slot or node\n");
+  REQUIRE(page.options.size() == 3);
+  CHECK(page.options[0].group == kMostUsed);
+  CHECK(page.options[2].group == "Placement");
+  const std::string brief = help_text(page);
+  CHECK(brief.find("Most used:\n  -n, --np N") != std::string::npos);
+  CHECK(brief.find("  Placement   --host, --map-by\n") != std::string::npos);
+  CHECK(brief.find("`muster launch --help-all`") != std::string::npos);
+  CHECK(brief.find("slot or node") == std::string::npos);
+  const std::string whole = help_text(page, true);
+  CHECK(whole.find("Placement:\n  -H, --host VALUE") != std::string::npos);
+  CHECK(whole.find("slot or node") != std::string::npos);
+  CHECK(man_page(page, "1").find(".SS Placement\n") != std::string::npos);
+  CHECK(asks_for_help(page.options, {"-n", "4", "--help-all"}) ==
+        HelpRequest::kAll);
+  CHECK(asks_for_help(page.options, {"./app", "--help-all"}) ==
+        HelpRequest::kNone);
 }
 
 TEST_CASE("man pages have no requests by accident") {
