@@ -75,7 +75,7 @@ void Launch::start() {
   if (mesh != Mesh::kNone) clock_.enter("mesh");
   mesh_.start(mesh, Milliseconds{options_.timeouts.connect_ms},
               [this](const Status& ready) {
-                if (leaving_) return;
+                if (state_ != LaunchState::kStarting) return;
                 if (ready) return connect();
                 fail(ready.error());
               });
@@ -156,13 +156,14 @@ Status Launch::prepare() {
 void Launch::heartbeat(uint16_t node, const wire::Frame& frame) {
   const auto sample = wire::from_json<wire::HealthSample>(frame.payload);
   if (!sample) return;
-  keep_sample(memory_[node],
+  PodRecord& pod = pods_[node];
+  keep_sample(pod.memory,
               {realtime_ns(), sample->memory_bytes, sample->memory_limit,
                sample->memory_peak, sample->oom_kills});
   if (const auto used = wire::pod_counters_from_json(frame.payload)) {
-    counters_[node] = *used;
-    strain_[node].add(Clock::now(), *used);
-    for (const XidEvidence& xid : xids_[node].add(used->xids, realtime_ns())) {
+    pod.counters = *used;
+    pod.strain.add(Clock::now(), *used);
+    for (const XidEvidence& xid : pod.xids.add(used->xids, realtime_ns())) {
       log::warn("{}", xid_line(fleet_->dialer(node).host(), xid));
     }
   }
@@ -177,15 +178,16 @@ void Launch::answered(uint16_t node, const wire::Frame& frame) {
 }
 
 void Launch::on_lost(uint16_t node, Error error) {
-  if (draining_) return;  // the job is over: nobody is missing any more
-  if (leaving_) {
+  if (state_ == LaunchState::kDraining) return;  // all ranks have ended
+  if (state_ > LaunchState::kDraining) {
     if (fleet_->ready_count() == 0) loop_.stop();
     return;
   }
   if (!run_ && reconnect(node, error)) return;
-  lost_[node] = error;
-  lost_ns_[node] = realtime_ns();
-  if (leaving_workers_.count(node) == 0) log::error("{}", error.text());
+  PodRecord& pod = pods_[node];
+  pod.lost = error;
+  pod.lost_ns = realtime_ns();
+  if (!pod.leaves) log::error("{}", error.text());
   if (run_) {
     run_->node_lost(node, error);
     return;
@@ -200,7 +202,7 @@ void Launch::on_lost(uint16_t node, Error error) {
 bool Launch::reconnect(uint16_t node, const Error& error) {
   const Milliseconds left =
       Milliseconds{options_.timeouts.connect_ms} - since(began_);
-  if (left.count() <= 0 || told_to_leave_.count(node) > 0 ||
+  if (left.count() <= 0 || pods_[node].leaves_first ||
       ++reconnects_ > kMostReconnects) {
     return false;
   }
@@ -212,16 +214,17 @@ bool Launch::reconnect(uint16_t node, const Error& error) {
   return true;
 }
 
-// The others learn of it now: a checkpoint may need them all. Of a job that
-// is being stopped already it is no cause.
+// Stops the job at once, since a checkpoint may need all ranks. A pod that
+// leaves while the job is being stopped is not the cause.
 void Launch::on_leaving(uint16_t node) {
-  if (draining_ || leaving_) return;
-  leaving_workers_.insert(node);
+  if (state_ > LaunchState::kRunning) return;
+  PodRecord& pod = pods_[node];
+  pod.leaves = true;
   if (run_ && run_->stop_cause() != StopCause::kNone &&
       run_->stop_cause() != StopCause::kPodLeaves) {
     return;
   }
-  told_to_leave_.insert(node);
+  pod.leaves_first = true;
   if (run_) {
     run_->stop(StopCause::kPodLeaves,
                fleet_->dialer(node).host() + " is told to leave");
@@ -244,12 +247,8 @@ void Launch::on_signal(const signalfd_siginfo& info) {
         "Ctrl-C ends the job");
     return;
   }
-  if (holding_) {
-    holding_ = false;
-    leave();
-    return;
-  }
-  if (draining_) {  // whoever sends it does not want to wait for the log
+  if (state_ == LaunchState::kHolding) return leave();
+  if (state_ == LaunchState::kDraining) {  // the sender will not wait for it
     drain_until_ = Clock::now();
     return;
   }
@@ -267,7 +266,7 @@ void Launch::on_signal(const signalfd_siginfo& info) {
                        : signal == SIGINT ? " came (a second one kills at once)"
                                           : " came"),
                again);
-  } else if (!leaving_) {
+  } else if (state_ == LaunchState::kStarting) {
     fail(Error{"stopped",
                "stopped before ranks were started",
                name + " came",
@@ -279,7 +278,7 @@ void Launch::on_signal(const signalfd_siginfo& info) {
 }
 
 void Launch::forward(int signal) {
-  if (!run_ || draining_ || leaving_) return note_unheard(signal);
+  if (state_ != LaunchState::kRunning) return note_unheard(signal);
   log::write(is_harmless(signal) ? log::Level::kDebug : log::Level::kInfo,
              signal_word(signal) + " came and goes to all ranks");
   forwarded_.insert(signal);
@@ -308,9 +307,7 @@ JobStatus Launch::status() const {
   out.dropped_lines = output_->dropped_lines();
   out.lost_output_bytes = output_->dropped_bytes();
   out.stalled_ms = output_->stalled().count();
-  if (fleet_)
-    out.workers =
-        worker_status(*fleet_, node_of_host_, memory_, counters_, greeted_);
+  if (fleet_) out.workers = worker_status(*fleet_, node_of_host_, pods_);
   if (run_) {
     out.ranks = rank_status(*run_);
     out.forgotten_ranks = static_cast<int64_t>(run_->ranks().forgotten());

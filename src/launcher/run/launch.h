@@ -32,13 +32,22 @@
 #include "launcher/report/metrics_server.h"
 #include "launcher/report/report_writer.h"
 #include "launcher/report/status.h"
-#include "launcher/report/strain_history.h"
 #include "launcher/report/trainer_progress.h"
 #include "launcher/report/verdict_event.h"
-#include "launcher/report/xid_history.h"
 #include "launcher/run/job_run.h"
+#include "launcher/run/pod_record.h"
 
 namespace muster {
+
+// In order; a launch never goes back.
+enum class LaunchState {
+  kStarting,   // no rank has been started
+  kRunning,    // ranks may run
+  kDraining,   // all ranks have ended; their output is still on its way
+  kReporting,  // verdict, reports, progress
+  kHolding,    // --hold-on-failure
+  kLeaving,    // agents are told to end
+};
 
 class Launch {
  public:
@@ -56,25 +65,24 @@ class Launch {
   [[nodiscard]] std::vector<wire::Frame> first_questions() const;
   [[nodiscard]] bool proves() const;  // that pods reach each other
   void inspect();
-  void tell_survey(Survey::Answers answers);
+  void answer_survey(Survey::Answers answers);
   void agree_on_plan(const Survey::Answers& answers);
   [[nodiscard]] Result<AgreementInput> agreement_input() const;
-  [[nodiscard]] int meeting_port(uint16_t node) const;
   Status learn_secrets();
   void show(const std::string& text) const;
   [[nodiscard]] std::vector<std::string> hosts() const;
   void prove();
   void prove_reach(const Survey::Answers& ports);
-  void spawn();
+  void start_ranks();
   [[nodiscard]] RunOptions run_options();
   void watch_nccl();
   void pump_stdin();
-  void drained();
+  void begin_drain();
   void drain();
   void read_records();
   void report();
-  void tell_early();  // the provisional verdict, where the end takes long
-  void told(bool failed);
+  void show_early();  // the provisional verdict, where the end takes long
+  void hold_or_leave(bool failed);
   void say_goodbye(bool success);
   void leave();
 
@@ -132,27 +140,16 @@ class Launch {
   std::unique_ptr<StdinPump> stdin_;
   std::unique_ptr<JobRun> run_;
   std::unique_ptr<NcclAlarm> nccl_;
-  std::map<uint16_t, std::vector<MemorySample>> memory_;
-  std::map<uint16_t, wire::PodCounters> counters_;  // of the last heartbeat
-  std::map<uint16_t, int> meeting_ports_;           // as each agent offers one
-  std::map<uint16_t, int> greeted_;  // how often an agent became ready
-  std::map<uint16_t, StrainHistory> strain_;
-  std::map<uint16_t, XidHistory> xids_;
-  std::map<uint16_t, Error> lost_;
-  std::map<uint16_t, int64_t> lost_ns_;
+  PodRecords pods_;
   int reconnects_ = 0;
   std::vector<Laggard> laggards_;
   std::optional<Error> failure_;  // what ended the launch before ranks ran
   int stop_signal_ = 0;      // what ended it from outside; SIGPIPE: its reader
   std::set<int> forwarded_;  // signals that the ranks got
   bool preempted_ = false;
-  std::set<uint16_t> told_to_leave_;    // before anything else ended the job
-  std::set<uint16_t> leaving_workers_;  // told to leave at any time
-  bool leaving_ = false;
-  bool draining_ = false;  // all ranks have ended, their output is on its way
+  LaunchState state_ = LaunchState::kStarting;
   Clock::time_point drain_until_;
-  bool holding_ = false;  // --hold-on-failure
-  bool hurried_ = false;  // told to stop when only reports were missing
+  bool hurried_ = false;  // a signal came when only reports were missing
   int exit_code_ = 0;
   MeshWait mesh_;
   Timer leave_timer_;

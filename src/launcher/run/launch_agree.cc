@@ -55,19 +55,14 @@ void Launch::inspect() {
   survey_->start(
       kFactsDeadline, [](uint16_t) { /* was asked with the hello */ },
       [this](const Survey::Answers& answers) { agree_on_plan(answers); });
-  tell_survey(known_facts_);
+  answer_survey(known_facts_);
 }
 
 // A copy: the last answer may lead through all phases up to the ranks' start.
-void Launch::tell_survey(Survey::Answers answers) {
+void Launch::answer_survey(Survey::Answers answers) {
   for (auto& [node, answer] : answers) {
     survey_->answer(node, std::move(answer));
   }
-}
-
-int Launch::meeting_port(uint16_t node) const {
-  const auto found = meeting_ports_.find(node);
-  return found == meeting_ports_.end() ? 0 : found->second;
 }
 
 Result<AgreementInput> Launch::agreement_input() const {
@@ -78,12 +73,14 @@ Result<AgreementInput> Launch::agreement_input() const {
   input.agent = agent_;
   input.run_directory = directory_.path();
   for (size_t i = 0; i < facts_.size(); ++i) {
-    const WorkerDialer& dialer = fleet_->dialer(static_cast<uint16_t>(i));
+    const auto node = static_cast<uint16_t>(i);
+    const WorkerDialer& dialer = fleet_->dialer(node);
+    const auto pod = pods_.find(node);
     const AgentLink* link = dialer.link();
     input.nodes.push_back(
         {dialer.host(), facts_[i],
          link != nullptr ? link->transport().peer_address() : "",
-         meeting_port(static_cast<uint16_t>(i))});
+         pod == pods_.end() ? 0 : pod->second.meeting_port});
     if (input.interface.empty() && link != nullptr) {
       input.interface =
           interface_of(facts_[0], link->transport().local_address());
@@ -175,14 +172,14 @@ bool Launch::proves() const {
 void Launch::prove() {
   clock_.enter("prove");
   if (!proves() || fleet_->size() < 2) {
-    spawn();
+    start_ranks();
     return;
   }
   question_ = kListenQuestion;
   survey_->start(
       kListenDeadline, [](uint16_t) { /* was asked with the hello */ },
       [this](const Survey::Answers& answers) { prove_reach(answers); });
-  tell_survey(known_ports_);
+  answer_survey(known_ports_);
 }
 
 void Launch::prove_reach(const Survey::Answers& ports) {
@@ -216,7 +213,7 @@ void Launch::prove_reach(const Survey::Answers& ports) {
             blocked = &one;
           }
         }
-        if (blocked == nullptr) return spawn();
+        if (blocked == nullptr) return start_ranks();
         fail(Error{blocked->code,
                    blocked->text,
                    blocked->evidence,

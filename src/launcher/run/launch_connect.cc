@@ -27,14 +27,14 @@ std::vector<wire::Frame> Launch::first_questions() const {
 void Launch::connect() {
   clock_.enter("connect");
   FleetEvents events;
-  // Answers of an agent that was there before count no more.
+  // Forgets the answers of an agent that was there before.
   events.on_node_ready = [this](uint16_t node, const wire::HelloReply& reply) {
-    meeting_ports_[node] = reply.meeting_port;
+    PodRecord& pod = pods_[node];
+    pod.meeting_port = reply.meeting_port;
+    pod.leaves_first = pod.leaves = false;
+    ++pod.greetings;
     known_facts_.erase(node);
     known_ports_.erase(node);
-    told_to_leave_.erase(node);
-    leaving_workers_.erase(node);
-    ++greeted_[node];
   };
   events.on_ready = [this] {
     ready_at_ = Clock::now();

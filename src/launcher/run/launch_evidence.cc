@@ -10,8 +10,6 @@ namespace muster {
 
 namespace {
 
-constexpr size_t kMemorySamples = 8;
-
 RankOutcome outcome_of(RankState state) {
   switch (state) {
     case RankState::kStarting:
@@ -120,51 +118,36 @@ bool ended_by_exception(const JobRun& run) {
                      });
 }
 
-void keep_sample(std::vector<MemorySample>& samples, MemorySample sample) {
-  if (samples.size() >= kMemorySamples) {
-    const bool fullest = std::all_of(samples.begin(), samples.end(),
-                                     [&samples](const MemorySample& other) {
-                                       return other.bytes <= samples[1].bytes;
-                                     });
-    samples.erase(samples.begin() + (fullest ? 2 : 1));
-  }
-  samples.push_back(sample);
-}
-
 std::vector<NodeEvidence> node_evidence(const Fleet& fleet,
-                                        const NodeKnowledge& known) {
+                                        const PodRecords& pods,
+                                        const std::vector<Laggard>& laggards) {
   std::vector<NodeEvidence> out;
   for (size_t i = 0; i < fleet.size(); ++i) {
     const auto node = static_cast<uint16_t>(i);
+    const auto found = pods.find(node);
+    const PodRecord pod = found == pods.end() ? PodRecord{} : found->second;
     NodeEvidence entry;
     entry.node = node;
     entry.host = fleet.dialer(node).host();
     entry.outcome = NodeOutcome::kConnected;
-    entry.told_to_leave = known.told_to_leave.count(node) > 0;
-    if (const auto lost = known.lost.find(node);
-        lost != known.lost.end() && !entry.told_to_leave) {
+    entry.told_to_leave = pod.leaves_first;
+    if (pod.lost && !pod.leaves_first) {
       entry.outcome = NodeOutcome::kLost;
-      entry.error = lost->second;
-      entry.lost_ns = known.lost_ns.at(node);
+      entry.error = *pod.lost;
+      entry.lost_ns = pod.lost_ns;
     }
-    for (const Laggard& laggard : known.laggards) {
+    for (const Laggard& laggard : laggards) {
       if (laggard.node != node) continue;
       entry.outcome = NodeOutcome::kNeverReady;
       entry.step = laggard.step;
       entry.error = laggard.error;
     }
-    if (const auto memory = known.memory.find(node);
-        memory != known.memory.end()) {
-      entry.memory = memory->second;
-      entry.oom_kills_at_start = memory->second.front().oom_kills;
+    entry.memory = pod.memory;
+    if (!pod.memory.empty()) {
+      entry.oom_kills_at_start = pod.memory.front().oom_kills;
     }
-    if (const auto strain = known.strain.find(node);
-        strain != known.strain.end()) {
-      entry.strain = strain->second.strain();
-    }
-    if (const auto xids = known.xids.find(node); xids != known.xids.end()) {
-      entry.xids = xids->second.all();
-    }
+    entry.strain = pod.strain.strain();
+    entry.xids = pod.xids.all();
     out.push_back(std::move(entry));
   }
   return out;

@@ -2,8 +2,6 @@
 // What the launcher knows about a run, as Evidence for the diagnosis. Pure.
 #pragma once
 
-#include <map>
-#include <set>
 #include <vector>
 
 #include "diagnosis/evidence.h"
@@ -12,9 +10,8 @@
 #include "launcher/connect/fleet.h"
 #include "launcher/output/rank_output.h"
 #include "launcher/plan/rank_binding.h"
-#include "launcher/report/strain_history.h"
-#include "launcher/report/xid_history.h"
 #include "launcher/run/job_run.h"
+#include "launcher/run/pod_record.h"
 
 namespace muster {
 
@@ -28,21 +25,9 @@ std::vector<RankEvidence> rank_evidence(const JobRun& run,
 // it was stopped for: its evidence says that it exited with 1.
 bool ended_by_exception(const JobRun& run);
 
-// Adds a sample and drops another if there are many: never the first, which is
-// the baseline, and not the fullest, which a summary tells.
-void keep_sample(std::vector<MemorySample>& samples, MemorySample sample);
-
-struct NodeKnowledge {
-  std::map<uint16_t, std::vector<MemorySample>> memory;
-  std::map<uint16_t, Error> lost;
-  std::map<uint16_t, int64_t> lost_ns;
-  std::vector<Laggard> laggards;
-  std::map<uint16_t, StrainHistory> strain;
-  std::set<uint16_t> told_to_leave;
-  std::map<uint16_t, XidHistory> xids;
-};
 std::vector<NodeEvidence> node_evidence(const Fleet& fleet,
-                                        const NodeKnowledge& known);
+                                        const PodRecords& pods,
+                                        const std::vector<Laggard>& laggards);
 
 // The pod's GPUs, and the variable of `env`, its ranks', that hides them all.
 void add_gpus(const NodeFacts& facts, const std::vector<EnvDecision>& env,

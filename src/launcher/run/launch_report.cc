@@ -66,18 +66,17 @@ bool cannot_execute(const MpirunLine& line) {
 }  // namespace
 
 void Launch::fail(const Error& error) {
-  if (leaving_) return;
-  leaving_ = true;
+  if (state_ > LaunchState::kRunning) return;
+  state_ = LaunchState::kReporting;
   failure_ = error;
   if (fleet_) fleet_->stop_connecting();
   if (survey_) survey_->cancel();
   report();
 }
 
-void Launch::drained() {
+void Launch::begin_drain() {
   clock_.enter("drain");
-  leaving_ = true;
-  draining_ = true;
+  state_ = LaunchState::kDraining;
   drain_until_ = Clock::now() + kDrainLimit;
   drain();
 }
@@ -102,14 +101,10 @@ void Launch::drain() {
 // Where a collective never ended, who was missing from it is in the records
 // that PyTorch writes for that case.
 void Launch::read_records() {
-  const auto tell = [this] {
-    draining_ = false;
-    report();
-  };
   if (run_ && diagnose(evidence()).code == "nccl_timeout") {
-    run_->read_records(tell);
+    run_->read_records([this] { report(); });
   } else {
-    tell();
+    report();
   }
 }
 
@@ -123,8 +118,8 @@ std::string Launch::facts_json() const {
   return out.empty() ? out : out + "]\n";
 }
 
-void Launch::tell_early() {
-  if (stop_signal_ != 0 && !preempted_) return;  // who did it knows
+void Launch::show_early() {
+  if (stop_signal_ != 0 && !preempted_) return;  // the sender knows
   const Verdict verdict = judge(evidence(), options_);
   if (!verdict.failed() || verdict.code == "unknown") return;
   log::warn("so far: {} ({}, {}); the verdict follows when all have ended",
@@ -132,6 +127,7 @@ void Launch::tell_early() {
 }
 
 void Launch::report() {
+  state_ = LaunchState::kReporting;
   clock_.leave();
   early_.cancel();
   LaunchReport report;
@@ -169,11 +165,11 @@ void Launch::report() {
   writer_ = std::make_unique<ReportWriter>(loop_, std::move(report), options_);
   event_ = std::make_unique<VerdictEvent>(loop_, reaper_, agent_);
   event_->post(options_.event, verdict, discovery_.hostname,
-               [this, failed = verdict.failed()] { told(failed); });
+               [this, failed = verdict.failed()] { hold_or_leave(failed); });
 }
 
-// The verdict is told everywhere.
-void Launch::told(bool failed) {
+// The verdict has been published.
+void Launch::hold_or_leave(bool failed) {
   const bool somebody = fleet_ && fleet_->ready_count() > 0;
   if (options_.hold_ms <= 0 || !failed || !somebody || stop_signal_ != 0) {
     say_goodbye(exit_code_ == 0);
@@ -185,7 +181,7 @@ void Launch::told(bool failed) {
       "to the launcher ends it. `kubectl get pods -n {}` shows them, `kubectl "
       "exec -it POD -n {} -- sh` opens one where the image has a shell",
       human_duration_ms(options_.hold_ms), name_space, name_space);
-  holding_ = true;
+  state_ = LaunchState::kHolding;
   leave_timer_.start(Milliseconds{options_.hold_ms}, [this] { leave(); });
 }
 
@@ -290,12 +286,14 @@ Evidence Launch::evidence() const {
     if (run_->stop_finding()) out.findings.push_back(*run_->stop_finding());
     if (run_->stalled()) out.findings.push_back(*run_->stalled());
   }
-  if (failure_ && laggards_.empty() && lost_.empty() && stop_signal_ == 0) {
+  const bool lost =
+      std::any_of(pods_.begin(), pods_.end(),
+                  [](const auto& pod) { return pod.second.lost.has_value(); });
+  if (failure_ && laggards_.empty() && !lost && stop_signal_ == 0) {
     out.findings.push_back(finding_of(*failure_));
   }
   if (fleet_) {
-    out.nodes = node_evidence(*fleet_, {memory_, lost_, lost_ns_, laggards_,
-                                        strain_, told_to_leave_, xids_});
+    out.nodes = node_evidence(*fleet_, pods_, laggards_);
     for (size_t i = 0; i < std::min(out.nodes.size(), facts_.size()); ++i) {
       add_gpus(facts_[i],
                i < agreement_.env.size() ? agreement_.env[i].decisions
@@ -307,7 +305,7 @@ Evidence Launch::evidence() const {
 }
 
 void Launch::leave() {
-  leaving_ = true;
+  state_ = LaunchState::kLeaving;
   if (!fleet_) {
     loop_.stop();
     return;

@@ -36,7 +36,7 @@ void adopt(const MpirunLine& line, LaunchOptions& options) {
 
 }  // namespace
 
-void Launch::spawn() {
+void Launch::start_ranks() {
   clock_.enter("run");
   known_facts_.clear();
   known_ports_.clear();
@@ -55,8 +55,9 @@ void Launch::spawn() {
       log::info("{} is replaced by muster's own", words);
     }
   }
+  state_ = LaunchState::kRunning;
   run_ = std::make_unique<JobRun>(loop_, *fleet_, *output_, run_options(),
-                                  [this] { drained(); });
+                                  [this] { begin_drain(); });
   watch_nccl();
   if (options_.stdin_mode != StdinMode::kNone) pump_stdin();
   log::info("starting {}{} ({}: {})",
@@ -91,7 +92,7 @@ RunOptions Launch::run_options() {
   run.checkpoint_signal = options_.checkpoint_signal;
   run.warn_at_limit = options_.warn_at_limit;
   run.on_stopping = [this] {
-    early_.start(kEarlyVerdict, [this] { tell_early(); });
+    early_.start(kEarlyVerdict, [this] { show_early(); });
   };
   run.hang = {Milliseconds{options_.hang_ms}, options_.hang_stop,
               options_.hang_signal, directory_.path()};

@@ -7,20 +7,15 @@
 
 namespace muster {
 
-std::vector<WorkerStatus> worker_status(
-    const Fleet& fleet, const std::vector<uint16_t>& nodes,
-    const std::map<uint16_t, std::vector<MemorySample>>& memory,
-    const std::map<uint16_t, wire::PodCounters>& counters,
-    const std::map<uint16_t, int>& greeted) {
+std::vector<WorkerStatus> worker_status(const Fleet& fleet,
+                                        const std::vector<uint16_t>& nodes,
+                                        const PodRecords& pods) {
   std::vector<WorkerStatus> out;
   for (const uint16_t node : nodes) {
     const WorkerDialer& dialer = fleet.dialer(node);
     WorkerStatus worker;
     worker.host = dialer.host();
     worker.attempts = dialer.attempts();
-    if (const auto times = greeted.find(node); times != greeted.end()) {
-      worker.restarts = times->second - 1;
-    }
     if (const AgentLink* link = dialer.link()) {
       worker.state = "ready";
       worker.heartbeat_age_ms = std::chrono::duration_cast<Milliseconds>(
@@ -31,12 +26,14 @@ std::vector<WorkerStatus> worker_status(
       worker.step = dialer.step();
       worker.problem = dialer.last_error().what;
     }
-    if (const auto samples = memory.find(node); samples != memory.end()) {
-      worker.memory_bytes = samples->second.back().bytes;
-      worker.memory_limit = samples->second.back().limit;
-    }
-    if (const auto used = counters.find(node); used != counters.end()) {
-      worker.used = used->second;
+    if (const auto found = pods.find(node); found != pods.end()) {
+      const PodRecord& pod = found->second;
+      worker.restarts = std::max(0, pod.greetings - 1);
+      if (!pod.memory.empty()) {
+        worker.memory_bytes = pod.memory.back().bytes;
+        worker.memory_limit = pod.memory.back().limit;
+      }
+      worker.used = pod.counters.value_or(wire::PodCounters{});
     }
     out.push_back(std::move(worker));
   }

@@ -604,12 +604,13 @@ TEST_CASE("an exit told twice counts once; strangers are ignored") {
 
 TEST_CASE("nodes as evidence: ready, late, lost, and their memory") {
   Bed bed;
-  NodeKnowledge known;
-  known.lost[1] = Error{"worker_silent", "worker lost", "", "w-0", ""};
-  known.lost_ns[1] = 77;
-  known.laggards = {{2, "w-1", "tcp", Error{"tcp_refused", "no", "", "", ""}}};
-  known.memory[1] = {{1, 10, 100, 10, 4}, {2, 20, 100, 20, 5}};
-  const auto nodes = node_evidence(*bed.fleet.fleet, known);
+  PodRecords pods;
+  pods[1].lost = Error{"worker_silent", "worker lost", "", "w-0", ""};
+  pods[1].lost_ns = 77;
+  pods[1].memory = {{1, 10, 100, 10, 4}, {2, 20, 100, 20, 5}};
+  const auto nodes = node_evidence(
+      *bed.fleet.fleet, pods,
+      {{2, "w-1", "tcp", Error{"tcp_refused", "no", "", "", ""}}});
   REQUIRE(nodes.size() == 3);
   CHECK(nodes[0].outcome == NodeOutcome::kConnected);
   CHECK(nodes[1].outcome == NodeOutcome::kLost);

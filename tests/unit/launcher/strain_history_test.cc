@@ -3,7 +3,7 @@
 #include "launcher/report/strain_history.h"
 
 #include "catch.h"
-#include "launcher/run/launch_evidence.h"
+#include "launcher/run/pod_record.h"
 
 using namespace muster;
 
