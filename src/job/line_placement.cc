@@ -108,13 +108,22 @@ std::string own_binding(const MpirunLine* line, const Environment& env) {
 }
 
 bool counts_by_itself(const MpirunLine& line) {
-  return std::any_of(line.options.begin(), line.options.end(), counts);
+  return !line.parameters.empty() ||
+         std::any_of(line.options.begin(), line.options.end(), counts);
+}
+
+bool has_mapping_option(const MpirunLine& line) {
+  return std::any_of(
+      line.options.begin(), line.options.end(), [](const LineOption& option) {
+        return option.meaning != OptionMeaning::kParameter && maps(option);
+      });
 }
 
 std::string own_mapping(const MpirunLine& line) {
   for (const LineOption& option : line.options) {
     if (maps(option)) return words_of(line, option);
   }
+  if (!line.parameters.empty()) return line.parameters.back().source;
   return "";
 }
 

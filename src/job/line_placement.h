@@ -19,7 +19,10 @@ std::string own_binding(const MpirunLine* line, const Environment& env);
 // only it looks at: "--map-by ppr:1:socket", a rankfile.
 bool counts_by_itself(const MpirunLine& line);
 
-// "--map-by ppr:1:socket", "-npernode 2": what maps ranks to nodes.
+// "--map-by ppr:1:socket", "-npernode 2", a variable or a place in a parameter
+// file: what maps ranks to nodes. Empty: nothing does.
 std::string own_mapping(const MpirunLine& line);
+// An option other than --mca maps ranks.
+bool has_mapping_option(const MpirunLine& line);
 
 }  // namespace muster

@@ -128,9 +128,14 @@ class Parser {
             (kOpenMpiLauncher | kHydraLauncher | kIntelLauncher)) != 0;
   }
 
+  // Open MPI takes a colon without a program for nothing; Hydra crashes at it.
   Status skip_colon() {
     ++at_;
-    if (at_ == line_.words.size()) {
+    const bool open_mpi = (line_.launchers & kOpenMpiLauncher) != 0;
+    while (open_mpi && at_ < line_.words.size() && line_.words[at_] == ":") {
+      ++at_;
+    }
+    if (at_ == line_.words.size() && !open_mpi) {
       return usage(line_, at_ - 1, "no program follows the colon");
     }
     return {};

@@ -26,6 +26,13 @@ struct LineOption {
   size_t count = 1;  // words it takes
 };
 
+// One of Open MPI's parameters, without OMPI_MCA_.
+struct MpiParameter {
+  std::string name;
+  std::string value;
+  std::string source;  // "OMPI_MCA_x=1", "FILE:LINE"; empty: the line's --mca
+};
+
 struct UnknownOption {
   std::string word;
   size_t at = 0;
@@ -61,6 +68,8 @@ struct MpirunLine {
   bool oversubscribe = false;
   bool tag_output = false;
   bool information = false;  // --version, --help: starts nothing
+  // Of variables and files, those that map ranks: apply_parameters() fills it.
+  std::vector<MpiParameter> parameters;
 };
 
 // `words[0]` is the launcher as called; its base name narrows `launchers`, the

@@ -32,6 +32,10 @@ class LineSplitter {
   void feed(std::string_view bytes, int64_t now_ns, const Sink& sink);
   // The end of the stream: what is held comes out.
   void finish(const Sink& sink);
+  // Text that has no end yet; empty: there is none, or a bar draws.
+  [[nodiscard]] std::string_view partial() const {
+    return after_return_ || told_any_ ? std::string_view{} : held_;
+  }
 
  private:
   // `plain`: there is no '\r' in `bytes`.

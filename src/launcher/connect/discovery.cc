@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <optional>
 
 #include "base/fd.h"
@@ -19,6 +20,7 @@
 #include "job/exit_codes.h"
 #include "job/kubectl.h"
 #include "job/line_hosts.h"
+#include "job/mpi_parameters.h"
 #include "job/pod_view.h"
 #include "job/short_names.h"
 
@@ -209,6 +211,50 @@ Status find_mpirun(const LaunchOptions& options, Discovery& found) {
   return {};
 }
 
+// The files that Open MPI reads parameters from, the most important one last:
+// those of mca_base_param_files, else the user's and the installation's.
+std::vector<std::string> parameter_files(const Discovery& found) {
+  std::vector<std::string> out;
+  for (const char* name :
+       {"OMPI_MCA_mca_base_param_files", "OMPI_MCA_mca_param_files"}) {
+    const std::string* const listed = find_env(found.env, name);
+    if (listed == nullptr) continue;
+    for (const std::string_view part : split(*listed, ':')) {
+      for (const std::string_view path : split(part, ',')) {
+        out.insert(out.begin(), std::string(path));
+      }
+    }
+    return out;
+  }
+  std::error_code missing;  // then the path stays as it is
+  const auto mpirun =
+      std::filesystem::weakly_canonical(found.mpirun, missing).parent_path();
+  const std::string prefix = mpirun.parent_path().string();
+  if (prefix == "/usr")
+    out.emplace_back("/etc/openmpi/openmpi-mca-params.conf");
+  out.push_back(prefix + "/etc/openmpi-mca-params.conf");
+  out.push_back(prefix + "/etc/prte-mca-params.conf");
+  if (const std::string* home = find_env(found.env, "HOME")) {
+    out.push_back(*home + "/.openmpi/mca-params.conf");
+    out.push_back(*home + "/.prte/mca-params.conf");
+  }
+  return out;
+}
+
+void find_parameters(Discovery& found) {
+  constexpr size_t kMostBytes = 1 << 20;
+  for (const std::string& path : parameter_files(found)) {
+    const auto text = read_file(path, kMostBytes);
+    if (!text) continue;  // most images have none of them
+    const auto more = parse_parameter_file(*text, path);
+    found.parameters.insert(found.parameters.end(), more.begin(), more.end());
+  }
+  const auto variables = parameters_of(found.env);
+  found.parameters.insert(found.parameters.end(), variables.begin(),
+                          variables.end());
+  if (found.line) apply_parameters(found.parameters, *found.line);
+}
+
 // Asked once and here: a directory service may take its time.
 std::string login_name(const LaunchOptions& options) {
   if (!options.ssh_user.empty()) return options.ssh_user;
@@ -283,6 +329,7 @@ Result<Discovery> discover(const LaunchOptions& options,
   if (auto mpirun = find_mpirun(options, found); !mpirun) {
     return fail(mpirun.error());
   }
+  find_parameters(found);
   if (options.local) {
     found.hosts = local_hosts(*options.local);
     found.hosts_source = "--local";

@@ -33,6 +33,8 @@ struct Discovery {
   std::optional<JobKeys> keys;  // nullopt: not needed (local, exec)
   std::string ssh_user;         // with keys
   std::optional<MpirunLine> line;
+  // Of variables and files, the most important one last.
+  std::vector<MpiParameter> parameters;
   std::string mpirun;  // the real one that was named, or the first; "": none
 };
 

@@ -73,7 +73,7 @@ MpiTags tags_of(const MpirunLine& line) {
     if (option.meaning != OptionMeaning::kTagOutput) continue;
     return option.name == "tag-output" ? MpiTags::kOpenMpi : MpiTags::kHydra;
   }
-  return MpiTags::kNone;
+  return line.tag_output ? MpiTags::kOpenMpi : MpiTags::kNone;
 }
 
 namespace {

@@ -10,6 +10,7 @@
 #include "base/loop.h"
 #include "launcher/output/line_tail.h"
 #include "launcher/output/record_format.h"
+#include "launcher/output/verbatim.h"
 #include "logs/line_grouper.h"
 #include "logs/line_splitter.h"
 #include "logs/masker.h"
@@ -35,6 +36,7 @@ struct ProcessStream {
   uint32_t held = 0;  // credit of what is held back
   MaskState mask;
   LineSplitter splitter;
+  Verbatim verbatim;  // plain format without labels
 };
 
 struct ProcessOutput {

@@ -128,13 +128,15 @@ void RankOutput::frame(ProcessKey key, const wire::Frame& frame) {
                   ? output->bytes
                   : std::string_view{};
   stream.splitter.feed(output->bytes, output->time_ns, sink);
+  if (is_verbatim(process)) {
+    const bool clean = !clean_.empty() && stream.verbatim.at_rest();
+    stream.verbatim.append(stream.ready, output->bytes,
+                           clean ? nullptr : masker());
+  }
+  show_partial(process, stream);
   clean_ = {};
   wordless_ = {};
-  if ((frame.flags & wire::kEnd) != 0) {
-    stream.ended = true;
-    credit_.narrow({key, stream.flag});
-    stream.splitter.finish(sink);
-  }
+  if ((frame.flags & wire::kEnd) != 0) end_stream(key, process, stream);
   if (process.rank >= 0 && !output->bytes.empty()) {
     last_output_ = process.heard = Clock::now();
   }
@@ -170,7 +172,7 @@ void RankOutput::take_line(ProcessOutput& process, ProcessStream& stream,
   const LineGrouper::Step step =
       piece.progress ? LineGrouper::Step::kAlone : group_step(stream, line);
   const LogLevel level = level_of(line, step);
-  if (!is_shown(process.rank, level)) return;
+  if (!is_shown(process.rank, level) || is_verbatim(process)) return;
   // With a whole line on its stream, or at its end, a bar is over.
   if (terminal_.bar({process.rank, stream.flag}, process.tag, line,
                     !piece.progress || stream.ended)) {
@@ -250,13 +252,36 @@ bool RankOutput::is_shown(int rank, LogLevel level) const {
          (options_.ranks.empty() || options_.ranks.count(rank) > 0);
 }
 
+// A prompt, or dots that count: in the last line until the rest has come.
+void RankOutput::show_partial(ProcessOutput& process, ProcessStream& stream) {
+  const std::string_view text = stream.splitter.partial();
+  if (!options_.status_line || text.empty() ||
+      !is_shown(process.rank, options_.level)) {
+    return;
+  }
+  terminal_.bar({process.rank, stream.flag}, process.tag,
+                masked(std::string(text)), false);
+}
+
+bool RankOutput::is_verbatim(const ProcessOutput& process) const {
+  return options_.format == LogFormat::kPlain &&
+         options_.tags == MpiTags::kNone && !level_counts_ &&
+         process.rank >= 0 && is_shown(process.rank, options_.level);
+}
+
+void RankOutput::end_stream(ProcessKey key, ProcessOutput& process,
+                            ProcessStream& stream) {
+  stream.ended = true;
+  credit_.narrow({key, stream.flag});
+  stream.splitter.finish([&](const LineSplitter::Piece& piece) {
+    take_line(process, stream, piece);
+  });
+  stream.verbatim.finish(stream.ready, masker());
+}
+
 void RankOutput::finish(ProcessKey key, ProcessOutput& process) {
   for (ProcessStream* stream : {&process.out, &process.err}) {
-    stream->ended = true;
-    credit_.narrow({key, stream->flag});
-    stream->splitter.finish([&](const LineSplitter::Piece& piece) {
-      take_line(process, *stream, piece);
-    });
+    end_stream(key, process, *stream);
     hand_over(key, process, *stream);
   }
 }

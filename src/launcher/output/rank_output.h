@@ -137,6 +137,11 @@ class RankOutput {
   void begin_line(const ProcessOutput& process, ProcessStream& stream,
                   std::string_view line);
   std::string_view masked_line(ProcessStream& stream, std::string_view line);
+  void show_partial(ProcessOutput& process, ProcessStream& stream);
+  // Its bytes are written as they are, and not line by line.
+  [[nodiscard]] bool is_verbatim(const ProcessOutput& process) const;
+  void end_stream(ProcessKey key, ProcessOutput& process,
+                  ProcessStream& stream);
   void keep_line(ProcessOutput& process, ProcessStream& stream,
                  std::string_view line, bool more);
   [[nodiscard]] LogLevel level_of(std::string_view line,
@@ -153,6 +158,10 @@ class RankOutput {
   OutputWriter& writer_of(int fd);
   [[nodiscard]] bool drops(const OutputWriter& writer, std::string& text);
   void write_failed(int fd, int error);
+
+  [[nodiscard]] const Masker* masker() const {
+    return masker_ ? &*masker_ : nullptr;
+  }
 
   OutputOptions options_;
   // Text shows no level: then it is looked for only where lines are filtered.

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "base/text.h"
 #include "job/line_placement.h"
 #include "job/mpirun_rewrite.h"
 #include "job/native_line.h"
@@ -99,12 +100,33 @@ void choose_temporary_directory(const NodeFacts& facts, EnvMerge& env) {
   set_env(env.to_set, "TMPDIR", places.front());
 }
 
+// The launcher's variables that a line leaves to the ranks. Hydra's -genvnone
+// and -envnone leave none, -genvlist and -envlist those that they name (which
+// the line's own requests have), -genvexcl and -envexcl all but these.
+Environment passed_on(const AgreementInput& in) {
+  Environment env = in.discovery->env;
+  if (!in.discovery->line) return env;
+  for (const LineOption& option : in.discovery->line->options) {
+    const bool global = option.name.starts_with('g');
+    const std::string_view name =
+        std::string_view(option.name).substr(global ? 1 : 0);
+    if (name == "envnone" || name == "envlist") return {};
+    if (name != "envexcl" || option.values.empty()) continue;
+    for (const std::string_view excluded : split(option.values[0], ',')) {
+      std::erase_if(env, [excluded](const auto& variable) {
+        return variable.first == excluded;
+      });
+    }
+  }
+  return env;
+}
+
 void merge_env(const AgreementInput& in, Agreement& out) {
+  const Environment launcher = passed_on(in);
   for (const NodeSpec& node : in.nodes) {
     const Environment own(node.facts.environment.begin(),
                           node.facts.environment.end());
-    out.env.push_back(
-        merge_environment(own, in.discovery->env, in.options->env));
+    out.env.push_back(merge_environment(own, launcher, in.options->env));
     choose_temporary_directory(node.facts, out.env.back());
     out.unset.push_back(scrub_list(own));
     // Of a service that is called "master".

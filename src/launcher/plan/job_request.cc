@@ -6,6 +6,7 @@
 
 #include "job/line_hosts.h"
 #include "job/line_placement.h"
+#include "job/mpi_parameters.h"
 #include "job/native_line.h"
 #include "launcher/plan/placement_words.h"
 
@@ -88,6 +89,7 @@ Result<JobSpec> job_spec(const LaunchOptions& options,
     if (!programs) return fail(programs.error());
     spec.apps = std::move(*programs);
   } else {
+    spec.oversubscribe |= allow_oversubscription(discovery.parameters);
     spec.apps.push_back({options.command, options.np, {}, options.cwd});
   }
   if (auto set = set_map_by(map_by, spec); !set) return fail(set.error());

@@ -15,10 +15,6 @@
 namespace muster {
 
 namespace {
-// What has no line end yet is with the launcher after this long, though more
-// may follow all the while: a progress bar is seen while it moves, and a worker
-// that is lost does not take it along.
-constexpr Milliseconds kPartialFlush{1000};
 // Reads per turn of the loop: enough for throughput, few enough for fairness.
 constexpr int kReadsPerTurn = 4;
 constexpr int64_t kDefaultPipeSize = 64 * 1024;
@@ -37,12 +33,13 @@ constexpr int kBusyPipeSize = 256 * 1024;
 
 OutputStream::OutputStream(Loop& loop, SendFrame send, uint32_t id,
                            uint8_t stream, UniqueFd pipe, uint32_t credit,
-                           std::function<void()> ended)
+                           Milliseconds partial, std::function<void()> ended)
     : send_(std::move(send)),
       id_(id),
       stream_(stream),
       pipe_(std::move(pipe)),
       credit_(credit),
+      partial_(partial),
       ended_(std::move(ended)),
       flush_(loop),
       gather_(loop) {
@@ -124,7 +121,7 @@ void OutputStream::flush_later() {
   if (lines_.empty()) {
     flush_.cancel();
   } else if (!flush_.pending()) {
-    flush_.start(kPartialFlush, [this] { emit_partial(); });
+    flush_.start(partial_, [this] { emit_partial(); });
   }
 }
 

@@ -27,10 +27,13 @@ namespace muster {
 
 class OutputStream {
  public:
-  // `stream` is wire::kStdout or wire::kStderr. `ended` is called once, after
-  // kEnd was sent; it must not destroy this object.
+  // `stream` is wire::kStdout or wire::kStderr. Text without a line end leaves
+  // after `partial`, though more may follow: a prompt and a progress bar are
+  // seen, and a worker that is lost does not take it along. `ended` is called
+  // once, after kEnd was sent; it must not destroy this object.
   OutputStream(Loop& loop, SendFrame send, uint32_t id, uint8_t stream,
-               UniqueFd pipe, uint32_t credit, std::function<void()> ended);
+               UniqueFd pipe, uint32_t credit, Milliseconds partial,
+               std::function<void()> ended);
 
   void add_credit(uint32_t bytes);
   // The process is gone: drain without credit.
@@ -59,6 +62,7 @@ class OutputStream {
   int64_t credit_;
   int64_t free_bytes_ = 0;  // after exit: what may be read without credit
   uint64_t bytes_lost_ = 0;
+  Milliseconds partial_;
   bool reading_ = false;
   bool enlarged_ = false;  // the pipe, or tried
   LineBuffer lines_;

@@ -23,6 +23,10 @@ constexpr Milliseconds kLastWords{50};
 constexpr Milliseconds kFirstMpiSample{150};
 static_assert(kFirstMpiSample > RecentProcesses::kMoment);
 constexpr Milliseconds kNextMpiSample{1000};
+// Text without a line end waits so long for one. Rank 0 reads stdin, so that
+// its text may be a prompt.
+constexpr Milliseconds kPartialLine{1000};
+constexpr Milliseconds kPrompt{100};
 
 // By a signal, or, as a shell tells it, its command by SIGKILL. A rank that
 // ends otherwise may only have missed another one that the kernel killed.
@@ -45,8 +49,9 @@ AgentProcess::AgentProcess(Loop& loop, RecentProcesses& recent, SendFrame send,
       sample_timer_(loop),
       linger_(loop),
       out_(loop, send, info_.id, wire::kStdout, std::move(pipes.out), credit,
-           [this] { stream_ended(); }),
+           info_.rank > 0 ? kPartialLine : kPrompt, [this] { stream_ended(); }),
       err_(loop, send, info_.id, wire::kStderr, std::move(pipes.err), credit,
+           info_.rank > 0 ? kPartialLine : kPrompt,
            [this] { stream_ended(); }) {
   if (pipes.in) {
     in_ = std::make_unique<InputPipe>(loop, std::move(send), info_.id,

@@ -52,7 +52,7 @@ TEST_CASE("an empty line, an empty word") {
   REQUIRE(line);
   CHECK(line->apps[0].argv == std::vector<std::string>{""});
   CHECK_FALSE(parse_mpirun_line({"mpirun", ":"}));
-  CHECK_FALSE(parse_mpirun_line({"mpirun", "a", ":", ":", "b"}));
+  CHECK_FALSE(parse_mpirun_line({"mpiexec.hydra", "a", ":", ":", "b"}));
 }
 
 TEST_CASE("a mapping of so many ranks per node needs a number") {

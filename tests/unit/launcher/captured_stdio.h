@@ -41,6 +41,10 @@ class CapturedStdio {
     saved_out_.reset();
     saved_err_.reset();
   }
+  // Stdout until now, without an end to the capture.
+  std::string out_so_far() {
+    return read_file(directory_.at("out"), 64 << 20).value_or("unreadable");
+  }
   // Both restore first.
   std::string out() { return text("out"); }
   std::string err() { return text("err"); }

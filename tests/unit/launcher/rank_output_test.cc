@@ -119,6 +119,53 @@ TEST_CASE("a line in pieces is one line, never merged with another's") {
   CHECK(text == "[1|w-1] other\n[0|w-0] error\n[0|w-0] hello\n[0|w-0] next\n");
 }
 
+TEST_CASE("plain bytes without labels stay as they are") {
+  std::string bytes;
+  for (int i = 0; i < 300'000; ++i) {
+    bytes += static_cast<char>((i * 7919) >> 3);
+  }
+  bytes += "10 %\r20 %\rdone\r\n$ ";
+  Bed bed(with(LogFormat::kPlain));
+  for (size_t at = 0; at < bytes.size(); at += 10'000) {
+    bed.out(kRank0, std::string_view(bytes).substr(at, 10'000));
+  }
+  bed.out(kRank0, "", wire::kEnd);
+  CHECK(bed.text() == bytes);
+}
+
+TEST_CASE("plain text without a newline is shown at once, secrets are not") {
+  auto masker = Masker::create({{{"API_TOKEN", "hunter2hunter2"}}, {}});
+  REQUIRE(masker);
+  Bed bed(with(LogFormat::kPlain));
+  bed.ranks.set_masker(std::move(*masker));
+  bed.out(kRank0, "Name? ");
+  run_for(bed.loop, 20ms);
+  const std::string prompt = bed.captured.out_so_far();
+  bed.out(kRank0, "x\nkey hunter2hunter2");
+  bed.out(kRank0, " and\rmore\n-----BEGIN RSA PRIVATE KEY-----\nAAAA");
+  bed.out(kRank0, "BBBB\n-----END RSA PRIVATE KEY-----\nend");
+  bed.out(kRank0, "", wire::kEnd);
+  const std::string text = bed.text();
+  CHECK(prompt == "Name? ");
+  CHECK(text.starts_with("Name? x\nkey [masked] and\rmore\n"));
+  CHECK(text.find("AAAA") == std::string::npos);
+  CHECK(text.find("BBBB") == std::string::npos);
+  CHECK(text.ends_with("\nend"));
+}
+
+TEST_CASE("a terminal shows text without a newline in its last line") {
+  OutputOptions options = with(LogFormat::kText);
+  options.status_line = true;
+  Bed bed(options);
+  bed.out(kRank0, "Password: ");
+  run_for(bed.loop, 20ms);
+  const std::string prompt = bed.captured.out_so_far();
+  bed.out(kRank0, "thanks\n");
+  const std::string text = bed.text();
+  CHECK(prompt.find("[0|w-0] Password: ") != std::string::npos);
+  CHECK(text.find("[0|w-0] Password: thanks\n") != std::string::npos);
+}
+
 TEST_CASE("plain keeps stderr apart, as mpirun does") {
   Bed bed(with(LogFormat::kPlain));
   bed.out(kRank0, "out\n");

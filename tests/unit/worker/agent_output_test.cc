@@ -47,7 +47,7 @@ TEST_CASE("a stream that lives from credit to credit is read at once") {
     loop.post([&] { stream->add_credit(LineBuffer::kMaxPiece); });
   };
   OutputStream output(loop, send, 1, wire::kStdout, std::move(pipe->read), 1,
-                      [] {});
+                      Milliseconds{1000}, [] {});
   stream = &output;
   guard.start(Milliseconds(20000), [&] { loop.stop(); });
   loop.post(turn);
@@ -70,7 +70,7 @@ TEST_CASE("a bar that moves all the time is told while it moves") {
     loop.stop();
   };
   OutputStream output(loop, send, 1, wire::kStderr, std::move(pipe->read),
-                      1 << 16, [] {});
+                      1 << 16, Milliseconds{1000}, [] {});
   const std::function<void()> move = [&] {
     CHECK(::write(pipe->write.get(), "\r 12 %", 6) == 6);
     tick.start(Milliseconds(50), move);
@@ -98,7 +98,7 @@ TEST_CASE("lines that follow each other all the time are not cut") {
     }
   };
   OutputStream output(loop, send, 1, wire::kStdout, std::move(pipe->read),
-                      1 << 16, [] {});
+                      1 << 16, Milliseconds{1000}, [] {});
   const std::function<void()> print = [&] {
     CHECK(::write(pipe->write.get(), "end\nbegin ", 10) == 10);
     tick.start(Milliseconds(50), print);
@@ -131,7 +131,7 @@ TEST_CASE("a full pipe without credit comes to its end with the process") {
     }
   };
   OutputStream output(loop, send, 1, wire::kStdout, std::move(pipe->read), 0,
-                      [&] {
+                      Milliseconds{1000}, [&] {
                         ended = true;
                         loop.stop();
                       });
