@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a child must not inherit: every descriptor of this process from a number
-// on, whoever opened it. By close_range where the kernel has it (5.9, its flag
-// 5.11), else one by one from /proc. Async-signal-safe, and without memory of
-// its own: runs between fork and exec, also in a child that borrows our stack.
+// Closes what a child must not inherit: all descriptors of this process from a
+// number on. By close_range where the kernel has it (5.9, its flag 5.11), else
+// one by one from /proc. Async-signal-safe, and without memory of its own: runs
+// between fork and exec, also in a child that borrows our stack.
 #pragma once
 
 namespace muster {

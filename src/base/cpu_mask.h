@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // CPUs as sched_setaffinity() takes them, of any number: a cpu_set_t ends at
-// CPU 1023. Pure but for bind_to().
+// CPU 1023. Pure, except bind_to().
 #pragma once
 
 #include <sched.h>

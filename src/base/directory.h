@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What lies in a directory. std::filesystem's iterator throws where a directory
-// cannot be read on, as one of sysfs whose device leaves.
+// The names in a directory. std::filesystem's iterator throws where the kernel
+// cannot read a directory to its end, as in sysfs when a device leaves.
 #pragma once
 
 #include <string>

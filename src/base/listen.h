@@ -22,7 +22,7 @@ int port_of(int socket);
 // A Unix socket of `type`, for this user only; what lay at `path` is replaced.
 // Error codes "no_writable_dir" (the path is too long), "resources".
 Result<UniqueFd> listen_on_path(const std::string& path, int type);
-// Whose process is at the other end of one; nullopt: another user's.
+// The process at the other end of such a socket; nullopt: another user's.
 std::optional<pid_t> own_peer(int socket);
 
 }  // namespace muster

@@ -19,7 +19,7 @@ struct LoopbackListener {
 // A free port of 127.0.0.1: the clients of PMI-1 and PMIx know no IPv6. Error
 // code "resources".
 Result<LoopbackListener> listen_on_loopback();
-// Empty if nobody listens there; may still be in progress.
+// Empty if no process listens there; may still be in progress.
 UniqueFd connect_to_loopback(int port);
 // Waits until the connection is there: on 127.0.0.1, else on ::1. errno, or
 // ETIMEDOUT after `limit`.

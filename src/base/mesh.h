@@ -2,7 +2,7 @@
 // A service mesh's proxy beside the program in its pod: is it ready, and may
 // it go? Asked on loopback, as the meshes document it (Istio: 15021
 // /healthz/ready and 15020 /quitquitquit; Linkerd: 4191 /ready and /shutdown).
-// Only where the user names the mesh: nobody else's ports are called. Each call
+// Only where the user names the mesh: it calls no other ports. Each call
 // blocks for at most its limit.
 #pragma once
 

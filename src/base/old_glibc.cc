@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What would need glibc 2.36, so that programs built with it run on glibc 2.34
-// as well. The C++ runtime in our programs asks for arc4random, and so does the
-// libevent that libpmix brings: for it muster-agent exports both, and
+// The functions of glibc 2.36 that our programs need, so that they run on glibc
+// 2.34 as well. The C++ runtime in our programs asks for arc4random, and so
+// does the libevent that libpmix brings: muster-agent exports both for it, and
 // scripts/weaken-need lets it load. The compiler's runtime asks glibc 2.35 for
 // the program or library that an exception passes through. Part of each
 // program, not of the library `base`: the linker would look there too early.

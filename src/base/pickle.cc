@@ -236,7 +236,7 @@ class PickleReader {
     return true;
   }
 
-  // What lies from `first` on goes into the list or dict below it.
+  // The items from `first` on go into the list or dict below it.
   bool add(size_t first, Kind kind) {
     const size_t floor = marks_.empty() ? 0 : marks_.back();
     if (first <= floor) return false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the commands that CLI11 reads for have in common: --help is a page
-// whatever the variables hold, a service link is no value, numbers are decimal,
-// and a wrong line is said in one sentence. Needs CLI11's header before it.
+// The common part of the commands that CLI11 reads for: --help is a page
+// whatever the variables hold, a service link is not a value, numbers are
+// decimal, and one sentence tells of a wrong line. CLI11's header comes before.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ inline CLI::Validator whole_number(int64_t least, int64_t most) {
 }
 
 // A Service named "muster" gives each pod MUSTER_PORT=tcp://10.0.0.1:80, one
-// named "muster-metrics" MUSTER_METRICS_PORT: nobody's choice of a port.
+// named "muster-metrics" MUSTER_METRICS_PORT: the user chose neither port.
 inline void drop_service_links(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options()) {
     const std::string name = option->get_envname();

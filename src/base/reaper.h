@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reaper: the only caller of wait() in a process. Reaps every child, known or
-// adopted (subreaper, pid 1), and hands the status to whoever asked for it.
-// Refuses: a second Reaper in one process; popen(), libraries that fork.
+// adopted (subreaper, pid 1), and hands the status to the code that asked for
+// it. Refuses: a second Reaper in one process; popen(), libraries that fork.
 #pragma once
 
 #include <sys/resource.h>
@@ -29,8 +29,8 @@ class Reaper {
   // an exit cannot be missed in between, and a reused pid not mistaken.
   void watch(pid_t pid, std::function<void(const ChildExit&)> handler);
   void forget(pid_t pid);
-  // The next stop of `pid` that this process, as its tracer, is told of. Stops
-  // of others are not looked at.
+  // Reports the next stop of `pid`, which this process traces. Ignores the
+  // stops of others.
   void watch_stop(pid_t pid, std::function<void(int wait_status)> handler);
 
  private:

@@ -74,7 +74,7 @@ std::vector<std::string> writable_directories() {
 
 namespace {
 
-// What keeps `path` from being our runtime directory; "": nothing.
+// The reason why `path` cannot be our runtime directory; "": it can.
 std::string unsuited(const std::string& path, int made) {
   struct stat info {};
   if (made == EEXIST && ::lstat(path.c_str(), &info) == 0) {
@@ -90,9 +90,9 @@ std::string unsuited(const std::string& path, int made) {
              : strerror(locked);
 }
 
-// Ours beside one of the same name that belongs to somebody else, who may have
-// made it to keep us out: with letters that nobody can guess. All who look find
-// the first of them. Empty: errno says why not.
+// Where another user owns a directory of the name, perhaps to keep us out, ours
+// stands beside it, with random letters at the end of its name. All processes
+// find the first of these. Empty: errno says why not.
 std::string beside_foreign(const std::string& path) {
   const size_t slash = path.rfind('/');
   const std::string directory = path.substr(0, slash);
@@ -147,8 +147,7 @@ Result<RuntimeDir> RuntimeDir::create(const std::string& name) {
                     "mount an emptyDir at /tmp or set TMPDIR to one"});
 }
 
-// The file appears under its name when it is locked: nobody finds it free
-// before.
+// The file appears under its name when it is locked: no process finds it free.
 Result<RuntimeDir> RuntimeDir::create_owned(const std::string& name) {
   auto out = create(name);
   if (!out) return out;

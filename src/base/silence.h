@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How long a peer has been silent while we listened. A process that was frozen,
 // or that a full machine did not let run, looks late and finds bytes it has not
-// read, or ones that nobody could pass on to it: that time is not the peer's.
+// read, or that no thread could pass on to it: that time is not the peer's.
 // Pure.
 #pragma once
 

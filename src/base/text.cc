@@ -82,7 +82,7 @@ std::optional<int64_t> parse_duration_ms(std::string_view text) {
     if (!read || read->value < 0 || read->value > 1e9) return std::nullopt;
     const double number = read->value;
     text.remove_prefix(read->length);
-    // "1m30" is said of seconds; who writes "1h30" does not mean them.
+    // "1m30" ends in seconds, "1h30" does not.
     if (text.empty() && unit > 60e3) return std::nullopt;
     unit = 1000;
     if (text.starts_with("ms")) {

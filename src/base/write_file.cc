@@ -5,7 +5,7 @@
 // cannot be replaced (a bind mount, a read-only directory) is written in place,
 // once its file system has room.
 // Refuses: links, pipes and devices that another user put into a shared sticky
-// directory (as proc(5), fs.protected_symlinks), pipes that nobody reads.
+// directory (as proc(5), fs.protected_symlinks), pipes without a reader.
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/stat.h>
@@ -135,7 +135,7 @@ Status write_in_place(const Target& target, std::string_view text,
   UniqueFd fd(::open(target.path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY |
                                               O_NOFOLLOW | O_CLOEXEC));
   if (!fd && errno == ENXIO && S_ISFIFO(target.info.st_mode)) {
-    return unread("nobody reads this pipe", path);
+    return unread("no process reads this pipe", path);
   }
   struct stat now {};
   if (!fd || ::fstat(fd.get(), &now) != 0) return unwritable(errno, path);
@@ -165,7 +165,7 @@ int replace(const Target& target, std::string_view text, int mode) {
         ::fchown(fd.get(), target.info.st_uid, target.info.st_gid) == 0);
     ::fchmod(fd.get(), target.info.st_mode & 0777);
   }
-  // A quota on NFS is told when the file is closed.
+  // NFS reports a full quota when the file is closed.
   if (write_all(fd.get(), text) && ::close(fd.release()) == 0 &&
       ::rename(temporary.c_str(), target.path.c_str()) == 0) {
     return 0;

@@ -13,8 +13,8 @@
 
 namespace muster {
 
-// false: there is no room now, or nobody reads; nothing was written. A line
-// that is longer than PIPE_BUF is cut.
+// Writes nothing and returns false where there is no room now or no reader.
+// Cuts a line that is longer than PIPE_BUF.
 inline bool write_now(int fd, std::string_view line) {
   pollfd ready{fd, POLLOUT, 0};
   if (::poll(&ready, 1, 0) != 1 || ready.revents != POLLOUT) return false;

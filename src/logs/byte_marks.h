@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What 64 bytes of a text are, one bit for each byte, the first one lowest:
-// a text without anything of interest is known to be so at many bytes a cycle,
-// before any slower reader looks at it. Only where the machine has registers
-// for it (x86-64: 16 bytes; 64 where the processor has AVX-512, asked once);
-// MUSTER_BYTE_MARKS says so. Pure.
+// A bit mask of 64 bytes of a text, the first byte in the lowest bit. It skips
+// a text without anything of interest at many bytes a cycle, before a slower
+// reader looks at it. Only where the machine has registers for it (x86-64: 16
+// bytes; 64 where the processor has AVX-512, asked once); MUSTER_BYTE_MARKS
+// says so. Pure.
 #pragma once
 
 #ifdef __SSE2__

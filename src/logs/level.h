@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// How serious is a line? Told from the marks that logging libraries put in
-// front (Python logging, glog and absl, PyTorch, TensorFlow, NCCL, UCX,
-// libfabric, Open MPI, spdlog, JSON and logfmt) and from the last line of a
-// traceback. Refuses to guess from words inside the message: "error" in a
-// metric's name is no error. Pure.
+// The level of a line, from the marks that logging libraries put in front
+// (Python logging, glog and absl, PyTorch, TensorFlow, NCCL, UCX, libfabric,
+// Open MPI, spdlog, JSON and logfmt) and from the last line of a traceback.
+// Refuses to guess from words inside the message: "error" in a metric's name is
+// not an error. Pure.
 #pragma once
 
 #include <optional>

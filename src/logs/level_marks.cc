@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // detect_level(): every line of every rank comes here, and almost none has a
-// mark. What may stand anywhere in a line is looked for by a rare character of
-// it first.
+// mark. A mark that may stand anywhere in a line is found by a rare character
+// that it contains.
 #include <algorithm>
 #include <array>
 
@@ -51,7 +51,7 @@ bool all_same_case(std::string_view word) {
          std::none_of(word.begin(), word.end(), is_upper);
 }
 
-// Of words that are no level parse_level() knows one, of single letters more.
+// parse_level() also takes single letters; a word of this form has more.
 Found long_level(std::string_view word) {
   return word.size() < 3 ? std::nullopt : parse_level(word);
 }
@@ -172,7 +172,7 @@ Found python_level(std::string_view line) {
   return std::nullopt;
 }
 
-// What runtimes say when a process goes down.
+// The words of runtimes when a process goes down.
 Found last_words(std::string_view line) {
   constexpr std::string_view kWords[] = {"Fatal error in ",
                                          "Abort(",
@@ -258,8 +258,8 @@ Found marked_word(std::string_view line, bool behind_time) {
   return std::nullopt;
 }
 
-// What wrappers put before a program's own mark: "[rank3]:" and "[default3]:"
-// of PyTorch, "(Worker pid=7, ip=…) " of Ray, "wandb: ".
+// Skips the marks that wrappers put before a program's own: "[rank3]:" and
+// "[default3]:" of PyTorch, "(Worker pid=7, ip=…) " of Ray, "wandb: ".
 std::string_view without_wrapper(std::string_view line) {
   size_t end = 0;
   if (line.starts_with("[rank") || line.starts_with("[default")) {

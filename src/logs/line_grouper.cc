@@ -46,8 +46,8 @@ bool chains(std::string_view line) {
          line.starts_with("The above exception was the direct cause");
 }
 
-// What nearly no line passes: the first character of what opens a traceback,
-// the last one of what opens a dump.
+// A quick test that rejects nearly every line: the first character of a line
+// that opens a traceback, the last one of a line that opens a dump.
 bool may_open(std::string_view line) {
   constexpr std::string_view kFirst = " |+TDF";
   return !line.empty() &&

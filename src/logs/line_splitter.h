@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// LineSplitter: splits the bytes of one stream into whole lines, and treats
-// what a lone '\r' ends as a state of a progress bar: only the newest counts,
-// one per interval, and the last one before a real line is never lost. So it
-// does with what ends in "cursor up" and a newline: the way nested bars draw
-// the lower one. A state is told without the blanks, backspaces and cursor
-// movements around it, and not at all if nothing else is left. A pure state
-// machine; the caller brings the time. Memory: at most kMaxLine.
+// LineSplitter: splits the bytes of one stream into whole lines. A text that
+// ends in a lone '\r' is a state of a progress bar: only the newest counts, one
+// per interval, and the last one before a real line is never lost. So is a text
+// that ends in "cursor up" and a newline, with which nested bars draw the lower
+// one. A state comes without the blanks, backspaces and cursor movements around
+// it, and not at all if nothing else is left. A pure state machine; the caller
+// brings the time. Memory: at most kMaxLine.
 #pragma once
 
 #include <cstdint>

@@ -48,7 +48,7 @@ bool is_worker(const std::string& host, const std::string& wanted) {
           std::isalpha(static_cast<unsigned char>(name.back())));
 }
 
-// "0-3,7", from the first to the last of each; nullopt: it is no set of ranks.
+// "0-3,7", from the first to the last of each; nullopt: not a set of ranks.
 std::optional<std::vector<std::pair<int, int>>> parse_ranges(
     std::string_view text) {
   std::vector<std::pair<int, int>> out;
@@ -82,7 +82,7 @@ Status apply(LogFilter& filter, const std::string& option,
   if (option == "--rank") {
     auto ranks = parse_rank_set(value);
     if (!ranks) {
-      return wrong("'" + value + "' is no set of ranks such as 0-3,7");
+      return wrong("'" + value + "' is not a set of ranks such as 0-3,7");
     }
     filter.ranks = *std::move(ranks);
   } else if (option == "--worker") {

@@ -15,7 +15,7 @@ inline constexpr size_t kHead = 160;
 
 inline bool digit(char c) { return c >= '0' && c <= '9'; }
 bool in_name(char c);
-// Whatever its case.
+// In any case of letters.
 bool take_word(std::string_view& text, std::string_view lower);
 // 1 to `most` digits that end there; `most` is 9 at most.
 std::optional<int> take_number(std::string_view& text, size_t most = 6);

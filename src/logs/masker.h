@@ -21,7 +21,7 @@
 
 namespace muster {
 
-// What stands in a secret's place.
+// Replaces a secret.
 inline constexpr std::string_view kMask = "[masked]";
 
 struct MaskOptions {
@@ -31,7 +31,7 @@ struct MaskOptions {
   std::vector<std::string> patterns;  // RE2; the first group, else all of it
 };
 
-// What one stream's next line needs to know of the ones before.
+// The state of a stream that its next line needs.
 struct MaskState {
   // Inside a private key between BEGIN and END, or in PuTTY's form, which
   // counts the lines of its private part.

@@ -182,7 +182,7 @@ SecretKind kind_by_last(const std::vector<std::string_view>& parts) {
 }  // namespace
 
 SecretKind secret_kind(std::string_view name) {
-  // Names are short; anything else is no name.
+  // Names are short; anything else is not a name.
   if (name.size() < 2 || name.size() > kLongestName || !holds_stem(name)) {
     return SecretKind::kNone;
   }

@@ -24,7 +24,7 @@ bool is_secret_name(std::string_view name);
 // Of a variable or a flag: also its value has to be one.
 bool is_secret(std::string_view name, std::string_view value);
 
-// A value that is no secret under whatever name: a switch, a mechanism, a path,
+// A value that is not a secret under any name: a switch, a mechanism, a path,
 // one character again and again.
 bool is_plain_value(std::string_view value);
 

@@ -382,7 +382,7 @@ class Scanner {
   static bool is_told(std::string_view name, std::string_view value,
                       bool close) {
     constexpr size_t kLeast = 8;
-    constexpr size_t kLeastPassword = 4;  // nobody calls a word of a text so
+    constexpr size_t kLeastPassword = 4;  // shorter ones are words of a text
     constexpr size_t kLeastKey = 12;
     if (may_name_login(name) && value.size() >= kLeast && is_login(value)) {
       return true;

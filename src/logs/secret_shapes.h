@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What secrets look like: prefix, alphabet and length of the tokens of common
+// The shapes of secrets: prefix, alphabet and length of the tokens of common
 // providers, and the places where others stand (after a name, in a URL, in a
 // header). Hand-written scanners over one line. Pure.
 #pragma once

@@ -151,8 +151,8 @@ inline constexpr std::array<std::string_view, 5> kSecretAddresses = {
      "discordapp.com/api/webhooks/", "api.telegram.org/bot",
      "webhook.office.com/webhookb2/"}};
 
-// What stands before a token in an Authorization header.
-// "Token" is too much of a word to stand alone.
+// The words before a token in an Authorization header. "Token" is too common a
+// word to stand alone.
 inline constexpr std::array<std::string_view, 9> kAuthorizationSchemes = {
     {"Bearer ", "bearer ", "BEARER ", "Basic ", "basic ",
      "Authorization: Token ", "Authorization: token ", "authorization: Token ",

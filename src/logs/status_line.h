@@ -23,7 +23,7 @@ class StatusLine {
   // `bytes`, which end at a line's end or are empty, with the status line taken
   // away before and drawn again behind them; "" if nothing is to be written.
   std::string around(std::string_view bytes, size_t width);
-  // Takes it away for good.
+  // Takes it away and does not draw it again.
   std::string erase();
 
  private:

@@ -31,7 +31,7 @@ std::string locality_text(const CpuPlaces& places,
     out += kind + cpu_list_text({labels.begin(), labels.end()});
   };
   const auto place = [&places](int cpu) { return place_of(places, cpu); };
-  // As hwloc goes down, and memory, which is no level of its own, last.
+  // In the order of hwloc, with memory, which is not a level there, last.
   add("SK", [&](int cpu) { return place(cpu).package; });
   add("L3", [&](int cpu) { return place(cpu).caches[2]; });
   add("L2", [&](int cpu) { return place(cpu).caches[1]; });

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who takes part in a fence, as text that is the same on every node, so that
-// it can be the key under which contributions meet: "pmix:*" for all ranks,
-// "pmix:0-3,8" for some. The word before the colon keeps operations apart that
-// must not meet: "pmix" fences, "connect", "disconnect", "pmi1" barriers.
+// The participants of a fence as text that is the same on every node, so that
+// contributions can meet under it: "pmix:*" for all ranks, "pmix:0-3,8" for
+// some. The word before the colon keeps operations apart that must not meet:
+// "pmix" fences, "connect", "disconnect", "pmi1" barriers.
 // Pure.
 #pragma once
 

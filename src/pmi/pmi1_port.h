@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a PMI-1 client that has no PMI_FD begins: it connects to PMI_PORT, says
-// PMI_ID ("cmd=initack pmiid=7"), and is told who it is; from then on it speaks
-// as over PMI_FD (pmodels/mpich src/pmi/src, "PMII_Set_from_port").
-// An id is no rank but a number that only the rank was given: everything on
-// the machine could knock. Pure.
+// The start of a PMI-1 client that has no PMI_FD: it connects to PMI_PORT, says
+// PMI_ID ("cmd=initack pmiid=7"), and gets its rank in answer; from then on it
+// speaks as over PMI_FD (pmodels/mpich src/pmi/src, "PMII_Set_from_port").
+// An id is not a rank. It is a number that only the rank has, since any process
+// on the machine can connect. Pure.
 #pragma once
 
 #include <map>
@@ -21,7 +21,7 @@ class Pmi1Ids {
  public:
   // The id that `rank` is to use: `random`, made positive and free.
   int give(int rank, uint32_t random);
-  // Whose first line this is, without the newline; nullopt: nobody's.
+  // The rank whose first line this is, without the newline; nullopt: of none.
   [[nodiscard]] std::optional<int> rank_of(std::string_view line) const;
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pmi1Server: the PMI-1 simple wire protocol for the ranks of one node, which
-// MPICH, MVAPICH2 and Intel MPI speak to whoever started them. What ranks put
-// is exchanged with the other nodes at the barrier; gets are answered here.
+// Pmi1Server: the PMI-1 simple wire protocol for the ranks of one node. MPICH,
+// MVAPICH2 and Intel MPI speak it to their launcher. The nodes exchange the
+// ranks' puts at the barrier; gets are answered here.
 // Refuses: PMI-2, dynamic processes, lines above 4 KiB, keys and values above
 // the limits that it announces.
 // Pure: lines in, lines and requests out. The agent's loop feeds it.

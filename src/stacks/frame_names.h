@@ -33,7 +33,7 @@ CallKind call_kind(std::string_view function);
 // others: the outermost one into such a library; nullopt: there is none.
 std::optional<size_t> call_at(const std::vector<std::string>& frames);
 
-// A frame of the interpreter itself, which tells nobody anything.
+// A frame of the interpreter itself, which tells a reader nothing.
 bool is_interpreter(std::string_view frame);
 // Of what every program begins with.
 bool is_start(std::string_view frame);

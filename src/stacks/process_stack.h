@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a frozen thread's registers and stack bytes to the names of the
 // functions it is in. Reads the process's map and the files that it names;
-// never the process itself, so a broken stack can harm nobody.
-// Refuses nothing: what cannot be followed ends the list.
+// never the process itself, so a broken stack does no harm.
+// Refuses nothing: a frame that it cannot follow ends the list.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How whoever starts an agent knows what descends from it: a value of its own
-// in the environment, by which what outlives an agent that was killed is found.
+// The tag by which the starter of an agent finds its descendants: a value in
+// the environment. It finds what outlives an agent that was killed.
 #pragma once
 
 namespace muster {

@@ -28,7 +28,7 @@ struct FlightCall {
   std::string place;      // of the user's call: "train.py:88 (step)"
 };
 
-// What of a call ranks must agree in, and where the program makes it.
+// The part of a call in which ranks must agree, and the call's place.
 struct FlightKind {
   std::string operation;
   std::string type;

@@ -131,8 +131,8 @@ struct Exited {
   bool aborted = false;  // it called MPI_Abort; wait_status says the code
   // How long ago it ended: a child of its own may have held its output open.
   int64_t ended_ms_ago = 0;
-  // Of a rank that failed: its output is still held open. It is told again when
-  // that is over, with bytes_lost.
+  // The rank has failed, and its output is still held open. The agent reports
+  // the end again, with bytes_lost, when that is over.
   bool draining = false;
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What launcher and agents tell each other so that natively started ranks find
-// one another: who is where, fences, direct gets, published names, aborts.
-// Bulk data does not travel in these messages: it follows as kModexData frames
-// with the same id, in pieces of at most kModexPiece bytes. Pure.
+// Messages between launcher and agents by which natively started ranks find one
+// another: places of ranks, fences, direct gets, published names, aborts. Bulk
+// data does not travel in these messages: it follows as kModexData frames with
+// the same id, in pieces of at most kModexPiece bytes. Pure.
 #pragma once
 
 #include <cstdint>
@@ -36,12 +36,12 @@ struct JobMapProgram {
 struct JobMap {
   std::string nspace;  // unique per launch and not to be guessed
   int size = 0;
-  int node = 0;  // index into nodes of the agent that is told
+  int node = 0;  // the receiving agent's index in `nodes`
   std::vector<JobMapNode> nodes;
   std::vector<JobMapProgram> programs;
   // As in kStart: where programs run that say nothing, if it is there.
   std::string cwd_if_there;
-  // "0-3,8" of each rank of the agent that is told; empty: not bound.
+  // "0-3,8" of each rank of the receiving agent; empty: not bound.
   std::vector<std::string> cpus;
   bool emulated = false;  // --local: several nodes share one machine
 };

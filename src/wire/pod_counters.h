@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a pod has used so far, told with each heartbeat: CPU and how often its
-// limit held it back, time stalled for want of CPU, memory or storage, bytes of
-// its network interfaces and RDMA ports, errors of its GPUs. Counters, since
-// the pod or the node started; -1: not known there. The fields lie beside those
-// of HealthSample in one JSON object, so that an older peer reads what it
-// knows. Pure.
+// The resources that a pod has used so far; each heartbeat carries them: CPU
+// and how often its limit held it back, time stalled for lack of CPU, memory or
+// storage, bytes of its network interfaces and RDMA ports, errors of its GPUs.
+// Counters, since the pod or the node started; -1: not known there. The fields
+// lie beside those of HealthSample in one JSON object, so that an older peer
+// reads the ones it knows. Pure.
 #pragma once
 
 #include <cstdint>

@@ -101,7 +101,7 @@ TEST_CASE("a pipe is written if somebody reads it") {
   REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
   const Status unread = write_file_atomically(path, "x");
   REQUIRE_FALSE(unread);
-  CHECK(unread.error().why == "nobody reads this pipe");
+  CHECK(unread.error().why == "no process reads this pipe");
   const UniqueFd reader(::open(path.c_str(), O_RDONLY | O_NONBLOCK));
   REQUIRE(write_file_atomically(path, "text"));
   CHECK(read_file(path) == "text");
