@@ -122,7 +122,7 @@ void clear_after_killed_agents() {
       if (!name.starts_with(prefix) || !is_own_directory(area)) {
         continue;
       }
-      // Whoever has it just now clears up by itself.
+      // The agent that has it just now clears up by itself.
       const UniqueFd guard(
           ::open(agent_area_lock(area).c_str(), O_RDWR | O_CLOEXEC));
       if (!guard || ::flock(guard.get(), LOCK_EX | LOCK_NB) != 0) continue;

@@ -31,10 +31,10 @@ std::string agent_area_lock(const std::string& area);
 std::vector<AgentHolder> agent_holders(const std::string& area);
 // Of an agent that could not do it.
 void remove_run_directory(const std::string& agent_key);
-// The area itself, if nobody holds it.
+// The area itself, if no agent holds it.
 void remove_empty_area(const std::string& area);
-// What killed agents of this user have left in this pod, but for what belongs
-// to agents that live, be it in another PID namespace.
+// Removes the files that killed agents of this user have left in this pod.
+// Keeps the files of agents that live, even in another PID namespace.
 void clear_after_killed_agents();
 
 }  // namespace muster

@@ -15,9 +15,9 @@
 
 namespace muster {
 
-// The words of `line`, which names an app file, with `text` of it in its place.
-// As with both MPIs there is no quoting, and '#' begins a comment. Error code
-// "usage".
+// The words of `line`, which names an app file, with the words of `text`, its
+// content, in place of the name. As in both MPIs, there is no quoting, and '#'
+// begins a comment. Error code "usage".
 Result<std::vector<std::string>> words_with_app_file(const MpirunLine& line,
                                                      std::string_view text);
 

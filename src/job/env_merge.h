@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which variables a rank on one worker gets, and why: worker pod's own <
-// launcher pod's < command line. What belongs to one pod (its name, its GPUs,
-// its paths, its launcher) never travels by itself; the command line may name
-// anything. Nor does a pod say which rank one is: such variables are left out.
+// launcher pod's < command line. Variables of one pod (its name, its GPUs, its
+// paths, its launcher) never travel by themselves; the command line may name
+// any. Nor do variables that say which rank a process is.
 // Values are bytes and stay as they are.
-// Pure; printing and masking of secrets is the caller's.
+// Pure; the caller prints, and masks secrets.
 #pragma once
 
 #include <optional>

@@ -45,7 +45,7 @@ int exit_code_for(int wait_status);
 // The launcher's code for a failure of its own.
 int exit_code_for(ExitClass exit_class);
 
-// "exited with code 3", "killed by signal 9 (Killed)"; a core dump is told.
+// "exited with code 3", "killed by signal 9 (Killed)", with "core dumped".
 std::string describe_wait_status(int wait_status);
 
 std::string signal_word(int signal);  // "SIGTERM"; "signal 40"

@@ -29,7 +29,7 @@ struct Finding {
   std::string text;      // one sentence: what, where
   std::string evidence;  // what was seen
   std::string remedy;    // what to do
-  int rank = -1;         // whose it is; -1: nobody's alone
+  int rank = -1;         // that it is about; -1: of no single one
 };
 
 }  // namespace muster

@@ -285,7 +285,7 @@ Result<Hostfile> parse_all(const std::vector<std::string_view>& entries,
 
 Result<Hostfile> parse_hostfile(std::string_view text,
                                 const std::string& source) {
-  // What editors of Windows put in front of UTF-8.
+  // Windows editors put it in front of UTF-8.
   constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
   if (text.starts_with(kByteOrderMark)) {
     text.remove_prefix(kByteOrderMark.size());

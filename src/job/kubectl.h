@@ -24,8 +24,8 @@ std::string describe_pod(std::string_view host, std::string_view own);
 std::string logs_of_pod(std::string_view host, std::string_view own);
 // Shows the node that the pod is on.
 std::string node_of_pod(std::string_view host, std::string_view own);
-// What begins a command in the pod; empty: kubectl exec takes whole names, and
-// this one is not known.
+// The first words of a command in the pod; empty: kubectl exec takes whole
+// names, and this one is not known.
 std::string exec_in_pod(std::string_view host, std::string_view own);
 
 // The namespace of this pod: of its service account, or of the search list of

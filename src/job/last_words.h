@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a process says when an exception reaches nobody: a sentence, and the
-// exit code of an internal error.
+// Ends a process that does not catch an exception: it prints a sentence, and
+// exits with the code of an internal error.
 #pragma once
 
 namespace muster {

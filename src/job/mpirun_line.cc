@@ -196,7 +196,7 @@ class Parser {
     UnknownOption unknown;
     unknown.word = line_.words[at];
     unknown.at = at;
-    // Nobody mistypes an option this long, and comparing costs its square.
+    // A longer option is not a typo, and comparing costs its square.
     constexpr size_t kLongestName = 48;
     constexpr size_t kMostGuesses = 8;
     const bool guess =

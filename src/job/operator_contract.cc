@@ -54,7 +54,7 @@ bool role_from_env(const PodView& view, const char* name, Contract& contract) {
   if (!role) {
     contract.findings.push_back(
         {Severity::kWarning, "unknown_role",
-         std::string(name) + " has a value that is no role", *word,
+         std::string(name) + " has a value that is not a role", *word,
          "use launcher or worker"});
     return false;
   }

@@ -11,8 +11,8 @@ namespace muster {
 
 namespace {
 
-// What may follow a colon. Without a job's number in the path there is nothing
-// for "nojobid" to leave out, and lines are written as they come ("raw").
+// A word that may follow a colon. The path has no job's number for "nojobid" to
+// leave out, and muster writes lines as they come ("raw").
 bool is_qualifier(std::string_view word) {
   const std::string lower = to_lower(word);
   return lower == "nocopy" || lower == "nojobid" || lower == "raw";

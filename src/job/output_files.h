@@ -20,9 +20,9 @@ struct OutputFiles {
   bool more = false;      // the option asks for something else, too
 };
 
-// What one option of the line asks for.
+// The request of one option of the line.
 OutputFiles output_files(const MpirunLine& line, const LineOption& option);
-// What the line does; the last option counts.
+// The request of the line; the last option counts.
 OutputFiles output_files(const MpirunLine& line);
 
 }  // namespace muster

@@ -332,7 +332,7 @@ Result<Plan> make_plan(const JobSpec& spec,
   const Result<std::vector<int>> counts = ranks_per_app(spec, hosts);
   if (!counts) return fail(counts.error());
   const int size = std::accumulate(counts->begin(), counts->end(), 0);
-  // Of a program that has hosts of its own it is said which these are.
+  // The message names the hosts of a program that has its own.
   const bool limited =
       !spec.oversubscribe && !spec.in_turns && !names_own_hosts(spec);
   if (size > slots && limited) return too_few(size, hosts, slots);

@@ -34,7 +34,7 @@ Environment rank_environment(const RankPosition& position,
 bool names_a_rank(std::string_view name);
 
 // Would `name`, inherited, make a rank believe that another launcher runs it?
-// PMIX_MCA_*, OMPI_MCA_* (but for the runtime's) are settings, not leftovers.
+// PMIX_MCA_*, OMPI_MCA_* are settings, not leftovers, except the runtime's.
 bool is_launcher_leftover(std::string_view name);
 
 // Those names of `env` that must be unset before a native start.

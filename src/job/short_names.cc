@@ -45,7 +45,7 @@ std::optional<Stranger> like_one_of(const std::string& name,
     }
     const size_t edits = edit_distance(label, other);
     if (edits > most) continue;
-    most = edits - 1;  // whoever comes later must be nearer
+    most = edits - 1;  // a later name must be nearer
     found = Stranger{name, host.name};
   }
   return found;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Do the pods of a job fit together? Compares what agents told of MPI, NCCL,
-// CUDA, driver, image and muster. What must break is an error that stops the
-// launch; what may differ is a warning. Unknown values are never compared.
+// Do the pods of a job fit together? Compares the MPI, NCCL, CUDA, driver,
+// image and muster of the agents' facts. A difference that breaks the job is an
+// error and stops the launch; others are warnings. Skips unknown values.
 // Pure.
 #pragma once
 

@@ -19,7 +19,7 @@ struct CpuTerm {
   std::string words;
 };
 
-// A quota below one CPU still runs one rank; a fraction above is no slot.
+// A quota below one CPU still runs one rank; a fraction above is not a slot.
 CpuTerm cpu_term(const SlotsInput& input) {
   CpuTerm term;
   if (input.cpus_allowed > 0) {

@@ -16,7 +16,7 @@ enum class Choice { kFine, kCut, kNothing, kHidden };
 
 struct Seen {
   Choice choice = Choice::kFine;
-  std::string wrong;  // the first entry that is no device
+  std::string wrong;  // the first entry that is not a device
 };
 
 bool any_id(const GpuFacts& gpu, std::string_view prefix) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What CUDA_VISIBLE_DEVICES and AMD's like leave of the GPUs that a pod has.
-// The drivers read such a list up to the first entry that is no device. What
-// the facts do not tell (a part of a GPU, an identity) counts as there. Pure.
+// The GPUs of a pod that CUDA_VISIBLE_DEVICES and AMD's like leave. The drivers
+// read such a list up to the first entry that is not a device. An entry that
+// the facts do not cover (a part of a GPU, an identity) counts as there. Pure.
 #pragma once
 
 #include <vector>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who else may have started this process, from its environment alone: one
-// table for LeaderWorkerSet, Volcano and Indexed Jobs, whose pods can be a
-// job's launcher and workers, and for Slurm, Flux and torchrun, under which
-// muster only looks after one task (`muster task`).
-// Refuses numbers that make no sense: they count as not said. Pure.
+// The other launchers that may have started this process, from its environment
+// alone: one table for LeaderWorkerSet, Volcano and Indexed Jobs, whose pods
+// can be a job's launcher and workers, and for Slurm, Flux and torchrun, under
+// which muster only looks after one task (`muster task`).
+// Refuses numbers that make no sense: they count as not given. Pure.
 #pragma once
 
 #include <string>

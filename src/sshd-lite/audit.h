@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The audit trail of the SSH server: one JSON object a line for who came, who
-// was let in with which key, what was started, how it ended, what was refused.
-// What strangers can cause is written at most once a second after a burst of
-// 20, and what was left out is counted; what an authenticated session does is
-// always written. Never blocks: a reader that stalls costs records, counted.
+// The audit trail of the SSH server: one JSON object a line for each
+// connection, each login with its key, each start, each end and each refusal.
+// It writes events of strangers at most once a second after a burst of 20, and
+// counts those it leaves out; it always writes events of an authenticated
+// session. Never blocks: a reader that stalls costs records, counted.
 // Owned by pid 1, on its loop. Fields: docs/security.md.
 #pragma once
 

@@ -17,8 +17,8 @@ namespace muster {
 
 namespace {
 
-// What peers take in one packet, less the 10 bytes of its header that libssh
-// counts: a byte more would be a packet of its own.
+// The largest packet that peers take, less the 10 bytes of its header that
+// libssh counts: one byte more would be a packet of its own.
 constexpr size_t kChunk = 32 * 1024 - 10;
 // A pipe holds 64 KiB (pipe(7)); a grandchild that keeps on writing into the
 // program's stdout must not keep the session open.
@@ -125,7 +125,7 @@ bool ChannelPump::pump_stdin() {
   return moved;
 }
 
-// Empty: there is nothing, for now or for good.
+// Empty: there is nothing, now or ever again.
 std::string_view ChannelPump::read_output(Output& output,
                                           std::span<char> buffer) {
   const size_t room =

@@ -22,8 +22,8 @@ constexpr Milliseconds kGreetingWait{1000};
 constexpr int kAskedAtOnce = 8;
 constexpr int kPollsPerStep = 32;  // then the other sessions of the loop
 
-// What one step has to say leaves as one packet: each wakes the peer. The
-// descriptor may be closed meanwhile, which sends as well.
+// Sends the messages of one step as one packet: each packet wakes the peer. The
+// step may close the descriptor, which sends as well.
 class OnePacket {
  public:
   OnePacket(const UniqueFd& fd, bool speaks) : fd_(fd), speaks_(speaks) {
@@ -64,9 +64,9 @@ void SshClient::Impl::start() {
   });
   may_speak_ = options_.identity->door_secret().empty();
   if (may_speak_) return wake();
-  // Their line first: it says whether ours needs a proof in front. Whoever
-  // waits for us, as a proxy that wants to know the protocol, is not kept
-  // waiting.
+  // Their line first: it says whether ours needs a proof in front. A peer that
+  // waits for us, as a proxy that wants to know the protocol, waits no longer
+  // than this.
   stage_timer_.start(kGreetingWait, [this] {
     may_speak_ = true;
     step();
@@ -91,7 +91,7 @@ bool SshClient::Impl::setup() {
         static_cast<Impl*>(data)->exit_ = number > 0 ? 128 + number : 255;
       };
   // Reading one stream may take a packet of the other from the socket, which
-  // then wakes nobody.
+  // then wakes no poll.
   callbacks_.channel_data_function = [](ssh_session, ssh_channel, void*,
                                         uint32_t, int is_stderr, void* data) {
     static_cast<Impl*>(data)->arrived_[is_stderr != 0 ? 1 : 0] = true;

@@ -188,8 +188,8 @@ bool Connection::step(Clock::time_point deadline) {
     while (alive() && pump_->pump()) {
       if (writes_wait()) ssh_event_dopoll(event_, 0);
     }
-    // What follows is not waited for without a deadline: a client that stands
-    // still says nothing more.
+    // Nothing below waits without a deadline: a client that stands still says
+    // nothing more.
     if (pump_->finished() && (!alive() || deadline == kNoDeadline)) {
       return alive();
     }
@@ -205,8 +205,8 @@ bool Connection::step(Clock::time_point deadline) {
   std::vector<pollfd> fds{{socket_, POLLIN, 0}, {link_.get(), POLLIN, 0}};
   if (writes_wait()) fds[0].events |= POLLOUT;
   if (pump_ && !pump_->finished()) pump_->add_to_poll(fds);
-  // What one wake-up made us say leaves as one packet: each wakes the peer. A
-  // line of the program does, but is mostly all that there is to say.
+  // The messages of one wake-up leave as one packet: each packet wakes the
+  // peer. A line of the program wakes it, too, but is mostly the only message.
   if (pump_) {
     pump_->let_go();
   } else {
@@ -249,9 +249,9 @@ bool Connection::ask_at_once() {
   return !alive() || !writes_wait();
 }
 
-// What the protocol forbids now, such as channel data while keys are exchanged
-// anew (RFC 4253, 7.1), libssh drops, and then hears nothing any more. Nobody
-// may take that for a session that waits.
+// libssh drops messages that the protocol forbids now, such as channel data
+// during a new key exchange (RFC 4253, 7.1), and then hears nothing any more.
+// Such a session does not wait; it is broken.
 bool Connection::broken() {
   if (!authenticated_ || !alive() ||
       (ssh_get_status(session_) & SSH_CLOSED_ERROR) == 0) {

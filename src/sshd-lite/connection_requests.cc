@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the peer of a connection may ask for: a login by key, one channel, a few
-// variables, one command, signals. What else it asks for is refused, and pid 1
-// is told of it once the peer has logged in.
+// The requests that the peer of a connection may make: a login by key, one
+// channel, a few variables, one command, signals. The server refuses every
+// other request, and reports it to pid 1 once the peer has logged in.
 #include <poll.h>
 
 #include <algorithm>
@@ -64,8 +64,8 @@ void Connection::set_callbacks() {
       [](ssh_session, void* data) { return self(data).on_open(); };
   ssh_callbacks_init(&server_callbacks_);
   ssh_set_server_callbacks(session_, &server_callbacks_);
-  // What no callback takes (forwarding, foreign channels) libssh would keep in
-  // a queue for us; 1 makes it say no at once.
+  // libssh would keep a request without a callback (forwarding, foreign
+  // channels) in a queue for us; 1 makes it refuse at once.
   ssh_set_message_callback(
       session_,
       [](ssh_session, ssh_message message, void* data) {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What OpenSSL does once in a process, and how much of it. It knows some 300
-// algorithms by name and makes tables of them when the first is asked for.
-// Nothing here chooses an algorithm or a provider: the platform's configuration
-// is read as ever (FIPS).
+// The start of OpenSSL, once in a process, and how much of it. OpenSSL knows
+// some 300 algorithms by name and makes tables of them when the first is asked
+// for. Nothing here chooses an algorithm or a provider: OpenSSL reads the
+// platform's configuration as usual (FIPS).
 #pragma once
 
 namespace muster {
 
 // For a program that logs in once and ends: leaves out the tables of names from
-// before OpenSSL 3, the texts of its errors, which nobody is shown, and tidying
+// before OpenSSL 3, the texts of its errors, which no user sees, and tidying
 // up at the end. Before anything else of OpenSSL.
 void start_crypto_for_one_login();
 

@@ -2,13 +2,13 @@
 // Where connections wait until they have something to say: each is greeted with
 // our version line and then costs a descriptor and no process, so that kubelet
 // probes and silent floods are as good as free. So does a peer that says its
-// version line and no more, unless there is little to do anyway. Who proves
-// that it has the job key (door_proof.h) is passed on as such. Whoever is sent
-// back from inside waits here too, unserved and still open, until its time is
-// up: a flood that opens a new connection for each it loses gains nothing by
-// it. Refuses: more than `capacity`; then the oldest of the address that has
-// the most goes. Of what is said it compares one line of fixed length, and
-// parses nothing. Owned by pid 1, on its loop.
+// version line and no more, unless there is little to do anyway. A peer that
+// proves that it has the job key (door_proof.h) is passed on as such. A peer
+// that is sent back from inside waits here too, unserved and still open, until
+// its time is up: a flood that opens a new connection for each it loses gains
+// nothing by it. Refuses: more than `capacity`; then the oldest of the address
+// that has the most goes. Compares one line of fixed length, and parses
+// nothing. Owned by pid 1, on its loop.
 #pragma once
 
 #include <functional>

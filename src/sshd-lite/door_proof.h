@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a peer shows that it holds the job key before a process is spent on it.
+// How a peer proves the job key before the server spends a process on it.
 // The server's version line ends with a number that is used once; a peer that
 // knows the key answers, in front of its own version line, with the HMAC-SHA256
 // of that number under a secret made from the key's text.
 // A proof buys a place while strangers crowd the door, and nothing else: the
-// login stays what it is. Who listens learns nothing of use for the next one.
-// Refuses nothing. Pure, but for new_nonce(), which asks the kernel.
+// login stays the same. A listener learns nothing of use for the next proof.
+// Refuses nothing. Pure, except new_nonce(), which asks the kernel.
 #pragma once
 
 #include <optional>
@@ -14,9 +14,9 @@
 
 namespace muster {
 
-// A whole proof, CR LF included: one length, so that nobody has to parse. More
-// than the shortest version line with a key exchange packet behind it would be
-// a reason to wait for bytes that never come.
+// A whole proof, CR LF included: one length, so that no code has to parse. A
+// longer one could outgrow the shortest version line and its key exchange
+// packet, and the server would wait for bytes that never come.
 inline constexpr size_t kProofSize = 160;
 
 std::string new_nonce();  // 32 hexadecimal digits; "" if the kernel has none

@@ -134,7 +134,7 @@ std::string openssh_blob(const EcKey& key) {
          field("") + number32(1) + field(shared) + field(secret);
 }
 
-// What stands between the lines of the armour.
+// The text between the lines of the armour.
 std::optional<std::string> armoured(std::string_view pem,
                                     std::string_view name) {
   const std::string begin = "-----BEGIN " + std::string(name) + "-----\n";

@@ -172,8 +172,8 @@ Words question_words(Words words) {
   return {};
 }
 
-// What manifests and launchers ask a worker over ssh before they call mpirun:
-// whether it answers, who it is, whether a file is there.
+// A question that manifests and launchers ask a worker over ssh before they
+// call mpirun: does it answer, what is its name, is a file there?
 std::optional<AllowedCommand> launcher_question(std::string_view command) {
   if (command.size() > kMaxAgentCommand) return std::nullopt;
   const auto words = shell_words(command);

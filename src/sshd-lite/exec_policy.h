@@ -5,7 +5,7 @@
 // they call mpirun: `true`, `hostname`, `hostname -I`. Two options widen it:
 // the daemons of MPI launchers that have no muster, and any command (through
 // /bin/sh -c).
-// Refuses: everything else. Hygiene, not containment: whoever holds the job key
+// Refuses: everything else. Hygiene, not containment: a holder of the job key
 // can run code through the agent; see docs/security.md. Pure.
 #pragma once
 

@@ -27,7 +27,7 @@ bool Greeting::begin(const std::string& sent) {
   return from_libssh() == sent;
 }
 
-// What libssh has to say now.
+// The bytes that libssh sends now.
 std::string Greeting::from_libssh() {
   std::string out;
   for (int i = 0; i < 8 && out.empty(); ++i) {

@@ -58,7 +58,7 @@ Status write_output(const KeygenOptions& options) {
 bool is_name(const std::string& text) {
   if (is_dns_name(text)) return true;
   std::fprintf(stderr,
-               "muster keygen: '%s' is no name that Kubernetes takes: lower "
+               "muster keygen: '%s' is not a name that Kubernetes takes: lower "
                "case letters, digits and dashes\n",
                text.c_str());
   return false;
@@ -72,7 +72,7 @@ Result<std::string> secret_yaml(const SshKey& key, std::string_view name,
   if (!secret) return tl::unexpected(secret.error());
   std::string out =
       "apiVersion: v1\nkind: Secret\ntype: kubernetes.io/ssh-auth\n"
-      "metadata:\n  name: \"" +  // quoted: to YAML a bare 123 is no text
+      "metadata:\n  name: \"" +  // quoted: a bare 123 is a number to YAML
       std::string(name) +
       "\"\n";
   if (!name_space.empty()) {

@@ -98,7 +98,7 @@ Result<JobKeys> load_keys(const KeyFiles& files) {
   read_and_remember(files, out);
   if (out.authorized.empty()) {
     out.notes.push_back(join(files.authorized, ", ") +
-                        ": no usable key in it, nobody can log in");
+                        ": no usable key in it; every login fails");
   }
   return out;
 }

@@ -27,7 +27,7 @@ struct JobKeys {
 struct KeyFiles {
   std::string private_key;
   std::vector<std::string> authorized;
-  bool only_authorized = false;  // no file of these: nobody is authorized
+  bool only_authorized = false;  // no file of these: no key is authorized
 };
 
 // The first of id_rsa, ssh-privatekey, id_ecdsa, id_ed25519 that is in `dir`,

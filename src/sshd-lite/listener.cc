@@ -76,7 +76,7 @@ tl::unexpected<Error> listen_error(int error, const std::string& address,
 // round trips. Messages that come seldom, to a pod whose CPUs are busy, teach
 // it a few Mbit/s, and 32 KB of a fence then wait for 20 to 80 ms. Reno may
 // always be chosen, CUBIC where the node allows it (tcp(7)). A connection that
-// began with BBR stays paced whatever it is told later, with a timer for each
+// began with BBR stays paced whatever a later call sets, with a timer for each
 // packet that waits (sk_pacing_status in net/ipv4/tcp_bbr.c): hence before.
 void do_without_pacing(int socket) {
   char name[16] = {};

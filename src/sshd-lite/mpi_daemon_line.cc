@@ -14,13 +14,14 @@ constexpr size_t kMaxTokens = 2048;
 constexpr std::array<std::string_view, 5> kDaemons = {
     "orted", "prted", "hydra_pmi_proxy", "pmi_proxy", "hydra_bstrap_proxy"};
 
-// What mpirun sets in front of a daemon. An MPI daemon runs any program on its
-// launcher's word, so this is about shape, not about containment.
+// The variables that mpirun sets in front of a daemon. A daemon runs any
+// program that its launcher names, so this list is about shape, not
+// containment.
 constexpr std::array<std::string_view, 7> kVariables = {
     "PATH",        "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "PRTE_PREFIX",
     "PMIX_PREFIX", "OPAL_PREFIX",     "I_MPI_ROOT"};
 
-// What ORTE sends for a remote sh or ksh; the profile is not read here.
+// ORTE sends this for a remote sh or ksh; muster does not read the profile.
 constexpr std::array<std::string_view, 8> kProfile = {
     "test", "!", "-r", "./.profile", "||", ".", "./.profile", ";"};
 

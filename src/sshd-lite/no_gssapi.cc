@@ -56,11 +56,11 @@ MUSTER_UNAVAILABLE(gss_verify_mic)
 extern "C" [[gnu::visibility("default")]] uint32_t gss_indicate_mechs(
     uint32_t* minor_status, OidSet** mechanisms) {
   if (minor_status != nullptr) *minor_status = 0;
-  *mechanisms = &no_mechanism;  // nobody frees it: gss_release_oid_set is ours
+  *mechanisms = &no_mechanism;  // never freed: gss_release_oid_set is ours
   return kComplete;
 }
 
-// Names of kinds of names; nobody looks behind them.
+// Names of kinds of names; no caller reads their content.
 extern "C" {
 [[gnu::visibility("default")]] void* GSS_C_NT_HOSTBASED_SERVICE = nullptr;
 [[gnu::visibility("default")]] void* GSS_C_NT_USER_NAME = nullptr;

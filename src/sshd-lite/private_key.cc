@@ -31,8 +31,8 @@ std::string mount_of(const UniqueFd& file) {
   return {};
 }
 
-// Part of the image, and for everybody to read: whoever can pull the image has
-// it. A Secret is a mount of its own, whatever its mode.
+// Part of the image, and readable by every user: all who can pull the image
+// have it. A Secret is a mount of its own, whatever its mode.
 bool bare_in_image(const std::string& path) {
   const UniqueFd file(::open(path.c_str(), O_PATH | O_CLOEXEC));
   struct stat info {};
@@ -72,7 +72,7 @@ Result<SshKey> load_private_key(const std::string& file) {
   }
   if (bare_in_image(file)) {
     return fail(
-        Error{"key_unusable", "the private SSH key is no secret",
+        Error{"key_unusable", "the private SSH key is not secret",
               "it is part of the image and everybody may read it", file,
               "take it out of the image and mount the job's SSH Secret; "
               "for a key of your own: chmod 600"});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The job's private key, which is all that a client reads of a key directory.
 // Refused: a file that is not there (error code "key_missing"), and one that
-// cannot be read, is no key or lies open in the image ("key_unusable").
+// cannot be read, is not a key or lies open in the image ("key_unusable").
 #pragma once
 
 #include <string>

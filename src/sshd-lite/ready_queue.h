@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Connections that have spoken and wait for a child while all places are taken
-// by newer ones than may be turned out. Next is the newest of the address that
-// has the fewest here: a flood has many and old ones, a launcher one that came
-// just now. Pure but for the descriptors it owns.
+// Connections that have spoken and wait for a child while newer ones, too young
+// to be turned out, hold all places. Next is the newest of the address that has
+// the fewest here: a flood has many old ones, a launcher has one that came just
+// now. Pure, except for the descriptors it owns.
 #pragma once
 
 #include <algorithm>

@@ -28,12 +28,12 @@ namespace {
 // After the child's own deadline: it should have left by itself.
 constexpr Milliseconds kDeadlineSlack{2000};
 constexpr Milliseconds kAcceptPause{200};  // out of descriptors or processes
-// A login takes a tenth of it. So nobody loses a place while it is at work, and
+// A login takes a tenth of it. So no login loses its place at work, and
 // a flood costs at most max_unauthenticated forks in this time.
 constexpr Milliseconds kSafeAge{250};
 constexpr Milliseconds kReadyPause{5};
-// Who opens connections as fast as this loop takes them must not have it all to
-// himself.
+// A peer that opens connections as fast as this loop takes them must not have
+// the whole loop.
 constexpr int kAcceptsAtOnce = 16;
 constexpr int kStartsAtOnce = 4;  // in each pause
 constexpr size_t kMaxLeaving = 8;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The SSH server's parent side: accepts, lets the silent wait at the door,
-// forks a connection child for each peer that speaks, and answers what the
-// children ask over their link. Parses no byte of the network itself; what it
-// reads from a child it treats as hostile.
+// forks a connection child for each peer that speaks, and answers its
+// children's questions over their link. Parses no byte of the network itself;
+// treats the bytes of a child as hostile.
 // Refuses: more than max_connections that have logged in. Of those that have
 // not, max_unauthenticated have a child; a newer one costs the oldest of the
-// busiest address its place, so that no flood keeps a launcher out. Who has
-// proved at the door to hold the job key counts among those that are in: it
-// waits for nobody, and no stranger can cost it its place.
+// busiest address its place, so that no flood keeps a launcher out. A peer
+// that has proved the job key at the door counts among those that are in: it
+// does not wait, and no stranger can cost it its place.
 // Owned by pid 1, on its loop; the Reaper is the process' only one.
 #pragma once
 
@@ -73,8 +73,8 @@ class Server {
   [[nodiscard]] size_t connections() const { return children_.size(); }
   // No new connections from here on; those there are stay.
   void stop_accepting();
-  // The program that on_exec started has ended; the client is told after all
-  // output. Ignored if the session is over.
+  // The program that on_exec started has ended; the client gets the exit status
+  // after all output. Ignored if the session is over.
   void report_exit(ConnectionId connection, int wait_status);
 
  private:
@@ -96,8 +96,8 @@ class Server {
     bool asked = false;
     int unserved = 0;   // of what it asked for
     bool gone = false;  // its last words are being read
-    // From this machine: until it is clear that this is no probe, of which
-    // only the end is on record.
+    // From this machine: held until the connection is clearly not a probe.
+    // Only the end of a probe is on record.
     std::vector<AuditRecord> held;
     bool is_probe = false;        // that runs, without a record so far
     bool is_kubelets = false;     // by its user name; of those few are told

@@ -104,7 +104,7 @@ Result<SshKey> SshKey::parse_private(std::string_view text,
   }
   if (clean.find("ENCRYPTED") != std::string::npos) {
     return unusable(source, "it is under a passphrase",
-                    "give one without: nobody can type it in a pod");
+                    "use a key without one: a pod has nowhere to type it");
   }
   const std::string text_form = openssh_form(clean).value_or(clean);
   ssh_key raw = nullptr;

@@ -6,7 +6,7 @@
 // Exits with the command's code, 128+N where signal N killed it, 255 with a
 // sentence when the way there failed. SIGINT, SIGTERM and SIGHUP go to the
 // command; a second one ends this client.
-// Refuses: passwords, prompts, ssh_config but for its Port, shells.
+// Refuses: passwords, prompts, ssh_config except its Port, shells.
 #pragma once
 
 #include <string>

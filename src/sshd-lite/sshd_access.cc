@@ -160,7 +160,7 @@ bool matches(const std::string& pattern, const std::string& name) {
 }
 
 // Whether a pattern of the list names one of `names`. A pattern with a host
-// (USER@HOST) or a negation counts as `doubtful`: nobody's host is looked at.
+// (USER@HOST) or a negation counts as `doubtful`: no host is looked at.
 bool names_one(const std::vector<std::string>& patterns,
                const std::vector<std::string>& names, bool doubtful) {
   bool found = false;
@@ -237,7 +237,7 @@ std::optional<std::string> why_unmet(const std::string& name,
   }
   if (value == "none") {
     if (name != "authorizedkeysfile") return std::nullopt;
-    return std::string("nobody can log in then");
+    return std::string("every login fails then");
   }
   return std::string("this server does not obey it");
 }

@@ -35,9 +35,9 @@ struct SshdAccount {
   bool is_root = false;
 };
 
-// A sentence for each line that this server does not obey. Of a keyword that
-// stands in `limits` more than once the first counts, as in sshd, but for the
-// four lists of users and groups, and for lines in Match blocks.
+// A sentence for each line that this server does not obey. If a keyword stands
+// in `limits` more than once, the first counts, as in sshd, except for the four
+// lists of users and groups, and for lines in Match blocks.
 std::vector<std::string> unmet_limits(const std::vector<AccessLimit>& limits,
                                       const SshdAccount& account);
 

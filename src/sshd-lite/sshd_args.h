@@ -57,10 +57,10 @@ Result<SshdConfig> parse_sshd_config(std::string_view text,
                                      const std::string& source,
                                      const ReadIncluded& included);
 
-// What counts in the end: `first` where it says something, else `second`.
+// The effective configuration: `first` where it says something, else `second`.
 SshdConfig merge(SshdConfig first, const SshdConfig& second);
 
-// Whose home, name and number %h, %u and %U of a file name stand for.
+// The home, name and number that %h, %u and %U of a file name stand for.
 struct KeyFileOwner {
   std::string home;
   std::string user;  // empty: unknown
