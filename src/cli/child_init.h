@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs one program the way pid 1 of a container has to: reaps whoever is
-// orphaned to it, hands signals on, and ends with the program's own status.
-// Refuses to outlive the program: what it leaves behind the kernel ends with
-// pid 1. One thread, one loop.
+// Runs one program the way pid 1 of a container has to: reaps orphans, hands
+// signals on, and ends with the program's own status.
+// Refuses to outlive the program: the kernel ends its leftovers with pid 1. One
+// thread, one loop.
 #pragma once
 
 #include <string>

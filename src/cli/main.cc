@@ -110,8 +110,8 @@ int run(int argc, char** argv) {
   return unknown(word);
 }
 
-// A hostfile or a report that a full disk cut off is no success. Who reads no
-// further (`| head`) has what it wants.
+// A hostfile or a report that a full disk cut off is not a success. A reader
+// that stops early (`| head`) has what it wants.
 int heard(int code) {
   errno = 0;
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;

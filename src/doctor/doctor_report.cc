@@ -53,7 +53,7 @@ DoctorReport make_report(const PodState& pod, DoctorFindings findings) {
   report.paths = pod.paths;
   report.programs = pod.programs;
   NodeFacts facts = pod.facts;
-  facts.environment.clear();  // may hold secrets, and is compared by nobody
+  facts.environment.clear();  // may hold secrets; not compared
   report.facts = to_readable_json(facts);
   return report;
 }

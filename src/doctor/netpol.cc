@@ -57,7 +57,7 @@ std::string port_settings(const PortRange& range) {
          first + " " + last + "\"}]}\n";
 }
 
-// Quoted: to YAML a bare 123, on or null is no text.
+// Quoted: a bare 123, on or null is not text to YAML.
 std::string quoted(const std::string& text) { return '"' + text + '"'; }
 
 std::string job_label(const NetpolRequest& request) {
@@ -142,15 +142,15 @@ bool is_cidr(std::string_view text) {
 
 Status check(const NetpolRequest& request) {
   if (!is_dns_name(request.job)) {
-    return usage("'" + request.job + "' is no name of a job",
+    return usage("'" + request.job + "' is not the name of a job",
                  "lower case letters, digits and dashes, as in --job pi");
   }
   if (!request.name_space.empty() && !is_dns_name(request.name_space)) {
-    return usage("'" + request.name_space + "' is no namespace",
+    return usage("'" + request.name_space + "' is not a namespace",
                  "lower case letters, digits and dashes");
   }
   if (!is_label_key(request.label)) {
-    return usage("'" + request.label + "' is no key of a label",
+    return usage("'" + request.label + "' is not the key of a label",
                  "as in --label training.kubeflow.org/job-name");
   }
   // A policy that is wider than what was asked for is worse than none.
@@ -174,7 +174,7 @@ Result<EgressRule> parse_egress(const std::string& text) {
           ? std::nullopt
           : parse_integer(std::string_view(text).substr(colon + 1));
   if (!port || *port < 1 || *port > 65535 || !is_cidr(text.substr(0, colon))) {
-    return usage("'" + text + "' is no destination",
+    return usage("'" + text + "' is not a destination",
                  "as in 10.0.0.0/8:443: a CIDR and a TCP port");
   }
   return EgressRule{text.substr(0, colon), static_cast<int>(*port)};

@@ -2,7 +2,7 @@
 // Do all pods see the same directory? Every pod leaves a mark in it, then every
 // pod lists the marks, then removes its own: `muster doctor --job` asks for the
 // three in turn. A mark is an empty file .muster-doctor-ID-POD.
-// Refuses ids and names that are no single plain word.
+// Refuses ids and names that are not a single plain word.
 #pragma once
 
 #include <string>

@@ -78,7 +78,7 @@ Contract own_contract(const DoctorOptions& options);
 std::set<int> listening_ports(const std::string& proc_net_tcp);
 
 // "https://minio.svc:9000/x" -> "minio.svc", 9000; port 443 or 80 by scheme.
-// False if it is no http(s) URL. Pure.
+// False if it is not an http(s) URL. Pure.
 bool parse_endpoint(const std::string& url, std::string& host, int& port);
 
 PathState check_path(const std::string& path);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds every process of a launch in this pod, whatever it did to get away:
-// the tree below the agent (which is a subreaper, so double forks stay in it)
-// and whoever carries the agent's key in its environment.
-// Reads /proc only. Any thread, but for RecentProcesses.
+// Finds every process of a launch in this pod, whatever it did to get away: the
+// tree below the agent (which is a subreaper, so double forks stay in it) and
+// every process with the agent's key in its environment.
+// Reads /proc only. Any thread, except for RecentProcesses.
 #pragma once
 
 #include <sys/types.h>
@@ -29,8 +29,8 @@ struct ProcessEntry {
 };
 
 // The same of many roots at about the same time: one look at all processes
-// serves whoever asks within the next moment, as each of them would otherwise
-// cost one. A root must be older than that moment.
+// serves all callers of the next moment; without it, each would cost a look. A
+// root must be older than that moment.
 class RecentProcesses {
  public:
   static constexpr Milliseconds kMoment{100};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Huge pages of the node's default size, and how many bytes of them this pod
 // may use. The kernel checks the limit when a page is touched, not when it is
-// mapped: a limit of 0 kills with SIGBUS whoever tried.
+// mapped: a limit of 0 kills the process with SIGBUS.
 // `root` is put before every absolute path. Never fails.
 #pragma once
 

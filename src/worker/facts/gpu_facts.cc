@@ -46,7 +46,7 @@ bool readable(int fd, Clock::time_point end) {
   }
 }
 
-// What needs no process that stays: the CUDA driver, MPI and UCX.
+// The answers that need no lasting process: CUDA driver, MPI and UCX.
 DriverAnswers ask_others() {
   const auto end = std::chrono::steady_clock::now() + kAskDeadline;
   DriverAnswers out;
@@ -61,7 +61,7 @@ void answer(int listening, void* nvml, Clock::time_point asked,
   if (!peer) return;
   known.age_ms = age(asked).count();
   known.now = nvml_lines_now(nvml);
-  // Whoever has gone, or reads too slowly, does without.
+  // A client that has gone, or reads too slowly, gets nothing.
   const std::string text = to_text(known);
   const timeval patience{1, 0};
   ::setsockopt(peer.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
@@ -77,7 +77,7 @@ std::optional<DriverAnswers> ask_gpu_facts(const std::string& socket) {
   std::memcpy(address.sun_path, socket.c_str(), socket.size() + 1);
   const UniqueFd fd(
       ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  // A full queue is one that nobody serves.
+  // A full queue has no server.
   if (!fd ||
       ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address),
                 sizeof address) != 0 ||

@@ -22,7 +22,7 @@ namespace muster {
 // The path of the socket, for the worker's agents.
 inline constexpr const char* kGpuFactsVariable = "MUSTER_GPU_FACTS";
 
-// Asks the process behind `socket`. nullopt, soon: nobody is there, it belongs
+// Asks the process behind `socket`. nullopt, soon: it has gone, it belongs
 // to another user, it has not started the drivers yet, or a driver holds it up.
 // Blocks.
 std::optional<DriverAnswers> ask_gpu_facts(const std::string& socket);
@@ -41,7 +41,7 @@ class GpuFactsProcess {
   GpuFactsProcess& operator=(const GpuFactsProcess&) = delete;
 
   // The path of the socket; empty: the pod has no NVIDIA GPU, or no room for
-  // it, and agents find out by themselves, as long as nobody serves there.
+  // it, and agents find out by themselves, until the server is there.
   // `binary`: of muster-agent.
   std::string start(const std::string& binary);
 

@@ -93,7 +93,7 @@ class XidPace {
         waiting_.try_emplace(key, Waiting{std::move(news), {}});
     if (!first) ++entry->second.news.count;
   }
-  // False: nobody reads any more.
+  // False: the reader has gone.
   bool tell(Clock::time_point now) {
     for (auto& [key, one] : waiting_) {
       if (one.news.count == 0 || now - one.told < kXidPace) continue;
@@ -117,7 +117,7 @@ class XidPace {
   std::map<std::tuple<int, int, std::string>, Waiting> waiting_;
 };
 
-// Waits for Xids until `end`, and tells them. False: nobody reads any more.
+// Waits for Xids until `end`, and tells them. False: the reader has gone.
 bool hear_until(Clock::time_point end, NvmlGpus& nvidia, XidPace& pace) {
   for (auto now = Clock::now(); now < end; now = Clock::now()) {
     const auto left = std::chrono::ceil<Milliseconds>(end - now);

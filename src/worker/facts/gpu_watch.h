@@ -59,7 +59,7 @@ class GpuUse {
 
 struct GpuWatchEvents {
   std::function<void()> on_xid;  // tell() says more than before
-  // What keeps the helper from seeing something, in a sentence.
+  // The reason why the helper cannot see something, in a sentence.
   std::function<void(const std::string&)> on_problem;
 };
 

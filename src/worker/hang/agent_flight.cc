@@ -147,7 +147,7 @@ wire::FlightPlace flight_place(int rank, std::string_view environ_text) {
 std::vector<wire::FlightRecord> read_flight_records(
     const wire::FlightRequest& request, Milliseconds limit) {
   const Clock::time_point end = Clock::now() + limit;
-  // What ranks that were asked had written before.
+  // The records that the asked ranks had written before.
   std::map<int, Stamp> before;
   for (const wire::FlightPlace& place : request.places) {
     if (!request.ask) break;

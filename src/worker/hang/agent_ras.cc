@@ -42,7 +42,7 @@ class Conversation {
     return out;
   }
 
-  // What comes until the other side ends it, or time is up.
+  // All that comes until the other side ends it, or time is up.
   std::string rest() {
     while (held_.size() < kLongest && more()) {
     }

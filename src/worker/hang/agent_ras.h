@@ -18,10 +18,10 @@ namespace muster {
 constexpr Milliseconds kRasLimit{7'000};
 
 // NCCL_RAS_ADDR of a rank; "" where it is not set, "off" where
-// NCCL_RAS_ENABLE=0 says that nobody listens.
+// NCCL_RAS_ENABLE=0 says that NCCL does not listen.
 std::string ras_address_of(std::string_view environ_text);
 
-// The report, or "" where nobody answers at `address` (as above) within
+// The report, or "" without an answer at `address` (as above) within
 // `limit`.
 std::string ask_ras(const std::string& address, Milliseconds limit);
 

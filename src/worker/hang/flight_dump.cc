@@ -45,7 +45,8 @@ class Dump {
       entries = data_.find(data_.root(), "entries");
     }
     if (!entries || data_.kind(*entries) != Pickle::Kind::kList) {
-      return fail(Error{"flight_dump", "this is no dump of a flight recorder",
+      return fail(Error{"flight_dump",
+                        "this is not a dump of a flight recorder",
                         "it has no list of entries", "", ""});
     }
     wire::FlightRecord record;

@@ -12,7 +12,7 @@
 namespace muster {
 
 std::string to_text(const std::vector<StackSnapshot>& snapshots);
-// What cannot be read is left out.
+// Leaves out snapshots that it cannot read.
 std::vector<StackSnapshot> snapshots_from_text(std::string_view text);
 
 }  // namespace muster

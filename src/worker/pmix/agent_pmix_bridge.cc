@@ -26,7 +26,7 @@ void PmixBridge::post(std::function<void()> task) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     tasks_.push_back(std::move(task));
-    if (tasks_.size() > 1) return;  // whoever came first has woken the loop
+    if (tasks_.size() > 1) return;  // the first task has woken the loop
   }
   loop_.post([weak = weak_from_this()] {
     if (const auto bridge = weak.lock()) bridge->drain();

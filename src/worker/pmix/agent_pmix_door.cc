@@ -73,7 +73,7 @@ Result<std::unique_ptr<PmixDoor>> PmixDoor::open(Loop& loop, Start start) {
   door->port_ = listener->port;
   door->listener_ = std::move(listener->socket);
   defer_silent(door->listener_.get());
-  send_at_once(door->listener_.get());  // whoever comes by it inherits that
+  send_at_once(door->listener_.get());  // accepted sockets inherit that
   door->knock_ = std::make_unique<FdWatch>(loop, door->listener_.get());
   door->knock_->on_readable([self = door.get()] { self->knocked(); });
   return door;
@@ -107,7 +107,7 @@ void PmixDoor::look() {
     return knock_->on_readable([this] { knocked(); });
   }
   if (kept_ && ++looks_ < kLooks) return look_later();
-  // libpmix takes in nobody who comes by the door.
+  // libpmix accepts no connection of the door.
   if (kept_) ::dup3(kept_.get(), inside_, O_CLOEXEC);
   kept_.reset();
   knock_.reset();

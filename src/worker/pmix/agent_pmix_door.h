@@ -27,7 +27,7 @@ namespace muster {
 class PmixDoor {
  public:
   // Gives libpmix' port, having started it if need be; 0: it cannot be had,
-  // and whoever knocked is hung up on.
+  // and the door hangs up.
   using Start = std::function<int()>;
 
   static Result<std::unique_ptr<PmixDoor>> open(Loop& loop, Start start);

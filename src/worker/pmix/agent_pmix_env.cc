@@ -13,7 +13,7 @@ namespace {
 
 // Open MPI 4 takes itself for a singleton unless its own launcher (or one that
 // it knows by name) is seen; without "orte" in the list it believes PMIx. The
-// other two: whoever started it has bound it as it should be, or not at all.
+// other two: its launcher has bound it as it should be, or not at all.
 // The last is what mpirun says; with "orte_externally_bound", which is made for
 // other launchers, every rank reads the whole machine's topology (13 ms of CPU
 // with two CPUs, more with more), even if nothing in it asks for one.

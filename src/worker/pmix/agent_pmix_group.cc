@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Groups, which Open MPI 5 builds the communicators of MPI Sessions with: a
-// fence among the members, from which each node learns the same context id
-// and what the others have contributed. libpmix asks once all members of this
-// node have arrived. libpmix' thread, but for answers; see
-// agent_pmix_upcalls.h.
+// fence among the members, from which each node learns the same context id and
+// the contributions of the others. libpmix asks once all members of this node
+// have arrived. libpmix' thread, except for answers; see agent_pmix_upcalls.h.
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -64,7 +63,7 @@ void add_blob(const std::string& all, GroupAnswer& answer) {
 }
 
 // Clients of PMIx 5 expect more in the answer than a server of PMIx 4 sends,
-// and nobody tells us which client it is: it is said before it matters.
+// and nothing tells us which client it is: the warning comes before it matters.
 void tell_once(PmixBridge& bridge, int rank) {
   if (PMIX_VERSION_MAJOR >= 5 || !bridge.first_group()) return;
   bridge.events().complain(

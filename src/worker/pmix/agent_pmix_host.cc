@@ -93,8 +93,8 @@ Status init_server(const PmixLibrary& library, const World& world,
                    const std::string& directory) {
   ScopedEnvironment environment;
   for (const auto& [name, value] : kPmixSettings) environment.set(name, value);
-  // libpmix wants a topology, nobody asks it for one, and the machine's takes
-  // 40 files of each CPU. Without plugins: they bring X11 and libxml2 with ICU.
+  // libpmix wants a topology, no rank asks for one, and the machine's takes 40
+  // files of each CPU. Without plugins: they bring X11 and libxml2 with ICU.
   environment.set("HWLOC_SYNTHETIC", "core:1 pu:1");
   environment.set("HWLOC_PLUGINS_PATH", "/dev/null");
   PmixInfos infos;
@@ -134,7 +134,7 @@ Status register_job(const PmixLibrary& library, const World& world,
   return {};
 }
 
-// What libpmix itself would put into the environment of a rank.
+// The variables that libpmix itself would set for a rank.
 Result<Environment> library_env(const PmixLibrary& library,
                                 const World& world) {
   const pmix_proc_t proc = pmix_proc(

@@ -92,8 +92,8 @@ void add_binding(const Bindings& bindings, int local_rank, PmixInfos& out) {
   }
 }
 
-// What a program was started as: of its ranks, and of all for whoever asks
-// for the job.
+// The command and directory of a program: for its ranks, and for a client that
+// asks about the job.
 void add_program(const World& world, int app, PmixInfos& out) {
   const std::string command = program_command(world, app);
   if (!command.empty()) out.add_text(PMIX_APP_ARGV, command);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What PMIx clients can ask about the job without asking another rank: sizes,
-// places, neighbours. Maps alone for remote ranks, full data for ours, so that
-// a large job does not cost memory in every rank.
+// The data about the job that PMIx clients can get without asking another rank:
+// sizes, places, neighbours. Maps alone for remote ranks, full data for ours,
+// so that a large job does not cost memory in every rank.
 // Which keys, and of which type: PMIx standard 4, "Job-realm attributes", and
-// what Open MPI 4.1 and 5 insist on.
+// those that Open MPI 4.1 and 5 insist on.
 #pragma once
 
 #include <memory>

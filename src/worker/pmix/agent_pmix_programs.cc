@@ -45,7 +45,7 @@ std::string program_command(const World& world, int app) {
 std::string program_directory(const World& world, int app) {
   std::string where =
       rank_directory(program_of(world, app).cwd, world.cwd_if_there());
-  std::error_code removed;  // then nobody knows
+  std::error_code removed;  // then it is unknown
   if (where.empty()) where = std::filesystem::current_path(removed).string();
   return where;
 }

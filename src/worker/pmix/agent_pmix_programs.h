@@ -19,7 +19,7 @@ ProgramLists program_lists(const World& world);
 int first_rank_of_program(const World& world, int app);
 // Its words with blanks between; empty: not known.
 std::string program_command(const World& world, int app);
-// Where its ranks on this node run; empty: nobody knows.
+// The directory in which its ranks on this node run; empty: not known.
 std::string program_directory(const World& world, int app);
 
 }  // namespace muster

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queries: what a client may ask about its job, answered from the job's map.
-// There are no process sets but those that MPI makes itself, and no other job.
-// libpmix' thread, but for the answer; see agent_pmix_upcalls.h.
+// Queries: the questions of a client about its job, answered from the job's
+// map. The only process sets are those that MPI makes itself, and there is no
+// other job. libpmix' thread, except for the answer; see agent_pmix_upcalls.h.
 #include <memory>
 
 #include "worker/pmix/agent_pmix_bridge.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What libpmix asks of us, one file per family. All of these run on libpmix'
-// thread. What they may return: PMIX_SUCCESS, and the callback will come;
+// The requests of libpmix, one file per family. All of these run on libpmix'
+// thread. They return PMIX_SUCCESS, and the callback will come;
 // PMIX_OPERATION_SUCCEEDED, and it will not; an error, and it will not.
 // Arguments are libpmix' and valid during the call only, except a fence's data.
 #pragma once

@@ -32,7 +32,7 @@ class PmixInfos {
   void add_rank(const char* key, int rank);
   // `proc` stays the caller's.
   void add_proc(const char* key, pmix_proc_t& proc);
-  // What PMIx_generate_regex and _ppn made of a list; takes `text` over.
+  // The result of PMIx_generate_regex and _ppn for a list; takes `text` over.
   bool add_regex(const PmixLibrary& library, const char* key, char* text);
   // `inner` as one value (PMIX_PROC_DATA); must outlive this.
   void add_array(const char* key, PmixInfos& inner);

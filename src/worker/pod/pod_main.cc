@@ -228,8 +228,8 @@ Status check_limits(const SshdConfig& config) {
                     "no sshd_config"});
 }
 
-// As sshd has it for StrictModes: nobody else may write to the file or to a
-// directory above it.
+// As sshd's StrictModes: no other user may write to the file or to a directory
+// above it.
 bool only_we_write(const std::string& file) {
   for (std::filesystem::path path = file;; path = path.parent_path()) {
     struct stat state {};

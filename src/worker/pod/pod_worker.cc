@@ -125,7 +125,7 @@ Status PodWorker::start() {
   return {};
 }
 
-// Now, when nobody waits for it. An agent that comes before it is done, or
+// Now, when no launch waits for it. An agent that comes before it is done, or
 // that is asked about another file, finds out by itself.
 void PodWorker::learn() {
   if (std::string socket = gpu_facts_.start(options_.agent); !socket.empty()) {
@@ -187,7 +187,7 @@ Status PodWorker::make_server() {
   events.on_exec = [this](
                        ConnectionId id,
                        const ExecRequest& request) -> Result<StartedProgram> {
-    // What begins now would be told of no stop, and hold up the pod's.
+    // A command that began now would miss the stop, and hold up the pod's.
     if (stop_signal_ != 0 || leaving_) {
       return fail(Error{"exec_refused",
                         "command refused",

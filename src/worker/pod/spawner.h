@@ -39,7 +39,7 @@ class Spawner {
           std::function<void()> on_idle);
   ~Spawner();
 
-  // For every agent from now on; nobody else's program sees it.
+  // For every agent from now on; no other program sees it.
   void add_agent_env(std::string_view name, std::string value);
   Result<StartedProgram> start(ConnectionId connection,
                                const ExecRequest& request);

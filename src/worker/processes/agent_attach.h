@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // AgentAttach: the socket at which rank wrappers report. A wrapper hands over
-// the read ends of its program's pipes, is told the environment to add, and
-// stays connected until it has reported the exit; a wrapper that vanishes
-// counts as a kill of its rank.
+// the read ends of its program's pipes, gets the environment to add, and stays
+// connected until it has reported the exit; a wrapper that vanishes counts as a
+// kill of its rank.
 // Refuses: peers of another uid, packets out of order. Loop thread.
 #pragma once
 

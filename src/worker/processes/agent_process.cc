@@ -16,8 +16,8 @@ namespace muster {
 namespace {
 // How long output may still come from a background process after the exit.
 constexpr Milliseconds kLinger{2000};
-// What a rank that failed said last is there by then, if nobody holds its
-// pipes.
+// The last words of a failed rank are there by then, unless another process
+// holds its pipes.
 constexpr Milliseconds kLastWords{50};
 // Programs that end before this are asked nothing.
 constexpr Milliseconds kFirstMpiSample{150};

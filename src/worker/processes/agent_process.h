@@ -33,7 +33,7 @@ struct AgentProcessInfo {
   std::string program;
   Environment rank_env;                     // for rank wrappers below it
   std::vector<Environment> local_rank_env;  // likewise
-  // What mpirun offers to a rank of several; nullopt: we serve it ourselves.
+  // mpirun's servers for a rank of several; nullopt: we serve it ourselves.
   std::optional<MpiServers> servers;
   int64_t oom_kills_before = -1;  // the cgroup's counter when it started
   std::string nccl;               // whose settings it has; empty: not known

@@ -33,7 +33,7 @@ class AgentProcesses {
 
   void set_identity(Identity identity) { identity_ = std::move(identity); }
   [[nodiscard]] const Identity& identity() const { return identity_; }
-  // The settings are of this NCCL; a rank that loads another one is told.
+  // The settings are for this NCCL; a rank that loads another one is reported.
   void expect_nccl(std::string version) { nccl_ = std::move(version); }
   // Serves the ranks that start() starts from now on; may be null.
   void set_pmi(AgentPmi* pmi) { pmi_ = pmi; }

@@ -9,7 +9,7 @@ namespace muster {
 
 bool crowded(int ranks) {
   const double quota = read_cpu_quota(find_cgroup(""));
-  // As in job/placement_notes.h: one rank below one CPU crowds nobody.
+  // As in job/placement_notes.h: one rank below one CPU is not crowded.
   if (quota > 0 && ranks > 1 && ranks > quota + 1e-3) return true;
   cpu_set_t set;
   if (::sched_getaffinity(0, sizeof set, &set) != 0) return false;

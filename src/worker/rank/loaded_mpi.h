@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which MPI a process has loaded, told by the files mapped into it, and whether
-// that MPI can join the job: Open MPI joins through PMIx, MPICH and its kin
-// through PMI, and who finds no such server initialises as a world of its own
-// and says nothing. Pure, but for loaded_mpi(). Any thread.
+// Which MPI a process has loaded, by the files mapped into it, and whether that
+// MPI can join the job: Open MPI joins through PMIx, MPICH and its kin through
+// PMI. An MPI that finds no such server initialises as a world of its own and
+// says nothing. Pure, except loaded_mpi(). Any thread.
 #pragma once
 
 #include <sys/types.h>
@@ -13,7 +13,7 @@
 
 namespace muster {
 
-// What whoever started a rank has told it to connect to.
+// The servers to which the launcher of a rank directs it.
 struct MpiServers {
   bool pmix = false;
   bool pmi = false;

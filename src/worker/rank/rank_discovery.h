@@ -24,7 +24,7 @@ std::vector<std::string> run_directories(const Environment& env);
 // a directory that pods share, the same pid may be that of another pod's agent.
 UniqueFd connect_agent(const std::vector<pid_t>& chain,
                        const std::vector<std::string>& directories);
-// Empty if nobody listens. `type` is SOCK_STREAM or SOCK_SEQPACKET.
+// Empty if no process listens. `type` is SOCK_STREAM or SOCK_SEQPACKET.
 UniqueFd connect_unix(const std::string& path, int type);
 // The pid that listens at the other end of a connected socket; 0 if unknown.
 pid_t peer_pid(int socket);

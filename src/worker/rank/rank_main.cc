@@ -122,7 +122,7 @@ int run_attached(const RankCommand& command, Attachment& agent,
     tell(agent.socket.get(), RankMessage::kStarted, wire::to_json(self));
     exit = to_exited(wait_for_rank(*child));
   } else {
-    // The agent reads this as the rank's last words, so it is told once.
+    // The agent takes this for the rank's last words: the only report.
     const std::string text = "muster-agent: cannot start " + command.argv[0] +
                              ": " + strerror(child.error()) + "\n";
     static_cast<void>(write_all(agent.err.write.get(), text));

@@ -112,7 +112,7 @@ class Relay {
   void handle(const wire::Frame& frame) {
     switch (frame.type) {
       case wire::FrameType::kOutput:
-        // Whoever reads our output may be gone; the command still counts.
+        // The reader of our output may be gone; the command still counts.
         static_cast<void>(write_all((frame.flags & wire::kStderr) != 0 ? 2 : 1,
                                     frame.payload));
         return;

@@ -42,7 +42,7 @@ AgentLock::AgentLock(Loop& loop) : timer_(loop) {}
 AgentLock::~AgentLock() {
   if (file_.empty()) return;
   ::unlink(file_.c_str());
-  // Whoever waits for the lock sees that it is gone.
+  // A process that waits for the lock sees that the file is gone.
   const UniqueFd guard(::open(lock_path().c_str(), O_RDWR | O_CLOEXEC));
   if (!guard || ::flock(guard.get(), LOCK_EX | LOCK_NB) != 0) return;
   remove_empty_area(area_);
@@ -130,8 +130,8 @@ void AgentLock::evict_others() {
     }
   }
   terminated_ = true;
-  // A process that is just being replaced (exec) shows no environment: nobody
-  // is known to be gone at the first look.
+  // A process that is just being replaced (exec) shows no environment: the
+  // first look cannot tell that one has gone.
   if (waiting || (swept && !std::exchange(looked_, true))) {
     timer_.start(kPoll, [this] { step(); });
     return;

@@ -61,7 +61,7 @@ AgentSession::AgentSession(Loop& loop, AgentOptions options)
       options_(std::move(options)),
       send_([this](wire::FrameType type, uint8_t flags, uint32_t id,
                    std::string_view payload) {
-        // What the driver said before a rank's end is told before it.
+        // Sends the driver's words from before a rank's end ahead of that end.
         if (type == wire::FrameType::kExited) gpu_watch_.catch_up();
         channel_.send(type, flags, id, payload);
       }),
@@ -352,7 +352,7 @@ void AgentSession::handle_bye(const wire::Frame& frame) {
 void AgentSession::heartbeat() {
   const wire::HealthSample sample = health_.sample();
   memory_watch_.told(sample);
-  // Only beside ranks: drivers are slow to start, and nobody computes before.
+  // Only beside ranks: drivers start slowly, and before that nothing computes.
   if (!processes_.running_ranks().empty()) gpu_watch_.start(options_.binary);
   flight_places_.notice();
   wire::PodCounters counters = health_.counters();

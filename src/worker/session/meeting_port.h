@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The port at which the ranks of a launch may meet on this host (MASTER_PORT):
-// nobody listens there, the kernel gives it to no outgoing connection, and
+// no process listens there, the kernel gives it to no outgoing connection, and
 // another launch on this host is unlikely to choose the same.
 // It is not held: rank 0 opens it, later. Any thread.
 #pragma once
