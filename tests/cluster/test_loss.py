@@ -275,7 +275,7 @@ def test_a_cut_link_keeps_what_arrived_and_says_what_did_not():
             lines = run.lines()[rank]
             equal(lines, [f"line {i + 1}" for i in range(len(lines))],
                   f"lines of rank {rank}")
-        told = re.search(r"rank 1 on pi-worker-1\S*: what it put out after "
+        told = re.search(r"rank 1 on pi-worker-1\S*: its output after "
                          r"line (\d+) of stdout", run.err)
         check(told, "the loss is not told by rank and line", run.err)
         equal(int(told[1]), len(run.lines()[1]), "lines that arrived")

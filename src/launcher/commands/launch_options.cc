@@ -57,7 +57,7 @@ Status set_signal(const std::string& text, const char* option, int& number) {
   if (!known) {
     return fail(Error{"usage",
                       std::string("bad value of ") + option,
-                      "'" + text + "' is no signal",
+                      "'" + text + "' is not a signal",
                       {},
                       "As in USR1 or SIGUSR1."});
   }
@@ -194,7 +194,7 @@ Status read_options(const OptionWords& raw, LaunchOptions& o) {
   if (!o.log_ranks.empty() && !parse_rank_set(o.log_ranks)) {
     return fail(Error{"usage",
                       "bad value of --log-ranks",
-                      "'" + o.log_ranks + "' is no set of ranks",
+                      "'" + o.log_ranks + "' is not a set of ranks",
                       {},
                       "As in --log-ranks 0-3,8."});
   }
@@ -204,7 +204,7 @@ Status read_options(const OptionWords& raw, LaunchOptions& o) {
   if (o.report_html == "-" || o.report_json == "-") {
     return fail(Error{"usage",
                       "bad value of --report",
-                      "'-' is no file, and stdout carries the ranks' lines",
+                      "'-' is not a file, and stdout carries the ranks' lines",
                       {},
                       "As in --report report.html --report-json report.json."});
   }

@@ -104,10 +104,10 @@ std::string answer_text(const Answer& answer, bool asked) {
 
 int usage_error(const std::string& word) {
   std::fprintf(stderr,
-               word == "-o" ? "muster stack: %s is text or json\n"
-                            : "muster stack: '%s' is no set of ranks such as "
-                              "0-3,8, and no option. See `muster stack "
-                              "--help`.\n",
+               word == "-o"
+                   ? "muster stack: %s is text or json\n"
+                   : "muster stack: '%s' is not a set of ranks such as "
+                     "0-3,8, nor an option. See `muster stack --help`.\n",
                word.c_str());
   return 2;
 }

@@ -102,7 +102,7 @@ void await_last_words(TaskOutput& output) {
   }
 }
 
-// Nobody may read stderr, too.
+// stderr may have no reader, too.
 void say(const Verdict& verdict, int code) {
   std::thread([code] {
     std::this_thread::sleep_for(kLastWords);
@@ -112,8 +112,8 @@ void say(const Verdict& verdict, int code) {
   std::fflush(stderr);
 }
 
-// The wait status; TERM and its like go to the program's process group. Whoever
-// else has ended is an orphan that came to us as pid 1.
+// The wait status; TERM and its like go to the program's process group. Any
+// other child that has ended is an orphan that came to us as pid 1.
 int wait_for(pid_t child, const sigset_t& signals) {
   for (;;) {
     siginfo_t info{};
@@ -221,9 +221,9 @@ int task_main(const std::vector<std::string>& args) {
   if (next < args.size() && args[next] == "--") {
     ++next;
   } else if (next < args.size() && args[next].starts_with('-')) {
-    return usage("there is no option " + args[next]);
+    return usage("unknown option " + args[next]);
   }
-  if (next >= args.size()) return usage("there is no program");
+  if (next >= args.size()) return usage("no program given");
   const PodViewOptions view = own_pod_options();
   place.workload = detect_workload(view.env);
   place.host = view.hostname;

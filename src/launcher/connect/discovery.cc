@@ -168,10 +168,10 @@ void name_as_operator(const Hostfile& job, const std::string& own_name,
   for (const auto& [name, meant] : use_job_names(hosts.hosts, job.hosts)) {
     if (name == "localhost" || first_label(name) == own_name) continue;
     if (++told > kMostTold) {
-      log::warn("{}: more hosts are none of this job", hosts.source);
+      log::warn("{}: more hosts do not belong to this job", hosts.source);
       return;
     }
-    log::warn("{}: {} is no host of this job: {} does not have it{}",
+    log::warn("{}: {} is not a host of this job: {} does not have it{}",
               hosts.source, name, job.source,
               meant.empty() ? "" : "; did you mean " + meant + "?");
   }

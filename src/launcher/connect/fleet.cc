@@ -184,7 +184,7 @@ void Fleet::became_ready() {
   events_.on_ready();
 }
 
-// The launcher's own pod has an agent, too, and is no worker.
+// The launcher's own pod has an agent, too, but is not a worker.
 std::string Fleet::missing_text(const std::vector<Laggard>& missing) const {
   const bool own = own_pod_apart_ && !missing.empty() && missing[0].node == 0;
   const size_t workers = missing.size() - (own ? 1 : 0);
@@ -258,8 +258,8 @@ std::string causes_text(const std::vector<Laggard>& laggards) {
 }
 
 std::string laggards_text(const std::vector<Laggard>& laggards, size_t limit) {
-  // Grouped by what they are stuck at: 60 pods wait for the same thing. What
-  // waiting does not mend is told with the first one's reason.
+  // Groups hosts by the step at which they are stuck: 60 pods wait for the same
+  // thing. Where waiting does not help, the first one's reason stands for all.
   std::map<std::string, std::vector<std::string>> groups;
   std::map<std::string, std::string> whys;
   for (const auto& [node, host, step, error] : laggards) {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fleet: the agents of one launch. Node 0 is the launcher's own pod, 1..N the
-// workers in hostfile order. Dials all in parallel, says who is missing, why
-// and what shows the cause (WaitingPace), and once whose name may be misspelt,
-// and gives up at the deadline with every laggard named. All or nothing: nobody
-// is used before everybody is ready. Messages of agents go to the
-// log.
+// workers in hostfile order. Dials all in parallel, says which are missing, why
+// and what shows the cause (WaitingPace), names once a host that may be
+// misspelt, and gives up at the deadline with every laggard named. All or
+// nothing: it uses no worker before all are ready. Logs messages of agents.
 #pragma once
 
 #include <functional>
@@ -37,10 +36,10 @@ struct Laggard {
 };
 
 struct FleetEvents {
-  // One of them; again, should it be dialled again before all are.
+  // One of them; again if the fleet dials it again before all are.
   std::function<void(uint16_t node, const wire::HelloReply&)> on_node_ready;
   std::function<void()> on_ready;  // all of them
-  // Connecting is over without success; `permanent` if waiting was no use.
+  // Connecting has failed; `permanent` if waiting would not have helped.
   std::function<void(std::vector<Laggard>, bool permanent)> on_failed;
   std::function<void(uint16_t node, Error)> on_lost;  // any time after on_ready
   std::function<void(uint16_t node)> on_leaving;      // the pod is told to end
@@ -71,7 +70,7 @@ class Fleet {
             std::string_view payload = {}, uint8_t flags = 0);
   // Bytes for a node that have not left; 0 if it is lost.
   [[nodiscard]] size_t queued(uint16_t node) const;
-  // Who wants to know that a node's queue is below kQueueMark again; one.
+  // Called when a node's queue is below kQueueMark again. One client only.
   void watch_drained(std::function<void(uint16_t node)> drained) {
     drained_ = std::move(drained);
   }
@@ -107,7 +106,7 @@ class Fleet {
   std::vector<bool> looked_up_;
   std::vector<std::string> hostnames_;  // as each agent gave it
   size_t workers_ = 0;
-  bool own_pod_apart_ = false;  // node 0 is no worker
+  bool own_pod_apart_ = false;  // node 0 is not a worker
   bool connecting_ = false;
   bool suspected_ = false;  // a name, and said so
   Clock::time_point started_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tells one life of a launcher's container from the next.
+// Tells one life of a launcher's container from the next.
 #pragma once
 
 #include <string>

@@ -21,9 +21,9 @@ namespace muster {
 
 class ProcessTransport : public Transport {
  public:
-  // An agent leaves by itself, once its ranks have ended, when its input does.
-  // What only leads to one may hang, as kubectl does before an API server that
-  // does not answer: it is told to end.
+  // An agent leaves by itself when its input ends, once its ranks have ended. A
+  // carrier only leads to an agent and may hang, as kubectl does while its API
+  // server does not answer: the transport ends it.
   enum class Child { kAgent, kCarrier };
 
   ProcessTransport(Loop& loop, Reaper& reaper, std::string host, Child child,

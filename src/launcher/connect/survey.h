@@ -29,7 +29,7 @@ class Survey {
   void start(Milliseconds deadline, const std::function<void(uint16_t)>& ask,
              std::function<void(Answers)> done);
   void answer(uint16_t node, std::string payload);
-  // What is still to come is nobody's; `done` is not called.
+  // Drops later answers; `done` is not called.
   void cancel();
   [[nodiscard]] bool running() const { return static_cast<bool>(done_); }
 

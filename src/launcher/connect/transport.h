@@ -14,7 +14,7 @@
 
 namespace muster {
 
-// Who sends much waits while so many bytes are queued.
+// A client that sends much waits while so many bytes are queued.
 constexpr size_t kQueueMark = 256 << 10;
 
 struct TransportEvents {

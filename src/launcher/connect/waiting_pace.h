@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// WaitingPace: when the line of who is awaited is said again: at 3, 10 and 30
+// WaitingPace: when to repeat the line about missing workers: at 3, 10 and 30
 // s, at 1 min, 2, 4, 8, …, and in between when it has changed, at most every 10
 // s. Pure.
 #pragma once

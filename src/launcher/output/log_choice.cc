@@ -30,7 +30,7 @@ bool same_file(const char* a, const char* b) {
          first.st_dev == second.st_dev && first.st_ino == second.st_ino;
 }
 
-// What kubectl logs shows: what pid 1 of the container writes to.
+// kubectl logs shows the output of pid 1 of the container.
 bool stdout_is_container_log() {
   return ::getpid() == 1 || same_file("/proc/self/fd/1", "/proc/1/fd/1");
 }

@@ -20,7 +20,7 @@ MpiTags tags_of(const MpirunLine& line);
 // --log-rotate "1G,8", "off"; "": the default. Error code "usage".
 Result<LogRotation> parse_rotation(const std::string& text);
 
-// What hides secrets of this launch. Error code "usage": a pattern is wrong.
+// Hides the secrets of this launch. Error code "usage": a pattern is wrong.
 Result<Masker> make_masker(const LaunchOptions& options,
                            const Environment& env);
 

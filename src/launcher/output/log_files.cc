@@ -75,7 +75,7 @@ void LogFiles::failed(const std::string& name, int error) {
   entry.broken = true;
   words_.push_back(entry.path +
                    ": cannot write rank output: " + strerror(error) +
-                   ". What follows for it is lost; the job goes on");
+                   ". Its further output is lost; the job goes on");
 }
 
 std::vector<std::string> LogFiles::take_words() {

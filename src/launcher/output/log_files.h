@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // LogFiles: the files of --log-dir, one per rank and stream, "rank-3.out". One
 // that has grown to the limit becomes "rank-3.out.1", the older ones move up,
-// and a new one begins; only ever between two lines, so that no line is torn or
-// lost by it. What moves beyond the count is removed, and that is said once.
-// A file that can no longer be written is not rotated.
-// On one thread, which may wait long for the file system: never a loop's. What
-// there is to say is left for somebody else to say.
+// and a new one begins; only ever between two lines, so that rotation neither
+// tears nor loses a line. Files beyond the count are removed, and one message
+// says so. A file that can no longer be written is not rotated.
+// On one thread, which may wait long for the file system: never a loop's. It
+// leaves its messages for another thread to log.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ class LogFiles {
   int descriptor_for(const std::string& name, std::string_view bytes);
   // Writing to it failed: no more is written there.
   void failed(const std::string& name, int error);
-  // What there is to say of all that, once.
+  // The messages about all that, each once.
   std::vector<std::string> take_words();
 
  private:

@@ -27,7 +27,7 @@ class OutputCredit {
       : step_(step), extra_(extra), give_(std::move(give)) {}
 
   void add(StreamKey stream) { streams_[stream]; }
-  // What has left of it since is nobody's credit any more.
+  // Bytes that leave from now on give it no credit.
   void forget(StreamKey stream);
   // It prints without a pause.
   void widen(StreamKey stream);

@@ -194,9 +194,9 @@ size_t advance(std::vector<iovec>& parts, size_t next, size_t count) {
 
 }  // namespace
 
-// What goes to the same descriptor as the front of the queue, so that many
-// small frames cost one system call; not so much that a slow reader holds up
-// all of their credit for long.
+// The items that go to the same descriptor as the front of the queue, so that
+// many small frames cost one system call; not so many that a slow reader holds
+// up all of their credit for long.
 std::vector<OutputWriter::Item> OutputWriter::Shared::take_batch() {
   constexpr size_t kMaxItems = 64;  // below IOV_MAX
   std::vector<Item> batch;

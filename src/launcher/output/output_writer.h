@@ -41,7 +41,7 @@ class OutputWriter {
   // earlier write: a job's output otherwise takes and returns its memory from
   // the kernel once for each frame. Loop thread.
   [[nodiscard]] std::string buffer();
-  // Takes back what buffer() gave and nobody wrote. Loop thread.
+  // Takes back a buffer() that was not written. Loop thread.
   void give_back(std::string unused);
   // Waits until everything queued is written, at most `limit`; false if not.
   bool drain(Milliseconds limit);

@@ -25,7 +25,7 @@ constexpr std::string_view kTraceback = "Traceback (most recent call last)";
 // A group of lines that belong together waits at most so long, and so large.
 constexpr Milliseconds kGroupWait{250};
 constexpr size_t kMaxGroup = 64 << 10;
-// What may wait for a slow reader while lines are folded.
+// The bytes that may wait for a slow reader while lines are folded.
 constexpr size_t kMostFolded = 256 << 10;
 // A stream whose frames are that long prints without a pause.
 constexpr size_t kBusyFrame = 4 << 10;
@@ -306,7 +306,7 @@ void RankOutput::node_lost(uint16_t node) {
     ++cut_processes_;
     if (++cut > kTold) continue;
     log::warn(
-        "{} on {}: what it put out after line {} of stdout and line {} "
+        "{} on {}: its output after line {} of stdout and line {} "
         "of stderr did not arrive",
         process->rank >= 0 ? "rank " + std::to_string(process->rank)
                            : process->source,
@@ -354,7 +354,8 @@ void RankOutput::tell_stall(const OutputWriter& writer, Milliseconds& longest,
 void RankOutput::hand_over(ProcessKey key, ProcessOutput& process,
                            ProcessStream& stream) {
   uint32_t credit = std::exchange(stream.held, 0);
-  // Who drops never waits: credit returns before the bytes are written.
+  // With --log-overflow drop, credit returns before the bytes are written, so
+  // that a rank never waits.
   if (options_.drop && credit > 0) {
     credit_.owe({key, stream.flag}, std::exchange(credit, 0));
     credit_.settle();
@@ -407,7 +408,7 @@ void RankOutput::write_failed(int fd, int error) {
     return;
   }
   log::warn(
-      "{}: cannot write rank output: {}. What follows for it is lost; "
+      "{}: cannot write rank output: {}. Further output to it is lost; "
       "the job goes on",
       fd == STDOUT_FILENO ? "stdout" : "stderr", strerror(error));
 }

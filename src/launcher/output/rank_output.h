@@ -86,21 +86,21 @@ class RankOutput {
   void add_process(ProcessKey key, int rank, std::string source,
                    std::string host);
   void frame(ProcessKey key, const wire::Frame& frame);
-  // The process has ended, and nobody will ask for its last lines.
+  // The process has ended, and its last lines are not needed.
   void forget(ProcessKey key);
-  // Nothing more comes from there: what was held is told, and what is lost.
+  // Nothing more comes from there: writes its held lines, reports the loss.
   void node_lost(uint16_t node);
   // The last lines of both streams of a process, in order of time: 12 of each,
-  // 64 of what is no rank, and lines of trouble before them, which `rules` may
-  // help to find (LineTail).
+  // 64 of a process that is not a rank, and lines of trouble before them, which
+  // `rules` may help to find (LineTail).
   [[nodiscard]] std::vector<LineEvidence> last_lines(
       ProcessKey key, const RuleBook* rules = nullptr) const;
   // Ranks that wrote a traceback and then, for `quiet`, nothing at all: each
   // once.
   std::vector<ProcessKey> quiet_after_traceback(Milliseconds quiet);
-  // Output that an agent could not read any more, or nobody took from us.
+  // Output that an agent could not read any more, or that had no taker here.
   void add_lost(uint64_t bytes) { lost_at_source_ += bytes; }
-  // Since any rank put out anything, or was started.
+  // Since any rank printed anything, or was started.
   [[nodiscard]] Milliseconds silent_for() const {
     return std::chrono::duration_cast<Milliseconds>(Clock::now() -
                                                     last_output_);
@@ -124,7 +124,7 @@ class RankOutput {
     return stdio_.dropped_bytes() + files_.dropped_bytes() + lost_at_source_ +
            (stderr_ ? stderr_->dropped_bytes() : 0);
   }
-  // How long nobody has read stdout, while something waits for it.
+  // How long nothing has read stdout, while output waits for it.
   [[nodiscard]] Milliseconds stalled() const { return stdio_.stalled(); }
   [[nodiscard]] uint64_t dropped_lines() const { return dropped_lines_; }
   // Processes whose output ends where their worker was lost.

@@ -11,7 +11,7 @@ namespace muster {
 
 namespace {
 
-// What lies between level and sequence, the same for all lines of a stream.
+// The fields between level and sequence, the same for all lines of a stream.
 void append_origin(std::string& out, const LineOrigin& origin) {
   out += "\",\"rank\":";
   out += origin.rank >= 0 ? std::to_string(origin.rank) : "null";

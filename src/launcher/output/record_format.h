@@ -36,11 +36,11 @@ std::string text_tag(const LineOrigin& origin);
 // stream.
 std::string json_origin(const LineOrigin& origin);
 
-// Whose labels plain lines carry, as `mpirun --tag-output` or `mpiexec -l`
-// asks for.
+// The launcher whose labels plain lines carry, as `mpirun --tag-output` or
+// `mpiexec -l` asks for.
 enum class MpiTags { kNone, kOpenMpi, kHydra };
 
-// "[1,12]<stdout>:", "[12] "; nothing for what is no rank.
+// "[1,12]<stdout>:", "[12] "; nothing for a process that is not a rank.
 std::string mpi_tag(MpiTags tags, const LineOrigin& origin);
 
 // Appends `line` (without its newline) in `format`, with everything that goes

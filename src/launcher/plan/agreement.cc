@@ -355,7 +355,7 @@ bool worker_shares_address(const AgreementInput& in) {
                      });
 }
 
-// What the image's MPI is told by variables and options.
+// The variables and options for the image's MPI.
 Status settle_mpi(const AgreementInput& in, Agreement& out) {
   const MpiFacts& mpi = in.nodes[0].facts.mpi;
   if (in.discovery->mpirun.empty()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who starts the ranks: muster's agents or the image's own mpirun, and the
-// sentence that says why (docs/conformance.md has the table behind it).
+// Chooses who starts the ranks, muster's agents or the image's own mpirun, and
+// says why in a sentence (docs/conformance.md has the table behind it).
 // Pure.
 #pragma once
 

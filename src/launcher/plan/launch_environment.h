@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every process of a launch is told through its environment, by node and
-// by rank, for both backends. Pure.
+// The environment that a launch gives to every process, by node and by rank,
+// for both backends. Pure.
 #pragma once
 
 #include <string>

@@ -8,7 +8,7 @@ namespace muster {
 
 namespace {
 
-// Above it nobody is told: it is there to be read.
+// A longer one is left out: people read it.
 constexpr size_t kLongestCommand = 16 << 10;
 
 std::string command_of(const std::vector<std::string>& argv) {

@@ -66,8 +66,8 @@ MpirunBinding mpirun_binding(const LaunchOptions& options,
   const std::string own = own_binding(line, discovery.env);
   if (own.empty()) {
     // Unless told, mpirun binds by itself. For a program by itself our default
-    // is not to; a line keeps mpirun's, but for a quota, which turns it into
-    // waiting.
+    // is not to; a line keeps mpirun's default, except under a quota, which
+    // turns binding into waiting.
     const bool has_lines = line != nullptr || options.once;
     out.mpi_binds = options.bind_to.empty() && has_lines && !quota;
     return out;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What muster's own options come to where an mpirun starts the ranks: the line
 // for a program by itself, the options that a user's line lacks, and whether
-// the MPI or muster's rank wrapper binds. What the line says wins; what then
-// has no effect is said in a sentence.
+// the MPI or muster's rank wrapper binds. The line wins; a
+// sentence tells which options then have no effect.
 // Pure.
 #pragma once
 
@@ -18,7 +18,7 @@
 
 namespace muster {
 
-// Who binds ranks that mpirun starts.
+// The part of binding that muster does and the part that mpirun does.
 struct MpirunBinding {
   BindRequest request;     // what is left for muster to do
   bool mpi_binds = false;  // false: the MPI is told to leave ranks unbound
@@ -49,12 +49,12 @@ LineAdditions stdin_additions(const MpirunLine& line,
                               const LaunchOptions& options,
                               LauncherSet launcher);
 
-// What mpirun is called by, its argv[0]. Open MPI takes an absolute one as
-// --prefix, puts directories before each rank's PATH and LD_LIBRARY_PATH, and
-// names itself by it: so it is the user's `word`. `program`, the file that
-// runs, is what it is called by where a pod's PATH, one of `search_paths`,
-// lacks its directory, where its daemons are, and for Hydra, which looks for
-// its proxy beside the first file on PATH that has its name: muster's own.
+// mpirun's argv[0]. Open MPI takes an absolute one as --prefix, puts
+// directories before each rank's PATH and LD_LIBRARY_PATH, and names itself by
+// it: so it is the user's `word`. It is `program`, the file that runs, where a
+// pod's PATH, one of `search_paths`, lacks its directory, where its daemons
+// are, and for Hydra, which looks for its proxy beside the first file on PATH
+// that has its name: muster's own.
 std::string mpirun_called(const std::string& word, const std::string& program,
                           LauncherSet launcher,
                           const std::vector<std::string>& search_paths);
@@ -64,8 +64,8 @@ std::string mpirun_called(const std::string& word, const std::string& program,
 std::vector<Finding> unknown_findings(const MpirunLine& line);
 
 // Options of the line by which mpirun would write the ranks' output elsewhere,
-// or label it: it comes to muster before mpirun sees it. Files of each rank are
-// those of --log-dir, and it is said where.
+// or label it: it comes to muster before mpirun sees it. The files of each rank
+// are those of --log-dir, and the finding says where.
 std::vector<Finding> output_findings(const MpirunLine& line,
                                      const LaunchOptions& options);
 

@@ -94,7 +94,7 @@ Nested nested(const Words& command) {
     }
     return {};
   }
-  // The words of any other program are its own, but for `python -m`.
+  // The words of any other program are its own, except `python -m`.
   size_t own = 1;
   while (name.starts_with("python") && own < command.size() &&
          command[own].starts_with('-')) {

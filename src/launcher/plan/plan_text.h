@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What --dry-run and --explain-env print: every decision of a launch with its
-// reason, for people or as JSON. What else is secret in them (words of a line,
-// values by their shape) the caller hides.
+// The output of --dry-run and --explain-env: every decision of a launch with
+// its reason, for people or as JSON. The caller hides the secrets that remain
+// in it (words of a line, values by their shape).
 #pragma once
 
 #include <string>

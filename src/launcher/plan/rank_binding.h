@@ -31,7 +31,7 @@ JobBinding bind_job(const BindRequest& request, const Plan& plan,
 // What `rank` gets on top of everything else.
 Environment binding_variables(const JobBinding& job, const PlannedRank& rank);
 
-// What could not be done, one sentence for nodes that are alike.
+// The bindings that failed, one sentence for nodes that are alike.
 std::vector<Finding> binding_findings(const JobBinding& job);
 
 // One line per rank: "rank 3  w-0  cpus 4-7 (numa 1)  gpu GPU-6e  nic mlx5_1".

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A launch that discovery ended has its verdict, termination message and
-// reports like any other: whoever looks for them need not know how far it came.
+// reports like any other: their readers need not know how far it came.
 #pragma once
 
 #include "base/loop.h"

@@ -2,7 +2,7 @@
 // The logs of --log-dir in a bundle: hard links, which stay those of their
 // launch though the next one moves the files; where the file system takes none,
 // copies, of 64 MiB together: of a longer file its end, where failures are.
-// What else lies in that folder is the user's and stays there.
+// Other files in that folder are the user's and stay there.
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // PostChild: one `muster-agent post-status`, a child that sends a body to an
 // HTTPS server and is gone, so that a slow or wrong server costs a launch
-// nothing. One at a time; its end, or that it could not be started, is told on
-// the loop. Ends the child when it goes itself. Loop thread.
+// nothing. One at a time. Reports on the loop that the child ended, or could
+// not start. Ends the child when it goes itself. Loop thread.
 #pragma once
 
 #include <functional>
@@ -27,7 +27,7 @@ class PostChild {
   // `env` names server, token and authority (worker/post/post_status.h).
   void start(const std::string& body, Environment env, Done done);
   [[nodiscard]] bool running() const { return child_ != 0; }
-  void stop();  // nothing is told then
+  void stop();  // without a report
 
  private:
   void read_words();

@@ -32,7 +32,7 @@ struct LaunchReport {
   std::string bootstrap;
   int64_t started_ns = 0;
   int64_t ended_ns = 0;
-  Milliseconds took{0};  // by a clock that nobody sets
+  Milliseconds took{0};  // by a steady clock
   std::vector<PhaseTime> phases;
   std::vector<WorkerReport> workers;
   // From the last worker being ready to the first rank running; -1: not known.
@@ -53,7 +53,7 @@ struct LaunchReport {
 
 // With the user's own rules, if they can (still) be read.
 Verdict judge(const Evidence& evidence, const LaunchOptions& options);
-// What ended a launch before any rank was started.
+// The error that ended a launch before any rank was started.
 Finding finding_of(const Error& error);
 
 std::string to_json(const LaunchReport& report);

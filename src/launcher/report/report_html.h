@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `--report FILE.html`: a LaunchReport as one page that needs nothing else: no
-// script, no font, no network. What ranks printed is only ever text in it, and
-// the page forbids scripts, so that hostile output stays output.
+// script, no font, no network. The page shows the ranks' output as text only,
+// and forbids scripts, so that hostile output stays output.
 // Pure: the same report gives the same bytes.
 #pragma once
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// ReportWriter: writes what is kept of a launch on a thread of its own. The
-// directories are often another machine's, and who waits there for a file
-// system that does not answer must not keep the workers. What became of it is
-// logged on the loop's thread. Left behind, with a warning, after a limit or
-// when somebody asks the launcher to end. Without room for a thread it is tried
-// again once the ranks have left room.
+// ReportWriter: writes the files of a launch on a thread of its own. The
+// directories are often another machine's, and a thread that waits there for a
+// dead file system must not keep the workers. The loop's thread logs the
+// result. Left behind, with a warning, after a limit or when somebody asks the
+// launcher to end. Without room for a thread it tries again once the ranks have
+// left room.
 #pragma once
 
 #include <memory>

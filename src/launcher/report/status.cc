@@ -422,7 +422,7 @@ std::string metrics_text(const JobStatus& status) {
              "Bytes that could not be written.");
   out.value("", static_cast<double>(status.lost_output_bytes));
   out.metric("output_stalled_seconds", "gauge",
-             "How long nobody has read stdout.");
+             "How long nothing has read stdout.");
   out.value("", static_cast<double>(status.stalled_ms) / 1000);
   worker_metrics(status, out);
   return std::move(out).text();

@@ -41,7 +41,7 @@ struct JobStatus {
   std::string phase;
   std::string bootstrap;
   std::string command;
-  // CLOCK_REALTIME, for people: whoever sets it must not change an age.
+  // CLOCK_REALTIME, for people: a clock that is set must not change an age.
   int64_t started_ns = 0;
   int64_t phase_started_ns = 0;
   int64_t written_ns = 0;

@@ -17,8 +17,7 @@ namespace muster {
 
 class StrainHistory {
  public:
-  // By a clock that nobody sets: after an hour back, nothing would count for
-  // it.
+  // By a steady clock: one set back by an hour would count nothing for it.
   void add(Clock::time_point now, const wire::PodCounters& counters);
   [[nodiscard]] NodeStrain strain() const;
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // TrainerProgress: tells Kubeflow Trainer how far the job is, where its status
 // server is named in the environment (KUBEFLOW_TRAINER_SERVER_*). At most every
-// kInterval, and only what changed; each time by a child of its own
-// (`muster-agent post-status`), one at a time, so that a slow or wrong server
-// costs the job nothing. What fails is said once. Loop thread.
+// kInterval, and only changes; each time by a child of its own (`muster-agent
+// post-status`), one at a time, so that a slow or wrong server costs the job
+// nothing. Reports a failure once. Loop thread.
 #pragma once
 
 #include <functional>

@@ -61,7 +61,7 @@ std::string TrainerStatus::json(int64_t now_ns) {
   if (complete_) {
     status["progressPercentage"] = 100;
   } else if (last_ && last_->total > 0) {
-    // 100 is said by a job that has ended well, not by its last step.
+    // Only a job that has ended well reports 100, not its last step.
     const int64_t at = std::min(last_->at, last_->total);
     status["progressPercentage"] =
         std::min<int64_t>(at * 100 / last_->total, 99);

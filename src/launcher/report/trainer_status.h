@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Kubeflow Trainer is told of a job: how far it is, and how long it will
+// The status of a job for Kubeflow Trainer: how far it is, and how long it will
 // still take. From the ranks' own words ("epoch 45/100") and the pace at which
 // they change. A pure state machine; the caller brings time.
 #pragma once

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // VerdictEvent: the verdict's sentence as an Event of Kubernetes, which
 // outlives the launcher's pod (docs/exit-codes.md). Only where --event asks for
-// it, a service account's token is mounted, and the job failed; by a child of
-// its own (post_child.h), for which the launcher waits 2 s at most. Who may not
-// create events is told so at the level debug. Loop thread.
+// it, a service account's token is mounted, and the job failed. A child sends
+// it (post_child.h), and the launcher waits 2 s at most. Where the account may
+// not create events, a message at the level debug says so. Loop thread.
 #pragma once
 
 #include <functional>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // EndedRanks: tells nodes whose ranks still run which ranks have ended, so that
-// their PMIx server can give it as an event to who asked for such. Ends are
-// told together, a moment after the first: where all ranks end at once, nobody
-// is left to be told, and nothing is sent. Loop thread.
+// their PMIx server can give it as an event to the ranks that asked. It sends
+// ends together, a moment after the first: where all ranks end at once, no rank
+// is left, and it sends nothing. Loop thread.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ class EndedRanks {
         later_(loop) {}
 
   // `at_once`: the job is about to be ended because of it. A second end of the
-  // same rank is no news.
+  // same rank adds nothing.
   void add(wire::RankEnd end, bool at_once);
 
  private:

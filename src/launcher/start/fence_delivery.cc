@@ -16,7 +16,7 @@ void FenceDelivery::add(FenceOutcome outcome) {
     send_(node, wire::FrameType::kModexReply, id, head);
     if (!data->empty()) parts_[node].push_back({id, data, 0});
   }
-  // Piece by piece over all nodes, so that nobody waits for the whole of
+  // Piece by piece over all nodes, so that no node waits for the whole of
   // another one's copy.
   for (bool given = true; given;) {
     given = false;

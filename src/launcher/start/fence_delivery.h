@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// FenceDelivery: what fences have brought together, on its way to the nodes.
-// There is one copy for all of them; a node is given the next piece while less
-// than kQueueMark waits for it, so that the launcher holds no more for it than
-// that and a piece, and what else is for it comes in between. A node that
-// reads slowly holds up nobody, and one that is gone is given to as to any
-// other: nothing waits for it then. Pure; the launcher's loop feeds it.
+// FenceDelivery: the data of fences on its way to the nodes. There is one copy
+// for all of them; a node gets the next piece while less than kQueueMark waits
+// for it. So the launcher holds no more for it than that and a piece, and other
+// frames for it come in between. A node that reads slowly holds up no other,
+// and one that is gone gets its pieces like any other: nothing waits for it
+// then. Pure; the launcher's loop feeds it.
 #pragma once
 
 #include <cstdint>

@@ -305,7 +305,7 @@ void ModexRouter::tell_left(Clock::time_point now) {
   }
 }
 
-// Somebody waits for a rank that has left: nobody can wait long enough.
+// A rank waits for one that has left, and would wait for ever.
 void ModexRouter::check_gone() {
   if (!any_connected_now()) return;
   for (const int rank : ranks_in(Stage::kGone)) {
@@ -419,7 +419,7 @@ void ModexRouter::check_first_fence(const StalledFence& fence,
   missing_in_init(absent->empty() ? fence.missing_ranks : *absent);
 }
 
-// Nobody tells us whether these have met. But those that have put their data
+// Nothing tells us whether these have met. But those that have put their data
 // are in the fence, or past it if all have.
 void ModexRouter::check_one_node(Clock::time_point now) {
   const auto ranks = ranks_in(Stage::kConnected);

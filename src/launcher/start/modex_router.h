@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ModexRouter: the middle of the star through which natively started ranks
 // find each other. Fences meet here, gets go to the node that has the answer,
-// names are kept, events go to all other nodes, and whoever is missing is
-// named: a rank that did not reach MPI_Init, ended too early, or holds up the
+// names are kept, events go to all other nodes, and messages name the
+// missing: a rank that did not reach MPI_Init, ended too early, or holds up the
 // first fence of all, also that of a world on one node. Later fences have no
 // deadline: a program may compute for days between two of them. The log tells
 // once who holds one up. Lives on the launcher's loop; borrows the fleet.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // RollCall: when a first fence is late, a node as a whole is missing, or, where
-// all ranks lie on one, nobody is: its ranks meet without us. So the nodes are
-// asked, once, which of their ranks have put their data, which comes just
-// before the fence. Who has not is the one that all wait for.
+// all ranks lie on one, none is: its ranks meet without us. RollCall asks the
+// nodes, once, which of their ranks have put their data, which comes just
+// before the fence. All wait for the rank that has not.
 // Pure; the launcher's loop feeds it.
 #pragma once
 
