@@ -90,8 +90,8 @@ class Judge {
   }
 
  private:
-  // What ranks and mpirun print in a launch of ours says nothing of who ended
-  // the job: for that there are facts.
+  // In a launch of ours, facts tell who ended the job; the output of ranks and
+  // mpirun does not.
   LineScan scan(bool stopped) const {
     LineScan scan = scan_lines(evidence_, rules_, stopped);
     if (!evidence_.job.bare_log) {
@@ -102,7 +102,7 @@ class Judge {
     return scan;
   }
 
-  // What ranks do when their worker ends them, and write of it, is no cause.
+  // The words and acts of ranks whose worker ends them are not a cause.
   Verdict stalled(std::vector<Candidate> candidates) {
     const Rule* const rule = rules_.find("launcher_stalled");
     std::erase_if(candidates, [rule](const Candidate& candidate) {
@@ -113,9 +113,9 @@ class Judge {
                   : simple("launcher_stalled", Confidence::kLikely);
   }
 
-  // All who left by themselves missed a peer. It may have failed first and yet
-  // not have left when the job was stopped: Horovod's shutdown lets who raised
-  // wait for those who miss it.
+  // All ranks that left by themselves missed a peer. It may have failed first
+  // and yet not have left when the job was stopped: in Horovod's shutdown the
+  // rank that raised waits for those that miss it.
   void look_among_stopped(std::vector<Candidate> candidates,
                           Candidate& winner) {
     if (evidence_.job.stop_ns <= 0) return;
@@ -173,7 +173,7 @@ class Judge {
     int equals = 0;
     bool one_host = true;
     for (const Candidate& other : others_) {
-      // The job as a whole, and mpirun, are no further rank.
+      // The job as a whole, and mpirun, are not a further rank.
       const bool counts =
           winner_->rank < 0 || (other.rank >= 0 && other.rank != winner_->rank);
       if (other.rule != winner_->rule || !counts) continue;
@@ -451,8 +451,8 @@ class Judge {
   void write_also() {
     std::map<std::string, std::pair<const Candidate*, int>> counted;
     for (const Candidate& other : others_) {
-      // How the job ended as a whole is no news beside why, nor that a rank
-      // ended beside that none could start, nor what mpirun says once more.
+      // The end of the job as a whole adds nothing to its reason, nor does the
+      // end of a rank where no rank could start, nor mpirun's repetition.
       const bool whole = other.rank < 0 || other.rank == winner_->rank ||
                          (winner_->rule->phase == "spawn" &&
                           other.rule->code == "exit_nonzero_silent");

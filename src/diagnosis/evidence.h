@@ -76,8 +76,9 @@ struct MemorySample {
   int64_t oom_kills = -1;  // the counter's value, not a difference
 };
 
-// What held a node back and what it sent, from its counters: over the whole job
-// and in the seconds before its last heartbeat. Shares of that time, 0 to 1.
+// How a node was held back and how much it sent, from its counters: over the
+// whole job and in the seconds before its last heartbeat. Shares of that time,
+// 0 to 1.
 struct StrainShares {
   double throttled = -1;     // periods in which the CPU limit held it back
   double cpu_stall = -1;     // all tasks waited (PSI, full): for a CPU,
@@ -184,7 +185,7 @@ struct JobEvidence {
 // What the recorders of all ranks say together of one collective operation.
 struct CollectiveEvidence {
   std::string text;        // one sentence
-  std::vector<int> ranks;  // the odd ones; empty: nobody is
+  std::vector<int> ranks;  // the odd ones; empty: none is
   bool waits = false;      // the rest waited for them
   bool differs = false;    // ranks called something else, odd or not
 };

@@ -122,7 +122,7 @@ class Decision {
 
   ExitStatus decide() const {
     if (const auto refused = refused_start()) return *refused;
-    // How ranks end where nobody holds the job together says nothing.
+    // The ends of ranks say nothing where no launcher holds the job together.
     if (launcher_stalled(evidence_) &&
         (first_ == nullptr || !is_crash(*first_))) {
       return exit_status_of(ExitClass::kWorkerLost);
@@ -164,8 +164,9 @@ class Decision {
                           WTERMSIG(rank.wait_status) == code));
   }
 
-  // The news of a crash comes late, for a core is written first: it stands
-  // before what others did for want of a peer, and before mpirun's clean-up.
+  // The news of a crash comes late, since the kernel writes a core first. A
+  // crash therefore stands before the ends of ranks that lacked a peer, and
+  // before mpirun's clean-up.
   [[nodiscard]] bool before(const RankEvidence& a,
                             const RankEvidence& b) const {
     const bool told = told_to_end(a) || told_to_end(b);
@@ -325,7 +326,7 @@ class Decision {
         });
   }
 
-  // With code 0 it is no success, and the program's own word for failure is 1.
+  // An abort with code 0 is not a success; 1 is the usual code of a failure.
   [[nodiscard]] ExitStatus of_abort() const {
     const int code = job_.mpi_abort_code & 0xff;
     return {std::nullopt, code == 0 ? 1 : code, job_.mpi_abort_rank};

@@ -229,7 +229,7 @@ int explain_main(const std::vector<std::string>& args) {
     known.insert(known.end(), rule.aliases.begin(), rule.aliases.end());
   }
   const auto near = nearest(args[0], known);
-  return usage_error("there is no failure code '" + args[0] + "'" +
+  return usage_error("unknown failure code '" + args[0] + "'" +
                      (near ? ", did you mean " + *near + "?"
                            : "; `muster explain` lists them"));
 }

@@ -125,7 +125,7 @@ std::string strain_text(const std::vector<NodeEvidence>& nodes,
                     kThrottled);
       break;
     case StrainKind::kMemory:
-      lead = "stood still for want of memory, share of the time: ";
+      lead = "stood still for lack of memory, share of the time: ";
       who = held_back(nodes, {&StrainShares::memory_stall}, kStalled);
       break;
     case StrainKind::kStorage:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What held the nodes of a job back, in sentences: for a verdict that it may
-// explain (a watchdog that waited in vain, a lost RDMA connection) and for the
-// summary of a success. Says nothing below the thresholds in strain.cc: a job
-// is always held back a little. Pure.
+// Sentences about the strain that held the nodes of a job back: for a verdict
+// that it may explain (a watchdog that waited in vain, a lost RDMA connection)
+// and for the summary of a success. Says nothing below the thresholds in
+// strain.cc: every job is held back a little. Pure.
 #pragma once
 
 #include <string>

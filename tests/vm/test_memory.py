@@ -57,7 +57,7 @@ def test_memory_kills():
         check(any(words in line for line in verdict["evidence"]),
               f"{name}: {words!r} is no evidence", text)
     _, _, text = report(steps, "starved", console)
-    check("stood still for want of memory, share of the time: w1 " in text,
+    check("stood still for lack of memory, share of the time: w1 " in text,
           "starved: no word of it", text)
 
 

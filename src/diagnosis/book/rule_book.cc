@@ -343,14 +343,14 @@ LineMeaning RuleBook::meaning_of(std::string_view line, bool captures) const {
         break;
     }
   }
-  // A shell's start file may lack a file, which is no data of the program.
+  // A file that a shell's start file lacks is not data of the program.
   const auto is_setup = [](const LineMatch& match) {
     return match.kind == PatternKind::kSetup;
   };
   if (std::any_of(meaning.matches.begin(), meaning.matches.end(), is_setup)) {
     std::erase_if(meaning.matches, std::not_fn(is_setup));
   }
-  // What a kernel or driver wrote about itself is no noise, whatever its words.
+  // A kernel's or driver's message about itself counts, whatever its words.
   if (meaning.ignored) {
     std::erase_if(meaning.matches, [](const LineMatch& match) {
       return match.kind != PatternKind::kProven;

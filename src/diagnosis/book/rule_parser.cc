@@ -202,7 +202,7 @@ class RulesReader {
     if (key_ == "shows") return apply_shows(rule);
     if (key_ == "exit") {
       if (!exit_class_by_name(value_)) {
-        return wrong("'" + value_ + "' is no exit class");
+        return wrong("'" + value_ + "' is not an exit class");
       }
       rule.exit_class = value_;
       return {};

@@ -29,7 +29,7 @@ enum class PatternUse {
   kFact,
   kGuess,  // of a class, where nothing else is known
   kShape,  // what an error looks like
-  kCalm,   // what is no error, whatever its words
+  kCalm,   // not an error, whatever its words
 };
 
 struct PatternText {

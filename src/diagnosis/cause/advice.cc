@@ -188,7 +188,7 @@ bool is_setting(std::string_view line) {
   if (tells) return false;
   const bool compound = name.find_first_of("_(") != std::string_view::npos;
   if (compound) return true;
-  // "Killed: 9" is no setting, "timeout: 600" is one.
+  // "Killed: 9" is not a setting, "timeout: 600" is one.
   const bool small =
       std::islower(static_cast<unsigned char>(name.front())) != 0;
   return is_plain(value) && (line[mark] == '=' || small);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A job that somebody stopped, or a limit, may have stood still because one
-// rank had failed and could not leave: what such a rank had said last is told
-// beside the verdict.
-// Refuses: what a rank wrote after the stop, and what it went on after. Pure.
+// rank had failed and could not leave. The verdict shows such a rank's last
+// words as well.
+// Refuses: words that a rank wrote after the stop, and words after which it
+// went on. Pure.
 #pragma once
 
 #include <vector>

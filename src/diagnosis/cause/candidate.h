@@ -59,7 +59,7 @@ bool opens_to_read(const Evidence& evidence, const Candidate& winner);
 const NodeEvidence* find_node(const Evidence& evidence, int node,
                               const std::string& host);
 const RankEvidence* find_rank(const Evidence& evidence, int rank);
-// The rank that a line tells; -1 for what is no number of a rank.
+// The rank that a line tells; -1 where the text is not a rank's number.
 int rank_number(std::string_view told);
 // The counter of memory kills rose while the job ran.
 bool oom_counter_rose(const NodeEvidence& node);

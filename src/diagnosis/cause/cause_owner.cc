@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whose failure it was, where the line that tells the cause does not say so:
+// The owner of a failure, where the line that tells the cause does not name it:
 // launchers and error stacks name rank and host on other lines.
 #include <cstdlib>
 
@@ -36,7 +36,7 @@ bool same_stack(const Candidate& candidate, const Candidate& winner) {
          std::llabs(candidate.time_ns - winner.time_ns) <= kSameStackNs;
 }
 
-// Who gives up calls it.
+// A program that gives up calls it.
 bool called_abort(const Candidate& candidate, const Candidate& /*winner*/) {
   return candidate.rule->code == "mpi_abort_by_user";
 }
@@ -51,8 +51,8 @@ bool is_of_many(const Candidate& candidate) {
          candidate.line.find(": tasks ") != std::string::npos;
 }
 
-// What took a whole worker away, or kept its daemon from starting, and whom a
-// launcher then missed.
+// The failures that take a whole worker away, or keep its daemon from starting,
+// so that a launcher misses the worker.
 bool lost_worker(const Candidate& candidate, const Candidate& winner) {
   const std::string& code = winner.rule->code;
   return candidate.rule->code == "daemon_lost" &&

@@ -55,8 +55,8 @@ void drop_unknown(bool bare_log, std::vector<Candidate>& candidates) {
   std::erase_if(candidates, says_nothing);
 }
 
-// Who makes other calls than MPI_Init has met the same MPI: what PMIx could not
-// read was part of that call.
+// A rank that calls more than MPI_Init has met the same MPI: the part that PMIx
+// could not read belonged to that call.
 void drop_mismatch_of_started(std::vector<Candidate>& candidates) {
   const auto calls = [](const Candidate& candidate) {
     const auto call = candidate.values.find("reason");
@@ -97,7 +97,7 @@ void drop_script_errors(std::vector<Candidate>& candidates) {
   });
 }
 
-// Nobody finds, or reaches, a pod that was not started.
+// No pod finds, or reaches, one that was not started.
 void drop_absent_pods(std::vector<Candidate>& candidates) {
   std::set<std::string> absent;
   for (const Candidate& candidate : candidates) {

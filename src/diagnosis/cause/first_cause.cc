@@ -61,9 +61,9 @@ bool has_error_code(std::string_view line) {
          line.find_first_not_of(kDigits, at + 2) == colon;
 }
 
-// What the rest of the same message tells of why, where the class only tells
-// that a call failed. After an abort only "what():" is of that message, after
-// an exception only what a library numbers.
+// The reason in the rest of the same message, where the class only tells that
+// a call failed. After an abort only "what():" belongs to that message, after
+// an exception only a library's numbered errors.
 const Candidate* reason_behind(const Candidate& bare,
                                const std::vector<const Candidate*>& own) {
   // Between the lines of a rank there may be those of others.
@@ -74,8 +74,8 @@ const Candidate* reason_behind(const Candidate& bare,
                        later.order - bare.order <= static_cast<size_t>(lines));
     return later.time_ns > bare.time_ns && near;
   };
-  // Open MPI begins each line of its message so. What comes behind, a lost
-  // daemon or a SIGTERM, is what it did.
+  // Open MPI begins each line of its message so. A lost daemon or a SIGTERM
+  // that follows is its consequence.
   const bool starred = bare.line.find("*** ") != std::string::npos;
   // "Last error:" of who was told that a peer had gone.
   const bool victim_too = bare.rule->role == CauseRole::kConsequence;
@@ -178,7 +178,8 @@ int step_of(const Candidate& candidate) {
     case CauseRole::kCause:
       return candidate.maybe ? 2 : 1;
     case CauseRole::kGeneric:
-      // "exitcode: -6", and of nobody: where a launcher puts it says nothing.
+      // "exitcode: -6" without a rank: its place in a launcher's log says
+      // nothing.
       if (candidate.death && !candidate.fact && candidate.rank < 0) return 3;
       return candidate.maybe && !candidate.fact ? 2 : 1;
     case CauseRole::kWeak:
@@ -210,8 +211,8 @@ bool earlier(const Candidate& a, const Candidate& b) {
   return key(a) < key(b);
 }
 
-// Who waited in vain to the end of a time limit: a peer that is stopped by hand
-// breaks connections, it does not make the time pass.
+// The rank waited in vain to the end of a time limit. A peer that is stopped by
+// hand breaks connections; it does not make the time pass.
 bool gave_up_waiting(const Candidate& candidate) {
   const std::string& code = candidate.rule->code;
   return !candidate.maybe &&
@@ -226,7 +227,7 @@ bool better(const Candidate& a, const Candidate& b) {
         (b.rule->code == "interrupted" && gave_up_waiting(a))) {
       return earlier(a, b);
     }
-    // What went wrong before the job was told to end is still the cause.
+    // A failure before the job was told to end is still the cause.
     if (std::min(step_a, step_b) == 0 && std::max(step_a, step_b) == 1) {
       return earlier(a, b);
     }
@@ -239,7 +240,7 @@ bool same_owner(const Candidate& a, const Candidate& b) {
   return a.rank == b.rank && (a.rank >= 0 || a.node == b.node);
 }
 
-// Where no rank is told, a host's words are its own.
+// Where the lines name no rank, a host's words are its own.
 bool same_host(const Candidate& a, const Candidate& b) {
   return a.rank >= 0 || b.rank >= 0 || a.host.empty() || b.host.empty() ||
          a.host == b.host;
@@ -316,7 +317,7 @@ std::vector<Candidate>::iterator whose_end_was_told(
   return told == reduced.end() ? best : told;
 }
 
-// What mpirun wrote for one of its ranks: the lines beside it tell whose it is,
+// mpirun wrote the line for one of its ranks: the lines beside it tell which,
 // if that rank has failed.
 void name_rank_of_tool(const Evidence& evidence,
                        const std::vector<Candidate>& candidates,

@@ -47,7 +47,7 @@ bool is_calm(std::string_view line) {
   return level && *level <= LogLevel::kWarn;
 }
 
-// Where wait statuses are known, only who failed is asked for reasons.
+// Where wait statuses are known, only the words of failed ranks count.
 bool may_have_failed(const Evidence& evidence, int rank) {
   if (evidence.job.bare_log) return true;
   const RankEvidence* const owner = find_rank(evidence, rank);
@@ -61,7 +61,7 @@ class Guesser {
       : rules_(rules), bad_end_(bad_end) {}
 
   // Turns an "unknown" candidate into one of the class its words mean. False:
-  // the line is no error, or one that the program survived.
+  // the line is not an error, or the program survived it.
   bool guess(Candidate& candidate, bool known_shape) const {
     const LineGuess guess = rules_.guess(candidate.line);
     if (guess.calm) return false;
@@ -69,7 +69,7 @@ class Guesser {
     if (!known_shape && !guess.error_shape) return false;
     const Rule* const rule = subject_of(without_asides(candidate.line));
     if (rule == nullptr || rule == candidate.rule) return true;
-    // Whoever saw a rank end ends the others.
+    // A launcher that sees a rank end ends the others.
     if (bad_end_ && rule->code == "terminated_external") return false;
     candidate.rule = rule;
     candidate.confidence = Confidence::kPossible;
@@ -123,7 +123,7 @@ void keep_who_ended(std::vector<Candidate>& candidates) {
   });
 }
 
-// A launcher's line about the end is no reason for it.
+// A launcher's line about the end is not a reason for it.
 using Places = std::set<std::pair<int64_t, size_t>>;
 
 bool tells_an_end(const Candidate& line, const Places& ends) {

@@ -26,8 +26,8 @@ std::string lost_daemon_host(const std::vector<LineEvidence>& lines);
 std::string_view peer_in_help_line(std::string_view line);
 // "+ kubectl exec x-worker-0 -- /bin/sh -c …": the pod; empty: no such line.
 std::string_view pod_entered(std::string_view line);
-// Whom all miss who say that their peer "has unexpectedly disconnected"; empty:
-// nobody says so, or they miss several.
+// The host that all ranks miss whose peer "has unexpectedly disconnected";
+// empty: no rank says so, or they miss several.
 std::string missed_host(const Evidence& evidence, const Candidate& winner);
 
 }  // namespace muster

@@ -12,7 +12,7 @@ namespace muster {
 
 namespace {
 
-// Its daemons then end their ranks, which is no cause of its own.
+// Its daemons then end their ranks, which is not a cause of its own.
 void read_killed_tool(FactList& facts) {
   const JobEvidence& job = facts.evidence().job;
   if (!job.tool_killed) return;

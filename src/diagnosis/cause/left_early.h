@@ -19,7 +19,7 @@ struct LeftEarly {
   int64_t time_ns = 0;  // not after the ends that it led to
 };
 
-// nullopt: nobody did, as far as is known.
+// nullopt: none did, as far as is known.
 std::optional<LeftEarly> left_early(const Evidence& evidence);
 
 }  // namespace muster

@@ -307,7 +307,7 @@ class Scanner {
     return is_advice(text) || is_setting(text);
   }
 
-  // Who wrote it took it for information.
+  // The writer took it for information.
   static bool is_news(std::string_view text) {
     const auto level = detect_level(text);
     return level && *level < LogLevel::kWarn;
@@ -374,8 +374,8 @@ class Scanner {
     return progress.size() < kEnough ? 0 : progress[progress.size() - kEnough];
   }
 
-  // Whoever makes progress has started: what it could not load it can do
-  // without ("No module named 'apex'").
+  // A rank that makes progress has started, and can do without the modules that
+  // it could not load ("No module named 'apex'").
   static void drop_started(Read& read) {
     std::vector<Candidate>& found = read.found;
     const size_t started = read.started;

@@ -18,7 +18,7 @@ namespace muster {
 bool begins_list(std::string_view line);
 bool continues_list(std::string_view line);
 
-// In ascending order; empty: nobody is named, or `winner` is no one's waiting.
+// In ascending order; empty: no line names one, or `winner` does not wait.
 std::vector<int> missing_peers(const Evidence& evidence,
                                const Candidate& winner);
 

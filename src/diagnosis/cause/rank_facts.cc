@@ -71,7 +71,7 @@ void read_refusal(const RankEvidence& rank, FactList& facts) {
 
 // When one rank has failed, mpirun ends the others by itself, often before
 // we have heard of either: Hydra kills them, Open MPI sends SIGTERM first.
-// The news of a crash may come behind that of what it led to, but nobody
+// The news of a crash may come after that of its consequences, but no rank
 // crashes because another one was told to end.
 bool mpirun_ended(const RankEvidence& rank, const FactList& facts) {
   constexpr int64_t kLate = 5'000'000'000;

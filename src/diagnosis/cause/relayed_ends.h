@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What launchers and exceptions relay of an end that is told elsewhere: the
-// end itself counts, its echo does not. Pure.
+// Launchers and exceptions relay ends that other lines tell: the end itself
+// counts, its echo does not. Pure.
 #pragma once
 
 #include <vector>
@@ -10,8 +10,8 @@
 namespace muster {
 
 // "ChildFailedError", "CalledProcessError: … exit status 1": an exception that
-// relays the end of another process is no news beside that end. Whether there
-// was one.
+// relays the end of another process adds nothing to that end. Returns whether
+// there was one.
 bool drop_exception_about_end(std::vector<LineMatch>& matches);
 // The "Traceback" above such an exception.
 void drop_traceback(std::vector<Candidate>& found);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one owner wrote again and again: of each class its first and its last
-// lines say all that the rest would. Bounds the candidates of a log by its
-// ranks and their classes, not by its lines. Pure.
+// Drops the repeats of one owner: of each class, its first and its last lines
+// say as much as all. Bounds the candidates of a log by its ranks and their
+// classes, not by its lines. Pure.
 #pragma once
 
 #include <vector>

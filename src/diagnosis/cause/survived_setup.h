@@ -14,7 +14,7 @@ namespace muster {
 
 class SurvivedSetup {
  public:
-  // A line that tells of no end. `rank` -1: nobody's.
+  // A line that tells of no end. `rank` -1: of none.
   void record(int rank, const LineEvidence& line);
   // Takes out what the shell went on from.
   void drop(std::vector<Candidate>& candidates) const;

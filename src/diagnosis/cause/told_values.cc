@@ -38,7 +38,7 @@ std::string without_mark(std::string_view text) {
   return std::string(trim(read_writer_mark(trim(own)).rest));
 }
 
-// What comes with Python, or was installed into it, is not the user's.
+// A file of Python itself, or of a package, is not the user's.
 bool is_of_library(std::string_view file) {
   for (const std::string_view part :
        {"/site-packages/", "/dist-packages/", "<frozen ", "/lib/python",

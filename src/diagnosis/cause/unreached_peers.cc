@@ -68,8 +68,8 @@ const Candidate* one_that_left(const std::vector<Candidate>& candidates) {
   return left == candidates.end() ? nullptr : &*left;
 }
 
-// What another rank's MPI says of it, whose words may be stamped before the
-// end that they are about: an agent hears of that later.
+// The MPI of another rank misses it. Its words may be stamped before the end
+// that they are about, since an agent hears of an end later.
 bool misses(const Candidate& candidate, const Candidate& left) {
   constexpr int64_t kHeardLateNs = 1'000'000'000;
   return candidate.rule->code == "mpi_error" && !candidate.fact &&

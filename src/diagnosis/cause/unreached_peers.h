@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // "No route to host", "failed to TCP connect to a peer": a wrong network,
-// unless the peer had gone. No network leads to a worker that was lost; of that
-// we hear late, and where we were silent ourselves as late as can be. And
-// nobody can connect to a rank that has just ended, of which Open MPI tells
-// what errno happened to hold ("Operation now in progress"), and MPICH that a
-// call failed. For launches only, of which there are wait statuses. Pure.
+// unless the peer had gone. No network leads to a worker that was lost; we hear
+// of the loss late, and as late as can be where we were silent ourselves. Nor
+// can a rank connect to one that has just ended: Open MPI then reports whatever
+// errno happened to hold ("Operation now in progress"), and MPICH that a call
+// failed. For launches only, which have wait statuses. Pure.
 #pragma once
 
 #include <vector>

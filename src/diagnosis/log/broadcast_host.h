@@ -11,7 +11,7 @@ namespace muster {
 
 class BroadcastHost {
  public:
-  // Whose this line, one after the other, is; empty: nobody's.
+  // The host that wrote the next line; empty: of none.
   std::string_view host_of(std::string_view line);
 
  private:

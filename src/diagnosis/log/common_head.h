@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CommonHead: what a log tool put in front of every line of a log, whoever
-// wrote the line: a time, with the tool's own level and name behind it
+// CommonHead: the head that a log tool put in front of every line of a log, of
+// any writer: a time, with the tool's own level and name behind it
 // ("[2026-11-22, 10:00:00 UTC] {pods.py:466} INFO - [base] "), or the name of
 // a container and a bar. Learnt from a log's first lines, which must all have
 // it. Refuses heads that tell a rank, or how serious a line is: those are the

@@ -11,7 +11,7 @@ namespace muster {
 
 class DescribedPod {
  public:
-  // Whom this line, one after the other, is about; empty: nobody's part.
+  // The host that the next line is about; empty: of none.
   std::string_view host_of(std::string_view line);
 
  private:

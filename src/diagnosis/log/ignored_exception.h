@@ -2,7 +2,7 @@
 // Python tells of an exception that it swallows, in a destructor or a thread's
 // end, with "Exception ignored in: …" and a whole traceback below it. Tells
 // which lines of one writer belong to it: the program went on.
-// Refuses: nothing. Pure but for where it stands; not thread-safe.
+// Refuses: nothing. Pure, except for its position; not thread-safe.
 #pragma once
 
 #include <string_view>

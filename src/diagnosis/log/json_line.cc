@@ -116,7 +116,7 @@ bool read_json_line(ParsedLine& line) {
       line.time_ns = parse_timestamp(field.value);
     } else if (is_one_of(field.name, kLevel)) {
       level = parse_level(field.value);
-    } else if (field.name == "log") {  // of a container, whoever wrote it
+    } else if (field.name == "log") {  // of a container, by any writer
       log = field.value;
     } else if (is_one_of(field.name, kText) && field.value != "null") {
       told += (told.empty() ? "" : "\n") + field.value;

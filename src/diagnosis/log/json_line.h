@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A line that a program's logger wrote as one JSON object: who wrote it, when,
-// and, of an error, what it says ("msg", "exc_info", …), which may be a whole
-// traceback; or that a container's runtime made of a line ("log"). Refuses
-// nothing: what cannot be read stays as it is, and so does what is no error,
-// since its numbers may show progress. Pure.
+// A line that a program's logger wrote as one JSON object: its writer, its
+// time, and the text of an error ("msg", "exc_info", …), which may be a whole
+// traceback; or a line that a container's runtime wrapped ("log"). Refuses
+// nothing: a line that it cannot read stays as it is, and so does one that is
+// not an error, since its numbers may show progress. Pure.
 #pragma once
 
 #include "logs/line_origin.h"

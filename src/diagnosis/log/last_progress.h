@@ -11,7 +11,7 @@
 
 namespace muster {
 
-// What one line says of it; empty: nothing.
+// The progress in one line; empty: none.
 std::string progress_in(std::string_view line);
 // The newest among the last lines of all ranks.
 std::string last_progress(const std::vector<RankEvidence>& ranks);

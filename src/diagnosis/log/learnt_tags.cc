@@ -27,7 +27,7 @@ bool may_be_host(std::string_view name) {
   return true;
 }
 
-// "node-b: [rank7]: " is no sentence, either, but "ERROR: [rank7]: " is one.
+// "node-b: [rank7]: " is not a sentence, but "ERROR: [rank7]: " is one.
 bool is_marked(std::string_view name, std::string_view text) {
   if (!text.starts_with("[rank")) return false;
   if (name.size() < 3) return may_be_host(name);  // "w3", but no "E"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // LearntTags: names of hosts in front of lines ("gpu003: " of pdsh) that no
-// list knows. A word before a colon is too often no host; it is one once a
-// Python traceback stands behind it, because nobody writes that into a
-// sentence; or a rank's mark. Not thread-safe.
+// list knows. A word before a colon is often not a host; it is one once a
+// Python traceback, which does not occur in a sentence, or a rank's mark stands
+// behind it. Not thread-safe.
 #pragma once
 
 #include <set>

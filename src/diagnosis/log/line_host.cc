@@ -45,8 +45,8 @@ std::string_view behind_time(std::string_view line) {
   return time ? line.substr(end + 2) : line;
 }
 
-// "[proxy:0:1@node-3] " of Hydra. Its mpiexec speaks about others, but for what
-// it could not start where it runs.
+// "[proxy:0:1@node-3] " of Hydra. Its mpiexec speaks about others, except about
+// a program that it could not start on its own host.
 std::string_view host_of_proxy(std::string_view line) {
   const bool own = line.starts_with("[mpiexec@") &&
                    line.find("] HYDU_create_process ") != line.npos;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // LineNumbers: whether "[1780] …", "[1781] …" count a log's lines, as a viewer
-// does, and are no ranks: each of the first lines is one more than the line
+// does, and are not ranks: each of the first lines is one more than the line
 // before it. Ranks, too, may write one line each in their order, from 0 on.
 // Not thread-safe.
 #pragma once

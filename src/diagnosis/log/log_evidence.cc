@@ -102,9 +102,9 @@ size_t next_record(std::string_view text) {
   return std::string_view::npos;
 }
 
-// What somebody wrote behind a progress bar that had no newline:
-// "29%|## | 9/32 [3:28, 1.3s/it]Terminated", the last bar where several stand
-// on one line. Empty: nothing.
+// The text that another writer put behind a progress bar without a newline:
+// "29%|## | 9/32 [3:28, 1.3s/it]Terminated". Of several bars on one line the
+// last counts. Empty: nothing.
 // A bar that does not know its end: "3 examples [00:02, 1.3 examples/s]".
 std::string_view behind_bar(std::string_view text) {
   const size_t bar = text.find("%|");
@@ -127,7 +127,7 @@ std::string_view behind_bar(std::string_view text) {
   return rest.size() < 4 ? std::string_view() : rest;
 }
 
-// What launchers and kubectl did not say: marks of programs and other tools.
+// Adds the marks of programs and of tools other than launchers and kubectl.
 void add_marks(ParsedLine& parsed, LearntTags& tags) {
   if (parsed.is_record) return;
   if (parsed.rank < 0 && parsed.host.empty()) {
@@ -400,7 +400,7 @@ Evidence LogEvidence::take() {
     entry.lines = std::move(lines);
     evidence.ranks.push_back(std::move(entry));
   }
-  // Nobody but the first may call itself rank 0.
+  // Only the first may call itself rank 0.
   const bool alone =
       std::any_of(writers_.begin(), writers_.end(), [](const auto& writer) {
         return writer.first > 0 && writer.second.alone;

@@ -89,7 +89,7 @@ class LogEvidence {
   LogClock clock_;
   int64_t line_ = 0;
   std::optional<size_t> margin_;   // known from the first line on
-  std::map<int, Writer> writers_;  // by rank; -1: nobody's
+  std::map<int, Writer> writers_;  // by rank; -1: of none
   KeptLines kept_;
 };
 

@@ -15,7 +15,7 @@ namespace muster {
 class NcclRanks {
  public:
   void learn(std::string_view line);
-  // -1: not a line of NCCL, or nobody told.
+  // -1: not a line of NCCL, or without a rank.
   [[nodiscard]] int rank_of(std::string_view line) const;
   // By rank, of those that are told.
   [[nodiscard]] std::map<int, std::string> hosts() const;

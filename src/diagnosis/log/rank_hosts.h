@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// RankHosts: which rank runs where, from what programs and launchers list when
-// they start: "Slave 3 runs on host = node-2", "Process 3 of 8 is on node-2",
-// Intel MPI's and nccl-tests' tables, Open MPI's bindings. A rank that is told
-// two hosts (two jobs in one log) has none. Not thread-safe.
+// RankHosts: which rank runs where, from the lists of programs and launchers at
+// their start: "Slave 3 runs on host = node-2", "Process 3 of 8 is on node-2",
+// Intel MPI's and nccl-tests' tables, Open MPI's bindings. A rank with two
+// hosts (two jobs in one log) has none. Not thread-safe.
 #pragma once
 
 #include <map>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SshTarget: the host of ssh's last words that name none ("Permission denied
-// (publickey).", "Host key verification failed."), from the lines in which it
-// said where it connects. Where several were called at once, nobody knows.
+// (publickey).", "Host key verification failed."), from the lines in which ssh
+// said where it connects. Where several ran at once, the host is unknown.
 // Not thread-safe.
 #pragma once
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // torchrun ends with a list: under "Failures:" the ranks that failed later,
-// under "Root Cause (first observed failure):" the first one. Tells which
-// lines belong to the former, so that nobody takes a victim for the first.
-// Refuses: nothing. Pure but for where it stands; not thread-safe.
+// under "Root Cause (first observed failure):" the first one. Tells which lines
+// belong to the former, so that a victim does not count as the first.
+// Refuses: nothing. Pure, except for its position; not thread-safe.
 #pragma once
 
 #include <string_view>
