@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The sources against docs/design.md: each module includes only the modules
 that the table "Modules" allows, and the table has no circle and no row that
-nothing needs. Files and lines stay within tests/structure/budget.tsv.
-Prints "N passed, N failed".
+nothing needs. Files and lines, and the findings of scripts/plain-english, stay
+within tests/structure/budget.tsv. Prints "N passed, N failed".
 
-A module is a folder of src/ with all that is below it, but for folders that
+A module is a folder of src/ with all that is below it, except for folders that
 have a row of their own.
 """
+import importlib.machinery
+import importlib.util
 import os
 import re
 import sys
@@ -125,10 +127,14 @@ def sizes(root, folders):
     return files, lines, lonely
 
 
-def budget_problems(root, show):
-    rows = [line.split("\t") for line in read(os.path.join(
+def budget(root):
+    return [line.split("\t") for line in read(os.path.join(
         root, "tests", "structure", "budget.tsv")).splitlines()
         if line and not line.startswith("#")]
+
+
+def budget_problems(root, show):
+    rows = [row for row in budget(root) if row[0] != "prose"]
     listed = {folder for row in rows for folder in row[1].split()}
     there = {name for name in os.listdir(os.path.join(root, "src"))
              if os.path.isdir(os.path.join(root, "src", name))}
@@ -144,6 +150,23 @@ def budget_problems(root, show):
             if have > int(limit):
                 yield (f"{name} has {have} {what}, {limit} are in its budget: "
                        "make room, or raise it and say why in the commit")
+
+
+def prose_problems(root, limit):
+    loader = importlib.machinery.SourceFileLoader(
+        "plain_english", os.path.join(ROOT, "scripts", "plain-english"))
+    script = importlib.util.module_from_spec(
+        importlib.util.spec_from_loader("plain_english", loader))
+    loader.exec_module(script)
+    found = sum(1 for path, lines in script.every_line(root)
+                for _ in script.findings(path, lines))
+    if found > limit:
+        yield (f"scripts/plain-english --all finds {found} sentences, {limit} "
+               "are in the budget: rewrite those that you added")
+
+
+def prose_limit(root):
+    return int(next(row[2] for row in budget(root) if row[0] == "prose"))
 
 
 def finds_what_is_wrong(root):
@@ -172,6 +195,14 @@ def finds_what_is_wrong(root):
         if bool(found) != bool(expected) or not any(
                 expected in line for line in found or [""]):
             yield f"expected {expected!r}, got {found}"
+    with tempfile.TemporaryDirectory() as folder:
+        os.mkdir(os.path.join(folder, "src"))
+        with open(os.path.join(folder, "src", "x.h"), "w",
+                  encoding="utf-8") as file:
+            file.write("// Whoever waits sees it.\n// A worker waits.\n")
+        if list(prose_problems(folder, 1)) or not list(
+                prose_problems(folder, 0)):
+            yield "one sentence to rewrite does not count as one"
 
 
 def main():
@@ -180,6 +211,8 @@ def main():
             ("modules include what the table allows", table_problems(ROOT)),
             ("files and lines within the budget",
              list(budget_problems(ROOT, show=True))),
+            ("prose within the budget",
+             list(prose_problems(ROOT, prose_limit(ROOT)))),
             ("the checks find mistakes", list(finds_what_is_wrong(ROOT)))):
         print(("ok   " if not problems else "FAIL ") + name)
         for problem in problems[:40]:
