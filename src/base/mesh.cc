@@ -85,7 +85,7 @@ Result<int> mesh_ask(const MeshCall& call, std::chrono::milliseconds limit) {
   }
   const auto status = parse_integer(answer.substr(9, 3));
   if (!answer.starts_with("HTTP/1.") || !status) {
-    return fail(unanswered(call.port, "what answers does not speak HTTP"));
+    return fail(unanswered(call.port, "the process there does not speak HTTP"));
   }
   return static_cast<int>(*status);
 }
@@ -96,10 +96,11 @@ void mesh_quit(Mesh mesh) {
   if (!status) {
     log::warn("{}", status.error().text());
   } else if (*status != 200) {
-    log::warn("the mesh's proxy answered {} when told to go: the pod may stay",
-              *status);
+    log::warn(
+        "the mesh's proxy answered {} when asked to quit: the pod may stay",
+        *status);
   } else {
-    log::info("the mesh's proxy was told to go");
+    log::info("told the mesh's proxy to quit");
   }
 }
 

@@ -362,7 +362,7 @@ Command entry_command() {
       {{"ENTRYPOINT [\"muster\", \"entry\"]", "in a Containerfile"},
        {"muster entry", "in a worker pod: muster worker"},
        {"muster entry -- python train.py", "python, with pid 1's duties done"}},
-      {{"N", "that of what it ran; 128+N if a signal killed it"},
+      {{"N", "the program's code; 128+N if signal N killed it"},
        {"2", "no role is to be seen and no command was given"},
        {"100", "a launcher pod without a program"},
        {"126, 127", "the command cannot be run, or is not there"}},

@@ -94,7 +94,7 @@ void check_one_path(const PathState& path, DoctorFindings& out) {
     out.push_back(
         {{Severity::kInfo, "path_local", path.path + " is this pod's own",
           "a " + path.filesystem + " filesystem",
-          "what one worker writes there no other sees"},
+          "other workers do not see the files that one writes there"},
          "volumes:\n"
          "  - {name: data, persistentVolumeClaim: {claimName: "
          "NAME}}  # ReadWriteMany"});
@@ -119,7 +119,7 @@ void check_programs(const PodState& pod, DoctorFindings& out) {
       out.push_back({{Severity::kError, "library_missing",
                       program.path + " cannot be loaded",
                       join(program.missing, ", ") + " not found",
-                      "install what provides it, or set LD_LIBRARY_PATH"},
+                      "install its package, or set LD_LIBRARY_PATH"},
                      "env: [{name: LD_LIBRARY_PATH, value: /opt/app/lib}]"});
     }
   }

@@ -146,7 +146,7 @@ Result<BindRequest> parse_bind_request(std::string_view bind_to,
                       const char* known) {
     return fail(Error{"usage",
                       std::string("bad value of ") + option,
-                      "'" + std::string(value) + "' is none of " + known,
+                      "'" + std::string(value) + "' is not one of " + known,
                       {},
                       {}});
   };

@@ -90,8 +90,9 @@ std::vector<std::string> misspelled_variables(const Environment& env) {
     const auto meant = nearest(name, names);
     if (!meant || edit_distance(name, *meant) > kMostEdits) continue;
     sentences.push_back("the environment variable " + name +
-                        " is none of muster's and has no effect; is " + *meant +
-                        " meant?");
+                        " is unknown to muster and has no effect; "
+                        "did you mean " +
+                        *meant + "?");
   }
   return sentences;
 }

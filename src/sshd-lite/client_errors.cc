@@ -9,7 +9,7 @@ namespace muster::ssh_error {
 Error no_banner(Milliseconds waited) {
   return Error{"ssh_banner",
                "no SSH banner",
-               "the TCP connection opened, but nothing was said for " +
+               "the TCP connection opened, but the peer said nothing for " +
                    human_duration_ms(waited.count()),
                {},
                "a mesh sidecar or proxy that takes connections for the pod is "

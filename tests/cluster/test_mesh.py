@@ -44,7 +44,7 @@ def test_wait_and_quit():
         started = proxy(job.launcher, "good")
         run = expect(launch(job, "--mesh", "istio", "-n", "2", "--", "true"),
                      0, "waiting for the mesh's proxy",
-                     "the mesh's proxy was told to go")
+                     "told the mesh's proxy to quit")
         told = job.launcher.exec(["cat", "/tmp/told"]).stdout
         when = re.fullmatch(r"/quitquitquit after (\d+)", told)
         check(when and int(when[1]) >= 4, "told to go before it was ready",

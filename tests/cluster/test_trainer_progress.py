@@ -128,7 +128,7 @@ def test_a_wrong_server_costs_a_sentence():
         for changes, part in cases:
             run = job(trainer.environment(**changes))
             equal(run.returncode, 0, "exit code", changes, run.stderr)
-            equal(run.stderr.count("is not told of the progress"), 1,
+            equal(run.stderr.count("cannot report progress"), 1,
                   "sentences", run.stderr)
             contains(run.stderr, part, "stderr")
             check(bool(trainer.requests) == (not changes), "who was let pass",

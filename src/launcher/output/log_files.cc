@@ -62,7 +62,7 @@ void LogFiles::rotate(Entry& entry) {
       continue;
     }
     words_.push_back(entry.path + ": cannot rotate the log file: " +
-                     strerror(errno) + ". It goes on growing");
+                     strerror(errno) + ". It keeps growing");
     entry.broken = true;
     return;
   }
@@ -75,7 +75,7 @@ void LogFiles::failed(const std::string& name, int error) {
   entry.broken = true;
   words_.push_back(entry.path +
                    ": cannot write rank output: " + strerror(error) +
-                   ". Its further output is lost; the job goes on");
+                   ". Further output to it is lost; the job goes on");
 }
 
 std::vector<std::string> LogFiles::take_words() {

@@ -27,8 +27,7 @@ constexpr Milliseconds kLimit{10'000};
 tl::unexpected<Error> no_answer(const std::string& directory) {
   return fail(Error{"log_directory", "cannot write rank logs",
                     "its file system does not answer", directory,
-                    "Choose another directory, or mend what is mounted "
-                    "there."});
+                    "Choose another directory, or repair the mount."});
 }
 
 Status prepare_now(const std::string& directory) {

@@ -23,7 +23,7 @@ Status set_map_by(const std::string& text, JobSpec& spec) {
     return fail(Error{"usage",
                       "bad value of --map-by",
                       "'" + text +
-                          "' is none of slot, node, ppr:N:node (N from 1 to " +
+                          "' is not slot, node or ppr:N:node (N from 1 to " +
                           std::to_string(kMaxSlots) + ")",
                       {},
                       "Other mappings are mpirun's: write them in a mpirun "

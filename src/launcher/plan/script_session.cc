@@ -23,7 +23,7 @@ Result<ScriptSession> script_session_from_json(const std::string& text) {
   const auto json = nlohmann::json::parse(text, nullptr, false);
   const Error bad{"protocol",
                   "cannot read the script's session",
-                  "it is not what this muster writes",
+                  "this version of muster did not write it",
                   {},
                   {}};
   if (!json.is_object()) return fail(bad);

@@ -187,7 +187,7 @@ void worker_metrics(const JobStatus& status, Exposition& out) {
     counter_metric(status, out, name);
   }
   out.metric("worker_gpu_xid_total", "counter",
-             "Xids that NVIDIA's driver told of the pod's GPUs.");
+             "Xids that NVIDIA's driver reported for the pod's GPUs.");
   for (const WorkerStatus& w : status.workers) {
     for (const wire::GpuXid& xid : w.used.xids) {
       out.value(
@@ -265,7 +265,7 @@ Result<JobStatus> job_status_from_json(const std::string& text) {
   if (!json.is_object() || take<int>(json, "status", 0) != 1) {
     return fail(Error{"protocol",
                       "cannot read the job's status",
-                      "it is not what this muster writes",
+                      "this version of muster did not write it",
                       {},
                       {}});
   }

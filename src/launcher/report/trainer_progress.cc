@@ -45,9 +45,8 @@ void TrainerProgress::post() {
 void TrainerProgress::posted(const std::string& problem) {
   if (!problem.empty() && !problem_told_) {
     problem_told_ = true;
-    log::warn(
-        "Kubeflow Trainer is not told of the progress: {}. The job goes on",
-        problem);
+    log::warn("cannot report progress to Kubeflow Trainer: {}. The job goes on",
+              problem);
   }
   if (done_) finished();
 }

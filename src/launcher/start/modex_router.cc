@@ -300,7 +300,7 @@ void ModexRouter::tell_left(Clock::time_point now) {
   if (any_connected_now()) {
     log::warn(
         "{} ended with code 0 without MPI_Finalize. Ranks that wait for it in "
-        "a collective wait for ever; --hang-timeout names such",
+        "a collective wait for ever; --hang-timeout names them",
         world_.who(left_->first));
   }
 }

@@ -111,7 +111,7 @@ bool NvmlGpus::listen() {
     (code == 0 ? heard : refused) = code == 0 ? heard + 1 : code;
   }
   if (refused != 0) {
-    problem_ = "the driver tells no Xids of " +
+    problem_ = "the driver reports no Xids of " +
                std::to_string(static_cast<int>(gpus_.size()) - heard) + " of " +
                std::to_string(gpus_.size()) + " GPUs: error " +
                std::to_string(refused);

@@ -99,7 +99,7 @@ void AgentPmi1::adopt(int rank, UniqueFd socket, std::string_view more) {
   Link& link = links_[rank];
   if (link.in_use) {
     return events_.complain(
-        rank, "a second program of it came by PMI_PORT; it was sent away");
+        rank, "a second program of it came by PMI_PORT; muster refused it");
   }
   link.watch.reset();
   link.unsent.clear();
@@ -162,7 +162,7 @@ void AgentPmi1::write(int rank, std::string_view line) {
   const bool idle = unsent.empty();
   unsent.append(line);
   if (unsent.size() > kMostUnsent) {
-    events_.complain(rank, "it does not read what its PMI server answers");
+    events_.complain(rank, "it does not read the answers of its PMI server");
     return drop(rank);
   }
   if (idle) flush(rank);

@@ -191,7 +191,7 @@ Status PodWorker::make_server() {
     if (stop_signal_ != 0 || leaving_) {
       return fail(Error{"exec_refused",
                         "command refused",
-                        "this worker is told to stop",
+                        "this worker is stopping",
                         {},
                         {}});
     }

@@ -46,7 +46,7 @@ Status probe_live(int port) {
   if (n < 4 || std::memcmp(banner, "SSH-", 4) != 0) {
     return fail(Error{"probe",
                       "the worker is stuck",
-                      "what listens there does not speak SSH",
+                      "the process on its port does not speak SSH",
                       {},
                       {}});
   }

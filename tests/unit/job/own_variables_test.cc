@@ -36,11 +36,12 @@ TEST_CASE("a misspelled variable is told with the one that was meant") {
                                           {"MUSTER_TIMOUT", "1h"},
                                           {"MUSTER_HANG_TIMEOUTS", "10m"}});
   REQUIRE(said.size() == 3);
-  CHECK(said[0] ==
-        "the environment variable MUSTER_LOGFORMAT is none of muster's and has "
-        "no effect; is MUSTER_LOG_FORMAT meant?");
-  CHECK(said[1].ends_with("is MUSTER_TIMEOUT meant?"));
-  CHECK(said[2].ends_with("is MUSTER_HANG_TIMEOUT meant?"));
+  CHECK(
+      said[0] ==
+      "the environment variable MUSTER_LOGFORMAT is unknown to muster and has "
+      "no effect; did you mean MUSTER_LOG_FORMAT?");
+  CHECK(said[1].ends_with("did you mean MUSTER_TIMEOUT?"));
+  CHECK(said[2].ends_with("did you mean MUSTER_HANG_TIMEOUT?"));
 }
 
 TEST_CASE("what is spelled right or nothing like ours is no matter") {
