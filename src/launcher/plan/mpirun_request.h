@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What muster's own options come to where an mpirun starts the ranks: the line
+// The effect of muster's own options where mpirun starts the ranks: the line
 // for a program by itself, the options that a user's line lacks, and whether
-// the MPI or muster's rank wrapper binds. The line wins; a
-// sentence tells which options then have no effect.
+// the MPI or muster's rank wrapper binds. The line wins; a sentence tells which
+// options then have no effect.
 // Pure.
 #pragma once
 

@@ -77,7 +77,7 @@ std::optional<DriverAnswers> ask_gpu_facts(const std::string& socket) {
   std::memcpy(address.sun_path, socket.c_str(), socket.size() + 1);
   const UniqueFd fd(
       ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  // A full queue has no server.
+  // A queue is full where no process serves it.
   if (!fd ||
       ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address),
                 sizeof address) != 0 ||
