@@ -249,6 +249,7 @@ void choose_backend(const AgreementInput& in, Agreement& out) {
   input.mpi = in.nodes[0].facts.mpi;
   input.has_pmix = in.nodes[0].facts.serves_pmix;
   input.uses_sessions = in.uses_sessions;
+  input.spawns = in.spawns;
   BootstrapChoice choice = choose_bootstrap(input);
   if (in.options->once) {
     choice = {Bootstrap::kMpirun,

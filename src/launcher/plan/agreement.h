@@ -43,6 +43,7 @@ struct AgreementInput {
   std::string site_text;      // fabric site file; empty: none
   std::string site_path;
   bool uses_sessions = false;  // the program names MPI_Session_init
+  bool spawns = false;         // … or MPI_Comm_spawn
 };
 
 // Of ranks whose own environment does not say it: as rank 0's pod has it, or

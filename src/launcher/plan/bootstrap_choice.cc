@@ -56,6 +56,10 @@ BootstrapChoice choose_bootstrap(const BootstrapInput& in) {
     return through_mpirun("the program uses MPI Sessions, which " + mpi +
                           " builds with its own mpirun only");
   }
+  if (in.spawns) {
+    return through_mpirun(
+        "the program names MPI_Comm_spawn, which only mpirun can serve");
+  }
   if (is_proven_native(in.mpi, in.has_pmix)) {
     return native(mpi + " needs no mpirun");
   }

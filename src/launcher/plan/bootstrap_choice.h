@@ -19,6 +19,7 @@ struct BootstrapInput {
   MpiFacts mpi;                      // of the launcher's image
   bool has_pmix = false;             // the agents can serve PMIx
   bool uses_sessions = false;        // the program names MPI_Session_init
+  bool spawns = false;               // … or MPI_Comm_spawn
 };
 
 struct BootstrapChoice {

@@ -17,13 +17,18 @@ constexpr size_t kLargest = 256 << 20;
 constexpr size_t kPiece = 1 << 20;
 constexpr std::string_view kElf = "\177ELF";
 
-// Names in .dynstr stand between two zeros.
-std::vector<std::string> between_zeros(const std::vector<std::string>& names) {
-  std::vector<std::string> out;
-  for (const std::string& name : names) {
-    out.push_back(std::string(1, '\0') + name + std::string(1, '\0'));
+// Names in .dynstr stand between two zeros. Zeros are frequent, so that the
+// name itself is looked for.
+bool has_name(std::string_view bytes, std::string_view name) {
+  for (size_t at = bytes.find(name); at != std::string_view::npos;
+       at = bytes.find(name, at + 1)) {
+    const size_t end = at + name.size();
+    if (at > 0 && bytes[at - 1] == '\0' && end < bytes.size() &&
+        bytes[end] == '\0') {
+      return true;
+    }
   }
-  return out;
+  return false;
 }
 
 }  // namespace
@@ -37,10 +42,10 @@ bool program_names(const std::string& program, const Environment& env,
   if (!path) return false;
   const UniqueFd file(::open(path->c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) return false;
-  const std::vector<std::string> wanted = between_zeros(functions);
-  size_t longest = 0;
-  for (const std::string& name : wanted)
-    longest = std::max(longest, name.size());
+  size_t longest = 0;  // with its zeros
+  for (const std::string& name : functions) {
+    longest = std::max(longest, name.size() + 2);
+  }
   std::string bytes;  // a piece, behind what a name may have begun in
   for (size_t total = 0; total < kLargest;) {
     const size_t kept = bytes.size();
@@ -50,8 +55,8 @@ bool program_names(const std::string& program, const Environment& env,
     bytes.resize(kept + static_cast<size_t>(n));
     if (total == 0 && !bytes.starts_with(kElf)) return false;
     total += static_cast<size_t>(n);
-    for (const std::string& name : wanted) {
-      if (bytes.find(name) != bytes.npos) return true;
+    for (const std::string& name : functions) {
+      if (has_name(bytes, name)) return true;
     }
     bytes.erase(0, bytes.size() - std::min(bytes.size(), longest));
   }

@@ -92,10 +92,18 @@ Result<AgreementInput> Launch::agreement_input() const {
     input.site_text = std::move(*site);
     input.site_path = options_.site_file;
   }
-  if (!discovery_.line && needs_mpirun_for_sessions(facts_[0].mpi)) {
-    input.uses_sessions = program_names(
-        options_.command[0], discovery_.env, options_.cwd,
-        {"MPI_Session_init", "mpi_session_init_", "mpi_session_init_f08_"});
+  if (!discovery_.line && !discovery_.mpirun.empty()) {
+    const auto names = [this](const std::vector<std::string>& functions) {
+      return program_names(options_.command[0], discovery_.env, options_.cwd,
+                           functions);
+    };
+    input.uses_sessions = needs_mpirun_for_sessions(facts_[0].mpi) &&
+                          names({"MPI_Session_init", "mpi_session_init_",
+                                 "mpi_session_init_f08_"});
+    input.spawns =
+        names({"MPI_Comm_spawn", "mpi_comm_spawn_", "mpi_comm_spawn_f08_",
+               "MPI_Comm_spawn_multiple", "mpi_comm_spawn_multiple_",
+               "mpi_comm_spawn_multiple_f08_"});
   }
   return input;
 }

@@ -275,6 +275,20 @@ TEST_CASE("a program with MPI Sessions goes where its MPI can build them") {
   CHECK(chosen("mpich", "4.2.0", false) == Bootstrap::kPmix);
 }
 
+TEST_CASE("a program that spawns goes to mpirun, unless told otherwise") {
+  const auto chosen = [](const char* family, const char* version, bool asked) {
+    AgreementBed bed;
+    bed.use_mpi(family, version);
+    for (NodeSpec& node : bed.input.nodes) node.facts.serves_pmix = true;
+    bed.input.spawns = true;
+    if (asked) bed.options.bootstrap = Bootstrap::kPmix;
+    return bed.agree()->bootstrap;
+  };
+  CHECK(chosen("openmpi", "4.1.4", false) == Bootstrap::kMpirun);
+  CHECK(chosen("mpich", "4.2.0", false) == Bootstrap::kMpirun);
+  CHECK(chosen("openmpi", "4.1.4", true) == Bootstrap::kPmix);
+}
+
 TEST_CASE("mpirun asked for, but there is none, or nobody knows it") {
   AgreementBed bed;
   bed.options.bootstrap = Bootstrap::kMpirun;
