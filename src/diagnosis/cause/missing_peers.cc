@@ -179,6 +179,13 @@ void read_work_counts(const Evidence& evidence, std::set<int>& ranks) {
   }
 }
 
+// What was said of the job while it hung, by evidence that is gone since.
+void read_hang(const Evidence& evidence, std::set<int>& ranks) {
+  for (const Finding& finding : evidence.findings) {
+    if (finding.code == "hang" && finding.rank >= 0) ranks.insert(finding.rank);
+  }
+}
+
 }  // namespace
 
 bool begins_list(std::string_view line) {
@@ -214,6 +221,7 @@ std::vector<int> missing_peers(const Evidence& evidence,
     read_lists(rank.lines, stalled, rank.rank, ranks);
   }
   if (winner.rule->code == "nccl_timeout") read_work_counts(evidence, ranks);
+  if (ranks.empty()) read_hang(evidence, ranks);
   return {ranks.begin(), ranks.end()};
 }
 

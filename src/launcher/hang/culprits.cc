@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/hang/culprits.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "logs/line_folder.h"
@@ -124,6 +125,20 @@ Culprits who_holds_up(const HangEvidence& evidence) {
   if (out.by == By::kNothing) out = by_stacks(evidence);
   if (out.by == By::kNothing) out = by_nccl(evidence, false);
   return out;
+}
+
+std::vector<FlightIssue> decisive_first(std::vector<FlightIssue> issues) {
+  HangEvidence known;
+  known.flight = issues;
+  const Culprits who = who_holds_up(known);
+  const auto decides =
+      std::find_if(issues.begin(), issues.end(), [&who](auto& issue) {
+        return who.by == By::kRecord && issue.text == who.evidence;
+      });
+  if (decides != issues.end()) {
+    std::rotate(issues.begin(), decides, decides + 1);
+  }
+  return issues;
 }
 
 }  // namespace muster

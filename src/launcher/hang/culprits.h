@@ -43,6 +43,10 @@ struct Culprits {
 
 Culprits who_holds_up(const HangEvidence& evidence);
 
+// The records of ranks that have ended: the one that who_holds_up() goes by
+// comes first, so that report and verdict name the same ranks.
+std::vector<FlightIssue> decisive_first(std::vector<FlightIssue> issues);
+
 // "PyTorch's record", for machines and people.
 std::string by_text(Culprits::By by);
 

@@ -413,7 +413,7 @@ void HangWatch::read_records(std::function<void()> done) {
   wire::StackRequest request;
   request.flight = wire::kFlightRead;
   ask(request, [this, done] {
-    collectives_ = flight_issues(look_.seen.records);
+    collectives_ = decisive_first(flight_issues(look_.seen.records));
     done();
   });
   if (waiting_.empty()) done();
@@ -586,9 +586,10 @@ void HangWatch::tell_hang(const Look& look, const Judgement& judgement) {
               "look at it closer: `muster stack` in the launcher's pod "
               "(--nccl asks NCCL and PyTorch as well), and the log of "
               "that rank"};
+  if (who.ranks.size() == 1) finding_->rank = *who.ranks.begin();
   log::warn("{}; {}{}", text, where, stop ? "" : ". The job goes on");
   if (!stop) return;
-  collectives_ = known.flight;
+  collectives_ = decisive_first(known.flight);
   hung_(Error{"hang", text, where, "", finding_->remedy},
         who.ranks.size() == 1 ? *who.ranks.begin() : -1);
 }

@@ -674,6 +674,15 @@ TEST_CASE("the records of all ranks tell who was missing") {
   CHECK(verdict.first_rank == 0);
   CHECK(verdict.code == "nccl_timeout");
 
+  // Then what was said while it hung, and never against a record.
+  evidence.findings = {
+      {Severity::kWarning, "hang", "Rank 2 holds up the rest", "", "", 2}};
+  CHECK(diagnose(evidence).first_rank == 2);
+  CHECK(diagnose(evidence).code == "nccl_timeout");
+  evidence.collectives = {{behind, {3}, true}};
+  CHECK(diagnose(evidence).first_rank == 3);
+  evidence.findings.clear();
+
   const std::string other = "PyTorch: rank 2 calls all_gather #118";
   evidence.collectives = {{other, {2}, false, true}};
   verdict = diagnose(evidence);

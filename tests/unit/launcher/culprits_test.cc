@@ -313,5 +313,34 @@ TEST_CASE("a job of an H200 whose ranks called different sizes: the first") {
         "[267786]; from there on rank 1 is one call ahead");
 }
 
+TEST_CASE("of ranks that have ended the record that decides comes first") {
+  FlightIssue first = missing(1);
+  first.text = "PyTorch: rank 1 has not entered";
+  struct Case {
+    const char* what;
+    std::vector<FlightIssue> issues;
+    std::string front;
+  };
+  const std::vector<Case> cases = {
+      {"one that names nobody", {nobody(), first}, first.text},
+      {"the first of several", {differs({3}), first}, differs({3}).text},
+      {"nobody is odd, and ranks differ",
+       {differs({}), first},
+       differs({}).text},
+      {"nobody at all", {nobody()}, nobody().text}};
+  for (const Case& one : cases) {
+    INFO(one.what);
+    const auto sorted = decisive_first(one.issues);
+    REQUIRE(sorted.size() == one.issues.size());
+    CHECK(sorted[0].text == one.front);
+    // What is said of the same records while the job lives.
+    HangEvidence alive;
+    alive.flight = one.issues;
+    const Culprits who = who_holds_up(alive);
+    CHECK((who.by == By::kNothing || sorted[0].odd == who.ranks));
+  }
+  CHECK(decisive_first({}).empty());
+}
+
 }  // namespace
 }  // namespace muster
