@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "doctor/checks.h"
+#include "job/skew.h"
 
 namespace muster {
 
@@ -125,6 +126,12 @@ void check_programs(const PodState& pod, DoctorFindings& out) {
   }
 }
 
+void check_nccls(const PodState& pod, DoctorFindings& out) {
+  if (auto differ = nccls_differ(pod.facts.programs)) {
+    out.push_back({std::move(*differ), ""});
+  }
+}
+
 void check_user(const PodState& pod, DoctorFindings& out) {
   if (pod.facts.has_passwd_entry || pod.facts.uid < 0) return;
   const auto& env = pod.facts.environment;
@@ -146,6 +153,7 @@ void check_files(const PodState& pod, DoctorFindings& out) {
   check_sshd(pod, out);
   for (const PathState& path : pod.paths) check_one_path(path, out);
   check_programs(pod, out);
+  check_nccls(pod, out);
   check_user(pod, out);
 }
 

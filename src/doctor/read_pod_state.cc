@@ -193,10 +193,12 @@ PodState read_pod_state(const DoctorOptions& options) {
   PodViewOptions view = own_pod_options();
   view.root = options.root;
   pod.contract = decide_contract(read_pod_view(view));
-  ProgramCall first;
-  if (!options.programs.empty()) first.argv = words_of(options.programs[0]);
+  std::vector<ProgramCall> programs;
+  for (const std::string& program : options.programs) {
+    programs.push_back({words_of(program), {}, ""});
+  }
   pod.facts = collect_all_facts(options.root, find_cgroup(options.root), "", {},
-                                "", std::move(first));
+                                "", std::move(programs));
   read_kernel_files(options.root, pod);
   pod.foreign_sshd = foreign_sshd(options.root);
   read_slots(options, pod);

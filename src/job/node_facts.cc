@@ -50,6 +50,13 @@ void visit(Visitor& visitor, Is<MpiFacts> auto& mpi) {
 }
 
 template <class Visitor>
+void visit(Visitor& visitor, Is<ProgramNccl> auto& program) {
+  visitor.shown("program", program.program);
+  visitor.shown("version", program.version);
+  visitor.shown("path", program.path);
+}
+
+template <class Visitor>
 void visit(Visitor& visitor, Is<NodeFacts> auto& facts) {
   const auto nested = [](auto& inner, auto& value) { visit(inner, value); };
   visitor.required("hostname", facts.hostname);
@@ -75,6 +82,7 @@ void visit(Visitor& visitor, Is<NodeFacts> auto& facts) {
   visitor.object("mpi", facts.mpi, nested);
   visitor.field("serves_pmix", facts.serves_pmix);
   visitor.shown("nccl_version", facts.nccl_version);
+  visitor.objects("programs", facts.programs, nested);
   visitor.shown("cuda_runtime", facts.cuda_runtime);
   visitor.shown("cuda_driver", facts.cuda_driver);
   visitor.shown("image_id", facts.image_id);

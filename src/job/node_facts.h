@@ -47,6 +47,13 @@ struct MpiFacts {
   bool silent = false;   // it did not answer in time; the family is its file's
 };
 
+// One program of a line of several, and the NCCL that it will load here.
+struct ProgramNccl {
+  std::string program;  // "python3 train.py"
+  std::string version;  // empty: it has none that tells
+  std::string path;
+};
+
 struct NodeFacts {
   std::string hostname;
   int uid = -1;
@@ -69,10 +76,11 @@ struct NodeFacts {
   GpuFacts gpu;
   MpiFacts mpi;
   bool serves_pmix = false;  // this muster was built with a PMIx host
-  std::string nccl_version;
-  std::string cuda_runtime;  // "12.4", from libcudart in the image
-  std::string cuda_driver;   // "550.54", from /proc/driver/nvidia/version
-  std::string image_id;      // from the environment or a file, if given
+  std::string nccl_version;  // of the first program that has one, or the image
+  std::vector<ProgramNccl> programs;  // where the line has several: those here
+  std::string cuda_runtime;           // "12.4", from libcudart in the image
+  std::string cuda_driver;  // "550.54", from /proc/driver/nvidia/version
+  std::string image_id;     // from the environment or a file, if given
   std::string muster_version;
   std::vector<NetInterface> interfaces;
   std::map<std::string, std::string> environment;  // of the worker's pid 1

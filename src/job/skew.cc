@@ -118,6 +118,18 @@ bool already_told(const std::vector<Finding>& findings, std::string_view code) {
   return code == "nccl_patch_skew" && told("nccl_skew");
 }
 
+// The first pod speaks: what its image has the others have, or nccl_skew is
+// told.
+void check_programs(const std::vector<NodeFacts>& pods,
+                    std::vector<Finding>& findings) {
+  for (const NodeFacts& pod : pods) {
+    if (auto differ = nccls_differ(pod.programs)) {
+      findings.push_back(std::move(*differ));
+      return;
+    }
+  }
+}
+
 // NVIDIA's images put the user-mode part of a newer driver on this path.
 bool has_cuda_compat(const NodeFacts& pod) {
   const auto path = pod.environment.find("LD_LIBRARY_PATH");
@@ -204,6 +216,27 @@ std::string make_table(const std::vector<NodeFacts>& pods) {
 
 }  // namespace
 
+std::optional<Finding> nccls_differ(const std::vector<ProgramNccl>& programs) {
+  Groups by_version;
+  std::string first;
+  for (const ProgramNccl& one : programs) {
+    if (one.version.empty()) continue;
+    if (first.empty()) first = one.version;
+    by_version[one.version].push_back(one.program);
+  }
+  if (by_version.size() < 2) return std::nullopt;
+  std::vector<std::string> parts;
+  for (const auto& [version, users] : by_version) {
+    parts.push_back(version + " (" + join(users, ", ") + ")");
+  }
+  return Finding{
+      Severity::kWarning, "nccl_of_programs",
+      "the programs load different NCCLs: " + join(parts, ", "),
+      "settings and checks are of " + first,
+      "one communicator needs one NCCL in all its ranks: give both programs "
+      "the same one, or let their ranks meet by other means"};
+}
+
 int cuda_major_of_driver(std::string_view driver) {
   const int branch = major_minor(driver).first;
   if (branch >= 580) return 13;
@@ -223,6 +256,7 @@ SkewReport compare_pods(const std::vector<NodeFacts>& pods, bool allow_skew) {
          std::string(rule.subject) + " differs between pods: " + spread(groups),
          spread(groups), rule.remedy});
   }
+  check_programs(pods, report.findings);
   check_driver(pods, report.findings);
   for (Finding& finding : report.findings) {
     if (finding.severity != Severity::kError) continue;

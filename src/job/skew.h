@@ -5,6 +5,7 @@
 // Pure.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,10 @@ struct SkewReport {
 // `allow_skew` (--allow-skew) turns errors into warnings.
 SkewReport compare_pods(const std::vector<NodeFacts>& pods,
                         bool allow_skew = false);
+
+// Of the programs of one pod: they load different NCCLs. `programs` in the
+// order of the line; settings are of the first one's.
+std::optional<Finding> nccls_differ(const std::vector<ProgramNccl>& programs);
 
 // The highest CUDA major version that a driver ("550.54") runs: branch 580 and
 // later 13, 525 and later 12, 450 and later 11 (NVIDIA's CUDA compatibility

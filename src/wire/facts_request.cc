@@ -1,18 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/facts_request.h"
 
+#include "base/is.h"
 #include "job/json_fields.h"
 
 namespace muster::wire {
 
 namespace {
 
-template <class Visitor, class Request>
-void visit(Visitor& visitor, Request& request) {
+template <class Visitor>
+void visit(Visitor& visitor, Is<FactsProgram> auto& program) {
+  visitor.field("argv", program.argv);
+  visitor.field("cwd", program.cwd);
+  visitor.field("env", program.env);
+}
+
+template <class Visitor>
+void visit(Visitor& visitor, Is<FactsRequest> auto& request) {
   visitor.field("mpirun", request.mpirun);
-  visitor.field("argv", request.argv);
-  visitor.field("cwd", request.cwd);
-  visitor.field("env", request.env);
+  visit(visitor, request.first);
+  visitor.field("drivers", request.drivers);
+  visitor.objects("more", request.more,
+                  [](auto& inner, auto& program) { visit(inner, program); });
 }
 
 }  // namespace

@@ -12,12 +12,18 @@
 
 namespace muster::wire {
 
-struct FactsRequest {
-  std::string mpirun;             // "": the first on PATH
-  std::vector<std::string> argv;  // of the first program; empty: not known
+struct FactsProgram {
+  std::vector<std::string> argv;  // empty: not known
   std::string cwd;
   Environment env;  // what the launch adds to the pod's own, as far as it
-                    // chooses libraries
+                    // chooses libraries or names files
+};
+
+struct FactsRequest {
+  std::string mpirun;  // "": the first on PATH
+  FactsProgram first;
+  std::vector<FactsProgram> more;  // the other programs of the line
+  bool drivers = true;  // those of GPUs may be started, which takes some 0.3 s
 };
 
 std::string to_json(const FactsRequest& request);

@@ -49,9 +49,12 @@ void ask_gpu_drivers(std::optional<DriverAnswers>& known, bool may_start,
 
 PodFabric collect(const std::string& root, const ImageLibraries& libraries,
                   KnownFiles& known, std::optional<DriverAnswers>& drivers,
-                  bool may_start, ProbeEnd end) {
+                  const LaunchAdds& adds, ProbeEnd end) {
   PodFabric pod;
-  collect_software(root, libraries, known, pod);
+  collect_software(root, libraries, known, adds.env, pod);
+  if (!adds.nccl.empty()) pod.nccl_version = adds.nccl;
+  collect_named_files(root, libraries,
+                      {adds.library_path, adds.cwd, adds.nccl_path}, pod);
   collect_netdevs(root, pod);
   const PciBus bus = read_pci_bus(root);
   collect_hcas(root, bus, pod);
@@ -62,7 +65,7 @@ PodFabric collect(const std::string& root, const ImageLibraries& libraries,
       libfabric.emplace(ask_libfabric("libfabric.so.1"));
     }
     probe_verbs(end, pod);
-    ask_gpu_drivers(drivers, may_start, end, pod);
+    ask_gpu_drivers(drivers, adds.drivers, end, pod);
     if (libfabric) take_libfabric(*libfabric, end, pod);
   }
   return pod;
@@ -71,8 +74,10 @@ PodFabric collect(const std::string& root, const ImageLibraries& libraries,
 PodFabric collect_until(const std::string& root, ProbeEnd end) {
   KnownFiles nothing;
   std::optional<DriverAnswers> never_asked;
-  const auto libraries = find_libraries(root, pod_library_path(root), nothing);
-  return collect(root, libraries, nothing, never_asked, true, end);
+  LaunchAdds adds;
+  adds.library_path = pod_library_path(root);
+  const auto libraries = find_libraries(root, adds.library_path, nothing);
+  return collect(root, libraries, nothing, never_asked, adds, end);
 }
 
 ProbeEnd end_in(milliseconds probes) {
@@ -98,13 +103,8 @@ std::string collect_fabric_json(const std::string& sysroot,
                                 std::optional<DriverAnswers>& drivers,
                                 const LaunchAdds& adds) {
   const std::string root = without_slash(sysroot);
-  PodFabric pod =
-      collect(root, libraries, known, drivers, adds.drivers, end_in(kInJobMs));
-  if (!adds.nccl.empty()) pod.nccl_version = adds.nccl;
-  if (!adds.file.empty() && pod.files && sys_exists(root + adds.file)) {
-    pod.files->push_back(adds.file);
-  }
-  return write_facts({std::move(pod)});
+  return write_facts(
+      {collect(root, libraries, known, drivers, adds, end_in(kInJobMs))});
 }
 
 }  // namespace muster

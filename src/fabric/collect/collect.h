@@ -12,6 +12,7 @@
 #include <string>
 
 #include "base/known_files.h"
+#include "base/spawn.h"
 #include "fabric/collect/driver_answers.h"
 #include "fabric/collect/image_libraries.h"
 #include "fabric/facts/facts.h"
@@ -26,8 +27,11 @@ PodFabric collect_fabric(const std::string& sysroot);
 PodFabric collect_fabric_and_gdr(std::chrono::milliseconds probes);
 // What a launch adds to the facts of a pod.
 struct LaunchAdds {
-  std::string nccl;     // the version that counts; "": the image's
-  std::string file;     // of topology, that ranks will be told of; "": none
+  std::string nccl;          // the version that counts; "": the image's
+  std::string nccl_path;     // where that library is; "": not known
+  Environment env;           // on top of the pod's
+  std::string library_path;  // LD_LIBRARY_PATH of the ranks
+  std::string cwd;           // of the ranks; "": not known
   bool drivers = true;  // GPUs' may be started, if they have not said anything
 };
 // The same as a facts file (docs/facts-schema.md), for a caller that knows the

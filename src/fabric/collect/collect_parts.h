@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/known_files.h"
+#include "base/spawn.h"
 #include "fabric/collect/forked_probe.h"
 #include "fabric/collect/image_libraries.h"
 #include "fabric/collect/pci_bus.h"
@@ -23,8 +24,20 @@ std::optional<InterfaceAddresses> live_addresses();
 
 void collect_netdevs(const std::string& root, PodFabric& pod);
 void collect_gpus(const std::string& root, const PciBus& bus, PodFabric& pod);
+// `given`: what a launch adds to the pod's variables.
 void collect_software(const std::string& root, const ImageLibraries& libraries,
-                      KnownFiles& known, PodFabric& pod);
+                      KnownFiles& known, const Environment& given,
+                      PodFabric& pod);
+// Which of the files that the pod's variables name are not there, as missing
+// only where the kernel says so; and network plugins that are named by path.
+struct FileSearch {
+  std::string library_path;  // LD_LIBRARY_PATH of the ranks
+  std::string cwd;           // of relative paths; "": those are not looked for
+  std::string nccl;          // the library that opens plugins; "": not known
+};
+void collect_named_files(const std::string& root,
+                         const ImageLibraries& libraries,
+                         const FileSearch& search, PodFabric& pod);
 // LD_LIBRARY_PATH of this pod, or of the recorded machine.
 std::string pod_library_path(const std::string& root);
 // Where NCCL may be in this image: the name alone, for the loader, then files.

@@ -85,16 +85,42 @@ std::map<std::string, std::string> read_conf(const std::string& path) {
 
 // What the checks of users' variables look at.
 bool matters(std::string_view name) {
-  for (const char* prefix :
-       {"NCCL_",        "UCX_",           "UCC_",           "OMPI_MCA_",
-        "FI_",          "I_MPI_",         "MPIR_",          "MPICH_",
-        "RDMAV_",       "IBV_FORK_",      "MV2_",           "PMIX_MCA_",
-        "PRTE_MCA_",    "HYDRA_IFACE",    "RCCL_",          "HSA_",
-        "CCL_",         "HCCL_",          "HCOLL_",         "MXM_",
-        "NVSHMEM_",     "PSM2_",          "PSM3_",          "OFI_NCCL_",
-        "TORCH_NCCL_",  "GLOO_",          "TP_SOCKET_",     "HOROVOD_GLOO_",
-        "UCXPY_",       "UCCL_",          "MASTER_ADDR",    "PET_MASTER_ADDR",
-        "VLLM_HOST_IP", "SGLANG_HOST_IP", "LD_LIBRARY_PATH"}) {
+  for (const char* prefix : {"NCCL_",
+                             "UCX_",
+                             "UCC_",
+                             "OMPI_MCA_",
+                             "FI_",
+                             "I_MPI_",
+                             "MPIR_",
+                             "MPICH_",
+                             "RDMAV_",
+                             "IBV_FORK_",
+                             "MV2_",
+                             "PMIX_MCA_",
+                             "PRTE_MCA_",
+                             "HYDRA_IFACE",
+                             "RCCL_",
+                             "HSA_",
+                             "CCL_",
+                             "HCCL_",
+                             "HCOLL_",
+                             "MXM_",
+                             "NVSHMEM_",
+                             "PSM2_",
+                             "PSM3_",
+                             "OFI_NCCL_",
+                             "TORCH_NCCL_",
+                             "GLOO_",
+                             "TP_SOCKET_",
+                             "HOROVOD_GLOO_",
+                             "UCXPY_",
+                             "UCCL_",
+                             "MASTER_ADDR",
+                             "PET_MASTER_ADDR",
+                             "VLLM_HOST_IP",
+                             "SGLANG_HOST_IP",
+                             "LD_LIBRARY_PATH",
+                             "LD_PRELOAD"}) {
     if (name.starts_with(prefix)) return true;
   }
   return !nccl_name_meant(name).empty();
@@ -208,8 +234,12 @@ std::vector<std::string> nccl_libraries() {
 }
 
 void collect_software(const std::string& root, const ImageLibraries& libraries,
-                      KnownFiles& known, PodFabric& pod) {
+                      KnownFiles& known, const Environment& given,
+                      PodFabric& pod) {
   collect_environment(root, pod);
+  for (const auto& [name, value] : given) {
+    if (matters(name)) pod.environment[name] = value;
+  }
   pod.environment.erase("LD_LIBRARY_PATH");
   collect_libraries(libraries, known, pod);
   collect_conf(root, pod);

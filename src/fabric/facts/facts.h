@@ -158,6 +158,8 @@ struct PodFabric {
   std::vector<std::string> dead_hcas;  // did not reach their peers
   // Topology files in the pod; nullopt: nobody looked.
   std::optional<std::vector<std::string>> files;
+  // "NAME=ENTRY" of variables that name a file which the pod has not.
+  std::vector<std::string> missing_files;
 
   FabricLibrary mpi;
   FabricLibrary ucx;

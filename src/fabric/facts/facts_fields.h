@@ -159,6 +159,7 @@ void visit(Visitor& v, Is<PodFabric> auto& pod) {
   v.field("cross_rail", pod.cross_rail);
   v.field("dead_hcas", pod.dead_hcas);
   v.field("files", pod.files);
+  v.field("missing_files", pod.missing_files);
   v.object("mpi", pod.mpi);
   v.object("ucx", pod.ucx);
   v.object("libfabric", pod.libfabric);

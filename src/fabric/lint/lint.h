@@ -48,6 +48,8 @@ void lint_libfabric(FabricJob& job, FabricPodState& pod);
 void lint_names(FabricJob& job, const FabricPodState& pod);
 // Words that choose transports, components and providers.
 void lint_components(FabricJob& job, const FabricPodState& pod);
+// Files that variables name and the pod has not.
+void lint_files(FabricJob& job, const FabricPodState& pod);
 // Misspelt names of variables of other libraries.
 void lint_spelling(FabricJob& job, const FabricPodState& pod);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The question that goes to every agent with its hello: the facts of its pod,
-// with the program whose libraries count and the variables by which they are
+// with the programs whose libraries count and the variables by which they are
 // found. Pure, except for the working directory.
 #pragma once
 

@@ -91,23 +91,41 @@ std::string environment_value(const NodeFacts& facts, const char* name) {
   return found == facts.environment.end() ? "" : found->second;
 }
 
-// What the program will load counts, not what else is in the image.
-void take_program(const std::string& root, ProgramCall program,
-                  KnownFiles& known, NodeFacts& facts) {
-  if (program.argv.empty()) return;
-  Environment env(facts.environment.begin(), facts.environment.end());
-  for (auto& [name, value] : program.env) set_env(env, name, std::move(value));
-  program.env = std::move(env);
-  const ProgramLibraries own = program_libraries(root, program, known);
-  const ProgramLibrary* nccl = own.find("NCCL");
-  if (nccl != nullptr && !nccl->version.empty()) {
-    facts.nccl_version = nccl->version;
+std::string short_words(const std::vector<std::string>& argv) {
+  constexpr size_t kMost = 60;
+  std::string out = join(argv, " ");
+  if (out.size() <= kMost) return out;
+  out.resize(kMost);
+  return out + "…";
+}
+
+// What a program will load counts, not what else is in the image. Of several
+// the first that is here and has an NCCL.
+void take_programs(const std::string& root,
+                   const std::vector<ProgramCall>& programs, KnownFiles& known,
+                   NodeFacts& facts, LaunchAdds& adds) {
+  for (const ProgramCall& program : programs) {
+    if (program.argv.empty()) continue;
+    const ProgramLibraries own = program_libraries(root, program, known);
+    if (own.program.empty()) continue;
+    const ProgramLibrary* nccl = own.find("NCCL");
+    const bool tells = nccl != nullptr && !nccl->version.empty();
+    if (programs.size() > 1) {
+      facts.programs.push_back({short_words(program.argv),
+                                tells ? nccl->version : "",
+                                nccl != nullptr ? nccl->path : ""});
+    }
+    const bool first = adds.nccl_path.empty();
+    if (first && tells) {
+      facts.nccl_version = nccl->version;
+      adds.nccl_path = nccl->path;
+    }
+    const ProgramLibrary* cuda = own.find("CUDA runtime");
+    if (!first || cuda == nullptr) continue;
+    const auto parts = split(cuda->version, '.');
+    if (parts.size() < 2) continue;
+    facts.cuda_runtime = std::string(parts[0]) + "." + std::string(parts[1]);
   }
-  const ProgramLibrary* cuda = own.find("CUDA runtime");
-  if (cuda == nullptr) return;
-  const auto parts = split(cuda->version, '.');
-  if (parts.size() < 2) return;
-  facts.cuda_runtime = std::string(parts[0]) + "." + std::string(parts[1]);
 }
 
 }  // namespace
@@ -143,8 +161,8 @@ NodeFacts collect_quick_facts(const std::string& root,
 
 NodeFacts collect_all_facts(const std::string& root, const CgroupPlace& place,
                             const std::string& mpirun, KnownFiles known,
-                            const std::string& gpu_facts, ProgramCall program,
-                            bool drivers) {
+                            const std::string& gpu_facts,
+                            std::vector<ProgramCall> programs, bool drivers) {
   NodeFacts facts = collect_quick_facts(root, place);
   facts.has_passwd_entry = has_passwd_entry(root, ::geteuid());
   const ImageLibraries libraries =
@@ -152,10 +170,25 @@ NodeFacts collect_all_facts(const std::string& root, const CgroupPlace& place,
   facts.nccl_version = nccl_version(libraries, known);
   facts.cuda_runtime = cuda_runtime_version(libraries, known);
   LaunchAdds adds;
-  const std::string* told = find_env(program.env, "NCCL_TOPO_FILE");
-  adds.file = told != nullptr ? *told : "";
   adds.drivers = drivers;
-  take_program(root, std::move(program), known, facts);
+  adds.library_path = environment_value(facts, "LD_LIBRARY_PATH");
+  if (!programs.empty()) {
+    adds.env = programs.front().env;
+    adds.cwd = programs.front().cwd;
+  }
+  for (ProgramCall& program : programs) {
+    Environment env(facts.environment.begin(), facts.environment.end());
+    for (auto& [name, value] : program.env) {
+      set_env(env, name, std::move(value));
+    }
+    program.env = std::move(env);
+  }
+  if (!programs.empty()) {
+    const std::string* search =
+        find_env(programs.front().env, "LD_LIBRARY_PATH");
+    if (search != nullptr) adds.library_path = *search;
+  }
+  take_programs(root, programs, known, facts, adds);
   facts.mpi = ask_mpi(environment_value(facts, "PATH"), mpirun, known);
   adds.nccl = facts.nccl_version;
   auto answers = ask_gpu_facts(gpu_facts);

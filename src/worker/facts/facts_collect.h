@@ -7,6 +7,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/known_files.h"
 #include "fabric/collect/program_call.h"
@@ -20,14 +21,16 @@ NodeFacts collect_quick_facts(const std::string& root,
                               const CgroupPlace& place);
 // `mpirun`: the one whose version counts; "": the first on PATH. `known`: what
 // the pod's worker has learnt before. `gpu_facts`: the socket where it answers
-// what the drivers of GPUs say; "": none. `program`: what ranks run, whose NCCL
-// and CUDA runtime count; its environment is what comes on top of the pod's.
-// `drivers`: those of GPUs may be started, which takes some 0.3 s.
+// what the drivers of GPUs say; "": none. `programs`: what ranks run; the NCCL
+// and CUDA runtime of the first one here that has them count. Their
+// environments are what comes on top of the pod's. `drivers`: those of GPUs may
+// be started, which takes some 0.3 s.
 NodeFacts collect_all_facts(const std::string& root, const CgroupPlace& place,
                             const std::string& mpirun = {},
                             KnownFiles known = {},
                             const std::string& gpu_facts = {},
-                            ProgramCall program = {}, bool drivers = true);
+                            std::vector<ProgramCall> programs = {},
+                            bool drivers = true);
 // What a worker can learn of its image before any job comes.
 KnownFiles learn_image(const std::string& root);
 

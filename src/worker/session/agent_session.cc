@@ -254,11 +254,16 @@ void AgentSession::handle_facts(uint32_t id, const std::string& payload) {
       wire::facts_request_from_json(payload).value_or(wire::FactsRequest{});
   run_helper(
       [this, request] {
+        std::vector<ProgramCall> programs{
+            {request.first.argv, request.first.env, request.first.cwd}};
+        for (const wire::FactsProgram& one : request.more) {
+          programs.push_back({one.argv, one.env, one.cwd});
+        }
         return to_json_within(
             collect_all_facts("", health_.cgroup(), request.mpirun,
                               options_.known_files, options_.gpu_facts,
-                              {request.argv, request.env, request.cwd},
-                              hello_.worker),
+                              std::move(programs),
+                              hello_.worker && request.drivers),
             wire::kMaxPayload);
       },
       kFactsDeadline,

@@ -283,14 +283,74 @@ TEST_CASE("what a launch adds counts: its program's NCCL, a file it names") {
   KnownFiles nothing;
   const auto collected = [&](const char* file) {
     std::optional<DriverAnswers> never_asked;
-    const std::string text = collect_fabric_json(root.path(), {}, nothing,
-                                                 never_asked, {"2.28.9", file});
+    LaunchAdds adds;
+    adds.nccl = "2.28.9";
+    adds.env = {{"NCCL_TOPO_FILE", file}};
+    const std::string text =
+        collect_fabric_json(root.path(), {}, nothing, never_asked, adds);
     return read_facts(text, "pod").value().pods.at(0);
   };
   CHECK(collected("/mnt/topo.xml").nccl_version == "2.28.9");
   CHECK(collected("/mnt/topo.xml").files ==
         std::vector<std::string>{"/mnt/topo.xml"});
   CHECK(collected("/mnt/other.xml").files->empty());
+}
+
+TEST_CASE("what variables name is looked for where ranks would") {
+  const TemporaryDirectory root;
+  root.write("/etc/there.conf", "NCCL_DEBUG=INFO\n");
+  root.write("/job/rel.xml", "");
+  root.write("/opt/lib/libnccl-tuner-ours.so", "");
+  root.write("/opt/lib/libmine.so", "");
+  root.write("/etc/ld.so.cache", std::string("x/opt/odd/libodd.so\0y", 21));
+  root.write("/opt/plugins/libnccl-net-own.so", "");
+  const auto collected = [&](const Environment& env, const char* cwd = "/job",
+                             const char* nccl = "2.28.9") {
+    std::optional<DriverAnswers> never_asked;
+    KnownFiles nothing;
+    LaunchAdds adds;
+    adds.nccl = nccl;
+    adds.env = env;
+    adds.library_path = "/opt/lib";
+    adds.cwd = cwd;
+    const std::string text =
+        collect_fabric_json(root.path(), {}, nothing, never_asked, adds);
+    return read_facts(text, "pod").value().pods.at(0);
+  };
+  using Missing = std::vector<std::string>;
+  const auto missing = [&](const char* name, const char* value,
+                           const char* cwd = "/job") {
+    return collected({{name, value}}, cwd).missing_files;
+  };
+  CHECK(missing("NCCL_CONF_FILE", "/etc/there.conf").empty());
+  CHECK(missing("NCCL_CONF_FILE", "/etc/no.conf") ==
+        Missing{"NCCL_CONF_FILE=/etc/no.conf"});
+  CHECK(collected({{"NCCL_CONF_FILE", "/etc/there.conf"}})
+            .nccl_user_conf.contains("NCCL_DEBUG"));
+  CHECK(missing("NCCL_GRAPH_FILE", "rel.xml").empty());
+  CHECK(missing("NCCL_GRAPH_FILE", "no.xml") ==
+        Missing{"NCCL_GRAPH_FILE=no.xml"});
+  CHECK(missing("NCCL_GRAPH_FILE", "no.xml", "").empty());  // from where?
+  CHECK(missing("NCCL_TUNER_PLUGIN", "ours").empty());
+  CHECK(missing("NCCL_TUNER_PLUGIN", "others") ==
+        Missing{"NCCL_TUNER_PLUGIN=others"});
+  CHECK(missing("LD_PRELOAD", "/opt/lib/libmine.so libmine.so:libno.so") ==
+        Missing{"LD_PRELOAD=libno.so"});
+  CHECK(missing("LD_PRELOAD", "libodd.so").empty());
+  CHECK(missing("LD_PRELOAD", "/opt/$LIB/libx.so").empty());
+  CHECK(missing("UCX_CONFIG_DIR", "/etc/ucx") ==
+        Missing{"UCX_CONFIG_DIR=/etc/ucx"});
+  // Where nobody may look nothing is missing.
+  CHECK(missing("UCC_CONFIG_FILE", "/etc/there.conf/x") ==
+        Missing{"UCC_CONFIG_FILE=/etc/there.conf/x"});
+  CHECK(missing("UCC_CONFIG_FILE", "auto").empty());
+  // A network plugin that is named by its path is one.
+  const auto own =
+      collected({{"NCCL_NET_PLUGIN", "/opt/plugins/libnccl-net-own.so"}});
+  REQUIRE(own.plugins);
+  REQUIRE(own.plugins->size() == 1);
+  CHECK(own.plugins->front().name == "libnccl-net-own.so");
+  CHECK(collected({{"NCCL_NET_PLUGIN", "/opt/no.so"}}).plugins->empty());
 }
 
 TEST_CASE("variables are read that some check of them looks at") {

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "catch.h"
 #include "fabric/facts/facts_json.h"
+#include "fabric/facts/named_files.h"
 #include "fabric/policy/policy.h"
 #include "fabric/policy/settings/nccl_variables.h"
 
@@ -476,4 +477,49 @@ TEST_CASE("NCCL's variables are listed once, in order") {
       CHECK(instead->gone == NcclVersion{});
     }
   }
+}
+
+TEST_CASE("files that variables name and the pod has not") {
+  const std::string missing =
+      R"(, "missing_files": ["NCCL_TUNER_PLUGIN=ofi", "NCCL_GRAPH_FILE=/g.xml",
+       "LD_PRELOAD=/a.so", "OMPI_MCA_mca_base_param_files=/b.conf",
+       "NCCL_TUNER_PLUGIN=none"])";
+  const auto one = [&](const char* version, const char* variable) {
+    return codes(kIb, version, variable, missing);
+  };
+  CHECK(one("2.26.2", "NCCL_TUNER_PLUGIN=ofi") == "lint_missing_file");
+  CHECK(one("2.26.2", "NCCL_GRAPH_FILE=/g.xml") ==
+        "lint_graph_file lint_missing_file");
+  CHECK(one("2.26.2", "LD_PRELOAD=/b.so:/a.so") == "lint_missing_file");
+  CHECK(one("2.26.2", "OMPI_MCA_mca_base_param_files=/a.conf:/b.conf") ==
+        "lint_missing_file");
+  // Another value than the one that was looked for: nothing is known of it.
+  CHECK(one("2.26.2", "NCCL_TUNER_PLUGIN=other").empty());
+  CHECK(one("2.26.2", "NCCL_TUNER_PLUGIN=none").empty());
+  CHECK(one("2.26.2", "LD_PRELOAD=/b.so").empty());
+  // Nobody reads it: that is said instead.
+  CHECK(one("2.18.1", "NCCL_TUNER_PLUGIN=ofi") == "lint_no_effect");
+  CHECK(codes(kIb, "2.26.2", "NCCL_TUNER_PLUGIN=ofi").empty());
+}
+
+TEST_CASE("the places of plugins are those that NCCL tries") {
+  using Places = std::vector<std::string>;
+  CHECK(plugin_places("tuner", "ofi") == Places{"ofi", "libnccl-tuner-ofi.so"});
+  CHECK(plugin_places("tuner", "libfoo.so") == Places{"libfoo.so"});
+  CHECK(plugin_places("net", "libfoo") ==
+        Places{"libfoo", "libnccl-net-libfoo.so"});
+  CHECK(plugin_places("net", "/opt/x.so") == Places{"/opt/x.so"});
+  CHECK(plugin_places("net", "./x") == Places{"./x"});
+  const auto places = [](const char* version, const char* value) {
+    PodFabric pod;
+    pod.nccl_version = version;
+    pod.environment["NCCL_TUNER_PLUGIN"] = value;
+    const auto files = named_files(pod);
+    return files.empty() ? Places{} : files[0].places;
+  };
+  CHECK(places("2.28.9", "ofi").size() == 2);
+  CHECK(places("2.20.5", "ofi") == Places{"ofi"});
+  CHECK(places("2.28.9", "None").empty());
+  CHECK(places("2.28.9", "STATIC_PLUGIN").empty());
+  CHECK(places("2.28.9", "static").empty());
 }

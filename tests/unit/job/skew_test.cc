@@ -114,5 +114,22 @@ TEST_CASE("the sentence and the table") {
   CHECK(compare_pods({}).findings.empty());
 }
 
+TEST_CASE("programs of one line that load different NCCLs") {
+  const ProgramNccl train{"python3 train.py", "2.28.9", "/a/libnccl.so.2"};
+  const ProgramNccl serve{"python3 serve.py", "2.27.5", "/b/libnccl.so.2"};
+  const ProgramNccl data{"./data", "", ""};
+  CHECK_FALSE(nccls_differ({}));
+  CHECK_FALSE(nccls_differ({train, data, train}));
+  const auto differ = nccls_differ({train, serve, data});
+  REQUIRE(differ);
+  CHECK(differ->text ==
+        "the programs load different NCCLs: 2.27.5 (python3 serve.py), 2.28.9 "
+        "(python3 train.py)");
+  CHECK(differ->evidence == "settings and checks are of 2.28.9");
+  CHECK(codes_after([&](auto& pods) {
+          for (NodeFacts& pod : pods) pod.programs = {train, serve};
+        }) == "W:nccl_of_programs ");
+}
+
 }  // namespace
 }  // namespace muster

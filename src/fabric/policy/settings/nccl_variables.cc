@@ -351,9 +351,10 @@ constexpr const char* kOthersPrefixes[] = {
 bool is_others_variable(std::string_view name) {
   return std::any_of(std::begin(kOthers), std::end(kOthers),
                      [&](const char* other) { return name == other; }) ||
-         std::any_of(
-             std::begin(kOthersPrefixes), std::end(kOthersPrefixes),
-             [&](const char* prefix) { return name.starts_with(prefix); });
+         (find_nccl_variable(name) == nullptr &&  // NCCL_TUNER_PLUGIN
+          std::any_of(
+              std::begin(kOthersPrefixes), std::end(kOthersPrefixes),
+              [&](const char* prefix) { return name.starts_with(prefix); }));
 }
 
 int64_t max_channels(const NcclVersion& version, bool rccl) {
