@@ -73,6 +73,7 @@ void lint_users_values(FabricJob& job) {
     lint_names(job, pod);
     lint_components(job, pod);
     lint_files(job, pod);
+    lint_contradictions(job, pod);
     lint_spelling(job, pod);
     if (pod.mpi_only()) continue;  // nobody reads NCCL's
     lint_prefixes(job, pod);

@@ -50,6 +50,8 @@ void lint_names(FabricJob& job, const FabricPodState& pod);
 void lint_components(FabricJob& job, const FabricPodState& pod);
 // Files that variables name and the pod has not.
 void lint_files(FabricJob& job, const FabricPodState& pod);
+// Two variables that contradict each other.
+void lint_contradictions(FabricJob& job, const FabricPodState& pod);
 // Misspelt names of variables of other libraries.
 void lint_spelling(FabricJob& job, const FabricPodState& pod);
 

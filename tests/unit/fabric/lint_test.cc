@@ -523,3 +523,93 @@ TEST_CASE("the places of plugins are those that NCCL tries") {
   CHECK(places("2.28.9", "STATIC_PLUGIN").empty());
   CHECK(places("2.28.9", "static").empty());
 }
+
+TEST_CASE("variables that contradict each other") {
+  // Both at once; codes() has one variable only.
+  const auto both = [](const std::string& variables,
+                       const std::string& more = R"(, "plugins": [])",
+                       const char* version = "2.28.9") {
+    const auto facts = read_facts(
+        R"([{"name": "w[0-1]", "nccl_version": ")" + std::string(version) +
+            "\", " + kIb + more + R"(, "environment": ")" + variables +
+            R"(", "netdevs": ["eth0 10.0.0.[1-2]/24 default"]}])",
+        "test");
+    if (!facts) FAIL(facts.error().text());
+    std::string text;
+    for (const Finding& one : plan_fabric(facts->pods, {}).findings) {
+      if (one.code != "lint_contradiction") continue;
+      CHECK_FALSE(one.remedy.empty());
+      CHECK_FALSE(one.evidence.empty());
+      const std::string all = "all pods: ";
+      REQUIRE(one.text.starts_with(all));
+      const std::string what = one.text.substr(all.size());
+      text += (one.severity == Severity::kError ? "E:" : "W:") +
+              what.substr(0, what.find(": ")) + "\n";
+    }
+    return text;
+  };
+  for (const auto& [must, must_not] :
+       std::vector<std::pair<std::string, std::string>>{
+           {"NCCL_IB_DISABLE=1 NCCL_IB_HCA=mlx5_0",
+            "NCCL_IB_DISABLE=0 NCCL_IB_HCA=mlx5_0"},
+           {"NCCL_IB_DISABLE=1 NCCL_NET_GDR_LEVEL=PHB",
+            "NCCL_IB_DISABLE=1 NCCL_NET_GDR_LEVEL=LOC"},
+           {"NCCL_NET=Socket NCCL_IB_HCA=mlx5_0",
+            "NCCL_NET=IB NCCL_IB_HCA=mlx5_0"},
+           {"NCCL_NET=socket NCCL_NET_GDR_LEVEL=5",
+            "NCCL_NET=socket NCCL_NET_GDR_LEVEL=0"},
+           {"NCCL_NET=Socket NCCL_IB_DISABLE=0",
+            "NCCL_NET=Socket NCCL_IB_DISABLE=1"},
+           {"NCCL_NET=Socket NCCL_NET_PLUGIN=ofi",
+            "NCCL_NET=Socket NCCL_NET_PLUGIN=none"},
+           {"NCCL_P2P_DISABLE=1 NCCL_P2P_LEVEL=NVL",
+            "NCCL_P2P_DISABLE=0 NCCL_P2P_LEVEL=NVL"},
+           {"NCCL_ALGO=NVLS,NVLSTree NCCL_PROTO=LL,LL128",
+            "NCCL_ALGO=NVLS,Ring NCCL_PROTO=LL"},
+           {"NCCL_ALGO=NVLS NCCL_PROTO=^Simple",
+            "NCCL_ALGO=NVLS NCCL_PROTO=^LL"},
+           {"NCCL_ALGO=NVLS NCCL_NVLS_ENABLE=0",
+            "NCCL_ALGO=^NVLS NCCL_NVLS_ENABLE=0"},
+           {"NCCL_ALGO=CollNetDirect NCCL_COLLNET_ENABLE=0",
+            "NCCL_ALGO=CollNetDirect NCCL_COLLNET_ENABLE=1"},
+           {"NCCL_IB_GID_INDEX=3 NCCL_IB_ADDR_FAMILY=AF_INET6",
+            "NCCL_IB_GID_INDEX=-1 NCCL_IB_ADDR_FAMILY=AF_INET6"},
+           {"NCCL_MIN_CTAS=16 NCCL_MAX_CTAS=8",
+            "NCCL_MIN_CTAS=8 NCCL_MAX_CTAS=8"},
+           {"NCCL_CUMEM_ENABLE=0 NCCL_MNNVL_ENABLE=1",
+            "NCCL_CUMEM_ENABLE=0 NCCL_MNNVL_ENABLE=0"},
+           {"NCCL_PXN_DISABLE=1 NCCL_P2P_PXN_LEVEL=2",
+            "NCCL_PXN_DISABLE=0 NCCL_P2P_PXN_LEVEL=2"},
+           {"TORCH_NCCL_BLOCKING_WAIT=1 TORCH_NCCL_ASYNC_ERROR_HANDLING=3",
+            "TORCH_NCCL_BLOCKING_WAIT=0 TORCH_NCCL_ASYNC_ERROR_HANDLING=3"},
+           {"TORCH_FR_BUFFER_SIZE=0 TORCH_NCCL_DUMP_ON_TIMEOUT=1",
+            "TORCH_FR_BUFFER_SIZE=2000 TORCH_NCCL_DUMP_ON_TIMEOUT=1"},
+           {"OMPI_MCA_coll_tuned_use_dynamic_rules=0 "
+            "OMPI_MCA_coll_tuned_dynamic_rules_filename=/r",
+            "OMPI_MCA_coll_tuned_use_dynamic_rules=true "
+            "OMPI_MCA_coll_tuned_dynamic_rules_filename=/r"},
+           {"OMPI_MCA_pml=ucx OMPI_MCA_mtl=ofi",
+            "OMPI_MCA_pml=cm OMPI_MCA_mtl=ofi"},
+           {"OMPI_MCA_pml=ob1 OMPI_MCA_mtl=psm2",
+            "OMPI_MCA_pml=ob1 OMPI_MCA_mtl=^psm2"},
+           {"OMPI_MCA_oob_tcp_if_include=eth0 OMPI_MCA_oob_tcp_if_exclude=lo",
+            "OMPI_MCA_oob_tcp_if_include=eth0"},
+           {"I_MPI_FABRICS=shm I_MPI_OFI_PROVIDER=tcp",
+            "I_MPI_FABRICS=shm:ofi I_MPI_OFI_PROVIDER=tcp"}}) {
+    INFO(must << " / " << must_not);
+    const std::string names = must.substr(0, must.find(' ')) + " and " +
+                              must.substr(must.find(' ') + 1);
+    CHECK(both(must) == "W:" + names + "\n");
+    CHECK(both(must_not).empty());
+  }
+  CHECK(both("NCCL_IB_DISABLE=1 NCCL_NET=IB") ==
+        "E:NCCL_IB_DISABLE=1 and NCCL_NET=IB\n");
+  // A plugin has its own way to the adapters, and nobody said there is none.
+  const std::string hca = "NCCL_IB_DISABLE=1 NCCL_IB_HCA=mlx5_0";
+  CHECK(both(hca, R"(, "plugins": ["libnccl-net.so"])").empty());
+  CHECK(both(hca, "").empty());
+  // Of a version that reads one of them only.
+  CHECK(both("NCCL_IB_GID_INDEX=3 NCCL_IB_ADDR_FAMILY=AF_INET6",
+             R"(, "plugins": [])", "2.20.5")
+            .empty());
+}
