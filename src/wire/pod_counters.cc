@@ -44,6 +44,9 @@ void visit(Visitor& visitor, Is<PodCounters> auto& counters) {
   visitor.field("grown", counters.grown);
   visitor.objects("xids", counters.xids,
                   [](auto& inner, auto& xid) { visit(inner, xid); });
+  visitor.shown("nccl_version", counters.nccl_version);
+  visitor.shown("nccl_path", counters.nccl_path);
+  visitor.field("nccl_rank", counters.nccl_rank);
 }
 
 }  // namespace

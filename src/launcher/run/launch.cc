@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "job/exit_codes.h"
 #include "job/output_files.h"
+#include "launcher/mpirun_words.h"
 #include "launcher/output/log_choice.h"
 #include "launcher/report/bundle.h"
 #include "launcher/run/launch_evidence.h"
@@ -166,6 +167,21 @@ void Launch::heartbeat(uint16_t node, const wire::Frame& frame) {
     for (const XidEvidence& xid : pod.xids.add(used->xids, realtime_ns())) {
       log::warn("{}", xid_line(fleet_->dialer(node).host(), xid));
     }
+    if (!used->nccl_version.empty() && node < facts_.size()) {
+      const std::set<uint16_t> pods(node_of_host_.begin(), node_of_host_.end());
+      tell(loaded_nccl_.add(
+          {fleet_->dialer(node).host(), used->nccl_rank, used->nccl_version,
+           used->nccl_path, facts_[node].nccl_version},
+          pods.size(), Clock::now()));
+    }
+  }
+}
+
+void Launch::tell(const std::vector<Finding>& findings) {
+  for (const Finding& finding : findings) {
+    log::warn("{}. {}", finding.text,
+              options_.drop_in ? for_mpirun(finding.remedy) : finding.remedy);
+    findings_.push_back(finding);
   }
 }
 

@@ -30,6 +30,7 @@
 #include "launcher/output/stdin_pump.h"
 #include "launcher/plan/agreement.h"
 #include "launcher/report/metrics_server.h"
+#include "launcher/report/nccl_spread.h"
 #include "launcher/report/report_writer.h"
 #include "launcher/report/status.h"
 #include "launcher/report/trainer_progress.h"
@@ -104,6 +105,7 @@ class Launch {
   [[nodiscard]] std::string progress() const;
   [[nodiscard]] JobStatus status() const;
   void write_status();
+  void tell(const std::vector<Finding>& findings);
   [[nodiscard]] std::string facts_json() const;
   void fill_workers(LaunchReport& report) const;
 
@@ -141,6 +143,7 @@ class Launch {
   std::unique_ptr<JobRun> run_;
   std::unique_ptr<NcclAlarm> nccl_;
   PodRecords pods_;
+  NcclSpread loaded_nccl_;
   int reconnects_ = 0;
   std::vector<Laggard> laggards_;
   std::optional<Error> failure_;  // what ended the launch before ranks ran

@@ -95,6 +95,7 @@ void Launch::drain() {
     output_->add_lost(left);
   }
   if (nccl_) nccl_->finish();
+  tell(loaded_nccl_.finish());
   read_records();
 }
 

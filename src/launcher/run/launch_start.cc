@@ -107,12 +107,8 @@ RunOptions Launch::run_options() {
 // NCCL's lines on its network, held against the plan.
 void Launch::watch_nccl() {
   nccl_ = std::make_unique<NcclAlarm>(
-      loop_, agreement_.fabric.transport, [this](const Finding& finding) {
-        log::warn(
-            "{}. {}", finding.text,
-            options_.drop_in ? for_mpirun(finding.remedy) : finding.remedy);
-        findings_.push_back(finding);
-      });
+      loop_, agreement_.fabric.transport,
+      [this](const Finding& finding) { tell({finding}); });
   output_->on_line(kNcclMark, [this](int rank, const std::string& host,
                                      std::string_view line) {
     nccl_->line(rank, host, line);

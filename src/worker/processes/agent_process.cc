@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "base/process_table.h"
-#include "worker/rank/loaded_nccl.h"
 #include "worker/rank/rank_protocol.h"
 
 namespace muster {
@@ -57,8 +56,6 @@ AgentProcess::AgentProcess(Loop& loop, RecentProcesses& recent, SendFrame send,
     in_ = std::make_unique<InputPipe>(loop, std::move(send), info_.id,
                                       std::move(pipes.in));
   }
-  // The other ranks are the same: said once for all.
-  looks_for_nccl_ = info_.rank == 0 && !info_.nccl.empty();
   sample_later(kFirstMpiSample);
 }
 
@@ -92,8 +89,8 @@ void AgentProcess::sample_later(Milliseconds delay) {
   sample_timer_.start(delay, [this] {
     const bool was_lonely = !lonely_mpi_.empty();
     look_for_mpi();
-    if (looks_for_nccl_) look_for_nccl();
-    if (loaded_mpi_ && lonely_mpi_.empty() && !looks_for_nccl_) return;
+    if (info_.found_nccl) look_for_nccl();
+    if (loaded_mpi_ && lonely_mpi_.empty() && !info_.found_nccl) return;
     if (was_lonely && !lonely_mpi_.empty()) tell_lonely();
     const auto age =
         std::chrono::duration_cast<Milliseconds>(Clock::now() - started_);
@@ -114,17 +111,9 @@ void AgentProcess::look_for_mpi() {
 
 void AgentProcess::look_for_nccl() {
   for (const pid_t pid : recent_.with_descendants(info_.pid)) {
-    const LoadedNccl loaded = loaded_nccl(pid);
+    LoadedNccl loaded = loaded_nccl(pid);
     if (loaded.path.empty()) continue;
-    looks_for_nccl_ = false;
-    if (loaded.version.empty() || loaded.version == info_.nccl) return;
-    send_(wire::FrameType::kLog, 0, 0,
-          wire::to_json(wire::LogLine{
-              "warn", "rank " + std::to_string(info_.rank) + " loaded NCCL " +
-                          loaded.version + " (" + loaded.path +
-                          "), and the settings of the network are of " +
-                          info_.nccl + ", which was found for the command"}));
-    return;
+    return std::exchange(info_.found_nccl, nullptr)(std::move(loaded));
   }
 }
 

@@ -21,6 +21,7 @@
 #include "worker/processes/agent_input.h"
 #include "worker/processes/agent_output.h"
 #include "worker/rank/loaded_mpi.h"
+#include "worker/rank/loaded_nccl.h"
 
 namespace muster {
 
@@ -36,7 +37,8 @@ struct AgentProcessInfo {
   // mpirun's servers for a rank of several; nullopt: we serve it ourselves.
   std::optional<MpiServers> servers;
   int64_t oom_kills_before = -1;  // the cgroup's counter when it started
-  std::string nccl;               // whose settings it has; empty: not known
+  // Told once which NCCL it has loaded; empty: nobody asks.
+  std::function<void(LoadedNccl)> found_nccl;
 };
 
 class AgentProcess {
@@ -83,7 +85,6 @@ class AgentProcess {
   bool loaded_mpi_ = false;
   std::string lonely_mpi_;
   bool told_lonely_ = false;
-  bool looks_for_nccl_ = false;
   Clock::time_point started_ = Clock::now();
   Timer sample_timer_;
   Timer linger_;

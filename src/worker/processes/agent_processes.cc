@@ -162,7 +162,13 @@ void AgentProcesses::attached_exited(uint32_t id, const wire::Exited& exit) {
 void AgentProcesses::add(AgentProcessInfo info, AgentProcess::Pipes pipes,
                          uint32_t credit) {
   const uint32_t id = info.id;
-  info.nccl = nccl_;
+  // The other ranks of the pod are the same.
+  if (info.rank >= 0 && !std::exchange(looks_for_nccl_, true)) {
+    info.found_nccl = [this, rank = info.rank](LoadedNccl found) {
+      nccl_ = std::move(found);
+      nccl_rank_ = rank;
+    };
+  }
   // The entry goes on a later turn: its own code is still on the stack here.
   auto complete = [this, id] {
     loop_.post([this, id] { processes_.erase(id); });
@@ -170,6 +176,12 @@ void AgentProcesses::add(AgentProcessInfo info, AgentProcess::Pipes pipes,
   processes_[id] = std::make_unique<AgentProcess>(
       loop_, recent_, send_, std::move(info), std::move(pipes), credit,
       std::move(complete));
+}
+
+void AgentProcesses::tell_nccl(wire::PodCounters& out) const {
+  out.nccl_version = nccl_.version;
+  out.nccl_path = nccl_.path;
+  out.nccl_rank = nccl_rank_;
 }
 
 void AgentProcesses::refuse(uint32_t id, const Error& error) {

@@ -15,6 +15,7 @@
 #include "base/loop.h"
 #include "base/reaper.h"
 #include "wire/messages.h"
+#include "wire/pod_counters.h"
 #include "worker/pmix/agent_pmi.h"
 #include "worker/processes/agent_process.h"
 
@@ -33,8 +34,8 @@ class AgentProcesses {
 
   void set_identity(Identity identity) { identity_ = std::move(identity); }
   [[nodiscard]] const Identity& identity() const { return identity_; }
-  // The settings are for this NCCL; a rank that loads another one is reported.
-  void expect_nccl(std::string version) { nccl_ = std::move(version); }
+  // Which NCCL the pod's first rank has loaded.
+  void tell_nccl(wire::PodCounters& out) const;
   // Serves the ranks that start() starts from now on; may be null.
   void set_pmi(AgentPmi* pmi) { pmi_ = pmi; }
 
@@ -74,7 +75,9 @@ class AgentProcesses {
   SendFrame send_;
   std::function<int64_t()> oom_kills_;
   Identity identity_;
-  std::string nccl_;
+  LoadedNccl nccl_;  // of the first rank
+  int nccl_rank_ = -1;
+  bool looks_for_nccl_ = false;
   AgentPmi* pmi_ = nullptr;
   uint32_t next_attached_id_ = wire::kAttachedIds;
   RecentProcesses recent_;

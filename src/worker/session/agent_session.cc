@@ -276,9 +276,6 @@ void AgentSession::handle_facts(uint32_t id, const std::string& payload) {
               collect_quick_facts(options_.root, health_.cgroup()),
               wire::kMaxPayload);
         }
-        if (const auto facts = node_facts_from_json(*answer)) {
-          processes_.expect_nccl(facts->nccl_version);
-        }
         send_(wire::FrameType::kFacts, 0, id, *answer);
       });
 }
@@ -362,6 +359,7 @@ void AgentSession::heartbeat() {
   flight_places_.notice();
   wire::PodCounters counters = health_.counters();
   gpu_watch_.tell(counters);
+  processes_.tell_nccl(counters);
   send_(wire::FrameType::kHeartbeat, 0, 0,
         wire::heartbeat_payload(sample, counters));
   heartbeat_timer_.start(Milliseconds(std::max(hello_.heartbeat_ms, 50)),

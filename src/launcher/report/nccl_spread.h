@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// NcclSpread: which NCCL the first rank of each pod has loaded, against what
+// was found for the command before the start, and against the other pods. Each
+// difference is told once: that of a pod from its plan at once, that between
+// pods when all have told or some seconds after the first. Pure.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "job/finding.h"
+
+namespace muster {
+
+struct PodNccl {
+  std::string host;
+  int rank = -1;
+  std::string version;
+  std::string path;
+  std::string planned;  // the settings are of this one; "": not known
+};
+
+class NcclSpread {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+
+  // What a pod tells with a heartbeat; again and again, and of the launcher's
+  // last incarnation, too. `expected`: pods with ranks.
+  std::vector<Finding> add(PodNccl pod, size_t expected, Time now);
+  // No more will come.
+  std::vector<Finding> finish();
+
+ private:
+  std::map<std::string, PodNccl> pods_;  // by host
+  Time first_;
+  bool told_spread_ = false;
+  std::set<std::string> told_plans_;  // both versions
+};
+
+}  // namespace muster
