@@ -19,10 +19,12 @@
 #include "fabric/facts/nccl_version.h"
 #include "fabric/plan_json.h"
 #include "fabric/prove/mpi_test.h"
+#include "fabric/prove/nccl_choice.h"
 #include "fabric/prove/nccl_rank.h"
 #include "fabric/prove/pair_test.h"
 #include "fabric/prove/peer_protocol.h"
 #include "fabric/show.h"
+#include "job/skew.h"
 
 namespace muster {
 
@@ -94,25 +96,49 @@ void add_mpi(PodFabric& pod) {
   pod.mpi.version = std::move(mpi.version);
 }
 
-// Its NCCL counts, not what else is in the image.
-Status add_program(const FabricOptions& options, Input& input) {
-  if (options.program.empty()) return {};
+// "A : B" of an mpirun line.
+std::vector<std::vector<std::string>> programs_of(
+    const std::vector<std::string>& words) {
+  std::vector<std::vector<std::string>> out(1);
+  for (const std::string& word : words) {
+    if (word != ":") {
+      out.back().push_back(word);
+    } else if (!out.back().empty()) {
+      out.emplace_back();
+    }
+  }
+  if (out.back().empty()) out.pop_back();
+  return out;
+}
+
+// Their NCCL counts, not what else is in the image: that of the first that has
+// one.
+Status add_programs(const FabricOptions& options, Input& input) {
   const Environment env =
       options.sysroot.empty() ? current_environment() : Environment{};
   KnownFiles nothing;
-  const ProgramLibraries own =
-      program_libraries(options.sysroot, {options.program, env, ""}, nothing);
-  if (own.program.empty()) {
-    return fail({.code = "usage",
-                 .what = "-- " + options.program.front(),
-                 .why = "this pod has no such program",
-                 .where = {},
-                 .hint = "give its path, or correct PATH"});
+  std::vector<ProgramNccl> nccls;
+  for (const auto& program : programs_of(options.program)) {
+    const ProgramLibraries own =
+        program_libraries(options.sysroot, {program, env, ""}, nothing);
+    if (own.program.empty()) {
+      return fail({.code = "usage",
+                   .what = "-- " + program.front(),
+                   .why = "this pod has no such program",
+                   .where = {},
+                   .hint = "give its path, or correct PATH"});
+    }
+    for (std::string& line : library_lines(own)) {
+      input.libraries.push_back(std::move(line));
+    }
+    const ProgramLibrary* nccl = own.find("NCCL");
+    if (nccl == nullptr || nccl->version.empty()) continue;
+    if (nccls.empty()) input.pods.back().nccl_version = nccl->version;
+    nccls.push_back({join(program, " "), nccl->version, nccl->path});
   }
-  input.libraries = library_lines(own);
-  const ProgramLibrary* nccl = own.find("NCCL");
-  if (nccl == nullptr || nccl->version.empty()) return {};
-  input.pods.back().nccl_version = nccl->version;
+  if (const auto differ = nccls_differ(nccls)) {
+    input.libraries.push_back(differ->text + "; " + differ->evidence);
+  }
   return {};
 }
 
@@ -143,7 +169,7 @@ Result<Input> load(const FabricOptions& options) {
   if (options.facts.empty()) {
     input.pods.push_back(collect_fabric(options.sysroot));
     if (options.sysroot.empty()) add_mpi(input.pods.back());
-    if (Status status = add_program(options, input); !status) {
+    if (Status status = add_programs(options, input); !status) {
       return fail(status.error());
     }
   }
@@ -191,14 +217,24 @@ int env(const FabricOptions& options, const Input& input) {
                   kUsage);
 }
 
+int nccl(const NcclWish& wish, bool json) {
+  auto paths = choose_nccl(wish);
+  if (!paths) {
+    const bool usage = paths.error().code == "usage";
+    return complain(paths.error(), usage ? kUsage : kUnreadable);
+  }
+  NcclRankOptions rank;
+  rank.json = json;
+  rank.nccl = std::move(*paths);
+  return nccl_rank_main(rank);
+}
+
 int run(const FabricOptions& options) {
   if (options.command == "check" || options.command == "bench") {
     return pair_main(options);
   }
   if (options.command == "nccl") {  // one rank, alone
-    NcclRankOptions rank;
-    rank.json = options.json;
-    return nccl_rank_main(rank);
+    return nccl({options.nccl, options.program}, options.json);
   }
   if (options.command == "mpi") {
     return complain({.code = "usage",
@@ -238,9 +274,9 @@ int fabric_main(const std::vector<std::string>& args) {
     return mpi_rank_main(args.size() > 1 && args[1] == "json");
   }
   if (!args.empty() && args[0] == "nccl-rank") {
-    NcclRankOptions rank;
-    rank.json = args.size() > 1 && args[1] == "json";
-    return nccl_rank_main(rank);
+    const NcclRankWords rank =
+        read_nccl_rank_words({args.begin() + 1, args.end()});
+    return nccl(rank.wish, rank.json);
   }
   const auto options = parse_fabric_options(
       args.empty() ? std::vector<std::string>{"show"} : args);

@@ -109,7 +109,8 @@ std::string fabric_usage() {
          "  --sysroot DIR        a recorded system instead of this one\n"
          "  --profile P          auto, tcp, rdma, rl (ppo, grpo, gapo, ...)\n"
          "  --app-profile A=P    profile of one application of an MPMD line\n"
-         "  --nccl VERSION       instead of the one in the image\n"
+         "  --nccl VERSION       instead of the one in the image; nccl: "
+         "PATH of libnccl.so.2\n"
          "  --site FILE          the site's values (else MUSTER_FABRIC_SITE)\n"
          "  --pod NAME           env: for which pod\n"
          "  --listen [HOST:]PORT --peer HOST:PORT --timeout TIME "
@@ -119,8 +120,10 @@ std::string fabric_usage() {
          "  --local --transport --key-dir --ssh-port --ssh-user    over a "
          "job\n"
          "  -o json              for programs\n"
-         "  -- COMMAND           show, plan, explain, env: with the NCCL that "
-         "it will load\n";
+         "  -- COMMAND           show, plan, explain, env, nccl: with the "
+         "NCCL that it will load;\n"
+         "                       of several programs (A : B) that of the "
+         "first\n";
 }
 
 Result<FabricOptions> parse_fabric_options(

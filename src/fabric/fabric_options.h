@@ -15,7 +15,7 @@ struct FabricOptions {
   std::string sysroot;
   std::string profile;
   std::vector<std::string> app_profiles;  // "APP=PROFILE"
-  std::string nccl;
+  std::string nccl;                       // version; of the command nccl a path
   std::string site;
   std::string pod;
   bool json = false;
@@ -28,7 +28,8 @@ struct FabricOptions {
   std::string connect_timeout;  // over a job
   std::string report;           // over a job: page for people; "": none
   std::vector<std::string> launch;  // options of muster launch: where, how
-  // Behind "--": show, plan, explain, env for the NCCL that it will load.
+  // Behind "--": show, plan, explain, env for the NCCL that it will load (of
+  // several, "A : B", the first's), and nccl through it.
   std::vector<std::string> program;
 };
 

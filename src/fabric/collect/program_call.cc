@@ -271,6 +271,13 @@ bool Walk::follow(std::vector<std::string> argv, int steps) {
     argv.erase(argv.begin(), argv.begin() + static_cast<ptrdiff_t>(i));
     return follow(std::move(argv), steps);
   }
+  if (name == "muster") {  // its own commands name theirs behind "--"
+    const auto mark = std::find(argv.begin(), argv.end(), "--");
+    if (mark != argv.end() && mark + 1 != argv.end()) {
+      argv.erase(argv.begin(), mark + 1);
+      return follow(std::move(argv), steps);
+    }
+  }
   if (among(kShells, name)) return follow_shell(argv, steps);
   if (among(kWrappers, name)) {
     for (size_t i = 1; i < argv.size(); ++i) {

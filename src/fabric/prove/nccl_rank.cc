@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines of the children: "version N", "step NODES RANKS NANOSECONDS", "over",
-// "fail CODE SENTENCE".
+// Lines of the children: "version N", "library PATH", "step NODES RANKS
+// NANOSECONDS", "over", "fail CODE SENTENCE".
 #include "fabric/prove/nccl_rank.h"
 
+#include <dlfcn.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -94,6 +95,11 @@ void child(const NcclRankOptions& options, const RankPlace& place,
   int version = 0;
   static_cast<void>(nccl->version(&version));
   probe_says(out, "version " + nccl_version_text(version));
+  Dl_info where{};
+  if (::dladdr(reinterpret_cast<void*>(nccl->version), &where) != 0 &&
+      where.dli_fname != nullptr) {
+    probe_says(out, std::string("library ") + where.dli_fname);
+  }
   const auto cuda = open_cuda(options.cuda, place.local_rank);
   if (!cuda) return tell(cuda.error());
   const Status status = measure_steps(*nccl, *cuda, place, meeting, out,
@@ -104,6 +110,7 @@ void child(const NcclRankOptions& options, const RankPlace& place,
 
 struct Phase {
   std::string version;
+  std::string library;
   std::vector<NcclStep> steps;
   std::string code;  // "": it came to its end
   std::string text;
@@ -118,6 +125,7 @@ Phase read_phase(const std::string& lines) {
     if (words.empty()) continue;
     if (words[0] == "over") out.code.clear();
     if (words[0] == "version" && words.size() == 2) out.version = words[1];
+    if (words[0] == "library") out.library = line.substr(words[0].size() + 1);
     if (const auto step = nccl_step_in(line)) out.steps.push_back(*step);
     if (words[0] == "fail" && words.size() > 2) {
       out.code = words[1];
@@ -129,9 +137,7 @@ Phase read_phase(const std::string& lines) {
 
 }  // namespace
 
-int nccl_rank_main(const NcclRankOptions& given) {
-  NcclRankOptions options = given;
-  if (options.nccl.empty()) options.nccl = nccl_libraries();
+int nccl_rank_main(const NcclRankOptions& options) {
   const RankPlace place = own_place();
   NcclFigures figures;
   const std::string names = variable("MUSTER_NETWORK_SETTINGS", "");
@@ -143,7 +149,7 @@ int nccl_rank_main(const NcclRankOptions& given) {
     auto meeting =
         NcclMeeting::meet(place, deadline_in(kMeetMs + options.phase_ms));
     if (!meeting) {
-      return Phase{{}, {}, meeting.error().code, meeting.error().text()};
+      return Phase{{}, {}, {}, meeting.error().code, meeting.error().text()};
     }
     return read_phase(forked_probe(options.phase_ms, [&](int out) {
       for (const std::string& name : figures.settings) {
@@ -165,6 +171,7 @@ int nccl_rank_main(const NcclRankOptions& given) {
   Phase set = run(false);
   if (!set.code.empty()) return complain(set.text, exit_class(set.code));
   figures.version = std::move(set.version);
+  figures.library = std::move(set.library);
   figures.set = std::move(set.steps);
   if (place.rank != 0) return 0;
   static_cast<void>(write_all(STDERR_FILENO, trouble));

@@ -14,7 +14,7 @@ namespace muster {
 struct NcclRankOptions {
   bool json = false;
   int phase_ms = 120'000;
-  std::vector<std::string> nccl;  // paths; empty: where images have it
+  std::vector<std::string> nccl;  // paths, as choose_nccl() has them
   std::string cuda = "libcuda.so.1";
 };
 

@@ -99,9 +99,11 @@ double NcclStep::bus_gigabytes() const {
 }
 
 std::string nccl_figures_text(const NcclFigures& figures) {
-  std::string out = "NCCL " + figures.version + ", all-reduce of " +
-                    std::to_string(kNcclBytes >> 20) +
-                    " MiB, bus bandwidth as nccl-tests counts it\n";
+  std::string out =
+      "NCCL " + figures.version +
+      (figures.library.empty() ? "" : " (" + figures.library + ")") +
+      ", all-reduce of " + std::to_string(kNcclBytes >> 20) +
+      " MiB, bus bandwidth as nccl-tests counts it\n";
   if (figures.settings.empty()) {
     out += "muster sets nothing for NCCL here: these are its defaults\n";
   } else {
@@ -127,6 +129,7 @@ std::string nccl_figures_text(const NcclFigures& figures) {
 std::string nccl_figures_json(const NcclFigures& figures) {
   JsonWriter out;
   out.field("version", figures.version);
+  out.field("library", figures.library);
   out.field("bytes", static_cast<uint64_t>(kNcclBytes));
   out.field("settings", figures.settings);
   const auto visit = [](auto& json, auto& step) { visit_step(json, step); };

@@ -26,6 +26,7 @@ std::optional<NcclStep> nccl_step_in(std::string_view line);
 
 struct NcclFigures {
   std::string version;
+  std::string library;                // the file that was opened
   std::vector<std::string> settings;  // names that muster set for the job
   std::vector<NcclStep> alone;        // without those; empty if there are none
   std::vector<NcclStep> set;          // as the job runs

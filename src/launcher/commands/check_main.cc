@@ -11,6 +11,7 @@
 #include "base/printable.h"
 #include "base/self_path.h"
 #include "fabric/prove/job_check_page.h"
+#include "fabric/prove/nccl_choice.h"
 #include "job/exit_codes.h"
 #include "job/operator_contract.h"
 #include "job/pod_view.h"
@@ -135,7 +136,9 @@ std::optional<int> job_fabric_main(const std::vector<std::string>& args) {
     // A rank per GPU, as the job has them; NCCL needs no MPI.
     words.insert(words.end(), {"--bootstrap", "pmix", "--", self_path(),
                                "fabric", "nccl-rank"});
-    if (fabric->json) words.emplace_back("json");
+    const auto more =
+        nccl_rank_words({fabric->nccl, fabric->program}, fabric->json);
+    words.insert(words.end(), more.begin(), more.end());
   } else {
     words.insert(words.end(), {"--", "true"});
   }

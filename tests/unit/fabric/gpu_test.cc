@@ -16,6 +16,7 @@
 #include "fabric/collect/nvml.h"
 #include "fabric/facts/facts_json.h"
 #include "fabric/policy/policy.h"
+#include "fabric/prove/nccl_choice.h"
 #include "fabric/prove/nccl_rank.h"
 #include "fabric/prove/nccl_rate.h"
 #include "fabric/prove/nccl_report.h"
@@ -347,6 +348,29 @@ TEST_CASE("fabric nccl alone and with two ranks") {
   CHECK(has(ended.out, "\"settings\":[\"NCCL_IB_HCA\"]"));
   CHECK(has(ended.out, "\"alone\":[{\"nodes\":1,\"ranks\":2,"));
   CHECK(has(ended.out, "\"set\":[{\"nodes\":1,\"ranks\":2,"));
+}
+
+TEST_CASE("fabric nccl opens the library that is asked for") {
+  const NcclWish wish{"/opt/libnccl.so.2", {"python3", "x.py", "--", "json"}};
+  const NcclRankWords again = read_nccl_rank_words(nccl_rank_words(wish, true));
+  CHECK(again.json);
+  CHECK(again.wish.path == wish.path);
+  CHECK(again.wish.program == wish.program);
+  CHECK(nccl_rank_words({}, false).empty());
+
+  const auto given = choose_nccl({MUSTER_FAKE_GPU, {"nowhere"}});
+  REQUIRE(given);
+  CHECK(*given == std::vector<std::string>{MUSTER_FAKE_GPU});
+  NcclRankOptions options = with_fake();
+  options.nccl = *given;
+  CHECK(has(nccl(options, "").out, std::string("(") + MUSTER_FAKE_GPU + ")"));
+
+  CHECK(choose_nccl({"/no/such/libnccl.so.2", {}}).error().code == "usage");
+  CHECK(choose_nccl({"", {"no-such-program"}}).error().code == "usage");
+  // Where nothing is asked for, the images' own come last.
+  const auto usual = choose_nccl({});
+  REQUIRE(usual);
+  CHECK(std::count(usual->begin(), usual->end(), "libnccl.so.2") == 1);
 }
 
 TEST_CASE("fabric nccl: what does not end is left at a deadline") {

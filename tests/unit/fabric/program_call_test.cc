@@ -60,6 +60,8 @@ TEST_CASE("the program behind a command line") {
         "/venv/bin/python");
   CHECK(image.path({"sh", "-c", "A=1 ; ./solve 2>&1 | cat"}) ==
         "/opt/app/solve");
+  CHECK(image.path({"muster", "fabric", "nccl-rank", "json", "--",
+                    "/venv/bin/python", "x.py"}) == "/venv/bin/python");
   CHECK(image.path({"nowhere"}).empty());
   CHECK(image.path({}).empty());
 }
