@@ -151,9 +151,8 @@ WHEELS = "/tmp/venv/lib/python3.11/site-packages"
 # As a program whose libraries nobody foresees: it maps another NCCL.
 MAPS_ANOTHER = f"""
 import mmap, os, time
-if os.environ["RANK"] != "0":
-    raise SystemExit
-with open("{WHEELS}2/nvidia/nccl/lib/libnccl.so.2", "rb") as library:
+wheels = "{WHEELS}2" if os.environ["RANK"] == "0" else "{WHEELS}"
+with open(wheels + "/nvidia/nccl/lib/libnccl.so.2", "rb") as library:
     mapped = mmap.mmap(library.fileno(), 0, prot=mmap.PROT_READ)
     time.sleep(6)
 """
@@ -187,10 +186,20 @@ def test_the_nccl_that_the_program_loads():
         equal(run.code, 0, "exit code", run.out, run.err)
         check("2.28.9" not in run.err, "a difference that is none", run.err)
         add_wheel(job.workers[0], WHEELS + "2", "2.27.3")
-        run = launch(job, *words, MAPS_ANOTHER)
+        run = launch(job, "-x", "NCCL_ELASTIC_BUFFER_REGISTER=1", *words,
+                     MAPS_ANOTHER)
         equal(run.code, 0, "exit code", run.out, run.err)
-        contains(run.err, "rank 0 loaded NCCL 2.27.3")
+        contains(run.err, "NCCL_ELASTIC_BUFFER_REGISTER has no effect in NCCL "
+                 "2.28.9: it came with 2.30.0")
+        contains(run.err, "loaded NCCL 2.27.3")
         contains(run.err, "settings of the network are of 2.28.9")
+        equal(run.err.count("of the network are of"), 1, "told", run.err)
+        spread = [f for f in run.report["findings"]
+                  if f["code"] == "nccl_spread"]
+        equal(len(spread), 1, "differences between pods", run.err)
+        for words in ("loads NCCL", "2.27.3", "2.28.9",
+                      job.workers[0].name, job.workers[1].name):
+            contains(spread[0]["text"], words)
         job.workers[1].exec(["sh", "-c", f"rm -r {WHEELS}/nvidia_nccl*"],
                             check=True)
         add_wheel(job.workers[1], WHEELS, "2.27.3")

@@ -197,6 +197,56 @@ def test_a_launch_does_not_wait_for_drivers():
         print(f"inspect {run.phase_ms('inspect')} ms without")
 
 
+def test_files_that_variables_name_are_looked_for_in_each_pod():
+    with cluster("gpu-named") as c:
+        job = gpu_job(c, workers=2)
+        first, second = job.workers
+        first.exec(["sh", "-c", "echo NCCL_DEBUG=WARN > /tmp/nccl.conf"],
+                   check=True)
+        run = Launch(job, ["muster", "launch", "-n", "2", "--bootstrap", "pmix",
+                           "-x", "NCCL_CONF_FILE=/tmp/nccl.conf",
+                           "-x", "NCCL_TUNER_PLUGIN=ours",
+                           "-x", "NCCL_PROFILER_PLUGIN=none",
+                           "-x", "NCCL_P2P_DISABLE=1",
+                           "-x", "NCCL_P2P_LEVEL=NVL",
+                           "--", "sh", "-c", "echo began"]).wait(60)
+        equal(run.code, 0, "exit code", run.err)
+
+        def told(code, words):
+            all_ = [f for f in run.report["findings"]
+                    if f["code"] == code and words in f["text"]]
+            equal(len(all_), 1, f"{code} of {words}", run.err)
+            return all_[0]["text"]
+        conf = told("lint_missing_file", "NCCL_CONF_FILE=/tmp/nccl.conf")
+        contains(conf, second.name)
+        check(first.name not in conf, "the pod that has it is named", conf)
+        plugin = told("lint_missing_file", "NCCL_TUNER_PLUGIN=ours")
+        contains(plugin, "all pods: ")
+        contains(plugin, "ours or libnccl-tuner-ours.so")
+        check("NCCL_PROFILER_PLUGIN=none" not in run.err, "none is no plugin",
+              run.err)
+        told("lint_contradiction",
+             "NCCL_P2P_DISABLE=1 and NCCL_P2P_LEVEL=NVL")
+        contains(run.err, "does not read the level")
+
+
+def test_a_local_launch_leaves_the_drivers_alone():
+    """Its checks of users' variables need nothing of them; who asks for a
+    profile gets the whole look."""
+    with cluster("gpu-local") as c:
+        job = gpu_job(c, env={"FAKE_GPU_SLOW": "1500",
+                              "FAKE_GPU_STARTS": STARTS}, launcher=True)
+
+        def launched(*words):
+            run = Launch(job, ["muster", "launch", "--local", "2x1", *words,
+                               "--bootstrap", "pmix", "--", "true"]).wait(60)
+            equal(run.code, 0, "exit code", run.err)
+            print(f"inspect {run.phase_ms('inspect')} ms with {words}")
+            return starts(job.launcher, "cuInit").strip() or "0"
+        equal(launched(), "0", "starts of the CUDA driver")
+        check(int(launched("--profile", "tcp")) > 0, "nobody asked the driver")
+
+
 def test_facts_are_objects():
     with cluster("gpu-doctor") as c:
         job = gpu_job(c)
