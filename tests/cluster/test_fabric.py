@@ -197,9 +197,9 @@ def test_the_nccl_that_the_program_loads():
         spread = [f for f in run.report["findings"]
                   if f["code"] == "nccl_spread"]
         equal(len(spread), 1, "differences between pods", run.err)
-        for words in ("loads NCCL", "2.27.3", "2.28.9",
-                      job.workers[0].name, job.workers[1].name):
-            contains(spread[0]["text"], words)
+        for part in ("loads NCCL", "2.27.3", "2.28.9",
+                     job.workers[0].name, job.workers[1].name):
+            contains(spread[0]["text"], part)
         job.workers[1].exec(["sh", "-c", f"rm -r {WHEELS}/nvidia_nccl*"],
                             check=True)
         add_wheel(job.workers[1], WHEELS, "2.27.3")
