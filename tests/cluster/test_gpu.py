@@ -230,6 +230,23 @@ def test_files_that_variables_name_are_looked_for_in_each_pod():
         contains(run.err, "does not read the level")
 
 
+def test_fabric_nccl_opens_the_library_that_is_asked_for():
+    """The stand-in has NCCL's functions, too, under a name that no search for
+    NCCL finds."""
+    with cluster("gpu-nccl") as c:
+        job = gpu_job(c, workers=2)
+        library = LIBRARIES + "/libnvidia-ml.so.1"
+        done = job.launcher.exec(["muster", "fabric", "nccl", "--nccl", library],
+                                 timeout=90)
+        shown = done.stdout + done.stderr
+        equal(done.returncode, 0, "exit code", shown)
+        contains(done.stdout, f"({library})", "the library")
+        contains(done.stdout, "2 nodes, 2 ranks", "steps")
+        done = job.launcher.exec(["muster", "fabric", "nccl", "--nccl",
+                                  "/no/libnccl.so.2"], timeout=90)
+        contains(done.stdout + done.stderr, "there is no such file in this pod")
+
+
 def test_a_local_launch_leaves_the_drivers_alone():
     """Its checks of users' variables need nothing of them; who asks for a
     profile gets the whole look."""

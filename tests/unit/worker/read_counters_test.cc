@@ -105,6 +105,9 @@ TEST_CASE("a heartbeat carries both, and an older peer reads its part") {
   health.memory_bytes = 5;
   wire::PodCounters used;
   used.cpu_us = 7;
+  used.nccl_version = "2.28.9";
+  used.nccl_path = "/venv/libnccl.so.2";
+  used.nccl_rank = 4;
   const std::string text = wire::heartbeat_payload(health, used);
   const auto old_part = wire::from_json<wire::HealthSample>(text);
   REQUIRE(old_part);
@@ -113,9 +116,13 @@ TEST_CASE("a heartbeat carries both, and an older peer reads its part") {
   REQUIRE(new_part);
   CHECK(new_part->cpu_us == 7);
   CHECK(new_part->rdma_errors == -1);
+  CHECK(new_part->nccl_version == "2.28.9");
+  CHECK(new_part->nccl_path == "/venv/libnccl.so.2");
+  CHECK(new_part->nccl_rank == 4);
   const auto of_old = wire::pod_counters_from_json(wire::to_json(health));
   REQUIRE(of_old);
   CHECK(of_old->cpu_us == -1);
+  CHECK(of_old->nccl_version.empty());
 }
 
 TEST_CASE("rates of the active RDMA ports are added up") {
