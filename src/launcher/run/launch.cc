@@ -17,7 +17,7 @@
 #include "base/text.h"
 #include "job/exit_codes.h"
 #include "job/output_files.h"
-#include "launcher/mpirun_words.h"
+#include "launcher/options/mpirun_words.h"
 #include "launcher/output/log_choice.h"
 #include "launcher/report/bundle.h"
 #include "launcher/run/launch_evidence.h"
