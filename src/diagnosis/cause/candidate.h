@@ -42,7 +42,8 @@ inline bool is_cause(const Candidate& candidate) {
 }
 
 // How a rank's memory, and what else its node tells, fill sentences: limit,
-// peak, memory_suggest, memory_state, last_memory, near_limit, shm_*, disk_*.
+// no_limit, peak, memory_suggest, memory_state, last_memory, near_limit, shm_*,
+// disk_*.
 Captures node_values(const NodeEvidence* node);
 // "--batch-size 128", "-b 32"; empty: none.
 std::string batch_of(const std::vector<std::string>& argv);

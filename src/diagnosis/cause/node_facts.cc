@@ -18,6 +18,7 @@ void read_never_ready(const NodeEvidence& node, FactList& facts) {
           ? node.host + " was not ready; it got as far as: " + node.step
           : node.error.text());
   Captures& values = candidate->values;
+  values["what"] = node.error.what;
   values["why"] = node.error.why;
   const std::string& code = node.error.code;
   if (code == "tcp_refused") values["refused"] = "yes";

@@ -48,6 +48,8 @@ void memory_values(const NodeEvidence& node, Captures& values) {
     peak = std::max({peak, sample.peak, sample.bytes});
   }
   if (limit > 0) values["limit"] = gib(limit);
+  // A pod that can read its use can read its limit.
+  if (limit < 0 && peak > 0) values["no_limit"] = "yes";
   if (peak > 0) values["peak"] = gib(peak);
   const int64_t wanted = std::max(peak, limit);
   if (wanted > 0 && limit > 0) values["memory_suggest"] = suggest(wanted);

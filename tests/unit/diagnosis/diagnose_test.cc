@@ -180,6 +180,25 @@ TEST_CASE("the users' sentence on the memory limit, with their numbers") {
   CHECK(verdict.exit_code == 137);
 }
 
+TEST_CASE("a memory kill of a worker without a limit: its node had no more") {
+  Evidence evidence = job({exited(0, 0, 900), exited(7, SIGKILL, 500)});
+  evidence.ranks[1].node = 8;
+  evidence.ranks[1].oom_killed = true;
+  evidence.nodes = {node(8)};
+  evidence.nodes[0].memory = {{1, 30 * kGib, -1, 30 * kGib, 1}};
+  const Verdict verdict = diagnose(evidence);
+  CHECK(verdict.code == "host_oom_kill");
+  CHECK(verdict.confidence == Confidence::kProven);
+  CHECK(verdict.headline ==
+        "Worker-7 was killed by the kernel for its memory use (rank 7 on "
+        "pi-worker-7)");
+  REQUIRE_FALSE(verdict.remedies.empty());
+  CHECK(verdict.remedies[0].starts_with(
+      "the worker has no memory limit of its own"));
+  CHECK(verdict.remedies[0].find("resources.requests.memory") !=
+        std::string::npos);
+}
+
 TEST_CASE("a shell whose command was killed for its memory") {
   Evidence evidence = job({exited(0, 0, 900), exited(7, 137 << 8, 500)});
   evidence.ranks[1].oom_killed = true;
@@ -551,6 +570,27 @@ TEST_CASE("workers that were never ready") {
     CHECK(verdict.host == "pi-worker-1");
     CHECK(verdict.headline.find("pi-worker-1") != std::string::npos);
     CHECK_FALSE(verdict.remedies.empty());
+  }
+}
+
+TEST_CASE(
+    "a worker that a launcher cannot reach: the port is in the headline") {
+  Evidence evidence;
+  evidence.job.phase = "connect";
+  evidence.nodes = {node(1)};
+  evidence.nodes[0].outcome = NodeOutcome::kNeverReady;
+  SECTION("silence") {
+    evidence.nodes[0].error = {"tcp_filtered", "no answer on TCP port 2222",
+                               "nothing came back within 3 s", "", ""};
+    CHECK(diagnose(evidence).headline ==
+          "pi-worker-0: no answer on TCP port 2222; the traffic is dropped on "
+          "the way");
+  }
+  SECTION("a refusal") {
+    evidence.nodes[0].error = {"tcp_refused", "nothing listens on port 2222",
+                               "10.1.1.1 Connection refused", "", ""};
+    CHECK(diagnose(evidence).headline ==
+          "pi-worker-0: nothing listens on port 2222");
   }
 }
 
