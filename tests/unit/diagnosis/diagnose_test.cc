@@ -594,6 +594,21 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("a DNS that gives no answer does not prove that a name is missing") {
+  Evidence evidence;
+  evidence.job.phase = "connect";
+  evidence.nodes = {node(1)};
+  evidence.nodes[0].outcome = NodeOutcome::kNeverReady;
+  evidence.nodes[0].error = {"dns_failure", "the DNS server failed to answer",
+                             "Temporary failure in name resolution", "", ""};
+  const Verdict verdict = diagnose(evidence);
+  CHECK(verdict.code == "dns_unresolved");
+  CHECK(verdict.headline ==
+        "pi-worker-0 cannot be looked up: the cluster's DNS gives no answer");
+  REQUIRE_FALSE(verdict.remedies.empty());
+  CHECK(verdict.remedies[0].find("port 53") != std::string::npos);
+}
+
 TEST_CASE("own limits, findings, refusals") {
   Evidence evidence = job({exited(0, 15, 900), exited(1, 15, 901)});
   for (RankEvidence& rank : evidence.ranks) rank.stopped_by_us = true;
