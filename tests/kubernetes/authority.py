@@ -12,20 +12,21 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 import plan
 
 
-def make(folders):
-    """Writes ca, apiserver, kubelet-server, apiserver-kubelet, front-proxy, the
-    users of plan.USERS (.crt and .key each) and the service accounts' key
-    (sa)."""
+def make(folders, nodes):
+    """Writes ca, apiserver, apiserver-kubelet, front-proxy, the server of each
+    node's kubelet (NODE-server), the users of plan.users() (.crt and .key each)
+    and the service accounts' key (sa)."""
     os.makedirs(folders.keys, mode=0o700, exist_ok=True)
     ca = Authority(folders)
     ca.server("apiserver", "kube-apiserver", [
         "localhost", "kubernetes", "kubernetes.default",
         "kubernetes.default.svc", f"kubernetes.default.svc.{plan.DOMAIN}",
-        "127.0.0.1", plan.NODE_IP, plan.API_SERVICE_IP])
-    ca.server("kubelet-server", plan.NODE, [plan.NODE, plan.NODE_IP])
+        "127.0.0.1", plan.FIRST.ip, plan.API_SERVICE_IP])
+    for node in nodes:
+        ca.server(f"{node.name}-server", node.name, [node.name, node.ip])
     ca.client("apiserver-kubelet", "apiserver-kubelet", "system:masters")
     ca.client("front-proxy", "front-proxy", None)
-    for user, (name, organisation) in plan.USERS.items():
+    for user, (name, organisation) in plan.users(nodes).items():
         ca.client(user, name, organisation)
     key = ec.generate_private_key(ec.SECP256R1())
     ca.write("sa.key", private(key))

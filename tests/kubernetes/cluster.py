@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A real one-node Kubernetes on this machine, as an object.
+"""A real Kubernetes of one node or two on this machine, as an object.
 
     with Cluster(folder) as cluster:
         cluster.kubectl("get", "nodes")
 
-A node that was left by a SIGKILL removes itself; see keeper.py.
+Nodes that were left by a SIGKILL remove themselves; see keeper.py.
 """
 import fcntl
 import json
@@ -26,16 +26,17 @@ START_LIMIT = 180
 
 
 class Cluster:
-    """`folder` holds the node while it lives (`node`) and its logs after
-    (`node-log`)."""
+    """`folder` holds the nodes while they live (`node`) and their logs after
+    (`node-log`). `shape` is as in plan.Shape."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, **shape):
         self.folder = os.path.abspath(folder)
         self.folders = plan.Folders(os.path.join(folder, "node"))
+        self.shape = plan.Shape(**shape)
         self.logs = os.path.join(self.folder, "node-log")
         self.keeper = None
         self.lock = None
-        self.pid = None
+        self.pids = {}  # of each node's process 1, as it was started first
         self.cgroup = None
 
     def __enter__(self):
@@ -65,8 +66,8 @@ class Cluster:
                 time.sleep(0.2)
         self.keeper = subprocess.Popen(
             [sys.executable, "-B", os.path.join(HERE, "keeper.py"),
-             self.folders.run, self.logs], stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, start_new_session=True,
+             self.folders.run, self.logs, self.shape.text()],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True,
             pass_fds=[self.lock.fileno()])
         try:
             self.await_start()
@@ -86,13 +87,12 @@ class Cluster:
             raise Problem("the node's keeper ended without a word") from None
         if "problem" in words:
             raise Problem("the node did not start: " + words["problem"])
-        self.pid, self.cgroup = words["pid"], words["cgroup"]
+        self.pids, self.cgroup = words["pids"], words["cgroup"]
 
     def await_ready(self):
-        self.kubectl("wait", "--for=create", "node/" + plan.NODE,
-                     "--timeout=120s", limit=150)
-        self.kubectl("wait", "--for=condition=Ready", "node/" + plan.NODE,
-                     "--timeout=120s", limit=150)
+        for what in ("create", "condition=Ready"):
+            self.kubectl("wait", "--for=" + what, "--timeout=120s",
+                         *("node/" + name for name in self.pids), limit=150)
         self.kubectl("wait", "--for=create", "serviceaccount/default",
                      "--timeout=120s", limit=150)
 
@@ -112,10 +112,10 @@ class Cluster:
             left.append(f"folder {self.folders.run}")
         return left
 
-    def enter(self):
-        """What to put before a command so that it runs on the node."""
-        return ["nsenter", f"--target={self.pid}", "--net", "--mount", "--pid",
-                "--uts", "--wd=" + os.getcwd(), "env",
+    def enter(self, node=plan.FIRST.name):
+        """What to put before a command so that it runs on a node."""
+        return ["nsenter", f"--target={self.pids[node]}", "--net", "--mount",
+                "--pid", "--uts", "--wd=" + os.getcwd(), "env",
                 "KUBECONFIG=" + self.folders.kubeconfig("admin")]
 
     def kubectl_argv(self):
@@ -130,13 +130,16 @@ class Cluster:
         return done.stdout
 
     def load(self, archive):
-        """Imports the images of one archive."""
-        done = subprocess.run(
-            [*self.enter(), "ctr", "--address", plan.CONTAINERD_SOCKET,
+        """Imports the images of one archive on all nodes at once."""
+        loads = [subprocess.Popen(
+            [*self.enter(node), "ctr", "--address", plan.CONTAINERD_SOCKET,
              "--namespace", "k8s.io", "images", "import", archive],
-            text=True, capture_output=True, timeout=300, check=False)
-        if done.returncode != 0:
-            raise Problem(f"image {archive}: {done.stderr.strip()}")
+            text=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+                 for node in self.pids]
+        for done in loads:
+            _, errors = done.communicate(timeout=300)
+            if done.returncode != 0:
+                raise Problem(f"image {archive}: {errors.strip()}")
 
     def peak_memory(self):
         return control_groups.peak_memory(self.cgroup)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The control group that one cluster lies in, under every hierarchy that is
-mounted: `plane` for the node's own programs, the pods' beside it.
+mounted: in it one of each node, in these `plane` for the node's own programs
+and the pods' beside it. A node sees its group as the root of all.
 
 On a version 1 machine each task outside, or each session, weighs as much as a
 whole group, so a busy machine starves a cluster; the group therefore weighs
@@ -8,7 +9,13 @@ what four of them do, or one if its caller is nice. In it the node's own
 programs weigh more than the pods, or a busy pod makes the node look dead.
 """
 import os
+import sys
 import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(HERE))
+
+from podnet import linux  # noqa: E402
 
 ROOT = "/sys/fs/cgroup"
 PREFIX = "muster-kubernetes-"
@@ -23,14 +30,34 @@ def hierarchies():
 
 
 def make(name):
-    for top in hierarchies():
-        for path in (os.path.join(top, name), os.path.join(top, name, "plane")):
-            os.makedirs(path, exist_ok=True)
-            for file in ("cpuset.cpus", "cpuset.mems"):
-                # A new group has no processors until it is given some.
-                inherit(path, file)
+    make_group(name)
     weight(name, 1024 if os.nice(0) > 0 else 4096)
-    weight(os.path.join(name, "plane"), 8192)
+
+
+def make_node(group):
+    """`group` is one in the cluster's."""
+    make_group(group)
+    make_group(os.path.join(group, "plane"))
+    weight(os.path.join(group, "plane"), 8192)
+
+
+def make_group(name):
+    for top in hierarchies():
+        path = os.path.join(top, name)
+        os.makedirs(path, exist_ok=True)
+        hand_on(os.path.dirname(path))
+        for file in ("cpuset.cpus", "cpuset.mems"):
+            # A new group has no processors until it is given some.
+            inherit(path, file)
+
+
+def hand_on(path):
+    """Where all is version 2, a group has the controllers that the one above
+    hands on to it, and the root of a node hands them on to its pods."""
+    if hierarchies() == [ROOT]:
+        with open(os.path.join(path, "cgroup.controllers")) as f:
+            write(os.path.join(path, "cgroup.subtree_control"),
+                  " ".join("+" + name for name in f.read().split()))
 
 
 def weight(group, shares):
@@ -47,12 +74,48 @@ def inherit(path, file):
             write(target, f.read().strip())
 
 
-def join(name, controllers=("cpu", "cpuacct", "memory")):
-    """Moves this process, and all that come of it, into the plane's group."""
-    for controller in controllers:
-        procs = os.path.join(ROOT, controller, name, "plane", "cgroup.procs")
-        if os.path.exists(procs):
-            write(procs, os.getpid())
+def enter(group):
+    """Makes a node's group the root of all groups that this process and its
+    children see, and moves them into its plane. The mount namespace is to be
+    their own."""
+    tops = hierarchies()
+    mounts = mounted()
+    for top in tops:
+        move(os.path.join(top, group))
+    linux.unshare(linux.CLONE_NEWCGROUP)
+    for top in tops:
+        place = os.path.realpath(top)
+        kind, options = mounts[place]
+        linux.umount(place, linux.MNT_DETACH)
+        linux.mount(kind, place, kind, 0, options)
+        move(os.path.join(place, "plane"))
+
+
+def move(path):
+    with open(os.path.join(path, "cgroup.procs"), "w") as f:
+        f.write("0")  # whoever writes it
+
+
+def mounted():
+    """Kind and options of each hierarchy, by the place of its mount."""
+    found = {}
+    with open("/proc/self/mountinfo") as f:
+        for line in f:
+            fields = line.split()
+            kind, _, options = fields[fields.index("-") + 1:]
+            if kind in ("cgroup", "cgroup2"):
+                found[fields[4]] = kind, of_super(options)
+    return found
+
+
+def of_super(options):
+    """What to mount a hierarchy with again, from what mountinfo says of it."""
+    words = [w for w in options.split(",") if w not in ("rw", "ro")]
+    if any(w.startswith("name=") for w in words):
+        words.insert(0, "none")
+    known = [w for w in words if w not in (
+        "nsdelegate", "favordynmods", "memory_recursiveprot")]
+    return ",".join(known) or None
 
 
 def peak_memory(name):

@@ -4,8 +4,9 @@ MPIJobs, captures of what a user sees, checks, the last line.
 
 A test is a function `test_*()`. The environment, from run.py, says how kubectl
 is called (MUSTER_KUBECTL, a JSON list), which image has Open MPI and muster
-(MUSTER_OPENMPI_IMAGE), whether the node is ours (MUSTER_OWN_NODE), and where
-captures go (MUSTER_CAPTURES).
+(MUSTER_OPENMPI_IMAGE), whether the nodes are ours (MUSTER_OWN_NODE) and which
+pipe cuts their power (MUSTER_NODE_POWER; see keeper.py), and where captures go
+(MUSTER_CAPTURES).
 """
 import contextlib
 import json
@@ -32,6 +33,9 @@ PATIENCE = 120  # seconds, for what never comes; nothing is measured with it
 LABEL = "training.kubeflow.org/"
 JOB_KINDS = ("mpijobs.kubeflow.org", "trainjobs.trainer.kubeflow.org",
              "jobsets.jobset.x-k8s.io", "workloads.kueue.x-k8s.io")
+# A SIGTERM proves that somebody ended the pod, never who or why.
+GUESSES = ("pre-empted by", "was preempted", "was evicted", "was drained",
+           "out of memory", "deadline exceeded")
 # A shell's line that ends once the test opens the gate: a name in DNS.
 WAIT_AT_GATE = "until getent hosts gate >/dev/null; do sleep 0.3; done"
 
@@ -238,6 +242,13 @@ def terminated(pod):
     """The state in which the pod's first container ended, if it has."""
     containers = pod["status"].get("containerStatuses") or [{}]
     return containers[0].get("state", {}).get("terminated")
+
+
+def ended_from_outside(text):
+    """The words of a job whose pod somebody ended."""
+    check("ended from outside" in text, "not ended from outside", text)
+    for guess in GUESSES:
+        check(guess not in text.lower(), f"a guess: {guess}", text)
 
 
 def mpijob(name, command, workers=2, image=None, **spec):

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Process 1 of the node: its own mounts, its own network, its programs.
+"""Process 1 of a node: its own mounts, its own network, its programs.
 
-keeper.py starts it in namespaces of its own. It ends, and with it, by the
-kernel's hand, every process and mount of the node, when its standard input
-does or when it gets a signal. It prints "up" once all programs are started
-and ends with a sentence when one of them has ended by itself.
+keeper.py starts it in namespaces of its own, with the network namespace of the
+first node, which has the control plane, as descriptor 3. It ends, and with it,
+by the kernel's hand, every process and mount of the node, when its standard
+input does or when it gets a signal. It prints "up" once all programs are
+started and ends with a sentence when one of them has ended by itself.
 """
 import os
 import select
@@ -25,35 +26,76 @@ MS_SHARED = 1 << 20
 PATIENCE = 120
 
 
-def mounts(folders):
+FIRST_NETWORK = 3
+
+
+def mounts(own):
     linux.mount(None, "/", None, linux.MS_REC | MS_SHARED)
     linux.mount("proc", "/proc", "proc")
     for setting in plan.MACHINE_SETTINGS:
         source = f"/proc/sys/{setting}"
         if not os.path.exists(source):
             continue
-        own = os.path.join(folders.settings, setting.replace("/", "."))
-        with open(source) as old, open(own, "w") as new:
+        copy = os.path.join(own.settings, setting.replace("/", "."))
+        with open(source) as old, open(copy, "w") as new:
             new.write(old.read())
-        linux.bind(own, source)
-    linux.bind(folders.file("hosts"), "/etc/hosts")
-    linux.bind(folders.file("resolv.conf"), os.path.realpath(
-        "/etc/resolv.conf"))
+        linux.bind(copy, source)
+    if os.path.exists(own.file("meminfo")):
+        linux.bind(own.file("meminfo"), "/proc/meminfo")
+    linux.bind(own.file("hosts"), "/etc/hosts")
+    linux.bind(own.file("resolv.conf"), os.path.realpath("/etc/resolv.conf"))
     linux.mount("tmpfs", "/run", "tmpfs", 0, "mode=755")
-    linux.bind(folders.var_lib, "/var/lib")
-    linux.bind(folders.pod_log, "/var/log")
+    linux.bind(own.var_lib, "/var/lib")
+    linux.bind(own.pod_log, "/var/log")
 
 
-def network():
-    for line in ("link set lo up", "link add node0 type bridge",
-                 f"address add {plan.NODE_IP}/24 dev node0",
-                 "link set node0 up",
-                 # Without it the API server cannot call a webhook by its
-                 # service's address: there is no default route.
-                 f"route add {plan.SERVICE_CIDR} dev node0"):
-        subprocess.run(["ip", *line.split()], check=True)
-    with open("/proc/sys/net/ipv4/ip_forward", "w") as f:
-        f.write("1")
+def network(node):
+    ip("link set lo up")
+    if node.number == plan.FIRST.number:
+        ip("link add node0 type bridge")
+    else:
+        # A link to the first node's bridge, named there as this node is.
+        first = f"/proc/self/fd/{FIRST_NETWORK}"
+        there = ["nsenter", f"--net={first}"]
+        ip(f"link add node0 type veth peer name {node.name} netns {first}")
+        ip(f"link set {node.name} master node0", there)
+        ip(f"link set {node.name} up", there)
+        ip(f"route replace {node.pod_cidr} via {node.ip}", there)
+    ip(f"address add {node.ip}/24 dev node0")
+    ip("link set node0 up")
+    # Without it the API server cannot call a webhook by its service's address:
+    # there is no default route.
+    ip(f"route add {plan.SERVICE_CIDR} dev node0")
+    if node.number != plan.FIRST.number:
+        ip(f"route add {plan.FIRST.pod_cidr} via {plan.FIRST.ip}")
+    write("/proc/sys/net/ipv4/ip_forward", "1")
+
+
+def ip(line, before=()):
+    subprocess.run([*before, "ip", *line.split()], check=True,
+                   pass_fds=[FIRST_NETWORK])
+
+
+def write(path, text):
+    with open(path, "w") as f:
+        f.write(text)
+
+
+def queue():
+    """Hands the first packet of each connection between pods, also of two on
+    one bridge, to kube-network-policies. Its own rules need nftables' queue
+    expression, which not every kernel has that has iptables' target."""
+    write("/proc/sys/net/bridge/bridge-nf-call-iptables", "1")
+    subprocess.run(["iptables", "-A", "FORWARD", "-m", "conntrack",
+                    "--ctstate", "NEW", "-j", "NFQUEUE", "--queue-num",
+                    str(plan.QUEUE)], check=True)
+
+
+def policies(folders, node):
+    return [programs.path("kube-network-policies"),
+            f"--kubeconfig={folders.kubeconfig('policies')}",
+            f"--hostname-override={node.name}", f"--nfqueue-id={plan.QUEUE}",
+            "--disable-nri", "--metrics-bind-address=127.0.0.1:9080", "--v=2"]
 
 
 def etcd(folders):
@@ -71,7 +113,7 @@ def apiserver(folders):
     return [programs.path("kube-apiserver"),
             "--etcd-servers=http://127.0.0.1:2379",
             "--bind-address=0.0.0.0", "--secure-port=6443",
-            f"--advertise-address={plan.NODE_IP}",
+            f"--advertise-address={plan.FIRST.ip}",
             f"--service-cluster-ip-range={plan.SERVICE_CIDR}",
             f"--client-ca-file={key('ca.crt')}",
             f"--tls-cert-file={key('apiserver.crt')}",
@@ -118,42 +160,55 @@ def controller_manager(folders):
             "-service-lb-controller,-node-route-controller"]
 
 
-def kubelet(folders):
-    return [programs.path("kubelet"),
-            f"--config={folders.file('kubelet.yaml')}",
-            f"--kubeconfig={folders.kubeconfig('kubelet')}",
-            f"--root-dir={folders.kubelet}",
-            f"--hostname-override={plan.NODE}", f"--node-ip={plan.NODE_IP}"]
+def kubelet(folders, node):
+    own = folders.of(node)
+    return [programs.path("kubelet"), f"--config={own.file('kubelet.yaml')}",
+            f"--kubeconfig={folders.kubeconfig(node.user)}",
+            f"--root-dir={own.kubelet}",
+            f"--hostname-override={node.name}", f"--node-ip={node.ip}"]
+
+
+def proxy(folders, node):
+    return [programs.path("kube-proxy"),
+            f"--config={folders.of(node).file('proxy.yaml')}",
+            f"--hostname-override={node.name}"]
 
 
 class Programs:
-    def __init__(self, folders):
-        self.folders = folders
+    def __init__(self, folders, node):
+        self.folders, self.log = folders, folders.of(node).log
         self.children = {}  # process id: name, Popen
 
     def start(self, name, argv):
         env = {key: value for key, value in os.environ.items()
                if not key.lower().endswith("_proxy")}
-        with open(os.path.join(self.folders.log, name + ".log"), "wb") as log:
+        with open(os.path.join(self.log, name + ".log"), "ab") as log:
             child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, env=env,
                                      stdout=log, stderr=subprocess.STDOUT)
         self.children[child.pid] = name, child
 
     def await_api(self):
         """The rest would only fail and try again until it answers."""
+        self.wait("kube-apiserver", lambda: subprocess.run(
+            [programs.path("kubectl"), "get", "--raw=/readyz",
+             f"--kubeconfig={self.folders.kubeconfig('admin')}",
+             "--request-timeout=5s"],
+            capture_output=True, check=False).returncode == 0)
+
+    def await_runtime(self):
+        """A kubelet that does not find it ends."""
+        self.wait("containerd",
+                  lambda: os.path.exists(plan.CONTAINERD_SOCKET))
+
+    def wait(self, name, ready):
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
-            ready = subprocess.run(
-                [programs.path("kubectl"), "get", "--raw=/readyz",
-                 f"--kubeconfig={self.folders.kubeconfig('admin')}",
-                 "--request-timeout=5s"],
-                capture_output=True, check=False).returncode == 0
-            if ready:
+            if ready():
                 return
             self.reap()
             time.sleep(0.2)
-        sys.exit(f"the API server was not ready after {PATIENCE} s; its log "
-                 "is kube-apiserver.log")
+        sys.exit(f"{name} was not ready after {PATIENCE} s; its log is "
+                 f"{name}.log")
 
     def reap(self):
         """Orphans of containers come here, too; nobody asks for those."""
@@ -170,27 +225,38 @@ class Programs:
                          f"log is {name}.log")
 
 
-def main(run, cgroup):
-    folders = plan.Folders(run)
-    mounts(folders)
-    linux.sethostname(plan.NODE)
-    network()
-    control_groups.join(cgroup)
-    up = Programs(folders)
-    up.start("etcd", etcd(folders))
-    up.start("kube-apiserver", apiserver(folders))
-    up.start("containerd", ["containerd", "--config",
-                            folders.file("containerd.toml")])
+def control_plane(up, folders):
     up.await_api()
     up.start("kube-controller-manager", controller_manager(folders))
     up.start("kube-scheduler", controller(folders, "kube-scheduler",
                                           "scheduler"))
-    up.start("kubelet", kubelet(folders))
     up.start("coredns", [programs.path("coredns"), "-conf",
                          folders.file("Corefile")])
-    up.start("kube-proxy", [programs.path("kube-proxy"),
-                            f"--config={folders.file('proxy.yaml')}",
-                            f"--hostname-override={plan.NODE}"])
+
+
+def main(run, shape, number, cgroup):
+    folders, shape = plan.Folders(run), plan.Shape.of(shape)
+    node = shape.all_nodes()[int(number) - 1]
+    mounts(folders.of(node))
+    control_groups.enter(cgroup)
+    linux.sethostname(node.name)
+    network(node)
+    os.close(FIRST_NETWORK)
+    up = Programs(folders, node)
+    first = node.number == plan.FIRST.number
+    if first:
+        up.start("etcd", etcd(folders))
+        up.start("kube-apiserver", apiserver(folders))
+    up.start("containerd", ["containerd", "--config",
+                            folders.of(node).file("containerd.toml")])
+    if first:
+        control_plane(up, folders)
+    up.await_runtime()
+    up.start("kubelet", kubelet(folders, node))
+    up.start("kube-proxy", proxy(folders, node))
+    if shape.policies:
+        queue()
+        up.start("kube-network-policies", policies(folders, node))
     print("up", flush=True)
     while not select.select([sys.stdin], [], [], 0.2)[0]:
         up.reap()

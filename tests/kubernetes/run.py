@@ -3,11 +3,13 @@
 """Runs the tests on a real Kubernetes: run.py [options] [test ...]
 
 With no option it builds what is not in the cache, starts a node of its own,
-installs mpi-operator, loads the images and runs test_*.py here. Tests that need
-more controllers are skipped where those are not built. README.md says what it
+installs mpi-operator, loads the images and runs test_*.py here, then those that
+need two nodes on two. Tests that need more programs are skipped where those are
+not built. README.md says what it
 needs. The last line is N passed, N failed[, N skipped].
 """
 import argparse
+import dataclasses
 import glob
 import json
 import os
@@ -21,6 +23,7 @@ import time
 import controllers
 import images
 import machine
+import plan
 import programs
 import suite
 from cluster import Cluster
@@ -30,6 +33,10 @@ from versions import CLUSTER, MORE, SUITE, TRAINERS
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 OUT = os.path.join(ROOT, "build", "kubernetes")
+CAPTURES = os.path.join(OUT, "captures")
+# Two nodes, with NetworkPolicies enforced; the second one is a small one.
+TWO = plan.Shape(nodes=2, memory=1536 << 20, policies=True)
+SHAPES = {"test_two_nodes": TWO, "test_policies": TWO, "test_low_memory": TWO}
 
 
 def parse(argv):
@@ -61,7 +68,8 @@ def parse(argv):
     parser.add_argument("--ready", action="store_true", help="run nothing;"
                         " say what is missing, if anything is")
     parser.add_argument("--up", action="store_true", help="run no test; keep"
-                        " the node until the end of input")
+                        " the nodes until the end of input: two where the"
+                        " first of the tests named needs two")
     options = parser.parse_args(argv)
     options.minutes = options.minutes or (40 if options.suite else 30)
     return options
@@ -75,20 +83,47 @@ def on_own_node(options, counts):
         raise Problem(f"no muster is installed in {options.prefix}; build it, "
                       "or name its install tree in MUSTER_PREFIX")
     programs.ensure(needed(options), 60 * options.build_minutes)
-    more = wanted(options, runnable(options))
     kinds = kinds_of(options)
     for kind in kinds:
         images.debian(kind)
     limit_rest(options)
     folder = os.path.join(OUT, "images")
     archives = images.make(folder, options.prefix, kinds)
-    archives += [controllers.archive(folder, name) for name in more]
+    shutil.rmtree(CAPTURES, ignore_errors=True)
+    for shape, files in by_shape(options):
+        able = [file for file in files if not lacks(options, file)]
+        if files and not able:
+            for file in files:
+                skip(options, file, counts)
+            continue
+        more = [name for name in wanted(options, able)
+                if name in controllers.BY_COMPONENT]
+        on_cluster(options, counts, shape, files, more, archives + [
+            controllers.archive(folder, name) for name in more])
+
+
+def by_shape(options):
+    """Each kind of cluster that is needed, and the tests that run on it."""
+    if options.suite or (options.up and not options.names):
+        return [(plan.Shape(), [])]
+    files = {}
+    for name in chosen(options):
+        files.setdefault(SHAPES.get(name, plan.Shape()), []).append(name)
+    found = sorted(files.items(), key=lambda item: item[0].nodes)
+    return found[:1] if options.up else found
+
+
+def on_cluster(options, counts, shape, files, more, archives):
     start = time.monotonic()
-    node = Cluster(OUT)
+    node = Cluster(OUT, **dataclasses.asdict(shape))
     with node:
         print(f"node ready in {time.monotonic() - start:.1f} s", flush=True)
         for archive in archives:
             node.load(archive)
+        # The operators stay with the control plane.
+        others = [name for name in node.pids if name != plan.FIRST.name]
+        for name in others:
+            node.kubectl("cordon", name)
         node.kubectl("apply", "--server-side", "-k", os.path.join(
             programs.path("manifests", "mpi-operator"), "overlays",
             "standalone"))
@@ -96,6 +131,8 @@ def on_own_node(options, counts):
                      "--for=condition=Available", "deployment/mpi-operator",
                      limit=120)
         controllers.install(node, os.path.join(OUT, "manifests"), more)
+        for name in others:
+            node.kubectl("uncordon", name)
         print("operators ready in "
               f"{time.monotonic() - start:.1f} s", flush=True)
         if options.up:
@@ -105,13 +142,14 @@ def on_own_node(options, counts):
             suite.run(node.enter(), suite.images_of(options.with_openssh),
                       options.names, os.path.join(OUT, "suite"), counts)
         else:
-            run_tests(options, node.kubectl_argv(), True, counts)
-        signal.alarm(0)
+            run_tests(options, node.kubectl_argv(), files, counts, node)
+        rest = signal.alarm(0)
         print(f"most memory at once: {(node.peak_memory() or 0) >> 20} MiB")
         left = node.stop()
     for trace in left:
         print("left behind: " + trace)
         counts[1] += 1
+    signal.alarm(rest)
 
 
 def needed(options):
@@ -184,32 +222,39 @@ def limit_rest(options):
 def on_given(options, counts):
     limit_rest(options)
     programs.ensure(["mpi-operator"], 60 * options.build_minutes)
+    shutil.rmtree(CAPTURES, ignore_errors=True)
     run_tests(options, [
         shutil.which("kubectl") or programs.path("kubectl"),
-        "--kubeconfig=" + os.path.abspath(options.kubeconfig)], False, counts)
+        "--kubeconfig=" + os.path.abspath(options.kubeconfig)],
+              chosen(options), counts)
 
 
-def run_tests(options, kubectl, own, counts):
-    captures = os.path.join(OUT, "captures")
-    shutil.rmtree(captures, ignore_errors=True)
+def run_tests(options, kubectl, files, counts, own=None):
+    """`own` is the cluster where it is ours."""
     env = {**os.environ, "MUSTER_KUBECTL": json.dumps(kubectl),
            "MUSTER_OPENMPI_IMAGE": options.image,
            "MUSTER_OPENSSH_IMAGE": images.name("openmpi-ssh") if own else "",
            "MUSTER_OWN_NODE": "1" if own else "0",
            "MUSTER_TRAINER": options.trainer,
-           "MUSTER_CAPTURES": captures,
+           "MUSTER_NODE_POWER": own.folders.power if own else "",
+           "MUSTER_CAPTURES": CAPTURES,
            "MUSTER": os.path.join(options.prefix, "bin", "muster"),
            "MUSTER_OPERATOR_PI": programs.path("examples/v2beta1/pi/pi.yaml")}
-    for name in chosen(options):
-        print(f"-- {name}", flush=True)
-        if own and (names := lacks(options, name)):
-            print(f"skip  all of {name}: not built: {', '.join(names)} "
-                  f"(tests/kubernetes/run.py --build {name})", flush=True)
-            counts[2] += 1
+    for name in files:
+        if own and lacks(options, name):
+            skip(options, name, counts)
             continue
+        print(f"-- {name}", flush=True)
         path = os.path.join(HERE, name + ".py")
         for i, count in enumerate(one(path, env)):
             counts[i] += count
+
+
+def skip(options, name, counts):
+    print(f"-- {name}\nskip  all of {name}: not built: "
+          f"{', '.join(lacks(options, name))} "
+          f"(tests/kubernetes/run.py --build {name})", flush=True)
+    counts[2] += 1
 
 
 def one(path, env):

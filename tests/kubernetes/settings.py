@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The configuration files of the node's programs. JSON is YAML, so those that
+"""The configuration files of the nodes' programs. JSON is YAML, so those that
 take YAML get JSON."""
 import json
 import os
@@ -7,19 +7,23 @@ import os
 import plan
 
 
-def write(folders, cgroup):
+def write(folders, nodes):
     os.makedirs(folders.config, exist_ok=True)
-    os.makedirs(folders.file("cni"), exist_ok=True)
-    for user in plan.USERS:
+    for user in plan.users(nodes):
         save(folders.kubeconfig(user), kubeconfig(folders, user))
-    save(folders.file("kubelet.yaml"), kubelet(folders, cgroup))
-    save(folders.file("proxy.yaml"), proxy(folders))
-    save(folders.file("cni/10-pods.conflist"), network())
-    save(folders.file("containerd.toml"), containerd(folders))
     save(folders.file("Corefile"), corefile(folders))
-    save(folders.file("hosts"),
-         f"127.0.0.1 localhost\n{plan.NODE_IP} {plan.NODE}\n")
-    save(folders.file("resolv.conf"), f"nameserver {plan.NODE_IP}\n")
+    hosts = "".join(f"{node.ip} {node.name}\n" for node in nodes)
+    for node in nodes:
+        own = folders.of(node)
+        os.makedirs(own.file("cni"), exist_ok=True)
+        save(own.file("kubelet.yaml"), kubelet(folders, node))
+        save(own.file("proxy.yaml"), proxy(folders, node))
+        save(own.file("cni/10-pods.conflist"), network(node))
+        save(own.file("containerd.toml"), containerd(own))
+        save(own.file("hosts"), "127.0.0.1 localhost\n" + hosts)
+        save(own.file("resolv.conf"), f"nameserver {plan.FIRST.ip}\n")
+        if node.memory:
+            save(own.file("meminfo"), meminfo(node))
 
 
 def save(path, content):
@@ -41,28 +45,36 @@ def kubeconfig(folders, user):
     }
 
 
-def kubelet(folders, cgroup):
+def meminfo(node):
+    """/proc/meminfo as a kubelet reads it: what there is, not what is free."""
+    return (f"MemTotal:       {node.memory >> 10} kB\n"
+            f"MemFree:        {node.memory >> 10} kB\n"
+            f"MemAvailable:   {node.memory >> 10} kB\n"
+            "SwapTotal:      0 kB\n")
+
+
+def kubelet(folders, node):
+    own = folders.of(node)
     return {
         "apiVersion": "kubelet.config.k8s.io/v1beta1",
         "kind": "KubeletConfiguration",
         "failCgroupV1": False,
         "cgroupDriver": "cgroupfs",
-        "cgroupRoot": "/" + cgroup,
         "containerRuntimeEndpoint": "unix://" + plan.CONTAINERD_SOCKET,
-        "address": plan.NODE_IP,
+        "address": node.ip,
         "healthzBindAddress": "127.0.0.1",
-        "tlsCertFile": folders.key("kubelet-server.crt"),
-        "tlsPrivateKeyFile": folders.key("kubelet-server.key"),
+        "tlsCertFile": folders.key(node.name + "-server.crt"),
+        "tlsPrivateKeyFile": folders.key(node.name + "-server.key"),
         "authentication": {
             "anonymous": {"enabled": False},
             "webhook": {"enabled": True},
             "x509": {"clientCAFile": folders.key("ca.crt")}},
         "authorization": {"mode": "Webhook"},
-        "clusterDNS": [plan.NODE_IP],
+        "clusterDNS": [plan.FIRST.ip],
         "clusterDomain": plan.DOMAIN,
-        "resolvConf": folders.file("resolv.conf"),
+        "resolvConf": own.file("resolv.conf"),
         "podLogsDir": "/var/log/pods",
-        "volumePluginDir": folders.volumes,
+        "volumePluginDir": own.volumes,
         "failSwapOn": False,
         "maxPods": 100,
         "imageGCHighThresholdPercent": 100,
@@ -70,17 +82,19 @@ def kubelet(folders, cgroup):
         "evictionHard": {"memory.available": "100Mi",
                          "nodefs.available": "1%",
                          "imagefs.available": "1%"},
+        # Of five minutes, which the next test would have to wait for.
+        "evictionPressureTransitionPeriod": "5s",
     }
 
 
-def proxy(folders):
+def proxy(folders, node):
     return {
         "apiVersion": "kubeproxy.config.k8s.io/v1alpha1",
         "kind": "KubeProxyConfiguration",
         "mode": "nftables",
         "clientConnection": {"kubeconfig": folders.kubeconfig("proxy")},
-        "clusterCIDR": plan.POD_CIDR,
-        "bindAddress": plan.NODE_IP,
+        "clusterCIDR": plan.POD_NET,
+        "bindAddress": node.ip,
         "healthzBindAddress": "127.0.0.1:10256",
         "metricsBindAddress": "127.0.0.1:10249",
         # Limits of connections are the machine's, not a namespace's.
@@ -89,19 +103,19 @@ def proxy(folders):
     }
 
 
-def network():
+def network(node):
     return {"cniVersion": "1.0.0", "name": "pods", "plugins": [{
         "type": "bridge", "bridge": "cni0", "isDefaultGateway": True,
         "ipMasq": False, "hairpinMode": True,
         "ipam": {"type": "host-local",
-                 "ranges": [[{"subnet": plan.POD_CIDR}]]}}]}
+                 "ranges": [[{"subnet": node.pod_cidr}]]}}]}
 
 
-def containerd(folders):
+def containerd(own):
     # A root without CAP_SYS_RESOURCE may not lower an OOM score, and runc
     # then fails without a word of it: hence restrict_oom_score_adj.
     return f"""version = 2
-root = "{folders.containerd}"
+root = "{own.containerd}"
 state = "/run/containerd"
 disabled_plugins = ["io.containerd.internal.v1.opt"]
 [grpc]
@@ -114,7 +128,7 @@ disabled_plugins = ["io.containerd.internal.v1.opt"]
   enable_unprivileged_icmp = true
   [plugins."io.containerd.grpc.v1.cri".cni]
     bin_dir = "{plan.CNI_PLUGINS}"
-    conf_dir = "{folders.file("cni")}"
+    conf_dir = "{own.file("cni")}"
   [plugins."io.containerd.grpc.v1.cri".containerd]
     snapshotter = "overlayfs"
     default_runtime_name = "runc"
@@ -130,7 +144,7 @@ def corefile(folders):
     # upstream CoreDNS would refuse, which resolvers call a temporary failure.
     # `cache` is as kubeadm has it.
     return f""".:53 {{
-    bind {plan.NODE_IP}
+    bind {plan.FIRST.ip}
     errors
     ready 127.0.0.1:8181
     kubernetes {plan.DOMAIN} in-addr.arpa ip6.arpa {{

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The node itself: it runs pods with DNS, and leaves nothing behind."""
+"""The nodes themselves: they run pods with DNS, and leave nothing behind."""
+import json
 import os
 import signal
 import subprocess
@@ -12,12 +13,13 @@ import plan
 from kube import Skip, check, namespace, until
 
 OWNER = """
-import sys, time
+import json, sys, time
 sys.path.insert(0, sys.argv[1])
 from cluster import Cluster
-cluster = Cluster(sys.argv[2])
+cluster = Cluster(sys.argv[2], nodes=2)
 cluster.start()
-print(cluster.pid, cluster.keeper.pid, cluster.cgroup, flush=True)
+print(json.dumps([list(cluster.pids.values()), cluster.keeper.pid,
+                  cluster.cgroup]), flush=True)
 time.sleep(600)
 """
 FOLDER = os.path.join(kube.ROOT, "build", "kubernetes-killed")
@@ -50,16 +52,18 @@ def test_a_pod_finds_the_api_server():
 
 
 def start_owner():
-    """A process that has started a node of its own, the node's process 1, its
-    keeper's process id, and its control group."""
+    """A process that has started two nodes of its own, these nodes' processes
+    1, their keeper's process id, and their control group."""
     owner = subprocess.Popen(
         [sys.executable, "-B", "-c", OWNER, kube.HERE, FOLDER],
         stdout=subprocess.PIPE, text=True)
-    words = owner.stdout.readline().split()
-    if len(words) != 3:
+    line = owner.stdout.readline()
+    if not line:
         end(owner)
-        raise AssertionError("the second node did not start")
-    return owner, int(words[0]), int(words[1]), words[2]
+        raise AssertionError("the second cluster did not start")
+    nodes, keeper, group = json.loads(line)
+    check(len(nodes) == 2, "not two nodes", line)
+    return owner, [f"/proc/{pid}" for pid in nodes], keeper, group
 
 
 def end(owner):
@@ -69,27 +73,27 @@ def end(owner):
 
 
 def test_nothing_is_left_of_a_killed_owner():
-    """SIGKILL for the keeper ends the node; SIGKILL for the test that started
+    """SIGKILL for the keeper ends both nodes; SIGKILL for the test that started
     it does, too, and removes control groups and data, those that the killed
     keeper left as well. The machine's kernel settings stay as they were."""
     if not kube.OWN_NODE:
         raise Skip("the node is not ours")
     before = machine_settings()
-    owner, node, keeper, first = start_owner()
+    owner, nodes, keeper, first = start_owner()
     os.kill(keeper, signal.SIGKILL)
     try:
-        until(lambda: not os.path.exists(f"/proc/{node}"),
-              "end of the node whose keeper was killed")
+        until(lambda: not any(map(os.path.exists, nodes)),
+              "end of the nodes whose keeper was killed")
     finally:
         end(owner)
-    owner, node, keeper, second = start_owner()
+    owner, nodes, keeper, second = start_owner()
     end(owner)
-    left = [f"/proc/{node}", os.path.join(FOLDER, "node"),
+    left = [*nodes, os.path.join(FOLDER, "node"),
             *(os.path.join(top, group) for top in control_groups.hierarchies()
               for group in (first, second))]
     until(lambda: not (any(map(os.path.exists, left))
                        or control_groups.is_keeper(keeper)),
-          "end of the node whose owner was killed")
+          "end of the nodes whose owner was killed")
     after = machine_settings()
     check(after == before, "kernel settings of the machine have changed",
           before, after)

