@@ -90,9 +90,11 @@ class Cluster:
         self.pids, self.cgroup = words["pids"], words["cgroup"]
 
     def await_ready(self):
-        for what in ("create", "condition=Ready"):
-            self.kubectl("wait", "--for=" + what, "--timeout=120s",
-                         *("node/" + name for name in self.pids), limit=150)
+        # One at a time: kubectl does not wait for several that are not there.
+        for name in self.pids:
+            for what in ("create", "condition=Ready"):
+                self.kubectl("wait", "--for=" + what, "node/" + name,
+                             "--timeout=120s", limit=150)
         self.kubectl("wait", "--for=create", "serviceaccount/default",
                      "--timeout=120s", limit=150)
 
