@@ -21,7 +21,7 @@ struct FileVariable {
   const char* without;
 };
 
-// An NCCL that does not read a variable is told of by lint_values.cc.
+// lint_values.cc reports a variable that this NCCL does not read.
 constexpr FileVariable kVariables[] = {
     {"NCCL_CONF_FILE", Kind::kFile, "", "",
      "NCCL goes on without it, and without ~/.nccl.conf, and says nothing"},

@@ -250,7 +250,8 @@ bool holds(const Side& side, const std::string& value,
   return false;
 }
 
-// NCCL's, in a version or a pod in which nobody reads it; lint_value() says so.
+// false: a variable of NCCL that this version or pod does not read;
+// lint_value() reports it.
 bool is_read(const FabricPodState& pod, const std::string& name) {
   if (!name.starts_with("NCCL_")) return true;
   if (pod.mpi_only()) return false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // lint_files(): files that variables name and the collector did not find in the
-// pod. Facts that say nothing of them are no finding. Pure.
+// pod. Without facts about them there is nothing to report. Pure.
 #include <algorithm>
 
 #include "fabric/facts/gpu_names.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// NcclSpread: which NCCL the first rank of each pod has loaded, against what
-// was found for the command before the start, and against the other pods. Each
-// difference is told once: that of a pod from its plan at once, that between
-// pods when all have told or some seconds after the first. Pure.
+// NcclSpread: compares the NCCL that the first rank of each pod has loaded with
+// the one found for the command before the start, and with the other pods'.
+// Reports each difference once: between a pod and its plan at once, between
+// pods when all have answered or some seconds after the first. Pure.
 #pragma once
 
 #include <chrono>

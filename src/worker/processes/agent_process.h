@@ -37,7 +37,7 @@ struct AgentProcessInfo {
   // mpirun's servers for a rank of several; nullopt: we serve it ourselves.
   std::optional<MpiServers> servers;
   int64_t oom_kills_before = -1;  // the cgroup's counter when it started
-  // Told once which NCCL it has loaded; empty: nobody asks.
+  // Called once with the NCCL that it has loaded; may be empty.
   std::function<void(LoadedNccl)> found_nccl;
 };
 
