@@ -58,8 +58,11 @@ bool keeps_to_loopback(const LineOption& option) {
   }
 }
 
-const char* hostfile_option(LauncherSet launcher) {
+const char* hostfile_option(const MpirunLine& line, LauncherSet launcher) {
   if ((launcher & kOpenMpiLauncher) != 0) return "--hostfile";
+  if (launcher == kIntelLauncher && !line.per_node && !line.by_node) {
+    return "-machinefile";  // with -f slots mean nothing, with this -ppn and -rr
+  }
   if ((launcher & (kHydraLauncher | kIntelLauncher)) != 0) return "-f";
   if ((launcher & kMpirunRshLauncher) != 0) return "-hostfile";
   return "--hostfile";  // horovodrun
@@ -99,7 +102,7 @@ class Rewriter {
     const std::string& program = replacement_.program;
     out_.words.push_back(program.empty() ? line_.words[0] : program);
     if (!replacement_.hostfile.empty()) {
-      out_.words.emplace_back(hostfile_option(replacement_.launcher));
+      out_.words.emplace_back(hostfile_option(line_, replacement_.launcher));
       out_.words.push_back(replacement_.hostfile);
     }
     append(replacement_.options);

@@ -121,6 +121,27 @@ def test_mpich_of_this_machine():
         nothing_left(job)
 
 
+def test_an_mpirun_that_calls_another_launcher():
+    """Intel MPI's mpirun is a script that calls mpiexec.hydra by PATH, where
+    muster's own comes first."""
+    native = program("native", "mpicc.mpich")
+    intel = {"/usr/local/bin/mpirun": {
+        "data": '#!/bin/sh\nmpiexec.hydra "$@"\n', "mode": "755"}}
+    line = ["mpirun", "-n", "4", "-genv", "SKIP_FINALIZE", "1", native]
+    with cluster("mpirun-script") as c:
+        job = apply(c, "pi-mpich.yaml", workers=4, files=intel)
+        check(job.wait_ready(60), "workers are not ready")
+        for words in (["--", *line], ["--once", "--", *line],
+                      ["--once", "--", "sh", "-c", " ".join(line)]):
+            run = launch(job, *words)
+            equal(run.code, 0, "exit code", run.out, run.err)
+            for rank in range(4):
+                equal(run.out.count(f"rank {rank} of 4, sum 6"), 1,
+                      "lines of one rank", run.out, run.err)
+            equal(run.err.count("connecting to"), 1, "launches", run.err)
+        nothing_left(job)
+
+
 def test_mpirun_of_another_mpi():
     """Each rank would be a world of its own, and nobody would say so."""
     for manifest, mpirun, compiler, mpi in (

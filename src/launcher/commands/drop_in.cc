@@ -11,6 +11,7 @@
 
 #include "base/self_path.h"
 #include "base/spawn.h"
+#include "job/launcher_socket.h"
 #include "job/mpirun_line.h"
 #include "job/output_files.h"
 #include "job/pod_view.h"
@@ -124,12 +125,18 @@ int drop_in_main(const std::string& name,
     for (const auto& [variable, value] : current_environment()) {
       if (names_a_rank(variable)) ::unsetenv(variable.c_str());
     }
+    ::unsetenv("MUSTER_SCRIPT_SESSION");  // its own calls are done, see below
     const std::string program = (*rewritten)[0];
     rewritten->erase(rewritten->begin());
     return exec_real(
         program,
         mpirun_called(name, program, session->launcher, session->search_paths),
         *rewritten);
+  }
+  // Started by the mpirun of this launch, as Intel MPI's mpirun, a script,
+  // starts mpiexec.hydra: the line has all that is ours already.
+  if (has_launcher_socket()) {
+    return exec_real(real, called_here(name, real), args);
   }
   const auto line = parse_mpirun_line(words);
   if (line && !has_hosts_elsewhere(*line)) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // muster under the name of an MPI's launcher. Takes the line over where this
 // pod launches a job; hands it to the image's real mpirun, untouched, where
-// there is nothing to take over (--version, no hosts but this machine).
+// there is nothing to take over (--version, no hosts but this machine, called
+// by the mpirun of a launch, as Intel MPI's script calls mpiexec.hydra).
 // Refuses: a second mpirun inside a rank.
 #pragma once
 

@@ -36,6 +36,22 @@ TEST_CASE("a known family decides what a word means") {
   CHECK(intel->stdin_target == "all");
 }
 
+TEST_CASE("Intel MPI gets the slots of the hosts unless -ppn or -rr deals") {
+  const auto told = [](std::vector<std::string> words) {
+    const auto line = parse_mpirun_line(std::move(words), kIntelLauncher);
+    REQUIRE(line);
+    Replacement replacement;
+    replacement.launcher = kIntelLauncher;
+    replacement.hostfile = "/h";
+    const auto rewritten = rewrite_mpirun_line(*line, replacement);
+    REQUIRE(rewritten);
+    return rewritten->words.at(1);
+  };
+  CHECK(told({"mpirun", "-n", "2", "./a"}) == "-machinefile");
+  CHECK(told({"mpirun", "-ppn", "1", "-n", "2", "./a"}) == "-f");
+  CHECK(told({"mpirun", "-rr", "-n", "2", "./a"}) == "-f");
+}
+
 TEST_CASE("the program's name decides where it can") {
   CHECK(launchers_by_name("/usr/bin/mpirun_rsh") == kMpirunRshLauncher);
   CHECK(launchers_by_name("mpirun.openmpi") == kOpenMpiLauncher);
