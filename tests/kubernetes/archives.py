@@ -65,23 +65,36 @@ def as_root(info):
 
 def image(path, names, config, layers):
     """Writes the archive of one image that goes by several names."""
-    digests = [digest(file) for file in layers]
-    blob = json.dumps({
+    return images(path, [(names, config, layers)])
+
+
+def images(path, made):
+    """Writes the archive of several images, each its names, configuration and
+    layers; a layer that several have is there once."""
+    manifest, files = [], {}
+    with tarfile.open(path, "w") as tar:
+        whole = Layer(tar)
+        for names, config, layers in made:
+            files |= {file: digest(file) for file in layers
+                      if file not in files}
+            blob = configuration(config, [files[file] for file in layers])
+            name = hashlib.sha256(blob).hexdigest() + ".json"
+            whole.data(blob, name)
+            manifest.append({"Config": name, "RepoTags": names, "Layers": [
+                files[file] + "/layer.tar" for file in layers]})
+        for file, d in files.items():
+            tar.add(file, d + "/layer.tar")
+        whole.data(json.dumps(manifest).encode(), "manifest.json")
+    return path
+
+
+def configuration(config, digests):
+    return json.dumps({
         "architecture": {"x86_64": "amd64", "aarch64": "arm64"}[
             os.uname().machine],
         "os": "linux", "created": "2026-01-01T00:00:00Z", "config": config,
         "rootfs": {"type": "layers",
                    "diff_ids": ["sha256:" + d for d in digests]}}).encode()
-    name = hashlib.sha256(blob).hexdigest() + ".json"
-    manifest = [{"Config": name, "RepoTags": names,
-                 "Layers": [d + "/layer.tar" for d in digests]}]
-    with tarfile.open(path, "w") as tar:
-        whole = Layer(tar)
-        whole.data(blob, name)
-        for d, file in zip(digests, layers):
-            tar.add(file, d + "/layer.tar")
-        whole.data(json.dumps(manifest).encode(), "manifest.json")
-    return path
 
 
 def digest(path):

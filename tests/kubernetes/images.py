@@ -9,6 +9,8 @@
     intel         the same with Intel MPI's own release, laid out and entered
                   as the operator's Intel image is
     …-ssh         these with OpenSSH instead, set up as the operator's are
+    example-…     what examples/ start: the same with user, entry and PATH of
+                  docs/images.md, and /opt/app/hello
 
 A Debian root is debootstrapped once and cached as a layer; its mirror is the
 one that apt uses here, or $MUSTER_MIRROR.
@@ -18,7 +20,7 @@ import hashlib
 import os
 import subprocess
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import archives
 import plan
@@ -54,6 +56,7 @@ class Mpi:
     wheel: str = ""       # its own release; without, compilers of Debian
     place: str = ""       # of the wheel in the image
     on_path: bool = True  # the wheel's bin directory, by the image
+    env: list = field(default_factory=list)  # of an image without entrypoint
 
 
 # The operator's entrypoint asks nslookup.
@@ -62,7 +65,12 @@ MPIS = {
     # Python is what the command of Kubeflow's SDK calls.
     "openmpi": Mpi(["openmpi-bin", "python3-minimal"]),
     "mpich": Mpi(DNS, "mpich", "/opt/mpich"),
-    "intel": Mpi(DNS, "impi-rt", f"{INTEL}/mpi/2021.14", on_path=False),
+    "intel": Mpi(DNS, "impi-rt", f"{INTEL}/mpi/2021.14", on_path=False, env=[
+        f"I_MPI_ROOT={INTEL}/mpi/2021.14",
+        f"LD_LIBRARY_PATH={INTEL}/mpi/2021.14/lib:"
+        f"{INTEL}/mpi/2021.14/lib/libfabric",
+        f"FI_PROVIDER_PATH={INTEL}/mpi/2021.14/lib/libfabric/prov",
+        "FI_PROVIDER=tcp"]),
 }
 # As Intel's: its own directory comes first, whatever the image has. Without
 # libraries for RDMA Intel's libfabric takes shared memory, between pods, too.
@@ -125,10 +133,25 @@ def mpi(folder, prefix, kind):
         config["Entrypoint"] = ["/entrypoint.sh"]
         folders += [own.place + "/bin"] if own.on_path else []
     config["Env"] = ["PATH=" + ":".join([*folders, PATH])]
-    return archives.image(
-        path + ".tar",
-        [name(kind), *([EXAMPLE] if kind == "openmpi" else [])], config,
-        layers)
+    names = [name(kind), *([EXAMPLE] if kind == "openmpi" else [])]
+    examples = [example(folder, library, layers)] if with_muster else []
+    return archives.images(path + ".tar", [(names, config, layers),
+                                           *examples])
+
+
+def example(folder, library, layers):
+    """As the images of docs/images.md: any command, user 1000 of group 0."""
+    own = MPIS[library]
+    path = os.path.join(folder, library + ".example.tar")
+    with archives.layer(path) as layer:
+        layer.folder("/root", 0o750)
+        layer.file(os.path.join(folder, f"hello-{library}"), "/opt/app/hello")
+    found = [f"{own.place}/bin"] if own.wheel else []
+    env = ["PATH=" + ":".join(["/opt/muster/dropin/bin", *found, PATH])]
+    config = {"WorkingDir": "/home/mpiuser", "User": "1000:0",
+              "Entrypoint": ["muster", "entry"],
+              "Env": env + own.env}
+    return [name("example-" + library)], config, [*layers, path]
 
 
 def release(folder, own):

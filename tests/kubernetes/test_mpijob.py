@@ -8,8 +8,6 @@ import sys
 import kube
 from kube import IMAGE, MpiJob, check, mpijob, namespace, terminated
 
-EXAMPLE_IMAGE = "registry.example/muster-openmpi:latest"
-
 
 def pi(name, manifest):
     with namespace(name) as ns:
@@ -40,11 +38,6 @@ def test_the_operators_pi():
     if not kube.OWN_NODE:
         manifest = manifest.replace("mpioperator/mpi-pi:openmpi", IMAGE)
     pi("operators-pi", manifest)
-
-
-def test_our_pi():
-    with open(os.path.join(kube.ROOT, "examples", "pi-openmpi.yaml")) as f:
-        pi("our-pi", f.read().replace(EXAMPLE_IMAGE, IMAGE))
 
 
 def test_a_crash_is_told():

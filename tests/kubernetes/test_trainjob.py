@@ -11,7 +11,6 @@ from kube import IMAGE, Skip, check, namespace, terminated, until
 from trainer import (RELEASE, TrainJob, create, mpi_runtime, need_trainer,
                      torch_runtime)
 
-EXAMPLE_IMAGE = "registry.example/muster-openmpi:latest"
 HELLO = "/home/mpiuser/hello"
 MPICH_IMAGE = "muster.test/mpich:1"
 LINE = re.compile(r"rank (\d) of (\d) on (\S+), sum of ranks (\d)")
@@ -75,20 +74,6 @@ def test_native_with_the_launcher_as_node():
 
 def test_native_from_a_launcher_without_ranks():
     hello("native", ["muster", "launch", "--", HELLO], False)
-
-
-def test_our_example():
-    """examples/trainjob-deepspeed.yaml, but with a runtime of the namespace."""
-    need_trainer()
-    with open(os.path.join(kube.ROOT, "examples",
-                           "trainjob-deepspeed.yaml")) as f:
-        manifest = f.read().replace(EXAMPLE_IMAGE, IMAGE)
-    with namespace("our-trainjob") as ns:
-        ns.create(manifest.replace("ClusterTrainingRuntime",
-                                   "TrainingRuntime"))
-        log = ended(TrainJob(ns, "finetune"), "Complete")
-        for rank in range(6):
-            check(f"rank {rank} of 6" in log, f"no rank {rank}", log)
 
 
 def test_a_crash_is_told():
