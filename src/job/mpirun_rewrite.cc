@@ -61,7 +61,7 @@ bool keeps_to_loopback(const LineOption& option) {
 const char* hostfile_option(const MpirunLine& line, LauncherSet launcher) {
   if ((launcher & kOpenMpiLauncher) != 0) return "--hostfile";
   if (launcher == kIntelLauncher && !line.per_node && !line.by_node) {
-    return "-machinefile";  // with -f slots mean nothing, with this -ppn and -rr
+    return "-machinefile";  // -f has slots ignored, this -ppn and -rr
   }
   if ((launcher & (kHydraLauncher | kIntelLauncher)) != 0) return "-f";
   if ((launcher & kMpirunRshLauncher) != 0) return "-hostfile";

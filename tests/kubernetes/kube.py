@@ -74,6 +74,16 @@ def told(*arguments, stdin=None):
     return out
 
 
+def on_node(*command):
+    """The stdout of a command in the namespaces of our own node."""
+    if not OWN_NODE:
+        raise Skip("the node is not ours")
+    done = subprocess.run([*KUBECTL[:-1], *command], capture_output=True,
+                          text=True, timeout=PATIENCE, check=False)
+    check(done.returncode == 0, " ".join(command), done.stderr)
+    return done.stdout
+
+
 def apply(value):
     """An object that is the cluster's, or is to be as it says."""
     told("apply", "-f", "-", stdin=json.dumps(value))

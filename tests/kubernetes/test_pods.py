@@ -191,5 +191,53 @@ def test_commands_in_the_launchers_pod():
         ns.told("delete", "mpijob", "typed")
 
 
+def debug(ns, pod, name, command, image=None, target="launcher"):
+    """Exit code and output of a command in a container that `kubectl debug`
+    adds to a pod that runs."""
+    aim = [f"--target={target}"] if target else []
+    ns.told("debug", pod, f"--image={image or kube.IMAGE}", *aim, "-c", name,
+            "--profile=general", "--", *command)
+
+    def over():
+        states = ns.get("pod", pod)["status"].get(
+            "ephemeralContainerStatuses", [])
+        return next((s["state"]["terminated"] for s in states
+                     if s["name"] == name and "terminated" in s["state"]),
+                    None)
+    return (until(over, f"end of {name}")["exitCode"],
+            ns.told("logs", pod, "-c", name))
+
+
+def test_commands_in_a_debug_container():
+    """`kubectl debug --target`: files and processes of the launcher are seen
+    by its user and by root with SYS_PTRACE; without a target nothing is."""
+    with namespace("debug") as ns:
+        job = MpiJob(ns, "looked-at", mpijob(
+            "looked-at", ["mpirun", "-n", "2", "sh", "-c",
+                          "echo all-is-up; sleep 100"]))
+        pod = job.launcher()["metadata"]["name"]
+        until(lambda: ns.kubectl("logs", pod)[1].count("all-is-up") >= 2,
+              "output of both ranks")
+        setpriv = ["setpriv", "--reuid=1000", "--regid=1000",
+                   "--clear-groups"]
+        for who, prefix in (("user", setpriv), ("root", [])):
+            for words, part_of_it in ((["status"], "2 running"),
+                                      (["ps"], "looked-at-worker-1"),
+                                      (["stack"], "ranks 0-1")):
+                code, out = debug(ns, pod, f"{who}-{words[0]}",
+                                  [*prefix, "muster", *words])
+                check(code == 0 and part_of_it in out,
+                      f"{who}: muster {words[0]}: {code}", out)
+        for name, where, target, word in (
+                ("alone", pod, None, "--target"),
+                ("other", pod, "launcher", "SYS_PTRACE"),
+                ("below", "looked-at-worker-0", "worker", "no launch")):
+            code, out = debug(ns, where, name, [
+                "setpriv", "--reuid=2000", "--clear-groups", "muster",
+                "status"], target=target)
+            check(code == 1 and word in out, f"{name}: {code}", out)
+        ns.told("delete", "mpijob", "looked-at")
+
+
 if __name__ == "__main__":
     kube.main(sys.modules[__name__])

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/commands/stack_main.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -24,14 +25,30 @@ namespace {
 constexpr Milliseconds kAnswerLimit{60'000};
 constexpr useconds_t kPoll = 50'000;
 
+// The launcher's user may read it from the moment that it is there.
+bool put_question(const std::string& directory, const std::string& path,
+                  const std::string& text) {
+  const std::string early = directory + "/early-" + random_id();
+  struct stat owner {};
+  if (::stat(directory.c_str(), &owner) != 0 ||
+      !write_file_atomically(early, text, 0600)) {
+    return false;
+  }
+  if ((owner.st_uid == ::geteuid() ||
+       ::lchown(early.c_str(), owner.st_uid, owner.st_gid) == 0) &&
+      ::rename(early.c_str(), path.c_str()) == 0) {
+    return true;
+  }
+  static_cast<void>(::unlink(early.c_str()));
+  return false;
+}
+
 std::optional<std::string> ask(const std::string& directory,
                                const wire::StackRequest& request) {
   const std::string id = random_id();
   const std::string question = directory + "/" + stack_request_file(id);
   const std::string answer = directory + "/" + stack_answer_file(id);
-  if (!write_file_atomically(question, wire::to_json(request), 0600)) {
-    return {};
-  }
+  if (!put_question(directory, question, wire::to_json(request))) return {};
   const auto end = Clock::now() + kAnswerLimit;
   while (Clock::now() < end) {
     if (auto text = read_file(answer, 64 << 20)) {
@@ -134,7 +151,7 @@ int stack_main(const std::vector<std::string>& args) {
   }
   const auto launches = running_launches();
   if (launches.empty()) {
-    std::fprintf(stderr, "muster stack: no launch runs in this pod\n");
+    std::fprintf(stderr, "muster stack: %s\n", no_launch_sentence().c_str());
     return 1;
   }
   for (const RunningLaunch& launch : launches) {

@@ -4,7 +4,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
+#include <set>
+#include <utility>
 
 #include "base/directory.h"
 #include "base/fd.h"
@@ -45,7 +48,8 @@ int show(const char* command, const std::vector<std::string>& args,
   }
   const auto launches = running_launches();
   if (launches.empty()) {
-    std::fprintf(stderr, "muster %s: no launch runs in this pod\n", command);
+    std::fprintf(stderr, "muster %s: %s\n", command,
+                 no_launch_sentence().c_str());
     return 1;
   }
   for (const RunningLaunch& launch : launches) {
@@ -68,11 +72,36 @@ bool is_run_directory(const std::string& path) {
          S_ISREG(status.st_mode) && !abandoned(path);
 }
 
-}  // namespace
+// The root directories of other containers whose processes are seen here, as
+// from one that `kubectl debug --target` started.
+struct OtherRoots {
+  std::vector<std::string> paths;
+  int closed = 0;  // processes whose root may not be entered
+};
 
-std::vector<RunningLaunch> running_launches() {
-  std::vector<RunningLaunch> out;
-  for (const std::string& directory : writable_candidates()) {
+OtherRoots other_roots() {
+  OtherRoots out;
+  struct stat own {};
+  if (::stat("/", &own) != 0) return out;
+  std::set<std::pair<dev_t, ino_t>> known = {{own.st_dev, own.st_ino}};
+  for (const std::string& name : names_in("/proc")) {
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    const std::string path = "/proc/" + name + "/root";
+    struct stat root {};
+    if (::stat(path.c_str(), &root) != 0) {
+      if (errno == EACCES || errno == EPERM) ++out.closed;
+      continue;
+    }
+    if (known.emplace(root.st_dev, root.st_ino).second) {
+      out.paths.push_back(path);
+    }
+  }
+  return out;
+}
+
+void add_launches(const std::string& root, std::vector<RunningLaunch>& out) {
+  for (const std::string& candidate : writable_candidates()) {
+    const std::string directory = root + candidate;
     for (const std::string& name : names_in(directory)) {
       const std::string path = directory + "/" + name;
       if (!name.starts_with("muster-run-") || !is_run_directory(path)) continue;
@@ -85,7 +114,30 @@ std::vector<RunningLaunch> running_launches() {
       }
     }
   }
+}
+
+}  // namespace
+
+std::vector<RunningLaunch> running_launches() {
+  std::vector<RunningLaunch> out;
+  add_launches("", out);
+  for (const std::string& root : other_roots().paths) add_launches(root, out);
   return out;
+}
+
+std::string no_launch_sentence() {
+  if (const int closed = other_roots().closed; closed > 0) {
+    return "no launch was found, and " + std::to_string(closed) +
+           (closed == 1 ? " process" : " processes") +
+           " cannot be looked into: run it in the launcher's pod as the "
+           "launcher's user, or as root with SYS_PTRACE";
+  }
+  // Process 1 of a container that is no launcher's, as of `kubectl debug`.
+  if (::getpid() == 1 || ::getppid() == 1) {
+    return "no launch runs in this container. A debug container sees another "
+           "one's launch with `kubectl debug --target=CONTAINER`";
+  }
+  return "no launch runs in this pod";
 }
 
 int status_main(const std::vector<std::string>& args) {

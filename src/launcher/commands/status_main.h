@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `muster status` and `muster ps`: a running launch, seen from another shell in
-// the launcher's pod. Read only.
+// the launcher's pod, or from a debug container that sees its processes. Read
+// only.
 #pragma once
 
 #include <string>
@@ -16,6 +17,8 @@ struct RunningLaunch {
 };
 // Those of this pod, by the files that they keep.
 std::vector<RunningLaunch> running_launches();
+// Why there is none, without a full stop.
+std::string no_launch_sentence();
 
 // `args` without the command's name. Exit codes 0, 1 (no launch runs here), 2.
 int status_main(const std::vector<std::string>& args);
