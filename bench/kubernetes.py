@@ -8,7 +8,7 @@ operator, kubelet and launcher.
 
 Every image and policy takes its turn within a round. Operator: until all pods
 are made, by a watch. Kubelet, with the scheduler: until their containers have
-started, by the birth of their logs. Readiness: until the operator makes the
+started, by their own clock. Readiness: until the operator makes the
 launcher, where it waits for the workers. Launcher: until the first rank's own
 clock. The node is on this machine. --save keeps the runs in results/.
 """
@@ -55,27 +55,33 @@ class Watch:
         self.thread.join()
 
 
-def started(namespace):
-    """When each pod's container started first: its log's birth."""
-    told = kube.on_node("find", "/var/log/pods", "-path",
-                        f"/var/log/pods/{namespace}_*/0.log", "-printf",
-                        "%B@ %p\\n")
-    return {line.split("_")[1]: float(line.split()[0])
-            for line in told.splitlines()}
-
-
 def manifest(image, policy, workers):
+    """Every container says when it starts; the launcher keeps it where it
+    outlives a restart."""
     value = kube.mpijob("start", [
-        "mpirun", "-n", str(workers), "sh", "-c", "echo at=$(date +%s.%N)"],
-        workers, image, launcherCreationPolicy=policy,
+        "sh", "-c", "date +start=%s.%N >> /start/at; cat /start/at; exec "
+        f"mpirun -n {workers} date +at=%s.%N"], workers, image,
+        launcherCreationPolicy=policy,
         runPolicy={"backoffLimit": 20, "cleanPodPolicy": "None"})
-    roles = value["spec"]["mpiReplicaSpecs"]
     # The operator's default: a launcher that came too early starts again.
-    roles["Launcher"]["restartPolicy"] = "OnFailure"
+    value["spec"]["mpiReplicaSpecs"]["Launcher"]["restartPolicy"] = "OnFailure"
+    launcher = kube.part(value, "Launcher")
+    launcher["volumes"] = [{"name": "start", "emptyDir": {}}]
+    launcher["containers"][0]["volumeMounts"] = [
+        {"name": "start", "mountPath": "/start"}]
+    worker = kube.part(value, "Worker")["containers"][0]
+    worker["args"] = ["-c", "date +start=%s.%N; exec /usr/sbin/sshd -De -f "
+                      "/home/mpiuser/.sshd_config"]
+    worker["command"] = ["sh"]
     # So is a worker Ready when it listens, which the policy waits for.
-    roles["Worker"]["template"]["spec"]["containers"][0]["readinessProbe"] = {
-        "tcpSocket": {"port": 2222}, "periodSeconds": 1}
+    worker["readinessProbe"] = {"tcpSocket": {"port": 2222},
+                                "periodSeconds": 1}
     return value
+
+
+def times(text, mark):
+    return [float(line.partition(mark)[2]) for line in text.splitlines()
+            if mark in line]
 
 
 def one(image, policy, workers):
@@ -91,25 +97,26 @@ def one(image, policy, workers):
             watch.end()
         pod = job.launcher()
         log = job.log(pod)
-        name = pod["metadata"]["name"]
         kube.check(end == "Succeeded", f"the job {end}", log)
-        ranks = [float(line.partition("at=")[2]) for line in log.splitlines()
-                 if "at=" in line]
-        kube.check(len(ranks) == workers, f"{len(ranks)} ranks", log)
-        up = started(ns.name)
-        launcher = {pod: watch.seen[pod] for pod in up if pod == name}
-        workers_made = max(watch.seen[pod] for pod in up if pod != name)
-        workers_up = max(at for pod, at in up.items() if pod != name)
+        first = min(times(log, "at="))
+        kube.check(len(times(log, "at=")) == workers, "too few ranks", log)
+        up = times(ns.told(
+            "logs", "-l", f"{kube.LABEL}job-role=worker", "--tail=-1",
+            "--max-log-requests=100"), "start=")
+        kube.check(len(up) == workers, f"{len(up)} workers started")
+        name = pod["metadata"]["name"]
+        made = max(at for pod, at in watch.seen.items() if pod != name)
+        launched = times(log, "start=")[0]
         if policy == "AtStartup":
-            made = max(workers_made, launcher[name])
-            all_up = max(workers_up, up[name])
-            split = made - created, all_up - made, 0, min(ranks) - all_up
+            made = max(made, watch.seen[name])
+            all_up = max(*up, launched)
+            split = made - created, all_up - made, 0, first - all_up
         else:
-            split = (workers_made - created,
-                     workers_up - workers_made + up[name] - launcher[name],
-                     launcher[name] - workers_up, min(ranks) - up[name])
-        return {"total": min(ranks) - created,
-                "all ranks": max(ranks) - created,
+            split = (made - created,
+                     max(up) - made + launched - watch.seen[name],
+                     watch.seen[name] - max(up), first - launched)
+        return {"total": first - created,
+                "all ranks": max(times(log, "at=")) - created,
                 **dict(zip(PHASES, split)), "load": load,
                 "restarts": pod["status"]["containerStatuses"][0][
                     "restartCount"]}

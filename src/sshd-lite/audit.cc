@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/json_text.h"
+#include "base/printable.h"
 #include "base/write_now.h"
 
 namespace muster {
@@ -12,6 +13,7 @@ namespace {
 
 constexpr double kBurst = 20;
 constexpr double kPerSecond = 1;
+constexpr size_t kLongestWord = 400;
 
 }  // namespace
 
@@ -20,6 +22,12 @@ AuditRecord& AuditRecord::text(std::string_view key, std::string_view value) {
   fields += key;
   fields += "\":";
   append_json_string(fields, value);
+  words += " " + std::string(key) + "=";
+  if (value.empty() || value.find_first_of(" \"=") != std::string_view::npos) {
+    append_json_string(words, value);
+  } else {
+    words += printable(value, kLongestWord);
+  }
   return *this;
 }
 
@@ -27,23 +35,33 @@ AuditRecord& AuditRecord::number(std::string_view key, int64_t value) {
   fields += ",\"";
   fields += key;
   fields += "\":" + std::to_string(value);
+  words += " " + std::string(key) + "=" + std::to_string(value);
   return *this;
 }
 
-bool AuditLog::put(const AuditRecord& record) {
-  std::string line = "{\"timestamp\":\"";
-  append_timestamp(line, realtime_ns());
-  line += "\",\"audit\":\"";
-  line += record.name;
-  line += "\",\"seq\":" + std::to_string(sequence_ + 1);
+std::string AuditLog::line(const AuditRecord& record) const {
   AuditRecord common(record.name);
-  if (!options_.host.empty()) common.text("host", options_.host);
-  common.text("job", options_.job);
+  common.number("seq", static_cast<int64_t>(sequence_ + 1));
+  if (options_.json) {  // a log in text has both in its first line
+    if (!options_.host.empty()) common.text("host", options_.host);
+    common.text("job", options_.job);
+  }
   if (left_out_ > 0) {
     common.number("left_out", static_cast<int64_t>(left_out_));
   }
-  line += common.fields + record.fields + "}\n";
-  if (!write_now(options_.fd, line)) return false;
+  if (!options_.json) {
+    return "muster: audit: " + std::string(record.name) + common.words +
+           record.words + "\n";
+  }
+  std::string out = "{\"timestamp\":\"";
+  append_timestamp(out, realtime_ns());
+  out += "\",\"audit\":\"";
+  out += record.name;
+  return out + "\"" + common.fields + record.fields + "}\n";
+}
+
+bool AuditLog::put(const AuditRecord& record) {
+  if (!write_now(options_.fd, line(record))) return false;
   ++sequence_;
   left_out_ = 0;
   return true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The audit trail of the SSH server: one JSON object a line for each
+// The audit trail of the SSH server: a line of JSON or text for each
 // connection, each login with its key, each start, each end and each refusal.
 // It writes events of strangers at most once a second after a burst of 20, and
 // counts those it leaves out; it always writes events of an authenticated
@@ -18,6 +18,7 @@ namespace muster {
 
 struct AuditOptions {
   int fd = -1;       // borrowed; -1: nothing is written
+  bool json = true;  // else as the lines of a log in text
   std::string job;   // the fingerprint of the job key
   std::string host;  // this pod
 };
@@ -29,6 +30,7 @@ struct AuditRecord {
 
   std::string_view name;
   std::string fields;  // ,"key":value…
+  std::string words;   //  key=value…
 };
 
 class AuditLog {
@@ -42,6 +44,7 @@ class AuditLog {
   [[nodiscard]] uint64_t left_out() const { return left_out_; }
 
  private:
+  [[nodiscard]] std::string line(const AuditRecord& record) const;
   bool put(const AuditRecord& record);
 
   AuditOptions options_;

@@ -40,10 +40,10 @@ def test_probes_do_not_fill_the_log():
         for _ in range(5):
             probe = worker.exec(["muster", "worker", "probe", "ready"])
             equal(probe.returncode, 0, "probe ready", probe.stderr)
-        until(lambda: '"audit":"probe"' in worker.stderr())
+        until(lambda: 'audit: probe' in worker.stderr())
         run = launch(job, "-n", "1", "--", "true")
         equal(run.code, 0, "exit code", run.err)
-        until(lambda: '"audit":"exit"' in worker.stderr())
+        until(lambda: 'audit: exit' in worker.stderr())
         audit = worker.stderr()
         equal(audit.count('"audit":"probe"'), 1, "records of probes", audit)
         for kind in ("accept", "start"):

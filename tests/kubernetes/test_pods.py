@@ -5,6 +5,7 @@ network, a launcher that is a worker, namesakes, long lines, probes."""
 import json
 import subprocess
 import sys
+import tempfile
 import time
 
 import kube
@@ -191,12 +192,42 @@ def test_commands_in_the_launchers_pod():
         ns.told("delete", "mpijob", "typed")
 
 
-def debug(ns, pod, name, command, image=None, target="launcher"):
+def test_a_workers_log_has_one_format():
+    """Its own lines, its agent's and its audit records; MUSTER_LOG_FORMAT
+    decides."""
+    with namespace("format") as ns:
+        for form in ("text", "json"):
+            manifest = mpijob(form, MPIRUN, runPolicy={
+                "cleanPodPolicy": "None"})
+            part(manifest, "Worker")["containers"][0]["env"] = [
+                {"name": "MUSTER_LOG_FORMAT", "value": form}]
+            job = MpiJob(ns, form, manifest)
+            check(job.finish() == "Succeeded", "the job failed")
+            log = ns.told("logs", f"{form}-worker-0")
+            lines = log.splitlines()
+            check(any("ready on port" in line for line in lines)
+                  and any("audit" in line and "agent" in line
+                          for line in lines), "not the lines awaited", log)
+            for line in lines:
+                if form == "text":
+                    check(line.startswith("muster: "), "not in text", log)
+                else:
+                    record = json.loads(line)
+                    check("timestamp" in record and
+                          ("audit" in record or "message" in record),
+                          "not such a record", log)
+
+
+def debug(ns, pod, name, user, command, target="launcher"):
     """Exit code and output of a command in a container that `kubectl debug`
     adds to a pod that runs."""
     aim = [f"--target={target}"] if target else []
-    ns.told("debug", pod, f"--image={image or kube.IMAGE}", *aim, "-c", name,
-            "--profile=general", "--", *command)
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as custom:
+        json.dump({"securityContext": {
+            "runAsUser": user, "runAsGroup": user}}, custom)
+        custom.flush()
+        ns.told("debug", pod, f"--image={kube.IMAGE}", *aim, "-c", name,
+                f"--custom={custom.name}", "--profile=general", "--", *command)
 
     def over():
         states = ns.get("pod", pod)["status"].get(
@@ -212,29 +243,29 @@ def test_commands_in_a_debug_container():
     """`kubectl debug --target`: files and processes of the launcher are seen
     by its user and by root with SYS_PTRACE; without a target nothing is."""
     with namespace("debug") as ns:
-        job = MpiJob(ns, "looked-at", mpijob(
-            "looked-at", ["mpirun", "-n", "2", "sh", "-c",
-                          "echo all-is-up; sleep 100"]))
+        manifest = mpijob("looked-at", ["mpirun", "-n", "2", "sh", "-c",
+                                        "echo all-is-up; sleep 100"])
+        for role in ("Launcher", "Worker"):
+            part(manifest, role)["containers"][0]["securityContext"] = {
+                "runAsUser": 1000, "runAsGroup": 1000}
+        job = MpiJob(ns, "looked-at", manifest)
         pod = job.launcher()["metadata"]["name"]
         until(lambda: ns.kubectl("logs", pod)[1].count("all-is-up") >= 2,
               "output of both ranks")
-        setpriv = ["setpriv", "--reuid=1000", "--regid=1000",
-                   "--clear-groups"]
-        for who, prefix in (("user", setpriv), ("root", [])):
+        for user in (1000, 0):
             for words, part_of_it in ((["status"], "2 running"),
                                       (["ps"], "looked-at-worker-1"),
                                       (["stack"], "ranks 0-1")):
-                code, out = debug(ns, pod, f"{who}-{words[0]}",
-                                  [*prefix, "muster", *words])
+                code, out = debug(ns, pod, f"{words[0]}-{user}", user,
+                                  ["muster", *words])
                 check(code == 0 and part_of_it in out,
-                      f"{who}: muster {words[0]}: {code}", out)
+                      f"user {user}: muster {words[0]}: {code}", out)
         for name, where, target, word in (
                 ("alone", pod, None, "--target"),
                 ("other", pod, "launcher", "SYS_PTRACE"),
                 ("below", "looked-at-worker-0", "worker", "no launch")):
-            code, out = debug(ns, where, name, [
-                "setpriv", "--reuid=2000", "--clear-groups", "muster",
-                "status"], target=target)
+            code, out = debug(ns, where, name, 2000, ["muster", "status"],
+                              target)
             check(code == 1 and word in out, f"{name}: {code}", out)
         ns.told("delete", "mpijob", "looked-at")
 

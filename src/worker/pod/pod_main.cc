@@ -130,7 +130,8 @@ Status finish_options(WorkerArgs& args) {
   return {};
 }
 
-void configure_log(bool verbose) {
+// Whether the log is in JSON.
+bool configure_log(bool verbose) {
   const char* format = std::getenv("MUSTER_LOG_FORMAT");
   const char* level = std::getenv("MUSTER_LOG_LEVEL");
   log::Options options;
@@ -144,6 +145,7 @@ void configure_log(bool verbose) {
   for (const auto& sentence : misspelled_variables(current_environment())) {
     log::warn("{}", sentence);
   }
+  return options.json;
 }
 
 std::string home_directory() {
@@ -283,7 +285,7 @@ int worker_main(const std::vector<std::string>& args) {
   CLI::App app("pid 1 of a worker pod", "muster worker");
   define_options(app, parsed);
   if (const auto code = read_command_line(app, args)) return *code;
-  configure_log(parsed.verbose);
+  parsed.pod.log_json = configure_log(parsed.verbose);
   if (const auto ready = finish_options(parsed); !ready) {
     log::error("{}", ready.error().text());
     return exit_code_for(ExitClass::kUsage);
@@ -293,7 +295,7 @@ int worker_main(const std::vector<std::string>& args) {
 
 int sshd_main(const std::vector<std::string>& args) {
   const auto parsed = parse_sshd_args(args);
-  configure_log(parsed && parsed->debug);
+  const bool json = configure_log(parsed && parsed->debug);
   if (!parsed) {
     log::error("{}", parsed.error().text());
     return exit_code_for(ExitClass::kUsage);
@@ -314,6 +316,7 @@ int sshd_main(const std::vector<std::string>& args) {
   for (const std::string& problem : config.problems) log::warn("{}", problem);
   // The rest is set by the environment: the YAML's command is OpenSSH's.
   WorkerArgs settings;
+  settings.pod.log_json = json;
   CLI::App app;
   define_options(app, settings);
   drop_service_links(app);

@@ -21,6 +21,7 @@ struct PodOptions {
   bool fips = false;      // only FIPS-approved algorithms; also if the platform
                           // says so
   std::string audit_log;  // a file, "none", or "" for stderr
+  bool log_json = false;  // stderr's format
   bool release_on_success = false;     // leave with 0 after a good job
   Milliseconds orphan_grace{1800000};  // 0: stay for ever
   Milliseconds stop_grace{20000};      // SIGTERM to SIGKILL

@@ -158,6 +158,7 @@ Status PodWorker::open_audit(AuditOptions& out) {
   out.job = keys_->current().fingerprint;
   out.host = own_hostname();
   out.fd = STDERR_FILENO;
+  out.json = options_.log_json || !options_.audit_log.empty();
   if (options_.audit_log == "none") out.fd = -1;
   if (options_.audit_log.empty() || out.fd < 0) return {};
   audit_file_.reset(::open(options_.audit_log.c_str(),

@@ -13,7 +13,7 @@ namespace {
 
 struct Reader {
   Pipe pipe = std::move(*make_pipe());
-  AuditLog log{AuditOptions{pipe.write.get(), "SHA256:x", "pod-0"}};
+  AuditLog log{AuditOptions{pipe.write.get(), true, "SHA256:x", "pod-0"}};
   std::string lines() {
     set_nonblocking(pipe.read.get());
     std::string out(1 << 16, '\0');
@@ -36,6 +36,21 @@ TEST_CASE("a record is one line of JSON, whatever is in it") {
       std::string::npos);
   CHECK(line.find(R"("user":"a\"b\n)") != std::string::npos);
   CHECK(line.find(R"("session":7})") != std::string::npos);
+}
+
+TEST_CASE("in a log in text a record is one line of text") {
+  Reader reader;
+  AuditLog log{AuditOptions{reader.pipe.write.get(), false, "SHA256:x", "p"}};
+  log.write(AuditRecord("start")
+                .number("session", 7)
+                .text("kind", "any")
+                .text("command", "sh -c \"a\"\nmuster: audit: auth"));
+  CHECK(reader.lines() ==
+        "muster: audit: start seq=1 session=7 kind=any "
+        R"(command="sh -c \"a\"\nmuster: audit: auth")"
+        "\n");
+  log.write(AuditRecord("auth").text("user", "a\nb").text("why", ""));
+  CHECK(reader.lines() == "muster: audit: auth seq=2 user=a?b why=\"\"\n");
 }
 
 TEST_CASE("strangers get a burst and then one record a second; it is counted") {
