@@ -85,6 +85,12 @@ def on_node(*command):
     return done.stdout
 
 
+def processors():
+    """How many the cluster's nodes have."""
+    nodes = json.loads(told("get", "nodes", "-o", "json"))["items"]
+    return sum(float(node["status"]["capacity"]["cpu"]) for node in nodes)
+
+
 def apply(value):
     """An object that is the cluster's, or is to be as it says."""
     told("apply", "-f", "-", stdin=json.dumps(value))

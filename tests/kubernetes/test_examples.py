@@ -77,18 +77,13 @@ def resources():
     return {name for node in nodes for name in node["status"]["allocatable"]}
 
 
-def processors():
-    nodes = json.loads(told("get", "nodes", "-o", "json"))["items"]
-    return sum(float(node["status"]["capacity"]["cpu"]) for node in nodes)
-
-
 def adapted(text):
     """Names of images, processors; None where an image is not at hand."""
     for image in set(re.findall(r"registry\.example/([\w-]+):latest", text)):
         if image not in IMAGES:
             return None
         text = text.replace(f"registry.example/{image}:latest", IMAGES[image])
-    if processors() < 8:
+    if kube.processors() < 8:
         text = text.replace('limits: {cpu: "1"', "limits: {cpu: 200m")
     if not kube.OWN_NODE:  # a runtime of that name comes with Trainer
         text = text.replace("ClusterTrainingRuntime", "TrainingRuntime")

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """MPIJobs that kubeflow/mpi-operator starts with muster's images."""
-import json
 import os
 import sys
 
@@ -22,18 +21,12 @@ def pi(name, manifest):
               "the launcher was started more than once", log)
 
 
-def processors():
-    """How many the cluster's nodes have."""
-    nodes = json.loads(kube.told("get", "nodes", "-o", "json"))["items"]
-    return sum(float(node["status"]["capacity"]["cpu"]) for node in nodes)
-
-
 def test_the_operators_pi():
     """Its own example: unchanged on our node, whose image has its name. Only
     its three whole processors are less where there are fewer."""
     with open(os.environ["MUSTER_OPERATOR_PI"]) as f:
         manifest = f.read()
-    if processors() < 4:
+    if kube.processors() < 4:
         manifest = manifest.replace("cpu: 1\n", "cpu: 600m\n")
     if not kube.OWN_NODE:
         manifest = manifest.replace("mpioperator/mpi-pi:openmpi", IMAGE)
