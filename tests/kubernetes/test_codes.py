@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What Kubernetes makes of the launcher's exit codes: rules of a Job, a
-TrainJob's runtime and a JobSet (test_jobset.py), and an MPIJob, which has none.
-A permanent error gets no second pod, one that may pass gets it."""
+TrainJob's runtime and a JobSet (test_jobset.py); an MPIJob has none.
+A permanent error gets no second pod, one that may pass gets one."""
 import copy
 import json
 import os
@@ -83,7 +83,7 @@ def test_a_permanent_error_ends_a_job_at_once():
 
 
 def create_late(ns, limit):
-    """A Job whose worker is not there. What its pods have that hold the key."""
+    """A Job whose worker is not there; what its pods have for the key."""
     ns.told("apply", "-f", "-", stdin=subprocess.run(
         [MUSTER, "keygen", "-o", "yaml", "--name", "key"], text=True,
         capture_output=True, check=True).stdout)

@@ -8,8 +8,7 @@ import subprocess
 import sys
 
 import kube
-from kube import (MUSTER, Follower, MpiJob, check, mpijob, namespace, part,
-                  until)
+from kube import MUSTER, Follower, MpiJob, check, mpijob, namespace, part
 
 SIZES = (16383, 16384, 16385, 32768, 40000)
 # Both streams at once; the launcher's own prefix moves the borders.

@@ -6,7 +6,7 @@ import base64
 import sys
 
 import kube
-from kube import IMAGE, MpiJob, Skip, check, mpijob, namespace, part
+from kube import MpiJob, Skip, check, mpijob, namespace, part
 
 HELLO = ["mpirun", "-n", "2", "/home/mpiuser/hello"]
 

@@ -2,12 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """TrainJobs that Kubeflow Trainer and JobSet start with muster's images."""
 import json
-import os
 import re
 import sys
 
 import kube
-from kube import IMAGE, Skip, check, namespace, terminated, until
+from kube import Skip, check, namespace, terminated, until
 from trainer import (RELEASE, TrainJob, create, mpi_runtime, need_trainer,
                      torch_runtime)
 
