@@ -135,8 +135,8 @@ std::string no_launch_sentence() {
   // Process 1 of a container that is no launcher's, as of `kubectl debug`.
   if (::getpid() == 1 || ::getppid() == 1) {
     return "no launch runs in this container. A debug container sees another "
-           "one's launch if it aims at it: `kubectl debug POD -it "
-           "--image=IMAGE --target=CONTAINER --profile=general`";
+           "one's launch if it aims at it: `kubectl debug POD -n "
+           "NAMESPACE -it --image=IMAGE --target=CONTAINER --profile=general`";
   }
   return "no launch runs in this pod";
 }
