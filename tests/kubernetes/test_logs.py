@@ -22,7 +22,7 @@ for i, size in enumerate({SIZES!r}):
         print(head + name * (size - len(head) - 1) + ">", file=stream,
               flush=True)
 """
-BURST, COUNT = 15000, 3
+BURST, COUNT = 15000, 4
 # More than a file in each burst, and time for the kubelet to look in between.
 MUCH = f"""
 import os, time
