@@ -37,6 +37,11 @@ CAPTURES = os.path.join(OUT, "captures")
 # Two nodes, with NetworkPolicies enforced; the second one is a small one.
 TWO = plan.Shape(nodes=2, memory=1536 << 20, policies=True)
 SHAPES = {"test_two_nodes": TWO, "test_policies": TWO, "test_low_memory": TWO}
+# Images that a file of tests needs beyond those of Open MPI.
+KINDS = {"test_trainjob": ["mpich"], "test_examples": ["mpich", "intel"],
+         "test_mpis": ["openmpi5", "mpich", "intel"]}
+# Controllers with which a file of tests does more, where they are built.
+MAY_USE = {"test_examples": ["trainer"], "test_codes": ["trainer"]}
 
 
 def parse(argv):
@@ -48,7 +53,7 @@ def parse(argv):
     parser.add_argument("--image", default=os.environ.get(
         "MUSTER_OPENMPI_IMAGE", "muster.test/openmpi:1"),
                         help="with --kubeconfig: an image with Open MPI,"
-                        " muster, /home/mpiuser/pi and /home/mpiuser/hello")
+                        " muster and the programs that README.md names")
     parser.add_argument("--prefix", default=os.environ.get(
         "MUSTER_PREFIX", os.path.join(ROOT, "build", "prefix")),
         help="the install tree of muster (default: $MUSTER_PREFIX)")
@@ -61,6 +66,8 @@ def parse(argv):
     parser.add_argument("--trainer", choices=TRAINERS,
                         default=next(iter(TRAINERS)), help="Kubeflow Trainer's"
                         " release (default: %(default)s)")
+    parser.add_argument("--services", type=int, default=300, help="in the"
+                        " namespace of test_services (default: 300)")
     parser.add_argument("--suite", action="store_true", help="mpi-operator's"
                         " own end-to-end suite instead of our tests")
     parser.add_argument("--with-openssh", action="store_true",
@@ -79,9 +86,7 @@ def on_own_node(options, counts):
     """Adds to `counts`, so that what was counted before a limit stays."""
     if lacking := machine.lacking():
         raise Problem(lacking)
-    if not os.path.exists(os.path.join(options.prefix, "bin", "muster")):
-        raise Problem(f"no muster is installed in {options.prefix}; build it, "
-                      "or name its install tree in MUSTER_PREFIX")
+    need_muster(options)
     programs.ensure(needed(options), 60 * options.build_minutes)
     kinds = kinds_of(options)
     for kind in kinds:
@@ -96,7 +101,7 @@ def on_own_node(options, counts):
             for file in files:
                 skip(options, file, counts)
             continue
-        more = [name for name in wanted(options, able)
+        more = [name for name in installed(options, able)
                 if name in controllers.BY_COMPONENT]
         on_cluster(options, counts, shape, files, more, archives + [
             controllers.archive(folder, name) for name in more])
@@ -152,12 +157,21 @@ def on_cluster(options, counts, shape, files, more, archives):
     signal.alarm(rest)
 
 
+def need_muster(options):
+    """For images, or to make keys and read logs with."""
+    if not os.path.exists(os.path.join(options.prefix, "bin", "muster")):
+        raise Problem(f"no muster is installed in {options.prefix}; build it, "
+                      "or name its install tree in MUSTER_PREFIX")
+
+
 def needed(options):
     """Components without which nothing runs."""
     if options.suite:
         return SUITE
     if options.build:
-        return (*CLUSTER, *wanted(options, chosen(options)))
+        files = chosen(options)
+        return (*CLUSTER, *wanted(options, files),
+                *wanted(options, files, MAY_USE))
     return CLUSTER
 
 
@@ -169,13 +183,20 @@ def chosen(options):
             or any(part in name for part in options.names)]
 
 
-def wanted(options, files):
+def wanted(options, files, needs=MORE):
     """The components that these files of tests need beyond CLUSTER."""
     names = []
     for file in files:
-        for name in MORE.get(file, ()):
+        for name in needs.get(file, ()):
             names += TRAINERS[options.trainer] if name == "trainer" else [name]
     return list(dict.fromkeys(names))
+
+
+def installed(options, files):
+    """The components beyond CLUSTER that these files of tests have."""
+    more = [name for name in wanted(options, files, MAY_USE)
+            if not programs.missing([name])]
+    return list(dict.fromkeys([*wanted(options, files), *more]))
 
 
 def lacks(options, file):
@@ -189,11 +210,10 @@ def runnable(options):
 
 
 def kinds_of(options):
-    if not options.suite:
-        # TrainJobs are tried with an image of another MPI, too.
-        return ["openmpi", "openmpi-ssh"] + (
-            ["mpich"] if "test_trainjob" in runnable(options) else [])
-    return list(suite.KINDS[options.with_openssh].values())
+    if options.suite:
+        return list(suite.KINDS[options.with_openssh].values())
+    more = [kind for file in runnable(options) for kind in KINDS.get(file, ())]
+    return list(dict.fromkeys(["openmpi", "openmpi-ssh", *more]))
 
 
 def ready(options):
@@ -208,7 +228,10 @@ def ready(options):
 
 def keep(node):
     signal.alarm(0)
-    print("kubectl: " + " ".join(node.kubectl_argv()), flush=True)
+    print("kubectl: " + " ".join(node.kubectl_argv()))
+    print("run.py from another shell: " + " ".join(
+        [*node.enter()[:2], "--net", os.path.abspath(__file__),
+         "--kubeconfig=" + node.folders.kubeconfig("admin")]), flush=True)
     sys.stdin.read()
 
 
@@ -220,6 +243,7 @@ def limit_rest(options):
 
 
 def on_given(options, counts):
+    need_muster(options)
     limit_rest(options)
     programs.ensure(["mpi-operator"], 60 * options.build_minutes)
     shutil.rmtree(CAPTURES, ignore_errors=True)
@@ -234,9 +258,11 @@ def run_tests(options, kubectl, files, counts, own=None):
     env = {**os.environ, "MUSTER_KUBECTL": json.dumps(kubectl),
            "MUSTER_OPENMPI_IMAGE": options.image,
            "MUSTER_OPENSSH_IMAGE": images.name("openmpi-ssh") if own else "",
+           "MUSTER_EXAMPLE_IMAGES": json.dumps(example_images(options, own)),
            "MUSTER_OWN_NODE": "1" if own else "0",
            "MUSTER_TRAINER": options.trainer,
            "MUSTER_NODE_POWER": own.folders.power if own else "",
+           "MUSTER_SERVICES": str(options.services),
            "MUSTER_CAPTURES": CAPTURES,
            "MUSTER": os.path.join(options.prefix, "bin", "muster"),
            "MUSTER_OPERATOR_PI": programs.path("examples/v2beta1/pi/pi.yaml")}
@@ -255,6 +281,16 @@ def skip(options, name, counts):
           f"{', '.join(lacks(options, name))} "
           f"(tests/kubernetes/run.py --build {name})", flush=True)
     counts[2] += 1
+
+
+def example_images(options, own):
+    """What stands for an image that the examples name."""
+    mpis = {mpi: images.name("example-" + mpi)
+            for mpi in kinds_of(options) if mpi in images.MPIS} if own else {
+                "openmpi": options.image}
+    # The one example for TensorFlow does without.
+    mpis["tensorflow"] = mpis["openmpi"]
+    return {"muster-" + name: image for name, image in mpis.items()}
 
 
 def one(path, env):
