@@ -128,7 +128,7 @@ class Muster:
 
     def options(self, command):
         if command not in self.known:
-            text = subprocess.run([self.path, command, "--help"], check=True,
+            text = subprocess.run([self.path, command, "--help-all"], check=True,
                                   text=True, capture_output=True,
                                   timeout=60).stdout
             self.known[command] = text, set(re.findall(
@@ -148,7 +148,7 @@ class Muster:
             if word in ("|", ">"):
                 break
             if word.startswith("-") and word != "-":
-                need(word.split("=")[0] in known | {"--help"},
+                need(word.split("=")[0] in known | {"--help", "--help-all"},
                      f"muster {words[1]} has no option {word}")
         if words[1] == "fabric" and len(words) > 2 and words[2][0] != "-":
             need(re.search(rf"\b{re.escape(words[2])}\b", text),

@@ -136,7 +136,7 @@ def muster_lines(path):
 
 
 def options_of(muster, command):
-    text = subprocess.run([muster, command, "--help"], check=True, text=True,
+    text = subprocess.run([muster, command, "--help-all"], check=True, text=True,
                           capture_output=True, timeout=30).stdout
     return set(re.findall(r"(?:^|[ ,])(--?[a-zA-Z][a-z-]*)", text, re.M))
 
