@@ -27,7 +27,7 @@ std::optional<std::string> unknown_option(const Command& command,
     if (command.name == own) return std::nullopt;
   }
   if (!args.empty() && args[0] == "probe") return std::nullopt;
-  known = {"--help"};
+  known = {"--help", "--help-all"};
   for (const OptionHelp& option : page_of(command).options) {
     known.insert(known.end(), option.flags.begin(), option.flags.end());
   }
