@@ -263,6 +263,7 @@ void JobRun::note_end(RankRecord& record, const wire::Exited& exit) {
   }
   if (failed(exit.wait_status) && first_failed_ns_ == 0) {
     first_failed_ns_ = ended_ns;
+    first_failed_node_ = record.node;
   }
   ranks_.ended(record, RankState::kExited, ended_ns);
   record.exit = exit;
@@ -359,8 +360,10 @@ void JobRun::node_lost(uint16_t node, const Error& error) {
   node_stopped(node);
 }
 
-// While we stood still mpirun may have ended the ranks of workers that waited
-// longer, and we may have read of that first: it is no cause of its own.
+// While the launcher stood still mpirun may have ended the ranks of workers
+// that waited longer, and their ends may be read first. They are not the cause.
+// A rank of the same worker is: an agent gives up before it ends its ranks, and
+// its frames arrive in order.
 void JobRun::worker_gave_up(uint16_t node) {
   constexpr int64_t kReadTogetherNs = 2'000'000'000;
   gave_up_.insert(node);
@@ -368,7 +371,8 @@ void JobRun::worker_gave_up(uint16_t node) {
                         stop_cause_ == StopCause::kToolFailed ||
                         stop_cause_ == StopCause::kWorkerLost;
   const bool first = stop_cause_ == StopCause::kNone ||
-                     (after_it && realtime_ns() - stop_ns_ < kReadTogetherNs);
+                     (after_it && first_failed_node_ != node &&
+                      realtime_ns() - stop_ns_ < kReadTogetherNs);
   if (ended_ || stalled_ || !first) return;
   const std::string& host = fleet_.dialer(node).host();
   stalled_ = Finding{Severity::kError,

@@ -159,9 +159,10 @@ class JobRun {
   std::optional<RankAbort> abort_;
   int64_t stop_ns_ = 0;
   int64_t first_failed_ns_ = 0;  // of the end that was heard of first; 0: none
-  bool stopping_ = false;        // kStop has been sent
-  bool ranks_first_ = false;     // … and mpirun is to be told once they ended
-  bool finished_ = false;        // the backend has
+  std::optional<uint16_t> first_failed_node_;  // where that was
+  bool stopping_ = false;                      // kStop has been sent
+  bool ranks_first_ = false;  // … and mpirun is to be told once they ended
+  bool finished_ = false;     // the backend has
   // The ranks save at the time limit. One that ends with an error code of its
   // own ("start me again") does not end the others' work.
   bool saving_ = false;

@@ -602,6 +602,19 @@ TEST_CASE("an exit told twice counts once; strangers are ignored") {
   CHECK(bed.run->ranks().records().front().exit.wait_status == 0);
 }
 
+TEST_CASE("a rank that failed before its worker gave up is the cause") {
+  Bed bed(expecting(2));
+  bed.run_rank(0, 1);
+  const ProcessKey failing = bed.run_rank(1, 2);
+  bed.exit(failing, kExit3);
+  bed.run->worker_gave_up(2);  // its agent said so after the rank's end
+  CHECK(bed.run->stop_cause() == StopCause::kRankFailed);
+  CHECK_FALSE(bed.run->stalled());
+  // Another worker may have given up earlier, and be read of later.
+  bed.run->worker_gave_up(1);
+  CHECK(bed.run->stalled());
+}
+
 TEST_CASE("nodes as evidence: ready, late, lost, and their memory") {
   Bed bed;
   PodRecords pods;
