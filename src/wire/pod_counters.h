@@ -55,7 +55,7 @@ struct PodCounters {
   // "mlx5_0/1 packet_seq_err +12".
   std::vector<std::string> grown;
   std::vector<GpuXid> xids;  // one for each GPU and number, at most kMostXids
-  // What the first rank of the pod has loaded; "": nothing that tells, yet.
+  // The NCCL that the first rank of the pod has loaded; "": not known yet.
   std::string nccl_version;
   std::string nccl_path;
   int nccl_rank = -1;

@@ -93,7 +93,7 @@ def enter(group):
 
 def move(path):
     with open(os.path.join(path, "cgroup.procs"), "w") as f:
-        f.write("0")  # whoever writes it
+        f.write("0")  # 0: the process that writes
 
 
 def mounted():

@@ -56,7 +56,7 @@ API = f"https://{FIRST.ip}:6443"
 
 @dataclasses.dataclass(frozen=True)
 class Shape:
-    """What a cluster is to be. `memory` is the last node's, in bytes."""
+    """The shape of a cluster. `memory` is the last node's, in bytes."""
     nodes: int = 1
     memory: int = 0
     policies: bool = False  # NetworkPolicies are enforced

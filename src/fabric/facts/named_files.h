@@ -35,7 +35,7 @@ struct NamedFile {
 std::vector<NamedFile> named_files(const PodFabric& pod);
 // One of the variables, or one of those that lead to facts of their own.
 bool names_files(std::string_view variable);
-// What the dynamic linker is asked for, for a plugin "ofi" of NCCL's kind
+// The name that NCCL passes to the dynamic linker for a plugin "ofi" of a kind
 // "net": "ofi", then "libnccl-net-ofi.so".
 std::vector<std::string> plugin_places(const std::string& kind,
                                        const std::string& value);
