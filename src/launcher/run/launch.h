@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Launch: one job from the first connection to the report, phase by phase
 // (docs/design.md, "A launch"). A phase is one or two functions, in
-// launch_{connect,agree,spawn,report}.cc; what they use is in files of its own.
+// launch_{connect,agree,start,report}.cc; what they use is in files of its own.
 // Owns everything that exists while the job runs; one loop, one thread.
 #pragma once
 
