@@ -122,7 +122,7 @@ TEST_CASE("a line in pieces is one line, never merged with another's") {
 TEST_CASE("plain bytes without labels stay as they are") {
   std::string bytes;
   for (int i = 0; i < 300'000; ++i) {
-    bytes += static_cast<char>((i * 7919) >> 3);
+    bytes += static_cast<char>((i * 7919U) >> 3);
   }
   bytes += "10 %\r20 %\rdone\r\n$ ";
   Bed bed(with(LogFormat::kPlain));
