@@ -11,6 +11,10 @@ namespace muster {
 struct BuiltinRules {
   std::string_view name;
   std::string_view text;
+  // For PatternIndex::add(): a line a pattern, FILE:LINE and sets of words,
+  // each behind a \x1e; \x1f stands between words. Not of a pattern that
+  // any line may match.
+  std::string_view words;
 };
 
 std::vector<BuiltinRules> builtin_rules();

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Many patterns, one line: which of them match? Most patterns need some word;
 // all words are looked for in one pass, and only patterns whose words are in
-// the line are tried. Those without one (few) are tried together. RE2 keeps
-// every step linear in the line.
-// Refuses: a pattern that RE2 does not take. Immutable once built; any thread
-// may use it.
+// the line are tried. RE2 compiles such a pattern when it is first tried. The
+// patterns without words (few) are tried together. RE2 keeps every step linear
+// in the line.
+// Refuses: a pattern without words that RE2 does not take. Immutable to its
+// callers once built; any thread may use it.
 #pragma once
 
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -26,9 +28,13 @@ class PatternIndex {
   PatternIndex& operator=(PatternIndex&&) noexcept;
   ~PatternIndex();
 
-  // Patterns have the numbers 0, 1, … in the order of these calls. The error
-  // is what RE2 says about the pattern.
-  Result<void> add(std::string_view pattern);
+  // A line that matches the pattern has a word of each set. In small letters.
+  using WordSets = std::vector<std::vector<std::string>>;
+
+  // Patterns have the numbers 0, 1, … in the order of these calls. A pattern
+  // with words must be one that RE2 takes: a test sees to the built-in ones.
+  // The error is what RE2 says about a pattern without.
+  Result<void> add(std::string_view pattern, const WordSets& words = {});
   // After the last one.
   Result<void> compile();
 

@@ -10,8 +10,10 @@
 #include <cstdlib>
 #include <functional>
 #include <mutex>
+#include <unordered_map>
 
 #include "base/fd.h"
+#include "base/text.h"
 #include "diagnosis/book/builtin_rules.h"
 #include "diagnosis/book/foreign_words.h"
 #include "diagnosis/book/pattern_index.h"
@@ -29,6 +31,7 @@ constexpr size_t kMaxPatterns = 4096;
 struct Pattern {
   PatternText text;
   size_t rule = 0;  // kClass and kGuess only
+  std::string_view words;  // as in BuiltinRules
 };
 
 bool is_for_guesses(PatternUse use) {
@@ -113,9 +116,24 @@ void add_match(std::vector<LineMatch>& matches, LineMatch match) {
 std::vector<RuleBook::Source> built_in_sources() {
   std::vector<RuleBook::Source> sources;
   for (const BuiltinRules& file : builtin_rules()) {
-    sources.push_back({std::string(file.name), std::string(file.text), true});
+    sources.push_back({std::string(file.name), std::string(file.text), true,
+                       file.words});
   }
   return sources;
+}
+
+// Of the built-in patterns, by FILE:LINE.
+std::unordered_map<std::string_view, std::string_view> words_by_place(
+    const std::vector<RuleBook::Source>& sources) {
+  std::unordered_map<std::string_view, std::string_view> words;
+  for (const RuleBook::Source& source : sources) {
+    for (const std::string_view row : split(source.words, '\n')) {
+      const size_t end = row.find('\x1e');
+      if (end == std::string_view::npos) continue;
+      words.emplace(row.substr(0, end), row.substr(end + 1));
+    }
+  }
+  return words;
 }
 
 }  // namespace
@@ -131,8 +149,7 @@ struct RuleBook::Compiled {
       if (!compile_guesses()) std::abort();
     });
   }
-  // At the first line to be read: it takes a tenth of a second, and jobs that
-  // end well have no line read.
+  // At the first line to be read: jobs that end well have no line read.
   void compile_once() {
     std::call_once(once, [this] {
       // A user's patterns were compiled before; the unit test compiles ours.
@@ -166,9 +183,22 @@ struct RuleBook::Compiled {
 
 namespace {
 
+PatternIndex::WordSets word_sets(std::string_view text) {
+  PatternIndex::WordSets sets;
+  if (text.empty()) return sets;
+  for (const std::string_view set : split(text, '\x1e')) {
+    auto& words = sets.emplace_back();
+    for (const std::string_view word : split(set, '\x1f')) {
+      words.emplace_back(word);
+    }
+  }
+  return sets;
+}
+
 Status compile_all(const std::vector<Pattern>& patterns, PatternIndex& index) {
   for (const Pattern& pattern : patterns) {
-    if (auto added = index.add(pattern.text.expression); !added) {
+    auto added = index.add(pattern.text.expression, word_sets(pattern.words));
+    if (!added) {
       Error error = added.error();
       error.where = pattern.text.where;
       return fail(std::move(error));
@@ -248,9 +278,13 @@ Result<RuleBook> RuleBook::Compiled::parse_texts(
     }
     book->words.add(rule, word.word, word.weight);
   }
+  const auto words = words_by_place(sources);
   for (PatternText& text : parsed.patterns) {
     Pattern pattern;
     pattern.rule = index_of(text.code);
+    if (const auto known = words.find(text.where); known != words.end()) {
+      pattern.words = known->second;
+    }
     pattern.text = std::move(text);
     auto& list = is_for_guesses(pattern.text.use) ? book->guess_patterns
                                                   : book->patterns;

@@ -91,6 +91,7 @@ class RuleBook {
     std::string name;  // for messages
     std::string text;
     bool built_in = false;  // the others may give its classes other texts
+    std::string_view words;  // of its patterns, as in BuiltinRules
   };
   // Later sources add classes, and patterns or better texts to known ones.
   static Result<RuleBook> parse(const std::vector<Source>& sources);

@@ -45,6 +45,17 @@ TEST_CASE("the index finds what each pattern by itself finds") {
   }
 }
 
+TEST_CASE("a pattern is tried where a word of each of its sets stands") {
+  PatternIndex index;
+  REQUIRE(
+      index.add("(lost|no) (peer|rank)", {{"lost", "no "}, {"peer", "rank"}}));
+  REQUIRE(index.add("(", {{"never there"}}));  // not compiled
+  REQUIRE(index.compile());
+  CHECK(index.match("no rank") == std::vector<int>{0});
+  CHECK(index.match("lost").empty());
+  CHECK(index.match("the rank has lost it").empty());
+}
+
 TEST_CASE("a pattern that is none is refused, and no patterns are a set") {
   PatternIndex index;
   const auto added = index.add("a(b");

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "diagnosis/book/rule_book.h"
 
+#include <re2/re2.h>
+
+#include <filesystem>
 #include <fstream>
 
 #include "../base/temporary_directory.h"
+#include "base/fd.h"
+#include "base/text.h"
 #include "catch.h"
 #include "diagnosis/book/builtin_rules.h"
+#include "diagnosis/book/rule_parser.h"
 #include "diagnosis/book/text_template.h"
 
 using namespace muster;
@@ -73,6 +79,63 @@ TEST_CASE("a site adds patterns and classes") {
   CHECK(book->read(std::string(1 << 20, 'x')).matches.empty());
 }
 
+TEST_CASE("RE2 takes each built-in pattern, and few have no words") {
+  RuleSet set;
+  size_t rows = 0;
+  for (const BuiltinRules& file : builtin_rules()) {
+    REQUIRE(parse_rules(set, file.text, std::string(file.name)));
+    for (const char c : file.words) rows += c == '\n' ? 1 : 0;
+  }
+  for (const PatternText& pattern : set.patterns) {
+    INFO(pattern.where << ": " << pattern.expression);
+    CHECK(RE2(pattern.expression, RE2::Latin1).ok());
+  }
+  CHECK(set.patterns.size() - rows < 20);
+}
+
+// The same patterns, each tried at each line.
+TEST_CASE("the words of the patterns hide no match") {
+  std::vector<RuleBook::Source> sources;
+  for (const BuiltinRules& file : builtin_rules()) {
+    sources.push_back({std::string(file.name), std::string(file.text), true});
+  }
+  const auto book = RuleBook::parse(sources);
+  REQUIRE(book);
+  const auto codes = [](const LineMeaning& meaning) {
+    std::string text;
+    for (const bool flag : {meaning.ignored, meaning.progress, meaning.success,
+                            meaning.well, meaning.fact}) {
+      text += flag ? '1' : '0';
+    }
+    for (const LineMatch& match : meaning.matches) {
+      text += ' ' + match.rule->code;
+    }
+    return text;
+  };
+  size_t lines = 0;
+  for (const auto& entry :
+       std::filesystem::recursive_directory_iterator(MUSTER_CORPUS)) {
+    const auto text = entry.is_regular_file()
+                          ? read_file(entry.path().string(), 1 << 24)
+                          : Result<std::string>("");
+    REQUIRE(text);
+    for (const std::string_view line : split(*text, '\n')) {
+      // A sample: all of them take minutes.
+      if (line.empty() || lines++ % 23 != 0) continue;
+      INFO(line);
+      REQUIRE(codes(RuleBook::built_in().look(line)) ==
+              codes(book->look(line)));
+      const LineGuess guess = RuleBook::built_in().guess(line);
+      const LineGuess slow = book->guess(line);
+      REQUIRE(guess.error_shape == slow.error_shape);
+      REQUIRE(guess.calm == slow.calm);
+      REQUIRE((guess.rule == nullptr ? "" : guess.rule->code) ==
+              (slow.rule == nullptr ? "" : slow.rule->code));
+    }
+  }
+  CHECK(lines > 10'000);
+}
+
 TEST_CASE("templates take the first alternative that is known") {
   const Captures values = {{"who", "Rank 1"}, {"limit", "32 GiB"}, {"no", ""}};
   CHECK(fill_template("{who} has {limit}", values) == "Rank 1 has 32 GiB");
@@ -88,7 +151,8 @@ TEST_CASE("what a site writes is used or refused, never dropped") {
   const auto with = [](const std::string& text) {
     std::vector<RuleBook::Source> sources;
     for (const BuiltinRules& file : builtin_rules()) {
-      sources.push_back({std::string(file.name), std::string(file.text), true});
+      sources.push_back(
+          {std::string(file.name), std::string(file.text), true, file.words});
     }
     sources.push_back({"site.rules", text, false});
     return RuleBook::parse(sources);
