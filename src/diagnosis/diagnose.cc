@@ -76,9 +76,6 @@ class Judge {
       return simple(shows_none ? "no_failure" : "unknown",
                     Confidence::kPossible);
     }
-    Candidate named = *winner;
-    name_exception(rules_, named);
-    if (!contradicts_gpus(evidence_, named)) *winner = std::move(named);
     Verdict verdict = about(*winner);
     if (winner->rule->role == CauseRole::kControl) {
       const size_t room = kMaxAlso - std::min(kMaxAlso, verdict.also.size());

@@ -26,6 +26,9 @@ void LiteralFinder::number_letters(const std::vector<std::string>& words) {
 
 // The tree of all words. -1: no such branch.
 void LiteralFinder::plant(const std::vector<std::string>& words) {
+  size_t most = 1;  // states
+  for (const std::string& word : words) most += word.size();
+  next_.reserve(most * letters_);
   next_.assign(letters_, -1);
   word_.assign(1, -1);
   for (size_t number = 0; number < words.size(); ++number) {

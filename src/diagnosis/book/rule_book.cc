@@ -18,7 +18,6 @@
 #include "diagnosis/book/foreign_words.h"
 #include "diagnosis/book/pattern_index.h"
 #include "diagnosis/book/rule_parser.h"
-#include "diagnosis/book/word_weights.h"
 
 namespace muster {
 
@@ -30,7 +29,7 @@ constexpr size_t kMaxPatterns = 4096;
 
 struct Pattern {
   PatternText text;
-  size_t rule = 0;  // kClass and kGuess only
+  size_t rule = 0;         // kClass and kGuess only
   std::string_view words;  // as in BuiltinRules
 };
 
@@ -116,8 +115,8 @@ void add_match(std::vector<LineMatch>& matches, LineMatch match) {
 std::vector<RuleBook::Source> built_in_sources() {
   std::vector<RuleBook::Source> sources;
   for (const BuiltinRules& file : builtin_rules()) {
-    sources.push_back({std::string(file.name), std::string(file.text), true,
-                       file.words});
+    sources.push_back(
+        {std::string(file.name), std::string(file.text), true, file.words});
   }
   return sources;
 }
@@ -178,7 +177,6 @@ struct RuleBook::Compiled {
   PatternIndex guess_index;
   bool compiled_guesses = false;
   std::once_flag once_guesses;
-  WordWeights words;
 };
 
 namespace {
@@ -269,15 +267,6 @@ Result<RuleBook> RuleBook::Compiled::parse_texts(
     }
     return found;
   };
-  std::string_view code;  // the words of a class stand together
-  size_t rule = 0;
-  for (const WordWeight& word : parsed.words) {
-    if (word.code != code) {
-      code = word.code;
-      rule = index_of(word.code);
-    }
-    book->words.add(rule, word.word, word.weight);
-  }
   const auto words = words_by_place(sources);
   for (PatternText& text : parsed.patterns) {
     Pattern pattern;
@@ -408,12 +397,6 @@ LineGuess RuleBook::guess(std::string_view line) const {
     if (pattern.text.use == PatternUse::kGuess && guess.rule == nullptr) {
       guess.rule = &compiled_->rules[pattern.rule];
     }
-  }
-  const auto vote = compiled_->words.vote(
-      line, guess.rule == nullptr ? std::string_view() : guess.rule->code);
-  if (vote) {
-    guess.by_words = &compiled_->rules[vote->rule];
-    guess.ahead = vote->ahead;
   }
   return guess;
 }

@@ -75,11 +75,9 @@ struct LineMeaning {
 
 // What the words of a line may mean that no rule knows.
 struct LineGuess {
-  bool error_shape = false;    // it looks like an error
-  bool calm = false;           // it tells of nothing bad, whatever its words
-  const Rule* rule = nullptr;  // of the patterns
-  const Rule* by_words = nullptr;  // of all words, each by itself
-  int ahead = 0;                   // by_words, of the next class
+  bool error_shape = false;  // it looks like an error
+  bool calm = false;         // it tells of nothing bad, whatever its words
+  const Rule* rule = nullptr;
 };
 
 class RuleBook {
@@ -90,7 +88,7 @@ class RuleBook {
   struct Source {
     std::string name;  // for messages
     std::string text;
-    bool built_in = false;  // the others may give its classes other texts
+    bool built_in = false;   // the others may give its classes other texts
     std::string_view words;  // of its patterns, as in BuiltinRules
   };
   // Later sources add classes, and patterns or better texts to known ones.

@@ -166,8 +166,8 @@ class RulesReader {
 
   // A second one would silently replace the first.
   Status apply_field(Rule& rule) {
-    constexpr std::array<std::string_view, 4> kRepeated = {"remedy", "alias",
-                                                           "words", "shows"};
+    constexpr std::array<std::string_view, 3> kRepeated = {"remedy", "alias",
+                                                           "shows"};
     if (std::find(kRepeated.begin(), kRepeated.end(), key_) ==
         kRepeated.end()) {
       const auto [first, is_new] = set_.set_at.emplace(
@@ -195,7 +195,6 @@ class RulesReader {
       }
       return {};
     }
-    if (key_ == "words") return apply_words(rule);
     if (key_ == "role") return apply_role(rule);
     if (key_ == "priority") return apply_number(rule.priority);
     if (key_ == "message") return apply_number(rule.message_lines);
@@ -219,22 +218,6 @@ class RulesReader {
       return wrong("a " + key_ + " is a number from 1 to 99");
     }
     field = static_cast<int>(*number);
-    return {};
-  }
-
-  Status apply_words(const Rule& rule) {
-    constexpr int kMost = 999;
-    const std::vector<std::string_view> words = split_words(value_);
-    for (size_t i = 0; i < words.size(); i += 2) {
-      const auto weight =
-          i + 1 < words.size() ? parse_integer(words[i + 1]) : std::nullopt;
-      if (!weight || *weight < -kMost || *weight > kMost) {
-        return wrong("words are pairs of a word and a number up to " +
-                     std::to_string(kMost));
-      }
-      set_.words.push_back(
-          {rule.code, std::string(words[i]), static_cast<int>(*weight)});
-    }
     return {};
   }
 

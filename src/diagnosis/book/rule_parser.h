@@ -40,17 +40,10 @@ struct PatternText {
   std::string where;  // file:line
 };
 
-struct WordWeight {
-  std::string code;
-  std::string word;
-  int weight = 0;
-};
-
 struct RuleSet {
   std::vector<Rule> rules;
   std::vector<std::string> places;  // of the rules: file:line of the first head
   std::vector<PatternText> patterns;
-  std::vector<WordWeight> words;
   // Where a key was set that a class has once, by class and key. Cleared where
   // others may set it again.
   std::map<std::pair<std::string, std::string>, std::string> set_at;

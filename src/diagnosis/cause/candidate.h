@@ -95,13 +95,6 @@ void add_guesses(const Evidence& evidence, const RuleBook& rules,
                  std::vector<Candidate> tails,
                  std::vector<Candidate>& candidates);
 
-// An exception that no rule knows closer: the class that its words clearly
-// speak for ("Number of devices 8 must equal …"), as a guess.
-void name_exception(const RuleBook& rules, Candidate& winner);
-
-// "No CUDA GPUs are available", taken for a missing driver, of a pod whose GPUs
-// and driver we have seen.
-bool contradicts_gpus(const Evidence& evidence, const Candidate& candidate);
 // Takes out what another candidate explains; and, once each rank is reduced to
 // one, which ranks another one explains.
 void drop_explained(const Evidence& evidence,

@@ -359,8 +359,8 @@ void drop_symptoms_of_hardware(std::vector<Candidate>& reduced) {
   }
 }
 
-}  // namespace
-
+// "No CUDA GPUs are available", taken for a missing driver, of a pod whose GPUs
+// and driver we have seen.
 bool contradicts_gpus(const Evidence& evidence, const Candidate& candidate) {
   if (candidate.rule->code != "gpu_driver_platform" ||
       !finds_no_gpu(candidate.line)) {
@@ -376,6 +376,8 @@ bool contradicts_gpus(const Evidence& evidence, const Candidate& candidate) {
                               nodes.contains(rank.node);
                      });
 }
+
+}  // namespace
 
 void drop_explained(const Evidence& evidence,
                     std::vector<Candidate>& candidates) {

@@ -25,23 +25,6 @@ bool is_silent_end(const Candidate& candidate) {
   return candidate.rule->code == "exit_nonzero_silent";
 }
 
-bool says_none(const Rule& rule) {
-  return rule.code == "no_failure" || rule.code == "exit_nonzero_silent" ||
-         rule.code == "unknown";
-}
-
-// Whether a line's words are far enough ahead to beat the patterns' class, or
-// to stand for one where no pattern has any.
-bool speaks(const LineGuess& guess) {
-  constexpr int kClearly = 5;
-  constexpr int kAlone = 25;
-  if (guess.by_words == nullptr || says_none(*guess.by_words)) return false;
-  // Each class says more than that somebody threw.
-  const bool bare = guess.by_words->code == "python_exception";
-  if (bare && guess.rule != nullptr) return false;
-  return guess.ahead >= (guess.rule == nullptr ? kAlone : kClearly);
-}
-
 bool is_calm(std::string_view line) {
   const auto level = detect_level(line);
   return level && *level <= LogLevel::kWarn;
@@ -86,7 +69,6 @@ class Guesser {
     const LineGuess guess = rules_.guess(text);
     const Rule* const whole = guess.rule;
     if (whole != nullptr && whole->code == "unknown") return whole;
-    if (speaks(guess)) return guess.by_words;
     const size_t colon = text.rfind(": ");
     if (whole == nullptr || colon == std::string_view::npos ||
         text.size() - colon < kShortest + 2) {
@@ -159,27 +141,6 @@ void add_guesses(const Evidence& evidence, const RuleBook& rules,
     if (guesser.guess(tail, false)) candidates.push_back(std::move(tail));
   }
   keep_who_ended(candidates);
-}
-
-void name_exception(const RuleBook& rules, Candidate& winner) {
-  constexpr int kAgreed = 20;
-  constexpr int kAlone = 40;
-  const auto exception = winner.values.find("exception");
-  if (winner.rule->code != "python_exception" ||
-      exception == winner.values.end()) {
-    return;
-  }
-  const LineGuess guess = rules.guess(without_asides(exception->second));
-  // Exceptions are of all kinds: words alone have to be clearer.
-  if (guess.by_words == nullptr) return;
-  if (guess.ahead < (guess.rule == guess.by_words ? kAgreed : kAlone)) return;
-  const Rule& named = *guess.by_words;
-  const bool is_reason =
-      named.role == CauseRole::kCause || named.role == CauseRole::kWeak;
-  if (!is_reason || says_none(named)) return;
-  winner.rule = &named;
-  winner.confidence = Confidence::kPossible;
-  winner.guess = true;
 }
 
 }  // namespace muster
