@@ -239,7 +239,7 @@ int run(const FabricOptions& options) {
   if (options.command == "mpi") {
     return complain({.code = "usage",
                      .what = "muster fabric mpi",
-                     .why = "this is no launcher pod, so there is no job",
+                     .why = "this pod is not a launcher, so there is no job",
                      .where = {},
                      .hint = "name the hosts: --hostfile, -H, or --local 2x1"},
                     kUsage);

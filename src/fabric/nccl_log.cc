@@ -11,7 +11,7 @@ constexpr size_t kLongestPrefix = 200;  // host:pid:tid [device] NCCL INFO
 constexpr size_t kLongestLine = 300;    // of what is shown
 constexpr size_t kNamedPods = 8;
 
-// What follows "NCCL INFO "; empty for any other line.
+// The text behind "NCCL INFO "; empty for any other line.
 std::string_view message_of(std::string_view line) {
   const size_t at = line.substr(0, kLongestPrefix).find(kNcclMark);
   return at == line.npos ? std::string_view{}

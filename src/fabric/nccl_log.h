@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What NCCL says of its network once ranks run, held against the plan. NCCL
-// falls back to TCP without a word above INFO level; here that becomes a
-// finding. Needs NCCL_DEBUG=INFO in the job; without it nothing is seen.
-// Pure, and cheap enough for every line of every rank.
+// Compares what NCCL logs about its network with the plan. NCCL reports a
+// fallback to TCP only at INFO level; NcclLogWatch turns it into a finding.
+// Needs NCCL_DEBUG=INFO in the job and sees nothing without it. Pure, and cheap
+// enough for every line of every rank.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@
 
 namespace muster {
 
-// What every line has that NcclLogWatch reads.
+// The mark of the lines that NcclLogWatch reads.
 inline constexpr std::string_view kNcclMark = "NCCL INFO ";
 
 class NcclLogWatch {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Collects the facts of the pod that this process is in, or of a machine
-// recorded as a directory. What cannot be read stays unknown; nothing here
-// fails, and a library probe is given up when it stands still
-// (forked_probe.h), all of them together after 20 s, in a job after 6 s.
+// recorded as a directory. A fact that cannot be read stays unknown; nothing
+// here fails. Gives up on a library probe that stands still (forked_probe.h),
+// and on all of them after 20 s, in a job after 6 s.
 // Probes of foreign libraries run in a forked child: call from a process
 // without threads that hold locks.
 #pragma once

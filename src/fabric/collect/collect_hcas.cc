@@ -175,8 +175,8 @@ void mark_devices(const std::string& root, PodFabric& pod) {
   }
 }
 
-// Whose devices are RDMA adapters, whatever driver they have. Network cards of
-// Broadcom and Intel are such only where somebody has set them up for it.
+// Vendors whose devices are RDMA adapters with any driver. Network cards of
+// Broadcom and Intel are RDMA adapters only where they are set up for it.
 struct Maker {
   std::string_view vendor;
   std::string_view device;  // the beginning of its number

@@ -70,10 +70,10 @@ void take_gpu_answers(const std::string& lines, const std::string& there,
 // where it fails. By peermem or DMA-BUF, whichever works. Makes a CUDA context,
 // so not part of every collection. Unknown without GPU, driver or adapter.
 void probe_gdr(const std::string& cuda, ProbeEnd end, PodFabric& pod);
-// The version of the image's libfabric and its providers for which something is
-// there, asked from itself in a child that goes on while others are asked: it
-// initialises every provider. What the user's FI_PROVIDER leaves out is told,
-// too. Nothing where the loader finds no such library: MPI may bring its own.
+// The version of the image's libfabric and those of its providers that find a
+// device. Asks the library in a child, in parallel with other probes: it
+// initialises every provider. Ignores the user's FI_PROVIDER. Returns nothing
+// if the loader finds no such library: MPI may bring its own.
 ForkedProbe ask_libfabric(const std::string& library);
 void take_libfabric(ForkedProbe& probe, ProbeEnd end, PodFabric& pod);
 // The version of the image's UCX, and whether MPI and UCX were built for GPU

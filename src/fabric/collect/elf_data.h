@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where the constant texts of a 64-bit ELF library lie, so that a search need
 // not read the code for every GPU, which can be a gigabyte; and what a program
-// or library tells the dynamic linker. Foreign bytes: what does not fit
-// together is no answer.
+// or library tells the dynamic linker. The bytes are untrusted: returns nothing
+// if they are inconsistent.
 #pragma once
 
 #include <cstdint>

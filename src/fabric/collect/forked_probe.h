@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Questions to libraries that may crash or hang: asked in a forked child that
-// writes lines; then the child is killed and reaped. Every line that was
-// complete by then counts, and how the child ended is told apart: it
-// finished, it died, or it was given up. Blocks the caller.
+// Asks libraries that may crash or hang, in a forked child that writes lines.
+// The caller then kills and reaps the child. Every line that was complete by
+// then counts. Reports how the child ended: it finished, it died, or its time
+// ran out. Blocks the caller.
 #pragma once
 
 #include <sys/types.h>
@@ -46,8 +46,8 @@ class ForkedProbe {
   ForkedProbe& operator=(ForkedProbe&&) = delete;
   ~ForkedProbe();
 
-  // Waits, from now on with such patience; once. Died with no text if there
-  // was no child.
+  // Waits, from now on with this patience; call it once. Without a child the
+  // result is "died", with no text.
   ForkedResult finish(const ProbePatience& patience);
 
  private:

@@ -145,7 +145,7 @@ std::string version_of_wheel(const std::string& directory,
 struct Family {
   std::string prefix;  // "libnccl.so."
   std::string wheel;   // "nvidia_nccl_cu"
-  // What stands before "2.21.5" inside the library; "": it is not there.
+  // The text before "2.21.5" inside the library; "" if it has none.
   std::string marker;
   bool named = true;  // the version is in the file's name
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// NVIDIA's libraries in the image, or AMD's RCCL: where they lie and which
-// versions they are, without loading them. A version is told by a file name, by
-// the metadata that pip leaves beside a wheel, and for NCCL, last, by the text
-// in the library. `known` spares what is slow, and takes up what was found.
+// NVIDIA's libraries in the image, or AMD's RCCL: their paths and versions,
+// without loading them. The version comes from the file name, from the metadata
+// that pip leaves beside a wheel, or, for NCCL, from the text in the library.
+// `known` caches what is slow to find.
 #pragma once
 
 #include <string>

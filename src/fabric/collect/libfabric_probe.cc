@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What libfabric offers, asked from the library of the image in a forked
-// child. Lines: "version 1.17", "asked", then "NAME DOMAIN" for each pair; a
-// child that ends before "asked" leaves the providers unknown.
+// Asks the image's libfabric for its providers, in a forked child. The child
+// writes "version 1.17", "asked", then "NAME DOMAIN" for each pair; if it ends
+// before "asked", the providers stay unknown.
 #include <dlfcn.h>
 #include <stdlib.h>
 
@@ -63,7 +63,7 @@ std::string word_of(const char* text) {
 }
 
 void tell_providers(const std::string& name, int out) {
-  // What there is, whatever the user leaves of it.
+  // All providers, not only those that the user allows.
   ::unsetenv("FI_PROVIDER");
   void* library = ::dlopen(name.c_str(), RTLD_LAZY | RTLD_LOCAL);
   if (library == nullptr) return;

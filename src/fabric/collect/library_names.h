@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of a directory matters to the search for NVIDIA's libraries, by name:
-// libnccl* (plugins of NCCL among them), libcudart*, and python3*, below which
-// wheels are. A directory of libraries has thousands of entries, so what was
-// seen is kept with the directory's state in `known`.
+// The names in a directory that matter to the search for NVIDIA's libraries:
+// libnccl* (with NCCL's plugins), libcudart*, and python3*, which holds the
+// wheels. A directory of libraries has thousands of entries, so `known` keeps
+// the names with the directory's state.
 #pragma once
 
 #include <string>

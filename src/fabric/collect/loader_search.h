@@ -34,7 +34,7 @@ class LoaderSearch {
   // under which it is needed; of two the first. At most 300 libraries.
   [[nodiscard]] std::map<std::string, LoadedFrom> all_needed(
       const std::string& program) const;
-  // What a file needs; nullopt: it is no program or library.
+  // The libraries that a file needs; nullopt: not a program or library.
   [[nodiscard]] std::optional<DynamicNames> names_of(
       const std::string& path) const;
 

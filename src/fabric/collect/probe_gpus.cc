@@ -29,7 +29,7 @@ using Say = std::function<void(const std::string&)>;
 
 constexpr int kGpuIsLost = 15;
 
-// What changes from one moment to the next. False: the GPU does not answer.
+// The values that change all the time. False: the GPU does not answer.
 bool ask_now(void* nvml, void* device, const std::string& pci, const Say& say) {
   NvmlUtilization busy{};
   const int code =

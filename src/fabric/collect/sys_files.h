@@ -22,7 +22,7 @@ std::optional<int64_t> read_sys_number(const std::string& path);
 // Sorted; nullopt if the directory cannot be listed.
 std::optional<std::vector<std::string>> list_sys(const std::string& path);
 bool sys_exists(const std::string& path);
-// The last part of a link's target; "" if it is no link.
+// The last part of a link's target; "" if the path is not a link.
 std::string link_name(const std::string& path);
 // "pci0000:15/…/0000:1a:00.0" for a path that leads into ROOT/sys/devices.
 std::string device_path(const std::string& path);

@@ -55,7 +55,7 @@ bool is_unit(std::string_view word) {
   return one_of(word, {"gb/s", "gbps", "gb/sec", "gbit/s", "gbe", "g"});
 }
 
-// What tools write before a value: "Rate:", "Link layer:", "inet".
+// A label that tools write before a value: "Rate:", "Link layer:", "inet".
 bool is_label(std::string_view word) {
   return one_of(word, {"rate", "state", "speed", "link", "layer", "link_layer",
                        "physical", "type", "inet", "inet6", "scope", "global",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one word of a fact may be, as people and programs write it: a link
-// layer, a state, a rate, an address … Words are in lower case unless it says
-// otherwise. Pure.
+// Classifies one word of a fact, as people and programs write it: a link layer,
+// a state, a rate, an address. Words are in lower case unless stated otherwise.
+// Pure.
 #pragma once
 
 #include <initializer_list>

@@ -18,7 +18,7 @@ namespace {
 using Json = nlohmann::json;
 using facts_fields::visit;
 
-// What all copies of the common fields may take, as text.
+// The most bytes of text that all copies of the common fields may take.
 constexpr size_t kMostCopied = 64 << 20;
 
 // Those that tell one pod from another are not asked for.
@@ -65,7 +65,7 @@ void note_unknown(const Json& beside, const CommonFields& common,
     }
     ++told;
     if (key == "profile" || key == "site") {
-      notes.push_back(key + " beside pods is no fact; give --" + key);
+      notes.push_back(key + " beside pods is not a fact; give --" + key);
       continue;
     }
     const std::string meant = nearest(key, common.known).value_or("");

@@ -196,7 +196,7 @@ Status settle_rate(Json& holder, const char* name, double gbps_of_one) {
   if (!gbps) {
     return fail({.code = "facts_invalid",
                  .what = name,
-                 .why = "\"" + text.substr(0, 60) + "\" is no rate",
+                 .why = "\"" + text.substr(0, 60) + "\" is not a rate",
                  .where = {},
                  .hint = "write 400, \"400 Gb/s\", \"NDR\" or \"4X NDR\""});
   }

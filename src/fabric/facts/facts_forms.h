@@ -19,7 +19,8 @@ namespace muster {
 // fields were read by another name than the schema's.
 Status settle_forms(nlohmann::json& pods, FactsBudget& budget,
                     std::vector<std::string>& notes);
-// "GID[  3]: ADDRESS" of ibv_devinfo -> "3 ADDRESS": its brackets are no range.
+// "GID[  3]: ADDRESS" of ibv_devinfo -> "3 ADDRESS": its brackets do not mean a
+// range.
 std::string without_gid_frame(std::string_view line);
 
 }  // namespace muster

@@ -26,14 +26,14 @@ bool is_address(const std::string& text) {
   return address_in(text, "::/0") || address_in(text, "0.0.0.0/0");
 }
 
-// Redacted and mistyped ones: that there is an address is kept.
+// For redacted and mistyped addresses: the pod still counts as having one.
 std::string trouble_with(const std::string& address) {
   const std::string bare = bare_address(address);
-  if (!is_address(bare)) return "no address";
+  if (!is_address(bare)) return "not an address";
   if (bare.size() == address.size()) return "";
   const auto bits = parse_integer(address.substr(bare.size() + 1));
   const int most = bare.find(':') == bare.npos ? 32 : 128;
-  return bits && *bits >= 0 && *bits <= most ? "" : "no length of a network";
+  return bits && *bits >= 0 && *bits <= most ? "" : "not a prefix length";
 }
 
 void note_ports(const FabricHca& hca, const std::string& where,
@@ -42,7 +42,8 @@ void note_ports(const FabricHca& hca, const std::string& where,
     if (!port.link_layer.empty() && !is_link_layer(port.link_layer)) {
       notes.push_back(where + ".hcas: " + hca.name + ": " +
                       quoted(port.link_layer) +
-                      " is no link layer (InfiniBand, Ethernet, Unspecified)");
+                      " is not a link layer (InfiniBand, Ethernet, "
+                      "Unspecified)");
     }
     if (port.rate_gbps < 0 && port.rate_gbps != -1) {
       notes.push_back(where + ".hcas: " + hca.name +
@@ -50,14 +51,14 @@ void note_ports(const FabricHca& hca, const std::string& where,
     }
     if (!port.state.empty() && !is_port_state(port.state)) {
       notes.push_back(where + ".hcas: " + hca.name + ": " + quoted(port.state) +
-                      " is no state of a port; taken as not active");
+                      " is not a port state; taken as not active");
     }
     if (!port.gids) continue;
     for (const FabricGid& gid : *port.gids) {
       const bool zero = gid.gid.find_first_not_of("0:") == gid.gid.npos;
       if (zero || is_address(gid.gid)) continue;
       notes.push_back(where + ".hcas: " + hca.name + ": " + quoted(gid.gid) +
-                      " is no address of a GID");
+                      " is not a GID address");
     }
   }
 }
@@ -73,7 +74,7 @@ void note_values(const PodFabric& pod, const std::string& where,
       if (trouble.empty()) continue;
       notes.push_back(where + ".netdevs: " + netdev.name + ": " +
                       quoted(address) + " is " + trouble +
-                      ", and no network is known by it");
+                      "; its network stays unknown");
     }
   }
   for (const FabricHca& hca : pod.hcas.value_or(std::vector<FabricHca>{})) {

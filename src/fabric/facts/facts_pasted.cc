@@ -111,7 +111,7 @@ void join_ports(Json& mine, Json more) {
   }
 }
 
-// What one tool says of an entry beside what another says.
+// Joins what two tools print about one entry.
 void join_named(Json& list, Json more) {
   for (Json& item : more) {
     const auto same = [&](auto& own) { return own["name"] == item["name"]; };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tools print, pasted whole: ibv_devinfo, ibstat, ibstatus, show_gids,
+// Reads the pasted output of tools: ibv_devinfo, ibstat, ibstatus, show_gids,
 // `rdma link`, `ip addr`, ifconfig, nvidia-smi, also with `-L` and `topo -m`,
 // as one text or as a list of its lines, in the place of a list or in a field
 // that is called after the tool. Pure.

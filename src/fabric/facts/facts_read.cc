@@ -321,7 +321,7 @@ void name_pods(Json& json) {
   if (pods.is_string()) pods = Json::array({Json{{"name", pods}}});
 }
 
-// What stands beside `pods`, read as the fields of a pod.
+// Reads the fields beside `pods` as fields of every pod.
 Status share_beside(Json& json, Json& pods, FactsBudget& budget,
                     std::vector<std::string>& notes) {
   json.erase("pods");
@@ -388,7 +388,7 @@ Result<FactsFile> read_facts(std::string_view given, const std::string& where) {
     if (!pod.nccl_version.empty() && !parse_nccl_version(pod.nccl_version)) {
       report.notes.push_back("pods[" + std::to_string(i) + "].nccl_version: " +
                              "\"" + pod.nccl_version.substr(0, 40) +
-                             "\" is no version; taken as unknown");
+                             "\" is not a version; taken as unknown");
     }
     note_values(pod, "pods[" + std::to_string(i) + "]", report.notes);
     if (!names.insert(pod.name).second) {

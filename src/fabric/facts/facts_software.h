@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What people write of MPI, UCX and libfabric: "Open MPI 4.1.5", a list of
-// providers as one text or by name, what `fi_info` printed. Pure.
+// Reads MPI, UCX and libfabric as people write them: "Open MPI 4.1.5", a list
+// of providers as one text or by name, the output of `fi_info`. Pure.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

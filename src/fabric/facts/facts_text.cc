@@ -109,7 +109,7 @@ std::string trouble_at(std::string_view text, size_t at) {
   for (const char* word : {"NaN", "nan", "Infinity", "inf"}) {
     if (!stands_alone(text, sign, word)) continue;
     return std::string(word) +
-           " is no number of JSON; leave the field out where nobody knows";
+           " is not a JSON number; leave an unknown field out";
   }
   for (const char* word : {"True", "False", "None"}) {
     if (!stands_alone(text, sign, word)) continue;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A facts file's text to JSON. People comment their files, leave a comma
-// behind the last entry and paste lines between quotation marks: that is read,
-// too. What is no JSON either way is told in one sentence with its line. Pure.
+// Converts a facts file to JSON. Accepts comments, a comma behind the last
+// entry and lines pasted between quotation marks. Reports any other text that
+// is not JSON in one sentence with its line. Pure.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

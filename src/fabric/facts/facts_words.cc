@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// 24 of "255.255.255.0"; -1 of what is no mask.
+// "255.255.255.0" -> 24; -1 if the text is not a mask.
 int bits_of_mask(std::string_view mask) {
   int bits = 0;
   bool ended = false;

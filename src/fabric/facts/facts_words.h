@@ -43,7 +43,7 @@ nlohmann::json listed_texts(std::string_view text);
 // its name ("NDR200"); 0 if it is none.
 int generation_gbps(std::string_view word);
 // "400 Gb/sec (4X NDR)", "4X NDR", "50 GB/s", "25000Mb/s", "25" of such a unit;
-// 0 for "unknown", nothing for what is no rate.
+// 0 for "unknown", nullopt if the text is not a rate.
 std::optional<double> gbps_of_words(std::string_view text, double gbps_of_one);
 
 }  // namespace muster

@@ -63,7 +63,7 @@ Status split_gpus(Json& gpus) {
       return fail({.code = "facts_invalid",
                    .what = "gpus",
                    .why = "\"" + std::string(line.substr(0, 40)) +
-                          "\" is no name of a GPU",
+                          "\" is not the name of a GPU",
                    .where = {},
                    .hint = "write \"8x NVIDIA H100\", or paste nvidia-smi, "
                            "nvidia-smi -L or nvidia-smi topo -m"});

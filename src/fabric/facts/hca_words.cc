@@ -67,7 +67,8 @@ const char* names_of_card(const std::string& lower) {
   return lower.find("efa") != lower.npos ? "rdmap" : "mlx5_";
 }
 
-// "8x ConnectX-7 400G" -> 8 and what stands behind; 0 where no number is told.
+// "8x ConnectX-7 400G" -> 8, and leaves the rest in `words`; 0 without a
+// number.
 int64_t take_count(std::vector<std::string_view>& words) {
   if (words.empty()) return 0;
   const size_t digits = words[0].find_first_not_of("0123456789");
@@ -114,7 +115,7 @@ Result<Json> hca_of_words(std::string_view text) {
       hca["port"] = words[++i];
     } else if (word == "==>" && more) {
       hca["netdev"] = words[++i];
-      // What follows is the interface's state: of IPoIB it says nothing.
+      // The interface's state follows; it says nothing about an IPoIB port.
       if (words[i].starts_with("ib") || hca.contains("state")) break;
     } else if (word == "fw" && more) {
       hca["firmware"] = words[++i];
@@ -198,7 +199,7 @@ void name_counted(Json& list) {
 Json listed_hcas(std::string_view text) {
   Json found = hcas_of_log(text);
   if (!found.empty()) return found;
-  // "mlx5_0: IB, 200": what is no name belongs to the adapter before.
+  // "mlx5_0: IB, 200": a word that is not a name belongs to the last adapter.
   for (const Json& part : listed_texts(text)) {
     const std::string word = part.get<std::string>();
     const std::string first = to_lower(split_words(word)[0]);

@@ -11,8 +11,8 @@ inline bool has(std::string_view text, std::string_view part) {
   return text.find(part) != text.npos;
 }
 
-// What stands behind the first `open` and before the next `close`; "" if there
-// is no such place.
+// The text between the first `open` and the next `close`; "" if there is no
+// such place.
 inline std::string between(std::string_view text, std::string_view open,
                            std::string_view close) {
   const size_t at = text.find(open);

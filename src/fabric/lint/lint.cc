@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The user's own variables, checked but never changed. Variables that only
-// other programs read are not looked at, but for Gloo's interface. Pure.
+// Checks the user's own variables and never changes them. Skips variables that
+// only other programs read, except Gloo's interface. Pure.
 #include "fabric/lint/lint.h"
 
 #include <algorithm>
@@ -75,7 +75,7 @@ void lint_users_values(FabricJob& job) {
     lint_files(job, pod);
     lint_contradictions(job, pod);
     lint_spelling(job, pod);
-    if (pod.mpi_only()) continue;  // nobody reads NCCL's
+    if (pod.mpi_only()) continue;  // its programs do not read NCCL's
     lint_prefixes(job, pod);
     lint_empty_plugin(job, pod);
     lint_amd(job, pod);

@@ -17,14 +17,14 @@ inline void lint_warn(FabricJob& job, const FabricPodState& pod,
          {Severity::kWarning, code, std::move(text), "", std::move(remedy)});
 }
 
-// Names, versions, ranges and words: what NCCL reads at all.
+// Names, versions, ranges and words: whether NCCL can read the value.
 void lint_value(FabricJob& job, FabricPodState& pod, const std::string& name,
                 const EffectiveValue& users);
 // Settings that do not fit the job's network.
 void lint_network(FabricJob& job, FabricPodState& pod, const std::string& name,
                   const EffectiveValue& users);
-// An index into the tables of RoCE ports, which of some is no address.
-// `finds_itself`: the library does without one.
+// An index into the GID tables of RoCE ports that is not an address in some of
+// them. `finds_itself`: the library needs no index.
 void lint_gid_index(FabricJob& job, FabricPodState& pod,
                     const std::string& name, const std::string& value,
                     bool finds_itself);

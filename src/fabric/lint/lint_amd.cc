@@ -103,7 +103,7 @@ void lint_rccl_name(FabricJob& job, FabricPodState& pod,
     const std::string meant = meant_name(name);
     if (meant.empty()) return;  // a newer version's, or of somebody else
     return lint_warn(job, pod, "lint_unknown_name",
-                     name + " is no variable of RCCL and has no effect",
+                     name + " is not an RCCL variable and has no effect",
                      "did you mean " + meant + "?");
   }
   if (known->gone == NcclVersion{} || !pod.version ||

@@ -84,7 +84,7 @@ bool has_network(const PodFabric& pod, const std::string& network) {
       });
 }
 
-// What of the value the pod has not.
+// The names in `value` that the pod does not have.
 std::vector<std::string> missing(const PodFabric& pod, Kind kind,
                                  const std::string& value) {
   const auto names = names_in(pod, of_adapters(kind));
@@ -181,7 +181,7 @@ void lint_own_address(FabricJob& job, const FabricPodState& pod) {
     if (is_loopback(value)) {
       why = "is an address of lo, over which no other pod is reached";
     } else if (all_have_addresses(*pod.facts) && !owns(*pod.facts, value)) {
-      why = "is no address of this pod";
+      why = "is not an address of this pod";
     }
     if (why.empty()) continue;
     lint_warn(job, pod, "lint_own_address",

@@ -128,7 +128,7 @@ void lint_gid_index(FabricJob& job, FabricPodState& pod,
     lint_warn(job, pod, "lint_gid_index",
               name + "=" + value +
                   (among(false) ? " is a link-local address of "
-                                : " is no usable RoCE v2 address of ") +
+                                : " is not a usable RoCE v2 address of ") +
                   view.name() +
                   (among(false) ? ", which a router does not pass" : ""),
               finds_itself ? "remove it: the address is found without it"
@@ -139,7 +139,7 @@ void lint_gid_index(FabricJob& job, FabricPodState& pod,
 
 namespace {
 
-// What NCCL makes of a range that is none: it takes one network with a length.
+// How NCCL reads a malformed range: it takes one network with a length.
 std::string range_trouble(const std::string& range, bool ipv6) {
   const std::string first(trim(split(range, ',')[0]));
   if (first.size() != trim(range).size()) {
@@ -154,7 +154,7 @@ std::string range_trouble(const std::string& range, bool ipv6) {
   const std::string address(parts[0]);
   if (address.empty() ||
       address_in(address, "::/0") == address_in(address, "0.0.0.0/0")) {
-    return "\"" + address + "\" is no address, and NCCL ignores the range";
+    return "\"" + address + "\" is not an address; NCCL ignores the range";
   }
   if (address_in(address, "0.0.0.0/0") == ipv6) {
     return std::string("NCCL_IB_ADDR_FAMILY is ") +
@@ -162,7 +162,7 @@ std::string range_trouble(const std::string& range, bool ipv6) {
   }
   if (!bits || *bits < 0 || *bits > (ipv6 ? 128 : 32)) {
     return "\"" + std::string(parts[1]) +
-           "\" is no length, and NCCL ignores the range";
+           "\" is not a prefix length; NCCL ignores the range";
   }
   return "";
 }

@@ -138,7 +138,7 @@ void lint_open_mpi_interfaces(FabricJob& job, const FabricPodState& pod) {
     if (means_interface(*pod.facts, entry)) continue;
     lint_warn(job, pod, "lint_missing_name",
               "OMPI_MCA_btl_tcp_if_include: " + entry +
-                  " is no interface or network of this pod",
+                  " is not an interface or network of this pod",
               "names differ between nodes: a network such as 10.0.0.0/16 is "
               "the same everywhere");
   }
@@ -154,7 +154,7 @@ void lint_hcoll(FabricJob& job, const FabricPodState& pod) {
   for (const FabricSetting& setting : pod.plan.settings) {
     if (setting.name == kHcollSwitch) return;
   }
-  // Who sets others of its variables has looked at it.
+  // A user who sets others of its variables has looked at it.
   const auto& all = pod.facts->environment;
   if (std::any_of(all.begin(), all.end(), [](auto& variable) {
         return variable.first.starts_with("HCOLL_");

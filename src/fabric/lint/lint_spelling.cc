@@ -166,7 +166,7 @@ void lint_spelling(FabricJob& job, const FabricPodState& pod) {
     const std::string meant = meant_by(name);
     if (meant.empty() || pod.facts->environment.contains(meant)) continue;
     lint_warn(job, pod, "lint_unknown_name",
-              name + " is no variable that anything here reads",
+              name + " is not a variable that any library here reads",
               "did you mean " + meant + "?");
   }
 }

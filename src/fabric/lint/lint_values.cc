@@ -73,7 +73,7 @@ void lint_unheard_of(FabricJob& job, FabricPodState& pod,
   if (has_amd_gpus(*pod.facts) && !timeout) return;  // RCCL's own are many
   report(job, &pod,
          {timeout ? Severity::kWarning : Severity::kInfo, "lint_unknown_name",
-          name + " is no variable of NCCL" +
+          name + " is not an NCCL variable" +
               (timeout ? ", which waits for its peers without end"
                        : ": it has no effect unless a plugin reads it"),
           "NCCL's sources to " + kRead.text(),
@@ -137,7 +137,7 @@ void lint_number(FabricJob& job, FabricPodState& pod, const std::string& name,
   const CNumber number = c_number(value);
   if (!number.whole) {
     lint_warn(job, pod, "lint_range",
-              name + "=" + value + " is no number: NCCL reads it as " +
+              name + "=" + value + " is not a number: NCCL reads it as " +
                   std::to_string(number.value),
               "write a number, for example 1 to switch on and 0 to switch off");
     return;
@@ -243,7 +243,7 @@ void lint_levels(FabricJob& job, FabricPodState& pod, const std::string& name,
   if (path_rank(value) < 0 && !parse_integer(value)) {
     lint_warn(
         job, pod, "lint_level",
-        name + "=" + value + " is no path type: NCCL ignores it without a word",
+        name + "=" + value + " is not a path type: NCCL ignores it silently",
         "LOC, NVL, PIX, PXB, PHB or SYS");
   } else if (path_rank(value) >= 0 && pod.version &&
              *pod.version < kLevelWords) {

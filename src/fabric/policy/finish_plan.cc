@@ -108,7 +108,7 @@ bool list_is_mistaken(const FabricJob& job) {
   return any && job.profile == Profile::kAuto;
 }
 
-// What is said or set for want of an adapter does not count.
+// Ignores findings and settings that exist only because an adapter is missing.
 std::optional<FabricVerdict> judge_inside(const FabricPlan& plan) {
   for (const Finding& finding : plan.findings) {
     if (finding.severity == Severity::kWarning &&

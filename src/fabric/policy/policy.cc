@@ -87,7 +87,7 @@ FabricPlan plan_together(const Pods& pods, const FabricRequest& request,
   return finish_plan(job);
 }
 
-// Of an MPIJob, of which nobody wrote down more than its name.
+// The launcher of an MPIJob whose facts hold only its name.
 bool is_bare_launcher(const PodFabric& pod) {
   return pod.name.find("launcher") != std::string::npos && !pod.gpus &&
          pod.nccl_version.empty() && (!pod.hcas || pod.hcas->empty());

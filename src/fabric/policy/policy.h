@@ -30,7 +30,7 @@ struct FabricSetting {
   std::string source;  // of the rule
   std::string alone;   // what the library would have done by itself
   std::vector<std::string> rejected;  // losing alternatives, each with why
-  bool tuning = false;  // another value of the user's is no trouble
+  bool tuning = false;                // the user may choose another value
 };
 
 struct PortDecision {

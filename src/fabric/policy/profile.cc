@@ -49,7 +49,7 @@ Result<Profile> parse_profile(std::string_view word) {
   const auto meant = nearest(lower, words);
   return fail({.code = "unknown_profile",
                .what = "\"" + std::string(word.substr(0, 40)) +
-                       "\" is no fabric profile",
+                       "\" is not a fabric profile",
                .why = "known are auto, tcp, rdma and rl (also ppo, grpo, gapo "
                       "and the like)",
                .where = {},
@@ -61,7 +61,7 @@ Result<AppProfile> parse_app_profile(std::string_view text) {
   if (equals == text.npos || equals == 0) {
     return fail({.code = "usage",
                  .what = "\"" + std::string(text.substr(0, 40)) +
-                         "\" is no profile of an application",
+                         "\" is not an application's profile",
                  .why = "it has no name before a =",
                  .where = {},
                  .hint = "write trainer=auto"});

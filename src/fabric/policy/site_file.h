@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The site file: values that nobody can detect in a pod (traffic class,
-// service level, queue pairs), written by whoever runs the fabric.
+// Reads the site file: values that a pod cannot detect (traffic class, service
+// level, queue pairs), written by the operator of the fabric.
 //   # comment
 //   NCCL_IB_TC=106          for every pod
 //   [roce] or [ib] [efa] [slingshot] [tcp]: the lines below only there
-// Refuses: names that are no environment variables, repeated names in one
+// Refuses: names that are not environment variables, repeated names in one
 // section, more than 64 KiB. Pure.
 #pragma once
 

@@ -52,8 +52,8 @@ bool can_roce(const PodFabric& pod, const PortView& view) {
       });
 }
 
-// An image whose plugins nobody listed may well have the right one; so may one
-// with a libnccl-net.so of which nobody said more.
+// An image without a list of plugins may well have the right one; so may an
+// image with an unidentified libnccl-net.so.
 bool may_have_ofi(const FabricPodState& state) {
   const PodFabric& pod = *state.facts;
   const auto loaded = loaded_plugin(pod);
@@ -141,8 +141,8 @@ bool all_rates_known(const std::vector<PortView>& ports) {
   });
 }
 
-// Ports of which nobody said what they are, and no network that is told has as
-// many, or as fast ones: it may be a front end only.
+// The ports without a known network outnumber and outrun those of each known
+// one, which may be a front end only.
 bool only_unknown_ports(const FabricPodState& state) {
   std::map<LinkKind, std::pair<double, int>> networks;  // rate, ports
   const bool rates = all_rates_known(state.ports);

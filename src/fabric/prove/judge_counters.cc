@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counters that grew in a pod while the test ran. They do not decide the exit
-// class: traffic that works and is lossy is told, not refused.
+// Reports counters that grew in a pod while the test ran. They do not decide
+// the exit class: lossy traffic that works is a finding, not a failure.
 #include "fabric/prove/judge_parts.h"
 
 namespace muster {

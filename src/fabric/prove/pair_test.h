@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // check and bench between two pods: one listens, the other drives. Over TCP
-// always; over verbs (pair_verbs.h) where the driver is told which adapter.
+// always; over verbs (pair_verbs.h) where the driver has an adapter to use.
 // Every wait has a deadline; the listener serves one peer and ends.
 // Refuses: more than 4 GiB per direction. Nothing is authenticated: the port
 // is open for one connection, carries no data of the job, and both sides end

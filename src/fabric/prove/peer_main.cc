@@ -48,7 +48,7 @@ void serve(UniqueFd fd, const Served& served,
   const auto test = [fd = std::make_shared<UniqueFd>(std::move(fd)), served,
                      rails] {
     set_nonblocking(fd->get());
-    // What goes wrong here, the driver reports.
+    // The driver reports any error here.
     static_cast<void>(serve_connection(fd->get(), kServeMs, *rails));
     --*served;
   };

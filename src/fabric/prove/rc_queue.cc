@@ -201,7 +201,7 @@ Status RcQueue::get_ready_to_receive(int mtu) {
     return fail(
         {"rdma_unreachable",
          "RDMA gets no answer",
-         "nobody has the peer's address: " + std::string(std::strerror(wrong)),
+         "no host has the peer's address: " + std::string(std::strerror(wrong)),
          end_.hca,
          {}});
   }

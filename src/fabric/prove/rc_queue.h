@@ -18,7 +18,7 @@
 
 namespace muster {
 
-// What one side must know of the other.
+// One side of the queue pair as the other must know it.
 struct RcAddress {
   int64_t qpn = 0;
   int64_t psn = 0;

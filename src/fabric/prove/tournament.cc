@@ -7,8 +7,8 @@ namespace muster {
 
 namespace {
 
-// The circle method: the last seat is fixed, the others move on by one. The
-// odd one out of an odd number rests. Who drives alternates.
+// The circle method: the last seat is fixed, the others move on by one. With an
+// odd number of pods one rests. The two pods of a pair drive in turn.
 TestRound round_of(size_t pods, size_t round) {
   TestRound out;
   const size_t seats = pods + pods % 2;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who is tested with whom, in rounds in which nobody has two partners, so that
-// no pod is a hot spot. All pairs are covered in as many rounds as there are
-// pods, less one where they are even. Pure.
+// Pairs the pods in rounds. A pod has one partner in a round, so that no pod is
+// a hot spot. Covers all pairs in as many rounds as there are pods, one fewer
+// if their number is even. Pure.
 #pragma once
 
 #include <cstddef>

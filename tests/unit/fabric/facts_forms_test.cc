@@ -245,7 +245,7 @@ TEST_CASE("what is no JSON is said with its place and its likely cause") {
     CHECK(told.find(words) != std::string::npos);
   };
   says("pods:\n- name: w0\n", "1", "yq -o json");
-  says("{\"name\": \"w0\",\n\"rate\": NaN}", "2", "NaN is no number");
+  says("{\"name\": \"w0\",\n\"rate\": NaN}", "2", "NaN is not a JSON number");
   says("{\"name\": \"w0\",\n\"vm\": True}", "2", "True is Python's");
   says("{'name': 'w0'}", "1", "double quotation marks");
   says("{\"name\": \"w0\"\n\"hcas\": []}", "2", "a comma, a colon or");
@@ -287,7 +287,7 @@ TEST_CASE("rates in all their units, none and unknown in words") {
     const auto facts = read_facts(
         R"({"hcas":[{"name":"a","rate":")" + std::string(wrong) + "\"}]}", "f");
     REQUIRE_FALSE(facts);
-    CHECK(facts.error().text().find("is no rate") != std::string::npos);
+    CHECK(facts.error().text().find("is not a rate") != std::string::npos);
     CHECK(facts.error().text().find("f:1: ") == 0);
   }
   CHECK(pod_of(R"({"netdevs":[{"name":"a","speed":"25 Gbit"}]})")

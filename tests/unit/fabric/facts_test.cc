@@ -86,9 +86,9 @@ TEST_CASE("values that mean nothing are told once") {
   for (const std::string& note : facts->notes) all += note + "\n";
   INFO(all);
   for (const char* told :
-       {"\"10.0.0.1/240\" is no length",
-        "\"10.0.0.300\" is no address of a GID", "\"fibre\" is no link layer",
-        "\"great\" is no state"}) {
+       {"\"10.0.0.1/240\" is not a prefix length",
+        "\"10.0.0.300\" is not a GID address", "\"fibre\" is not a link layer",
+        "\"great\" is not a port state"}) {
     INFO(told);
     CHECK(all.find(told) != all.npos);
     CHECK(all.find(told) == all.rfind(told));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What must be equal in all pods: NCCL's major.minor, the plugin, and the
+// Checks that all pods agree in NCCL's major.minor, in the plugin, and in the
 // user's variables that decide how two processes talk. Pure.
 #include <algorithm>
 #include <array>

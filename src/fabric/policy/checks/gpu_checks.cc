@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands between GPUs, and between GPUs and adapters, on the node: PCIe
-// ACS, a translating IOMMU, slices of one GPU. Nothing that a variable of a
-// job repairs, so this only reports. Sources: NCCL guide, troubleshooting,
+// Reports obstacles between GPUs, and between GPUs and adapters, on the node:
+// PCIe ACS, a translating IOMMU, slices of one GPU. Only reports: a job's
+// variables cannot repair them. Sources: NCCL guide, troubleshooting,
 // "GPU Direct"; NVIDIA/nccl#257, #928, #1716, #2079. Pure.
 #include <algorithm>
 #include <set>

@@ -189,9 +189,9 @@ std::vector<const PortView*> lost_ports(const FabricJob& job,
   return out;
 }
 
-// Most ports do not work, and fewer are left than there are GPUs. That the job
-// runs is no reason to say nothing; but whole sets of ports are left unwired,
-// so that this is a remark.
+// Most ports do not work, and fewer are left than there are GPUs. Worth a
+// remark though the job runs; not more, since some sites leave whole sets of
+// ports unwired.
 void check_lost_rails(FabricJob& job, const FabricPodState& pod) {
   const auto lost = lost_ports(job, pod);
   const auto left = static_cast<size_t>(

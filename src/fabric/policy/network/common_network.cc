@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the pods' addresses say together. Where nobody said which interface the
-// peers reach, a network in which every pod has an address of its own is how
-// they do: docker0 has the same address everywhere, a pod network's bridge
-// another network on each node. Pure.
+// Finds the network that all pods share. If the facts do not say which
+// interface the peers reach, they reach a network in which every pod has an
+// address of its own: docker0 has the same address everywhere, and a pod
+// network's bridge has another network on each node. Pure.
 #include <algorithm>
 #include <map>
 #include <set>

@@ -135,7 +135,7 @@ bool is_of_the_cloud(const FabricHca& hca) {
 // RDMA in software, and a cloud's own adapters, beside real ones.
 void drop_substitutes(const PodFabric& pod, std::vector<PortView>& ports) {
   drop(pod, ports, "substitute",
-       "it is no adapter of its own, and there are real ones",
+       "it is not a real adapter, and there are real ones",
        [](const PortView& view) {
          return is_software(*view.hca) || is_of_the_cloud(*view.hca);
        });

@@ -55,8 +55,8 @@ const FabricGid* at_index(const FabricPort& port, int index) {
 }
 
 // The table has entries, each with its interface, and none at 0 and 1, where
-// the adapter's own interface has its two. Who left the interfaces out may have
-// left the link-local addresses out as well, but wrote down pairs at least.
+// the adapter's own interface has its two. A facts file without interfaces may
+// lack the link-local addresses too, but it has pairs at least.
 bool foreign_below(const FabricPort& port) {
   const auto& gids = *port.gids;
   const auto all = [&](auto test) {

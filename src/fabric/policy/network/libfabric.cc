@@ -23,8 +23,8 @@ std::vector<std::string> providers_of(const PortView& view) {
   if (view.kind == LinkKind::kEfa) return {"efa"};
   if (view.kind == LinkKind::kSlingshot) return {"cxi"};
   if (is_omni_path(view)) return {"opx", "psm2"};
-  // Intel and Chelsio: verbs by rdmacm. What the kernel makes over TCP (siw)
-  // is no better than TCP.
+  // Intel and Chelsio: verbs by rdmacm. The kernel's RDMA over TCP (siw) is as
+  // slow as TCP.
   const bool verbs = view.role == "not for NCCL" && view.hca->driver != "siw";
   return verbs ? std::vector<std::string>{"verbs;ofi_rxm"}
                : std::vector<std::string>{};

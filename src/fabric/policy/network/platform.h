@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whose machine this is, from DMI texts and driver names: pods have no
-// metadata service to ask. Pure.
+// Finds the cloud or vendor of this machine by DMI texts and driver names: pods
+// have no metadata service to ask. Pure.
 #pragma once
 
 #include <string_view>

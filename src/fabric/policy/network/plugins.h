@@ -29,10 +29,11 @@ struct PluginView {
 };
 
 PluginKind plugin_kind(const FabricPlugin& plugin);
-// What NCCL_NET_PLUGIN says, of the user, the image or nccl.conf. Empty, it is
-// "none" since NCCL 2.27, and before as if it were not set.
+// The value of NCCL_NET_PLUGIN from the user, the image or nccl.conf. Since
+// NCCL 2.27 an empty value means "none"; older releases ignore it.
 std::optional<EffectiveValue> asked_plugin(const PodFabric& pod);
-// What NCCL would load: NCCL_NET_PLUGIN's choice, else libnccl-net.so.
+// The plugin that NCCL would load: NCCL_NET_PLUGIN's choice, else
+// libnccl-net.so.
 std::optional<PluginView> loaded_plugin(const PodFabric& pod);
 // Any plugin of `kind` in the image, loaded or not.
 std::optional<PluginView> find_plugin(const PodFabric& pod, PluginKind kind);

@@ -264,8 +264,8 @@ std::string_view stem(std::string_view name) {
   return name.substr(0, name.find_last_not_of("0123456789") + 1);
 }
 
-// A port of which nobody said the link layer is what most of its likes are,
-// which have such a name and its rate.
+// A port without a known link layer takes that of most ports with a like name
+// and the same rate.
 LinkKind kind_of_likes(const std::vector<PortView>& ports,
                        const PortView& unknown) {
   std::map<LinkKind, int> likes;

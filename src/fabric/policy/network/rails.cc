@@ -60,11 +60,11 @@ size_t shared(const Keys& a, const Keys& b) {
       a.begin(), a.end(), [&](auto& key) { return has(b, key); }));
 }
 
-// Usable as rail names: all known, distinct within a pod, and the pods have
-// the same ones but for a few, or one has a part of another's. Names of
-// virtual functions overlap by chance: that is not enough. Subnets do not: it
-// is enough that the poorer pod has half of its own in common.
-// In pods with more than the others have, some may be unknown.
+// Usable as rail names: all known, distinct within a pod, and equal in all pods
+// except a few, or one pod's are a part of another's. Names of virtual
+// functions overlap by chance, which is not enough. Subnets do not: it is
+// enough that the poorer pod shares half of its own. A pod with more than the
+// others may have some unknown.
 bool is_good(const std::vector<Keys>& pods, bool by_chance) {
   size_t fewest = pods.front().size();
   for (const Keys& keys : pods) fewest = std::min(fewest, keys.size());

@@ -17,7 +17,7 @@ namespace {
 
 using Pods = std::vector<const FabricPodState*>;
 
-// The address by which the peers would know the pod; "" where nobody said.
+// The address by which the peers would know the pod; "" if unknown.
 std::string own_address(const FabricPodState& pod) {
   if (!pod.facts->peer_address.empty()) {
     return bare_address(pod.facts->peer_address);

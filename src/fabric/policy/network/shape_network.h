@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The network of machines whose maker publishes which one they have, by the
-// cloud's name of the machine: asked only where nobody told the adapters. Pure.
+// Returns the published network of a machine by the cloud's name for it. The
+// caller asks only if the facts lack the adapters. Pure.
 #pragma once
 
 #include <optional>

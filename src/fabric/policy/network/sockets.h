@@ -22,7 +22,7 @@ enum class NetdevClass {
 };
 
 NetdevClass netdev_class(const FabricNetdev& netdev);
-// What goes over it is packed into packets of another interface.
+// The interface wraps its packets into those of another interface.
 bool is_tunnel(const FabricNetdev& netdev);
 std::string_view netdev_class_name(NetdevClass kind);
 

@@ -8,7 +8,7 @@ namespace muster {
 
 // The user's UCX_TLS leaves it TCP and no adapter.
 bool ucx_on_tcp(const PodFabric& pod);
-// What somebody wrote of UCX shows that it is there.
+// The facts mention UCX, so the pod has it.
 bool has_ucx(const PodFabric& pod);
 
 // Open MPI's switch for HCOLL, the collectives of HPC-X and Mellanox OFED.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which of the peers' RoCE addresses UCX takes to be in its reach. Since 1.18
-// it asks the routing table, and before 1.20 passes over the default gateway
-// there: peers behind routers are given up (openucx/ucx#10841, #10996, #11019).
-// Rails that no route joins it does not know of: then it is told one of them
+// Decides which of the peers' RoCE addresses UCX can reach. Since 1.18 UCX asks
+// the routing table, and before 1.20 it ignores the default gateway there, so
+// it gives up peers behind routers (openucx/ucx#10841, #10996, #11019). UCX
+// does not see rails that no route joins; the plan then gives it one of them
 // (openucx/ucx#7295). Pure.
 #include <algorithm>
 #include <set>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What both ends of an NCCL communicator must have alike, made alike under
+// Settings that both ends of an NCCL communicator must share, made equal under
 // profile rl, where trainer and rollout come from different images: a value
-// that only some pods have is given to the others. Two values of users are
-// reported by check_agreement() and left. Pure.
+// that only some pods have goes to the others. check_agreement() reports two
+// values of users, which stay. Pure.
 #include <set>
 
 #include "fabric/facts/effective.h"

@@ -199,7 +199,7 @@ void set_dmabuf(FabricJob& job, FabricPodState& pod) {
            {"NCCL_NET_GDR_LEVEL=LOC: takes nvidia_peermem away, too"}});
 }
 
-// What lets an adapter into a GPU's memory is not there, or not seen.
+// The module that lets an adapter into a GPU's memory is missing or not seen.
 void check_gdr_path(FabricJob& job, FabricPodState& pod) {
   const PodFabric& facts = *pod.facts;
   if (has_amd_gpus(facts)) return check_amd_gdr(job, pod);
@@ -318,7 +318,7 @@ void check_limits(FabricJob& job, FabricPodState& pod) {
              ": NCCL and data loaders need more",
          "", "mount an emptyDir with medium: Memory at /dev/shm"});
   }
-  // Of a network that nobody told who wrote the limit down has RDMA in mind.
+  // A facts file that gives the limit but no network is about RDMA.
   const bool rdma = job.uses_verbs() ||
                     job.transport == FabricTransport::kEfa ||
                     job.transport == FabricTransport::kUnknown;

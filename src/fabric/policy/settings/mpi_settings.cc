@@ -87,7 +87,7 @@ bool has_decoys(const FabricPodState& pod) {
       });
 }
 
-// What shows that MPI cannot use adapters everywhere.
+// The evidence that MPI cannot use adapters everywhere.
 std::string seen_for_mpi(const FabricJob& job, const FabricPodState& pod) {
   if (job.transport == FabricTransport::kTcp) return seen_for_tcp(job, pod);
   if (job.uses_libfabric() && no(providers_agree(job))) {
@@ -102,7 +102,7 @@ std::string seen_for_mpi(const FabricJob& job, const FabricPodState& pod) {
   return "pods without GPU and adapter are among them";
 }
 
-// What else could be set, and why it is not.
+// The alternatives to a setting, each with the reason against it.
 std::vector<std::string> others_than(std::string_view name) {
   const std::string open_end = " and the like: what is not named stays in";
   if (name == "OMPI_MCA_pml") {
@@ -131,8 +131,8 @@ std::vector<std::string> others_than(std::string_view name) {
   return {"^verbs" + open_end};  // providers of libfabric
 }
 
-// The user names interfaces or networks by which others can be reached: which
-// of several is no trouble.
+// The user names interfaces or networks that reach the other pods; any of
+// several will do.
 bool users_own_interfaces(const FabricPodState& pod, std::string_view name) {
   if (name != "OMPI_MCA_btl_tcp_if_include") return false;
   const auto users = effective(*pod.facts, std::string(name));
@@ -253,7 +253,7 @@ void keep_ucx_off_bridges(FabricJob& job, FabricPodState& pod) {
   if (has_bridge(pod) || offers_loopback(pod)) set_ucx_interface(job, pod);
 }
 
-// MPICH is told a provider, and has no UCX then.
+// Names MPICH's libfabric provider; an MPICH that reads it has no UCX.
 constexpr const char* kMpichProvider = "MPIR_CVAR_OFI_USE_PROVIDER";
 
 // The user's providers leave it in.
@@ -425,8 +425,8 @@ void set_mpi(FabricJob& job) {
   choose_interfaces(job);
   for (const FabricPodState& pod : job.pods) check_cuda_aware(job, pod);
   if (const auto provider = provider_for_mpi(job); !provider.empty()) {
-    // Every MPI over libfabric takes it before tcp; one that was built without
-    // has TCP, of which the interface is all that is told.
+    // Every MPI over libfabric prefers it to tcp. An MPI built without it has
+    // TCP, which needs only the interface.
     for (FabricPodState& pod : job.pods) set_interface(job, pod, false);
     report(job, nullptr,
            {Severity::kInfo, "mpi_by_libfabric",

@@ -301,7 +301,7 @@ constexpr NcclVariable kVariables[] = {
      "NCCL_WORK_FIFO_BYTES"},
 };
 
-// What RCCL reads otherwise: names of its own, and some that NCCL gave up.
+// Where RCCL differs: names of its own, and some that NCCL dropped.
 // Source: ROCm/rccl, src/graph.
 constexpr NcclVariable kOfRccl[] = {
     {"NCCL_AGG_CHANNEL_SIZE", {2, 10, 0}},

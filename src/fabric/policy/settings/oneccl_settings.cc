@@ -56,9 +56,9 @@ void set_interface(FabricJob& job, FabricPodState& pod) {
   const bool alone = job.pods.size() < 2;
   const std::string first = own.front()->name;
   if (first.empty()) return;  // not told
-  // Who told one node of a cluster would not meet the others on lo.
+  // A facts file may hold one node of a cluster, whose peers are not on lo.
   if (alone && !(facts.hcas && facts.hcas->empty())) return;
-  // One interface, or the right one, is no matter of choice.
+  // One interface, or the right one, leaves no choice.
   if (alone ? own.size() < 2 || facts.gpus->size() < 2
             : pod.primary.name.empty() || pod.primary.name == first) {
     return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Published values of cloud vendors that nobody can detect (traffic class,
-// queue pairs, topology file). Policy, not measurement: marked so, never
-// where /etc/nccl.conf already holds the vendor's own, never invented. Pure.
+// Published values of cloud vendors that a pod cannot detect (traffic class,
+// queue pairs, topology file). Policy, not measurement, and marked so. Never
+// overrides the vendor's own /etc/nccl.conf, never invents a value. Pure.
 #include <algorithm>
 
 #include "base/text.h"
