@@ -128,7 +128,7 @@ def test_a_pipe_that_has_had_enough_at_a_terminal():
                  "head -n 2; echo ended ${PIPESTATUS[0]}' /dev/null",
                  env={"SHELL": "/bin/bash"}, timeout=90)
         contains(out, "ended 141")
-        contains(out, "nobody reads stdout")
+        contains(out, "stdout has no reader")
 
 
 def test_without_hosts_the_real_mpirun_runs():

@@ -132,7 +132,7 @@ std::string no_launch_sentence() {
            " cannot be looked into: run it in the launcher's pod as the "
            "launcher's user, or as root with SYS_PTRACE";
   }
-  // Process 1 of a container that is no launcher's, as of `kubectl debug`.
+  // Process 1 of a container other than a launcher's, as of `kubectl debug`.
   if (::getpid() == 1 || ::getppid() == 1) {
     return "no launch runs in this container. A debug container sees another "
            "one's launch if it aims at it: `kubectl debug POD -n "

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who holds up a job that hangs: one answer from all that is known, for `muster
-// stack`, the hang verdict and that of a collective's timeout alike. The
-// heaviest evidence that names somebody decides, and the sentence says which it
-// was: an exception that ended a rank's program; PyTorch's record, in which the
-// first difference counts; NCCL's counts of operations; stacks seen twice; and
-// last a status or an error that NCCL reports, since a waiting rank may have
-// one because of another. Pure.
+// Names the ranks that hold up a job that hangs, for `muster stack`, the hang
+// verdict and that of a collective's timeout alike. The heaviest evidence that
+// names a rank decides, and the sentence says which it was. In this order: an
+// exception that ended a rank's program; the first difference in PyTorch's
+// record; NCCL's counts of operations; stacks seen twice; a status or an error
+// that NCCL reports, which a waiting rank may have because of another. Pure.
 #pragma once
 
 #include <map>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Python rank that ends in an exception prints it and then cleans up: threads
-// are joined, MPI_Finalize waits for all other ranks. If these wait for it, the
-// job hangs with the cause long in the log. Tells such a rank by its last
-// lines, and by its stack whether its program is over.
-// Refuses: an exception after which the rank put out anything later, and one
-// that Python says it ignores. Pure.
+// A Python rank that ends in an exception prints it and then cleans up: it
+// joins its threads, and MPI_Finalize waits for all other ranks. If these wait
+// for it, the job hangs although the log has the cause. Recognises such a rank
+// by its last lines, and a program that is over by its stack. Refuses: an
+// exception after which the rank still prints, and one that Python says it
+// ignores. Pure.
 #pragma once
 
 #include <optional>

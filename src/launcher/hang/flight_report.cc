@@ -97,7 +97,8 @@ bool same_size_everywhere(const std::string& operation) {
   return kNames.count(operation) > 0;
 }
 
-// What ranks must agree in; the first part is the operation.
+// The attributes of a call that ranks must agree in; the first one is the
+// operation.
 using Kind = std::tuple<std::string, std::string, int64_t>;
 
 Kind agreed(const FlightKind& kind) {
@@ -233,7 +234,7 @@ class Report {
   }
 
   std::vector<FlightIssue> issues() && {
-    // Who waits in another group is a victim there, and no cause here.
+    // A rank that waits in another group is a victim there, not a cause here.
     const auto weight = [this](const FlightIssue& issue) {
       if (issue.differs) return issue.over ? 3 : 0;
       if (issue.odd.empty()) return 4;

@@ -189,7 +189,7 @@ Milliseconds HangWatch::silent() {
 
 void HangWatch::output_again() {
   if (told_.count(Progress::kHangs) + told_.count(Progress::kRests) > 0) {
-    log::info("the ranks put out something again");
+    log::info("the ranks print again");
   }
   told_.clear();
   first_look_.reset();
@@ -263,7 +263,7 @@ void HangWatch::look_for_request() {
   request_id_ = id;
   request_ = *request;
   request_.flight = std::max(request_.flight, wire::kFlightRead);
-  // Of some ranks alone nobody can be said to hold up the rest.
+  // A look at only some ranks cannot show which one holds up the rest.
   if (!request_.ranks.empty()) {
     return ask(request_, [this] { answer_request({}); });
   }
@@ -579,7 +579,7 @@ void HangWatch::tell_hang(const Look& look, const Judgement& judgement) {
                ? "No rank is at work or waits for another"
                : "The ranks may hang, but their stacks cannot be read";
   }
-  text += ": no rank has put out anything for " +
+  text += ": no rank has printed anything for " +
           human_duration_ms(silent().count());
   finding_ =
       Finding{stop ? Severity::kError : Severity::kWarning, "hang", text, where,

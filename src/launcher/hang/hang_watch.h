@@ -72,7 +72,7 @@ class HangWatch {
   }
 
  private:
-  // What came of one question.
+  // The answers to one question.
   struct Look {
     Clock::time_point at;
     Clock::time_point ended;

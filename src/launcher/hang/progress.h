@@ -49,7 +49,7 @@ struct Judgement {
   std::string why;  // of kWorks, what moves: "CPU time (ranks 0-1)"
 };
 
-// `milliseconds` lie between the looks; `lines`: ranks put out some meanwhile.
+// `milliseconds` lie between the looks; `lines`: ranks printed in that time.
 Judgement judge(const HangLook& first, const HangLook& second,
                 int64_t milliseconds, bool lines);
 

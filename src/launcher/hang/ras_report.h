@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What NCCL itself says of a job that stands still. Since 2.24 a thread in each
-// process counts the collectives that its rank has launched and answers for the
-// whole job (RAS, worker/hang/agent_ras.h): a rank that is behind is exact
-// here, where stacks are not, since a rank that waits for its GPU may be
-// anywhere. Reads the text report of NCCL 2.24 to 2.31; lines it does not know
-// are left out. Pure.
+// Reads NCCL's report on a job that stands still. Since NCCL 2.24 a thread in
+// each process counts the collectives that its rank has launched and answers
+// for the whole job (RAS, worker/hang/agent_ras.h). The report names the rank
+// that is behind exactly; stacks do not, since a rank that waits for its GPU
+// may be anywhere. Reads the text report of NCCL 2.24 to 2.31 and skips lines
+// that it does not know. Pure.
 #pragma once
 
 #include <functional>

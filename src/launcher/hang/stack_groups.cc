@@ -19,7 +19,7 @@ constexpr size_t kMaxGroups = 4;
 
 bool is_unknown(std::string_view frame) { return function_of(frame) == "?"; }
 
-// What calls everything, or only passes on.
+// An interpreter's function that calls everything, or a mere trampoline.
 bool is_evaluation(std::string_view function) {
   for (const char* const start :
        {"_PyEval_", "PyEval_", "PyObject_", "_PyObject_", "_PyFunction_",

@@ -17,19 +17,20 @@ namespace {
 
 // mpirun usually ends the other ranks by itself; Hydra may hang instead.
 constexpr Milliseconds kToolSettles{500};
-// … and to leave once it has been told to, before it is told with a signal.
+// mpirun's time to leave when asked, before a signal.
 constexpr int kToolEnds = 2'000;
-// What the children of a rank that failed have to say, before they are told.
+// The time that a failed rank's children have to print before they are stopped.
 constexpr int kChildrenEnd = 500;
 // After the backend's end, starts and exits of ranks on other hosts may still
 // be on their way.
 constexpr Milliseconds kLateExits{2'000};
-// On top of the grace: agents report what hangs inside the kernel after 10 s.
-// What gets no CPU to end on they go on to watch without us.
+// On top of the grace: agents report a process that hangs inside the kernel
+// after 10 s. They watch a process that gets no CPU to end on without us.
 constexpr Milliseconds kStopSlack{12'000};
 
-// Of a script that calls mpirun a thousand times not everybody is kept: each
-// takes up to 14 KiB of words, and a place in every status.
+// A script may call mpirun a thousand times. The launcher keeps at most this
+// many ranks that ended well: each takes up to 14 KiB of argv, and a place in
+// every status.
 constexpr size_t kEndedWell = 4'096;
 
 bool failed(int wait_status) { return wait_status != 0; }
@@ -208,7 +209,7 @@ void JobRun::rank_running(ProcessKey key, int pid) {
           expected) {
     all_ranks_at_ = Clock::now();
     start_deadline_.cancel();
-    // What their MPI does then only a native start sees.
+    // Only a native start sees what their MPI does then.
     if (options_.has_tool && options_.expected_ranks > 1) {
       log::info("all {} ranks are running", options_.expected_ranks);
     }
@@ -267,9 +268,10 @@ void JobRun::note_end(RankRecord& record, const wire::Exited& exit) {
   }
   ranks_.ended(record, RankState::kExited, ended_ns);
   record.exit = exit;
-  // What ended behind our stop is no cause, but for three. After MPI_Abort some
-  // wait to be killed. An end before the stop may be heard of behind it, as may
-  // one with the code that mpirun had ended with.
+  // A rank that ends after our stop is not the cause, with three exceptions: a
+  // rank that called MPI_Abort and waits to be killed, one that ended before
+  // the stop and is reported late, and one with the code that mpirun ended
+  // with.
   const bool told_by_tool =
       stop_cause_ == StopCause::kToolFailed && tool_status_ == exit.wait_status;
   const bool before = exit.ended_ms_ago > 0 && record.ended_ns < stop_ns_;
@@ -292,7 +294,7 @@ void JobRun::rank_failed(const RankRecord& record) {
   }
 }
 
-// Whoever asks first has told why.
+// The first caller's reason wins.
 void JobRun::stop_soon(StopCause cause, const std::string& reason) {
   if (settle_.pending()) return;
   settle_.start(kToolSettles, [this, cause, reason] { stop(cause, reason); });

@@ -28,13 +28,13 @@ namespace muster {
 namespace {
 
 constexpr Milliseconds kLastWords{5'000};
-constexpr int kMostReconnects = 3;             // more is no accident
-constexpr Milliseconds kHurriedReport{1'000};  // … and somebody is waiting
-// Of the logs that --bundle keeps: 128 MiB a stream.
+constexpr int kMostReconnects = 3;
+constexpr Milliseconds kHurriedReport{1'000};  // someone waits for the exit
+// The logs that --bundle keeps: 128 MiB a stream.
 constexpr LogRotation kBundleRotation{64 << 20, 1};
 
-// The kernel's own word about a limit of the launcher's process, as against
-// one that somebody sends for the ranks.
+// The kernel sent the signal for a limit of the launcher's own process. A
+// signal that a user sends is for the ranks.
 bool is_own_limit(const signalfd_siginfo& info) {
   return info.ssi_code == SI_KERNEL &&
          (info.ssi_signo == SIGXCPU || info.ssi_signo == SIGXFSZ);
@@ -141,7 +141,7 @@ Status Launch::prepare() {
     trainer_ = TrainerProgress::create(loop_, reaper_, agent_,
                                        [this] { return progress(); });
   }
-  // From here on a stderr that nobody reads cannot hold up the loop.
+  // From here on a stderr without a reader cannot block the loop.
   log::redirect([this, here = std::this_thread::get_id()](std::string line) {
     if (std::this_thread::get_id() == here) {
       output_->own_line(std::move(line));
@@ -304,7 +304,7 @@ void Launch::forward(int signal) {
 void Launch::reader_gone() {
   if (!run_ || stop_signal_ != 0) return;
   stop_signal_ = SIGPIPE;
-  run_->stop(StopCause::kSignal, "nobody reads stdout any more", false);
+  run_->stop(StopCause::kSignal, "stdout has no reader any more", false);
 }
 
 JobStatus Launch::status() const {

@@ -175,7 +175,7 @@ void add_gpus(const NodeFacts& facts, const std::vector<EnvDecision>& env,
     const bool names_gpus = decision.name == "CUDA_VISIBLE_DEVICES" ||
                             decision.name == "HIP_VISIBLE_DEVICES" ||
                             decision.name == "ROCR_VISIBLE_DEVICES";
-    // The drivers read up to the first number that is no device.
+    // The drivers read up to the first number that is not a device.
     if (names_gpus &&
         (trim(decision.value).empty() || decision.value.starts_with("-1") ||
          decision.value == "NoDevFiles")) {

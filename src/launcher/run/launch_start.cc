@@ -27,7 +27,7 @@ namespace {
 // at once has its final verdict before.
 constexpr Milliseconds kEarlyVerdict{1'000};
 
-// What mpirun would do for its line, and a native start does instead of it.
+// Applies the options of an mpirun line that a native start honours.
 void adopt(const MpirunLine& line, LaunchOptions& options) {
   if (line.timeout_s) options.timeouts.run_ms = *line.timeout_s * 1000;
   if (line.stdin_target == "all") options.stdin_mode = StdinMode::kAll;

@@ -865,7 +865,7 @@ TEST_CASE("a hang ends the job after NCCL and PyTorch were asked, too") {
   CHECK(bed.run->stop_cause() == StopCause::kHang);
   REQUIRE(bed.run->hang());
   CHECK(bed.run->hang()->text.starts_with(
-      "Rank 1 holds up the rest, by the stacks: no rank has put out anything "
+      "Rank 1 holds up the rest, by the stacks: no rank has printed anything "
       "for "));
   CHECK(bed.run->hang()->evidence.find("rank 1 on w-1 is in main > load > "
                                        "read and not in PMPI_Allreduce, where "
@@ -916,7 +916,7 @@ TEST_CASE(
   SilentBed bed(false);
   CHECK_FALSE(bed.answer(kWaits, kWaits));
   CHECK_FALSE(bed.answer(kWaits, kWaits));
-  CHECK(bed.times("The ranks hang: no rank has put out anything") == 1);
+  CHECK(bed.times("The ranks hang: no rank has printed anything") == 1);
   run_for(bed.loop, 1200ms);
   CHECK(bed.fleet.peers[2]->count(wire::FrameType::kStackRequest) == 2);
   CHECK(bed.run->stop_cause() == StopCause::kNone);
