@@ -13,8 +13,8 @@ Error agent_ended(const std::string& host, int exit_status) {
             host,
             {}};
   }
-  // A remote shell ends with these where the program is missing or is for
-  // another machine. No later attempt finds another image.
+  // A remote shell ends with these codes if the program is missing or is for
+  // another machine. A later attempt finds the same image.
   constexpr int kNotExecutable = 126;
   constexpr int kNotFound = 127;
   if (exit_status == kNotFound || exit_status == kNotExecutable) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the end of an agent tells, by its exit status. Pure.
+// Explains an agent's exit status. Pure.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace muster {
 
-// Codes: "launcher_silent" if it took the launcher for gone, else
+// Codes: "launcher_silent" if the agent took the launcher for lost, else
 // "agent_exited".
 Error agent_ended(const std::string& host, int exit_status);
 

@@ -10,7 +10,7 @@ namespace muster {
 
 namespace {
 
-// What a person may see of bytes from an unknown program.
+// The printable part of bytes from an unknown program.
 std::string shown(std::string_view bytes) {
   constexpr size_t kShown = 120;
   return printable(one_line(trim(bytes), kShown), kShown);
@@ -92,8 +92,8 @@ void AgentLink::send(wire::FrameType type, uint32_t id,
   transport_->send(bytes);
 }
 
-// The agent would take it for garbage and leave. Later: the caller is not yet
-// done with what it sends.
+// Reports the error in a later turn, since the caller has not finished sending.
+// The agent would take the message for garbage and leave.
 void AgentLink::send_too_large(wire::FrameType type, uint32_t id, size_t size) {
   Error error{"request_too_large",
               "more than a worker takes in one message",
@@ -119,7 +119,7 @@ void AgentLink::send_too_large(wire::FrameType type, uint32_t id, size_t size) {
 void AgentLink::received(std::string_view bytes) {
   silence_.heard(Clock::now());
   const auto alive = alive_;
-  while (*alive && events_.on_closed) {  // nothing counts after close()
+  while (*alive && events_.on_closed) {  // ignored after close()
     auto frame = reader_.next(bytes);
     if (!frame) {
       Error error = frame.error();
@@ -141,8 +141,8 @@ void AgentLink::handle(const wire::Frame& frame) {
   }
   if (frame.type == wire::FrameType::kRefused) {
     const auto refused = wire::from_json<wire::Refused>(frame.payload);
-    // Its reason says what to do. A pod without a place to write gets none
-    // later.
+    // The agent's reason says what to do. A pod without a writable place does
+    // not get one later.
     const std::string code = refused ? refused->code : std::string();
     close(Error{code == "version"           ? "version_mismatch"
                 : code == "no_writable_dir" ? "no_writable_dir"

@@ -42,8 +42,8 @@ class AgentLink {
   ~AgentLink();
 
   void start();
-  // A program that no message can hold is answered as the agent would answer
-  // one that it cannot start.
+  // Answers for a program that does not fit into a message, as the agent does
+  // for one that it cannot start.
   void send(wire::FrameType type, uint32_t id = 0,
             std::string_view payload = {}, uint8_t flags = 0);
   [[nodiscard]] bool ready() const { return ready_; }

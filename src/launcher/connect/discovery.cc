@@ -31,7 +31,7 @@ namespace {
 constexpr Milliseconds kHostfilePoll{200};
 constexpr Milliseconds kHostfileNote{5000};
 
-// Sleeps; how a signal ends that, if one comes.
+// Sleeps until a signal or the end of the time.
 std::optional<Error> sleep_unless_stopped(Milliseconds time,
                                           const LauncherSignals& signals,
                                           int& stopped_by) {
@@ -138,7 +138,7 @@ Result<Hostfile> choose_hosts(const LaunchOptions& options,
     return read_hostfile(found.contract.hostfile_path);  // for its error
   }
   if (!options.hostfile.empty()) return read_hostfile(options.hostfile);
-  // A pod by itself: everything runs here.
+  // A pod without an operator: everything runs here.
   Hostfile alone;
   alone.source = "no hostfile: this machine alone";
   HostEntry self;
@@ -159,7 +159,7 @@ std::optional<Hostfile> operators_hosts(const LaunchOptions& options,
   return decide_contract(read_pod_view(where), flags).hostfile;
 }
 
-// Hosts of a command line by the names that the operator's hostfile has.
+// Maps hosts of a command line to the names in the operator's hostfile.
 void name_as_operator(const Hostfile& job, const std::string& own_name,
                       Hostfile& hosts) {
   constexpr int kMostTold = 8;
@@ -177,7 +177,7 @@ void name_as_operator(const Hostfile& job, const std::string& own_name,
   }
 }
 
-// A line whose programs are in a file gets them as if they stood on it.
+// Expands a line whose programs are in a file.
 Result<MpirunLine> read_line(const std::vector<std::string>& command) {
   auto line = parse_mpirun_line(command);
   if (!line || line->app_file.empty() || line->information) return line;
@@ -245,7 +245,7 @@ void find_parameters(Discovery& found) {
   constexpr size_t kMostBytes = 1 << 20;
   for (const std::string& path : parameter_files(found)) {
     const auto text = read_file(path, kMostBytes);
-    if (!text) continue;  // most images have none of them
+    if (!text) continue;  // most images have none
     const auto more = parse_parameter_file(*text, path);
     found.parameters.insert(found.parameters.end(), more.begin(), more.end());
   }
@@ -255,7 +255,7 @@ void find_parameters(Discovery& found) {
   if (found.line) apply_parameters(found.parameters, *found.line);
 }
 
-// Asked once and here: a directory service may take its time.
+// Looks the user up once: a directory service may be slow.
 std::string login_name(const LaunchOptions& options) {
   if (!options.ssh_user.empty()) return options.ssh_user;
   const passwd* entry = ::getpwuid(::geteuid());

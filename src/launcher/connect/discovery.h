@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Phase 1: what this pod is to its operator and which hosts the job has.
-// Looks at the pod, waits for a hostfile that its operator has not filled yet,
-// reads keys; decides nothing that needs a worker. Blocks, before any loop.
+// Phase 1: finds this pod's role for its operator and the hosts of the job.
+// Examines the pod, waits for a hostfile that its operator has not filled yet,
+// and reads keys. Decides nothing that needs a worker. Blocks, before any loop.
 #pragma once
 
 #include <optional>
@@ -35,7 +35,7 @@ struct Discovery {
   std::optional<MpirunLine> line;
   // Of variables and files, the most important one last.
   std::vector<MpiParameter> parameters;
-  std::string mpirun;  // the real one that was named, or the first; "": none
+  std::string mpirun;  // the named or the first real mpirun; "": none
 };
 
 // Error codes: those of the hostfile, "no_hosts", "key_missing",

@@ -70,7 +70,7 @@ NameForms forms_of(const std::string& name, const ResolvConf& conf) {
   const auto dots = std::count(name.begin(), name.end(), '.');
   if (complete || (dots >= conf.ndots && !lacks_domain)) add("");
   for (const std::string& entry : conf.search) {
-    // "pod.job.ns.svc" in a namespace of the cluster: no such name can be.
+    // "pod.job.ns.svc" in a namespace of the cluster: such a name cannot exist.
     const bool of_services = entry == "svc." + domain ||
                              entry.ends_with(".svc." + domain) ||
                              entry == domain;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which absolute names a pod's short name may stand for. getaddrinfo would try
-// all of them on every look-up (ndots:5, three search domains, A and AAAA: 8
-// queries for a name that is not there yet). We ask for one at a time. Pure.
+// The absolute names that a pod's short name may stand for. getaddrinfo would
+// try all of them on every look-up (ndots:5, three search domains, A and AAAA:
+// 8 queries for a name that does not exist yet). We look up one at a time.
+// Pure.
 #pragma once
 
 #include <string>

@@ -148,9 +148,9 @@ void Fleet::log_line(uint16_t node, const wire::Frame& frame) {
 }
 
 // After a restart a name may still lead to the address of another pod of this
-// job, whose key and agent are as good: two workers would be one pod. The one
-// whose name is not that pod's own dials again. Where no name is the pod's own
-// (host network, aliases) nothing can be said.
+// job, whose key and agent match: two workers would be one pod. The worker
+// whose name differs from the pod's own dials again. If neither name is the
+// pod's own (host network, aliases), both stay.
 void Fleet::greeted(uint16_t node, const wire::HelloReply& reply) {
   hostnames_[node] = reply.hostname;
   const auto is_own = [this, &reply](uint16_t n) {
@@ -224,7 +224,7 @@ void Fleet::suspect_a_name(Milliseconds waited,
 void Fleet::failed(bool permanent) {
   if (!connecting_) return;
   auto missing = laggards();
-  if (permanent) {  // who ends the launch comes first
+  if (permanent) {  // the fatal reason comes first
     std::stable_partition(missing.begin(), missing.end(), [](const Laggard& l) {
       return is_permanent(l.error.code);
     });
@@ -259,7 +259,7 @@ std::string causes_text(const std::vector<Laggard>& laggards) {
 
 std::string laggards_text(const std::vector<Laggard>& laggards, size_t limit) {
   // Groups hosts by the step at which they are stuck: 60 pods wait for the same
-  // thing. Where waiting does not help, the first one's reason stands for all.
+  // thing. If waiting does not help, the first host's reason stands for all.
   std::map<std::string, std::vector<std::string>> groups;
   std::map<std::string, std::string> whys;
   for (const auto& [node, host, step, error] : laggards) {

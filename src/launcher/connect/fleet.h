@@ -20,7 +20,7 @@
 namespace muster {
 
 struct FleetNode {
-  std::string host;  // as people know it
+  std::string host;  // as in messages
   std::string job;   // Hello::job; empty: the one of all nodes
   WorkerDialer::MakeTransport make_transport;
   // Its address came from DNS, which may lead to another pod of the job.
@@ -36,14 +36,14 @@ struct Laggard {
 };
 
 struct FleetEvents {
-  // One of them; again if the fleet dials it again before all are.
+  // One worker is ready; again if the fleet dials it again before all are.
   std::function<void(uint16_t node, const wire::HelloReply&)> on_node_ready;
-  std::function<void()> on_ready;  // all of them
+  std::function<void()> on_ready;  // all workers are ready
   // Connecting has failed; `permanent` if waiting would not have helped.
   std::function<void(std::vector<Laggard>, bool permanent)> on_failed;
   std::function<void(uint16_t node, Error)> on_lost;  // any time after on_ready
-  std::function<void(uint16_t node)> on_leaving;      // the pod is told to end
-  // Its agent took us for gone, as we stood still, and ends its ranks.
+  std::function<void(uint16_t node)> on_leaving;      // the pod got a SIGTERM
+  // The launcher stood still, so its agent took it for lost and ends its ranks.
   std::function<void(uint16_t node)> on_gave_up;
 };
 
@@ -55,11 +55,11 @@ class Fleet {
         FleetEvents events, const std::vector<wire::Frame>& questions = {});
 
   void start(Milliseconds deadline);
-  // Once one was lost that had no ranks yet: on_ready comes again.
+  // A worker without ranks was lost: on_ready comes again.
   void reconnect(Milliseconds deadline);
   // `handle` gets every frame of `type` from any node, before or after all are
-  // ready, and leaves alone what is not for it: others may get it, too. It
-  // stays for as long as the fleet is used.
+  // ready. It must ignore frames for others, which also get it. It stays for as
+  // long as the fleet is used.
   using FrameHandler = std::function<void(uint16_t node, const wire::Frame&)>;
   void on(wire::FrameType type, FrameHandler handle) {
     handlers_.emplace(type, std::move(handle));
@@ -104,26 +104,26 @@ class Fleet {
   std::function<void(uint16_t node)> drained_;
   std::vector<std::unique_ptr<WorkerDialer>> dialers_;
   std::vector<bool> looked_up_;
-  std::vector<std::string> hostnames_;  // as each agent gave it
+  std::vector<std::string> hostnames_;  // as in each agent's hello
   size_t workers_ = 0;
   bool own_pod_apart_ = false;  // node 0 is not a worker
   bool connecting_ = false;
-  bool suspected_ = false;  // a name, and said so
+  bool suspected_ = false;  // a name, and reported
   Clock::time_point started_;
   Timer deadline_;
   WaitingPace pace_;
   Timer progress_;
 };
 
-// "w-4, w-9: its name is not in DNS; w-5: …", of each reason `limit` hosts.
+// "w-4, w-9: its name is not in DNS; w-5: …", `limit` hosts for each reason.
 std::string laggards_text(const std::vector<Laggard>& laggards, size_t limit);
 
-// ". Likely cause: …; of w-9: …": for each reason that of the first who is
-// stuck with it; empty: nothing is known.
+// ". Likely cause: …; of w-9: …": one cause for each reason, from its first
+// host; empty: unknown.
 std::string causes_text(const std::vector<Laggard>& laggards);
 
-// Of `names` that are looked up in DNS, which few are the only ones that are
-// not there: "w-9"; empty: none, many, or it is not known of all.
+// Those of `names` that are looked up in DNS and, alone of all, not found:
+// "w-9". Empty: none, many, or some are not known yet.
 std::string lone_missing_names(const std::vector<Laggard>& laggards,
                                size_t names);
 

@@ -12,7 +12,7 @@ namespace muster {
 
 namespace {
 
-// The end of the path of the overlay's upper directory; "": none is seen.
+// The end of the path of the overlay's upper directory; "": not visible.
 std::string writable_layer(const std::string& mountinfo) {
   constexpr size_t kMountPoint = 4;
   constexpr std::string_view kUpper = "upperdir=";

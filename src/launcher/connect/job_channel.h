@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The way to the agents of a job, for every command that needs them: which
-// nodes there are, what they are greeted with, by which transport each is
-// reached. Node 0 is this pod.
+// The way to the agents of a job, for every command that needs them: its nodes,
+// the hello, and the transport to each node. Node 0 is this pod.
 #pragma once
 
 #include <memory>
@@ -19,7 +18,7 @@ namespace muster {
 
 class JobChannel {
  public:
-  // All are borrowed and outlive the channel; `agent` is the path of ours.
+  // Borrows all of them; `agent` is the path of our agent.
   JobChannel(Loop& loop, Reaper& reaper, const LaunchOptions& options,
              const Discovery& discovery, std::string launch_id,
              std::string agent);

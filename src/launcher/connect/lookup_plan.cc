@@ -74,8 +74,8 @@ std::string LookupPlan::choose_form(const std::string& name) {
   auto& suffixes = forms.suffixes;
   const auto worked = worked_.find(domain_of(name));
   if (worked != worked_.end()) {
-    // A wildcard of somebody's domain may have answered in the sure form's
-    // place: both are asked then.
+    // A wildcard of another domain may have answered instead of the sure form:
+    // the plan tries both then.
     forms.sure = !forms.sure || suffixes[0] == worked->second;
     std::erase(suffixes, worked->second);
     suffixes.insert(suffixes.begin(), worked->second);

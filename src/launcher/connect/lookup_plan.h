@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // LookupPlan: how a launch asks DNS for the names of its workers: when the next
-// look-up may go out, and in which form a name is asked for. Pure: time and
-// answers are given.
-//
-// When: each name that is missing 20 times a second, all of them together at
-// most 20 + (number of missing names) times a second. After 10 s the rate falls
-// as the time waited grows, so that an answer is late by the same small part of
-// it, to 2 a second. A name that was found pays for two more look-ups at once,
-// as its siblings come with it. A server that fails is asked twice a second.
-// Form: what forms_of() has first, or what has worked for a name of the same
+// look-up may go out, and the form of the name. Pure: the caller passes time
+// and answers.
+// Rate: each missing name 20 times a second, all of them together at most 20 +
+// (number of missing names) times a second. After 10 s the rate falls as the
+// time waited grows, so that an answer is late by the same small part of it, to
+// 2 a second. A name that resolves allows two more look-ups at once, as its
+// siblings appear with it. If the server fails, the rate is two a second. Form:
+// the first of forms_of(), or the form that has worked for a name of the same
 // domain; every 16th time another one.
 #pragma once
 
@@ -34,10 +33,10 @@ class LookupPlan {
   // One goes out: the suffix to ask for `name` with.
   std::string take(const std::string& name, Time now);
   void found(const std::string& name, const std::string& suffix);
-  // The server said that there is no such name. False: a form was asked for
-  // that is not the one that has worked, and the name's address stands.
+  // The server said that there is no such name. False: the name has an address
+  // by another form, which stays.
   bool missed(const std::string& name, const std::string& suffix, Time now);
-  // It did not say anything of use.
+  // The server gave no usable answer.
   void server_failed() { ++failures_; }
 
   [[nodiscard]] double per_second(Time now) const;

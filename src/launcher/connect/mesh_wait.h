@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waits until the pod's mesh proxy is ready: before that, connections of this
-// pod are refused or end in nothing. Asks four times a second, on the loop.
+// Waits until the pod's mesh proxy is ready: before that, it refuses or
+// swallows connections of this pod. Asks four times a second, on the loop.
 #pragma once
 
 #include <functional>

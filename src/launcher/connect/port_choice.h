@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// PortChoice: which port of a worker to dial where nothing names it: the
-// operators' 2222, and now and then sshd's own 22, more rarely each time, as a
-// policy that drops what goes there holds up each such try. Pure.
+// PortChoice: which port of a worker to dial if no setting names it: the
+// operators' 2222, and now and then sshd's own 22. It tries 22 more rarely each
+// time, since a policy that drops packets delays each try. Pure.
 #pragma once
 
 #include "base/loop.h"

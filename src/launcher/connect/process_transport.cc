@@ -29,8 +29,9 @@ void signal_tagged(const std::string& tag, int signal) {
   }
 }
 
-// A rank's children: the ranks themselves die with their agent. One that is in
-// the middle of an exec has no environment for a moment, so looks are several.
+// Finds a rank's children: the ranks themselves die with their agent. A process
+// in the middle of an exec has no environment for a moment, so this looks
+// several times.
 void clear_after(const std::string& tag) {
   constexpr int kLooks = 3;
   constexpr std::chrono::milliseconds kBetween{10};
@@ -54,7 +55,7 @@ ProcessTransport::ProcessTransport(Loop& loop, Reaper& reaper, std::string host,
       env_(std::move(env)),
       exit_follows_(loop) {}
 
-// Closing stdin is the order to leave. The Reaper collects it.
+// A closed stdin orders the agent to leave. The Reaper collects it.
 ProcessTransport::~ProcessTransport() {
   *alive_ = false;
   if (*pid_ <= 0) return;
@@ -67,7 +68,7 @@ ProcessTransport::~ProcessTransport() {
   }
 }
 
-// Its ranks still get their order to end.
+// Its ranks still get the order to end.
 void ProcessTransport::agent_is_silent() {
   silent_ = true;
   if (child_ == Child::kAgent) signal_tagged(tag_, SIGTERM);
@@ -167,7 +168,7 @@ void ProcessTransport::write_some() {
       stdin_watch_->on_writable([this] { write_some(); });
       return;
     }
-    if (n < 0) {  // the end of stdout tells that it is gone
+    if (n < 0) {  // the end of stdout reports its end
       out_.clear();
       break;
     }
@@ -175,7 +176,7 @@ void ProcessTransport::write_some() {
     out_.erase(0, static_cast<size_t>(n));
   }
   stdin_watch_->stop_writing();
-  // What it makes us send is written in the loop's next turn.
+  // The loop's next turn writes what it makes us send.
   if (std::exchange(above_, false) && events_.on_drained) {
     loop_.post([this, alive = alive_] {
       if (*alive) events_.on_drained();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ProcessTransport: the agent behind a child process: muster-agent itself
 // (--local, and the launcher pod's own ranks) or any command that carries its
-// stdio (--transport exec:…, for example kubectl exec). What a killed child
-// leaves is cleared: processes with its environment, and an agent's files. A
-// silent agent, which may be stopped and take no order, is killed at the end.
+// stdio (--transport exec:…, for example kubectl exec). Clears what a killed
+// child leaves: processes with its environment, and an agent's files. At the
+// end it kills a silent agent, which may be stopped and deaf to orders.
 #pragma once
 
 #include <memory>
@@ -50,7 +50,7 @@ class ProcessTransport : public Transport {
   std::vector<std::string> argv_;
   Environment env_;
   TransportEvents events_;
-  // Until it was reaped, perhaps when we are gone, or told to end by us.
+  // Until the child is reaped, perhaps after our own end, or ended by us.
   std::shared_ptr<pid_t> pid_ = std::make_shared<pid_t>(0);
   UniqueFd stdin_;
   UniqueFd stdout_;

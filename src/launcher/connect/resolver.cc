@@ -27,7 +27,7 @@ int literal_family(const std::string& name) {
   return 0;
 }
 
-// An address that this pod, with `usable` alone, has no way to.
+// An address that this pod cannot reach with the families in `usable`.
 bool is_out_of_reach(const std::string& name, int usable) {
   const int family = literal_family(name);
   const bool loopback = name == "::1" || name.starts_with("127.");
@@ -45,8 +45,8 @@ Error no_such_family(const std::string& name, int usable) {
       "name the worker by its name, or by its address of " + own};
 }
 
-// The families this pod can use beyond loopback and link-local, so that no
-// query is spent on addresses that could not be reached.
+// The families that this pod can use beyond loopback and link-local, so that no
+// query asks for an unreachable address.
 int usable_family() {
   bool v4 = false;
   bool v6 = false;
@@ -70,8 +70,8 @@ ResolvConf read_resolv_conf(const std::string& path) {
   return text ? parse_resolv_conf(*text) : ResolvConf{};
 }
 
-// So long a name that resolved is not asked for again: a port that refuses is
-// tried many times a second.
+// A name that resolved is not looked up again for this long: the launcher tries
+// a refusing port many times a second.
 constexpr std::chrono::seconds kFresh{1};
 
 std::vector<Address> to_addresses(const addrinfo* list) {
@@ -182,7 +182,7 @@ void Resolver::launch(Request request) {
   if (!free_of_cost(request.name)) {
     suffix = plan_.take(request.name, Clock::now());
     asked += suffix;
-    if (!asked.ends_with('.')) asked += '.';  // nothing else is tried
+    if (!asked.ends_with('.')) asked += '.';  // nothing else to try
   }
   ++running_;
   const int family = literal_family(request.name) != 0 ? AF_UNSPEC : family_;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Resolver: names to addresses for all workers of a launch, politely.
-// getaddrinfo on a bounded set of short-lived threads; answers come back on
-// the loop. LookupPlan says when a look-up may go out and what it asks for.
-// Names from /etc/hosts and literal addresses cost nothing.
+// Resolver: resolves the names of all workers of a launch. Runs getaddrinfo on
+// a bounded set of short-lived threads; answers come back on the loop.
+// LookupPlan decides when and in which form a look-up goes out. Names from
+// /etc/hosts and literal addresses need no look-up.
 #pragma once
 
 #include <deque>
@@ -33,7 +33,7 @@ struct ResolverOptions {
   int threads = 16;
   std::string resolv_conf = "/etc/resolv.conf";
   std::string hosts_file = "/etc/hosts";
-  std::optional<int> family;  // AF_INET, …: all this pod has; else it is seen
+  std::optional<int> family;  // the pod's only one; nullopt: find out
   // Asks for one absolute name. Blocks, on a thread of its own.
   std::function<LookupAnswer(const std::string& name, int family)> look_up =
       ask_system;
@@ -46,8 +46,8 @@ class Resolver {
   Resolver(Loop& loop, ResolverOptions options);
   ~Resolver();
 
-  // Answers once, on the loop. A name that resolved within the last second, or
-  // before and no look-up may go out now, is answered from memory. Error codes:
+  // Answers once, on the loop. Answers from memory if the name resolved within
+  // the last second, or earlier and no look-up may go out now. Error codes:
   // "dns_unresolved" (no such name), "dns_failure" (the server failed or did
   // not answer), "tcp_unreachable" (an address of a family that this pod does
   // not have).
@@ -65,13 +65,13 @@ class Resolver {
   struct Shared;  // outlives us in threads still inside getaddrinfo
 
   void pump();
-  // An address, or a name of /etc/hosts: no DNS server hears of it.
+  // An address, or a name of /etc/hosts: needs no DNS server.
   bool free_of_cost(const std::string& name) const;
-  // Of a name that needs no look-up now; null: it does.
+  // The answer for a name that needs no look-up now; null: it needs one.
   const Known* remembered(const std::string& name);
   void launch(Request request);
-  // Keeps what a look-up has told; a miss that tells nothing of a name with an
-  // address becomes that address.
+  // Keeps the result of a look-up. If a miss says nothing about a name with an
+  // address, returns that address.
   void learn(const std::string& name, const std::string& suffix,
              LookupAnswer& answer);
   void finished(const Request& request, const std::string& suffix,

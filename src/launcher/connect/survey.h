@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Phases 3 and 5, as questions to all agents at once: what are you (facts),
-// and whom can you reach (proof). Each has a deadline; an agent that does not
-// answer in time is a Finding, not a wait.
+// Phases 3 and 5, as questions to all agents at once: their facts, and the pods
+// that they can reach (proof). Each has a deadline; a late answer is a Finding.
 // Lives on the launcher's loop; borrows the fleet.
 #pragma once
 
@@ -25,7 +24,7 @@ class Survey {
 
   Survey(Loop& loop, Fleet& fleet) : fleet_(fleet), timer_(loop) {}
 
-  // `ask` sends to one node; `done` gets what came, once, also if incomplete.
+  // `ask` sends to one node; `done` gets the answers, once, perhaps incomplete.
   void start(Milliseconds deadline, const std::function<void(uint16_t)>& ask,
              std::function<void(Answers)> done);
   void answer(uint16_t node, std::string payload);
@@ -44,7 +43,7 @@ class Survey {
 };
 
 struct Inspected {
-  std::vector<NodeFacts> facts;  // by node; defaults where none came
+  std::vector<NodeFacts> facts;  // by node; default if none came
   std::vector<Finding> findings;
 };
 Inspected read_facts(const Fleet& fleet, const Survey::Answers& answers);

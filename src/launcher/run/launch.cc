@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The launch's frame: what must exist before the first connection, and what may
-// come at any time: frames, lost workers, signals, questions about the state.
+// The launch's frame: what must exist before the first connection, and the
+// events that may come at any time: frames, lost workers, signals, questions
+// about the state.
 #include "launcher/run/launch.h"
 
 #include <signal.h>
@@ -100,7 +101,7 @@ Status Launch::prepare() {
       !options_.dry_run) {
     const std::string logs =
         bundle_folder(options_.bundle_directory, launch_id_) + "/logs";
-    // If not: that the bundle cannot be written is said below.
+    // On failure: the error of the bundle is reported below.
     if (prepare_log_directory(logs)) output.directory = logs;
     if (options_.log_rotate.empty()) output.rotation = kBundleRotation;
   }
@@ -189,7 +190,7 @@ void Launch::answered(uint16_t node, const wire::Frame& frame) {
   if (run_) return;
   if (frame.id == kFactsQuestion) known_facts_[node] = frame.payload;
   if (frame.id == kListenQuestion) known_ports_[node] = frame.payload;
-  // Late answers to an earlier question are nobody's.
+  // Drops late answers to an earlier question.
   if (frame.id == question_) survey_->answer(node, frame.payload);
 }
 
@@ -250,8 +251,8 @@ void Launch::on_leaving(uint16_t node) {
 void Launch::on_signal(const signalfd_siginfo& info) {
   const int signal = static_cast<int>(info.ssi_signo);
   if (is_own_limit(info)) {
-    // A file that is too large is an error of the write; there is no such
-    // answer to a limit of CPU time, which ends in a SIGKILL.
+    // Too large a file is also an error of the write; a limit of CPU time has
+    // no such error and ends in a SIGKILL.
     if (signal == SIGXFSZ) return;
   } else if (is_forwarded(signal)) {
     return forward(signal);

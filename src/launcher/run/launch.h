@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Launch: one job from the first connection to the report, phase by phase
 // (docs/design.md, "A launch"). A phase is one or two functions, in
-// launch_{connect,agree,start,report}.cc; what they use is in files of its own.
-// Owns everything that exists while the job runs; one loop, one thread.
+// launch_{connect,agree,start,report}.cc; their helpers are in files of their
+// own. Owns everything that exists while the job runs; one loop, one thread.
 #pragma once
 
 #include <sys/signalfd.h>
@@ -47,7 +47,7 @@ enum class LaunchState {
   kDraining,   // all ranks have ended; their output is still on its way
   kReporting,  // verdict, reports, progress
   kHolding,    // --hold-on-failure
-  kLeaving,    // agents are told to end
+  kLeaving,    // agents get the order to end
 };
 
 class Launch {
@@ -92,7 +92,7 @@ class Launch {
   void heartbeat(uint16_t node, const wire::Frame& frame);
   void answered(uint16_t node, const wire::Frame& frame);
   void on_lost(uint16_t node, Error error);
-  // One that ran nothing yet; false: it is not worth another try.
+  // Ends a launch that has run nothing; false: not worth another try.
   bool reconnect(uint16_t node, const Error& error);
   void on_leaving(uint16_t node);
   void on_signal(const signalfd_siginfo& info);
@@ -125,13 +125,13 @@ class Launch {
   std::unique_ptr<JobChannel> channel_;
   std::vector<uint16_t> node_of_host_;
   std::unique_ptr<Fleet> fleet_;
-  // Frame ids of what agents are asked; question_ is the one under way.
+  // Frame ids of questions to agents; question_ is the one under way.
   static constexpr uint32_t kFactsQuestion = 1;
   static constexpr uint32_t kListenQuestion = 2;
   static constexpr uint32_t kReachQuestion = 3;
   std::unique_ptr<Survey> survey_;
   uint32_t question_ = 0;
-  // Of agents that were ready before others, or before one was lost again.
+  // Of agents that became ready early, or before a worker was lost again.
   Survey::Answers known_facts_;
   Survey::Answers known_ports_;
   std::vector<NodeFacts> facts_;
@@ -147,7 +147,7 @@ class Launch {
   int reconnects_ = 0;
   std::vector<Laggard> laggards_;
   std::optional<Error> failure_;  // what ended the launch before ranks ran
-  int stop_signal_ = 0;      // what ended it from outside; SIGPIPE: its reader
+  int stop_signal_ = 0;      // an outside cause of the end; SIGPIPE: its reader
   std::set<int> forwarded_;  // signals that the ranks got
   bool preempted_ = false;
   LaunchState state_ = LaunchState::kStarting;
@@ -159,7 +159,7 @@ class Launch {
   Timer early_;
   Timer status_timer_;
   std::unique_ptr<MetricsServer> metrics_;
-  std::unique_ptr<TrainerProgress> trainer_;  // null: nobody to tell
+  std::unique_ptr<TrainerProgress> trainer_;  // null: no server
   std::unique_ptr<VerdictEvent> event_;
   std::unique_ptr<ReportWriter> writer_;  // once all is over
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Phases "inspect", "agree" and "prove": from connected agents to a plan whose
-// reachability was seen, or one error.
+// Phases "inspect", "agree" and "prove": from connected agents to a plan with
+// proven reachability, or one error.
 #include <cstdio>
 #include <utility>
 
@@ -25,7 +25,7 @@ constexpr Milliseconds kFactsDeadline{60'000};
 constexpr Milliseconds kProbeDeadline{12'000};
 constexpr Milliseconds kListenDeadline{15'000};
 
-// Before the sentences about it: who differs from whom, a line per group.
+// Precedes the sentences about a difference: a line per group of equal pods.
 void show_skew(const SkewReport& skew) {
   if (skew.findings.empty()) return;
   for (const std::string_view row : split(skew.table, '\n')) {
@@ -58,7 +58,7 @@ void Launch::inspect() {
   answer_survey(known_facts_);
 }
 
-// A copy: the last answer may lead through all phases up to the ranks' start.
+// A copy: the last answer may run all phases up to the ranks' start.
 void Launch::answer_survey(Survey::Answers answers) {
   for (auto& [node, answer] : answers) {
     survey_->answer(node, std::move(answer));
@@ -148,8 +148,8 @@ void Launch::agree_on_plan(const Survey::Answers& answers) {
   prove();
 }
 
-// First of this pod and the command line, for a launch may fail before it knows
-// more; then of all pods.
+// First for this pod and the command line, for a launch may fail early; then
+// for all pods.
 Status Launch::learn_secrets() {
   if (!options_.mask) return {};
   auto masker =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Phase "connect": all agents of the job, or who is missing and why.
+// Phase "connect": all agents of the job, or the missing ones and why.
 #include "base/log.h"
 #include "job/kubectl.h"
 #include "launcher/plan/facts_question.h"
@@ -7,8 +7,8 @@
 
 namespace muster {
 
-// Its facts are gathered, and its port for the proof opened, while others are
-// still waited for.
+// The agent gathers its facts and opens its port for the proof while the
+// launcher waits for others.
 std::vector<wire::Frame> Launch::first_questions() const {
   std::vector<wire::Frame> out(1);
   out[0].type = wire::FrameType::kFactsRequest;
@@ -27,7 +27,7 @@ std::vector<wire::Frame> Launch::first_questions() const {
 void Launch::connect() {
   clock_.enter("connect");
   FleetEvents events;
-  // Forgets the answers of an agent that was there before.
+  // Forgets the answers of the previous agent.
   events.on_node_ready = [this](uint16_t node, const wire::HelloReply& reply) {
     PodRecord& pod = pods_[node];
     pod.meeting_port = reply.meeting_port;

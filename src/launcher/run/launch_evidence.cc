@@ -38,7 +38,7 @@ RankEvidence describe(const RankRecord& record, bool mpirun) {
   rank.oom_killed = record.exit.oom_killed;
   rank.loaded_mpi = record.exit.loaded_mpi;
   rank.lonely_mpi = record.exit.lonely_mpi;
-  // By mpirun it was given a world, which the wrong MPI does not see.
+  // mpirun gave it a world, which the wrong MPI does not see.
   rank.mpi_attached =
       mpirun ? rank.lonely_mpi.empty() : record.exit.mpi_attached;
   rank.mpi_finalized = record.exit.mpi_finalized;
@@ -51,8 +51,7 @@ RankEvidence describe(const RankRecord& record, bool mpirun) {
   return rank;
 }
 
-// Ranks whose lines are looked through with all rules: those that failed by
-// themselves, until so many have been.
+// The number of failed ranks whose lines all rules examine.
 constexpr int kReadWhole = 32;
 
 bool failed_by_itself(const RankEvidence& rank) {
@@ -60,7 +59,7 @@ bool failed_by_itself(const RankEvidence& rank) {
          (rank.wait_status != 0 || rank.outcome == RankOutcome::kRefused);
 }
 
-// nullptr: none, or it came to an end by itself.
+// nullptr: there was no tool, or it ended by itself.
 const StuckRank* stuck_of(const JobRun& run, const RankRecord& record) {
   const auto found = run.stuck().find(record.key);
   const bool own_end = record.state == RankState::kExited && !record.after_stop;
@@ -70,7 +69,7 @@ const StuckRank* stuck_of(const JobRun& run, const RankRecord& record) {
 }
 
 // Its program had ended in an exception; only MPI_Finalize kept it from exiting
-// with 1, as Python does then. That we stopped it says nothing of it.
+// with 1, as Python does then. Our stop explains nothing.
 void end_by_exception(const StuckRank& stuck, RankEvidence& rank) {
   constexpr int kExitOne = 1 << 8;
   rank.outcome = RankOutcome::kExited;

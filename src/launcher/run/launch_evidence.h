@@ -15,14 +15,14 @@
 
 namespace muster {
 
-// One entry per rank that was planned or seen; `planned`: first of those that
-// never showed up are named too, by number alone.
+// One entry per planned or seen rank. `planned` also names, by number alone,
+// the first of those that never started.
 std::vector<RankEvidence> rank_evidence(const JobRun& run,
                                         const RankOutput& output,
                                         int planned_ranks);
 
-// A rank's program was over by an exception when the job was stopped, whatever
-// it was stopped for: its evidence says that it exited with 1.
+// An exception had ended a rank's program when the job stopped, for any reason:
+// the evidence says that the rank exited with 1.
 bool ended_by_exception(const JobRun& run);
 
 std::vector<NodeEvidence> node_evidence(const Fleet& fleet,
@@ -33,11 +33,11 @@ std::vector<NodeEvidence> node_evidence(const Fleet& fleet,
 void add_gpus(const NodeFacts& facts, const std::vector<EnvDecision>& env,
               NodeEvidence& node);
 
-// The GPUs that each rank was given; empty where it was given none.
+// The GPUs of each rank; empty if it was given none.
 void add_rank_gpus(const Plan& plan, const JobBinding& binding,
                    std::vector<RankEvidence>& ranks);
 
-// Fills what the run itself says: how it was stopped, mpirun's end.
+// Fills the facts of the run itself: how it was stopped, mpirun's end.
 void add_run(const JobRun& run, const RankOutput& output, JobEvidence& job);
 
 }  // namespace muster

@@ -27,8 +27,8 @@ constexpr Milliseconds kLeaveDeadline{3'000};
 constexpr Milliseconds kDrainLimit{30'000};
 constexpr Milliseconds kDrainSlice{200};
 
-// The signal out of `forwarded` that ended the first rank that failed; 0: it
-// ended by something else. Ranks that died from it were stopped, not at fault.
+// The signal out of `forwarded` that ended the first rank that failed; 0:
+// another cause. Ranks that died from it were stopped, not at fault.
 int first_end_by(const std::set<int>& forwarded,
                  std::vector<RankEvidence>& ranks) {
   const RankEvidence* first = nullptr;
@@ -50,7 +50,7 @@ int first_end_by(const std::set<int>& forwarded,
   return signal;
 }
 
-// A program that this pod has, and cannot execute.
+// A program that this pod has but cannot execute.
 bool cannot_execute(const MpirunLine& line) {
   return std::any_of(line.apps.begin(), line.apps.end(),
                      [](const MpirunApp& app) {
@@ -81,7 +81,7 @@ void Launch::begin_drain() {
   drain();
 }
 
-// In slices: agents that hear nothing for long take the launcher for lost.
+// In slices: agents without messages for long take the launcher for lost.
 void Launch::drain() {
   const bool written = output_->drain(kDrainSlice);
   if (!written && Clock::now() < drain_until_) {
@@ -99,8 +99,7 @@ void Launch::drain() {
   read_records();
 }
 
-// Where a collective never ended, who was missing from it is in the records
-// that PyTorch writes for that case.
+// If a collective did not end, PyTorch's records of it show the missing rank.
 void Launch::read_records() {
   if (run_ && diagnose(evidence()).code == "nccl_timeout") {
     run_->read_records([this] { report(); });
@@ -120,7 +119,7 @@ std::string Launch::facts_json() const {
 }
 
 void Launch::show_early() {
-  if (stop_signal_ != 0 && !preempted_) return;  // the sender knows
+  if (stop_signal_ != 0 && !preempted_) return;  // the sender knows why
   const Verdict verdict = judge(evidence(), options_);
   if (!verdict.failed() || verdict.code == "unknown") return;
   log::warn("so far: {} ({}, {}); the verdict follows when all have ended",
@@ -186,7 +185,7 @@ void Launch::hold_or_leave(bool failed) {
   leave_timer_.start(Milliseconds{options_.hold_ms}, [this] { leave(); });
 }
 
-// Only a launch that ran something has a progress to tell.
+// Only a launch that ran something has progress to report.
 void Launch::say_goodbye(bool success) {
   if (trainer_ && run_) {
     trainer_->finish(success, [this] { leave(); });
@@ -195,8 +194,8 @@ void Launch::say_goodbye(bool success) {
   }
 }
 
-// The lowest rank that says anything of it; of a large job not all are looked
-// at. Ranks are not mixed: one that is behind would take the job back.
+// Reads the lowest rank that prints any; of a large job only the first ones.
+// Never mixes ranks: a rank that is behind would take the job back.
 std::string Launch::progress() const {
   constexpr int kLookedAt = 8;
   if (!run_) return {};

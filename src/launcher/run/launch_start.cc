@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Phase "run": the backend that the plan names, with what it needs on disk.
+// Phase "run": the plan's backend, with the files that it needs.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -23,8 +23,8 @@ namespace muster {
 
 namespace {
 
-// By then what the ranks that failed have said is here. A job whose ranks end
-// at once has its final verdict before.
+// The failed ranks' last output has arrived by then. A job whose ranks end at
+// once has its final verdict before.
 constexpr Milliseconds kEarlyVerdict{1'000};
 
 // Applies the options of an mpirun line that a native start honours.
@@ -45,8 +45,8 @@ void Launch::start_ranks() {
   }
   const bool mpirun = agreement_.bootstrap == Bootstrap::kMpirun;
   if (mpirun) {
-    // Before there is a run: without them nothing was started, and a signal
-    // finds nothing to stop.
+    // Tested before there is a run: without them nothing has started, and a
+    // signal has nothing to stop.
     if (auto written = write_mpirun_files(); !written) {
       fail(written.error());
       return;
@@ -104,7 +104,7 @@ RunOptions Launch::run_options() {
   return run;
 }
 
-// NCCL's lines on its network, held against the plan.
+// Compares NCCL's lines on its network with the plan.
 void Launch::watch_nccl() {
   nccl_ = std::make_unique<NcclAlarm>(
       loop_, agreement_.fabric.transport,

@@ -24,7 +24,7 @@ struct PodRecord {
   XidHistory xids;
   int greetings = 0;     // how often its agent became ready
   int meeting_port = 0;  // free there for MASTER_PORT; 0: not known
-  // The pod is told to end: before anything else ended the job, or at any time.
+  // The pod got a SIGTERM: before anything else ended the job, or at any time.
   bool leaves_first = false;
   bool leaves = false;
   std::optional<Error> lost;
@@ -34,7 +34,7 @@ struct PodRecord {
 using PodRecords = std::map<uint16_t, PodRecord>;
 
 // Adds a sample and drops another if there are many: never the first, which is
-// the baseline, and not the fullest, which a summary tells.
+// the baseline, nor the largest, which a summary shows.
 void keep_sample(std::vector<MemorySample>& samples, MemorySample sample);
 
 }  // namespace muster

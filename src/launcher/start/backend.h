@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The seam between a launch and what starts its ranks: given a plan and
-// connected agents, start the ranks and tell what happens to them. A backend
-// hears of its processes from the fleet itself.
+// The interface between a launch and the starter of its ranks: given a plan and
+// connected agents, a backend starts the ranks and reports their fate. It gets
+// frames about its processes from the fleet itself.
 #pragma once
 
 #include <cstdint>
@@ -19,22 +19,22 @@ struct BackendEvents {
   std::function<void(RankRecord)> on_rank_starting;
   std::function<void(ProcessKey, int pid)> on_rank_running;
   std::function<void(ProcessKey, const wire::StartFailed&)> on_rank_refused;
-  // Twice where the first one says that its output is still on its way.
+  // Called twice if the first call says that output is still on its way.
   std::function<void(ProcessKey, const wire::Exited&)> on_rank_exited;
-  // A process that is not a rank, but writes to the job's output.
+  // A process that writes to the job's output but is not a rank.
   std::function<void(ProcessKey, std::string source)> on_tool_output;
   // The backend as a whole cannot go on (mpirun missing, wrong, hung).
   std::function<void(Error)> on_failed;
   // A rank called MPI_Abort; it ends by itself.
   std::function<void(ProcessKey, int code, std::string message)>
       on_rank_aborted;
-  // Ranks that run cannot go on together: `rank` is missing, or left too early;
-  // -1: not one alone.
+  // Running ranks cannot go on together: `rank` is missing, or left too early;
+  // -1: several.
   std::function<void(Error, int rank)> on_world_broken;
-  // Everything the backend started by itself has ended. `tool`: the end of
-  // mpirun or the script; a good one for native starts.
+  // Everything that the backend itself started has ended. `tool`: the end of
+  // mpirun or the script; success for native starts.
   std::function<void(const wire::Exited& tool)> on_finished;
-  // Processes that take the launcher's stdin.
+  // The processes that take the launcher's stdin.
   std::function<void(ProcessKey)> on_wants_stdin;
 };
 
@@ -42,7 +42,7 @@ class Backend {
  public:
   virtual ~Backend() = default;
   virtual void start() = 0;
-  // An agent is gone: what the backend ran there ended.
+  // An agent is lost: the backend's processes there have ended.
   virtual void node_lost(uint16_t node) = 0;
 };
 

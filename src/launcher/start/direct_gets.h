@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// DirectGets: what a node asks of another node's ranks, on its way there, and
-// the answers on their way back, passed on as they come. While kQueueMark or
-// more bytes wait for a node, nothing more is asked for it: what piles up for
-// one that reads slowly are the answers that were under way. Its gets wait
-// here, in order, and hold up no other node. Refuses: answers of others than
-// who was asked, a second one, more data than announced. Pure; the launcher's
-// loop feeds it.
+// DirectGets: passes a node's requests to another node's ranks, and the answers
+// back, as they come. While kQueueMark or more bytes wait for a node, it sends
+// no more requests for it, so that only answers already under way pile up for a
+// slow reader. The node's gets wait here, in order, and hold up no other node.
+// Refuses: an answer from another node than the one asked, a second answer,
+// more data than announced. Pure; the launcher's loop feeds it.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +29,7 @@ class DirectGets {
   using Queued = std::function<size_t(int node)>;
   struct Get {
     int asker = 0;
-    uint32_t id = 0;  // under which the asker waits
+    uint32_t id = 0;  // the asker's id
     int owner = 0;    // the node of `rank`
     int rank = -1;
     Clock::time_point since;
@@ -46,18 +45,18 @@ class DirectGets {
   void data(int node, const wire::Frame& frame);
   // The node has room again.
   void go_on(int node);
-  // Takes out, and gives, those that were asked before `limit`.
+  // Takes out and returns those asked before `limit`.
   std::vector<Get> expire(Clock::time_point limit);
 
  private:
-  // The get that `node` was asked with this id; null: it was asked none.
+  // The get that `node` was asked with this id; null: none.
   Get* asked(int node, uint32_t id);
 
   Send send_;
   Queued queued_;
   uint32_t next_ = 0;
   std::map<uint32_t, Get> gets_;
-  std::map<int, std::deque<uint32_t>> held_;  // by asker; some may be gone
+  std::map<int, std::deque<uint32_t>> held_;  // by asker; may hold lost nodes
 };
 
 }  // namespace muster

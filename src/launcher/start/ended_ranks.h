@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // EndedRanks: tells nodes whose ranks still run which ranks have ended, so that
-// their PMIx server can give it as an event to the ranks that asked. It sends
-// ends together, a moment after the first: where all ranks end at once, no rank
-// is left, and it sends nothing. Loop thread.
+// their PMIx server can give it as an event to the ranks that registered. It
+// sends ends together, a moment after the first: if all ranks end at once, no
+// rank is left, and it sends nothing. Loop thread.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ class EndedRanks {
  public:
   using Send = std::function<void(int node, wire::FrameType type, uint32_t id,
                                   std::string_view payload)>;
-  // The nodes on which somebody may want to know.
+  // The nodes whose ranks still run.
   using Listeners = std::function<std::vector<int>()>;
 
   EndedRanks(Loop& loop, size_t ranks, Send send, Listeners listeners)
@@ -30,8 +30,8 @@ class EndedRanks {
         listeners_(std::move(listeners)),
         later_(loop) {}
 
-  // `at_once`: the job is about to be ended because of it. A second end of the
-  // same rank adds nothing.
+  // `at_once`: the job is about to end because of it. A second end of the same
+  // rank adds nothing.
   void add(wire::RankEnd end, bool at_once);
 
  private:

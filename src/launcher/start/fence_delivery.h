@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// FenceDelivery: the data of fences on its way to the nodes. There is one copy
-// for all of them; a node gets the next piece while less than kQueueMark waits
-// for it. So the launcher holds no more for it than that and a piece, and other
-// frames for it come in between. A node that reads slowly holds up no other,
-// and one that is gone gets its pieces like any other: nothing waits for it
-// then. Pure; the launcher's loop feeds it.
+// FenceDelivery: sends the data of fences to the nodes. There is one copy for
+// all of them; a node gets the next piece while less than kQueueMark waits for
+// it. So the launcher holds no more for it than that and a piece, and other
+// frames for it come in between. A slow node holds up no other, and a lost one
+// gets its pieces like any other, without a wait. Pure; the launcher's loop
+// feeds it.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ class FenceDelivery {
   void add(FenceOutcome outcome);
   // The node has room again.
   void go_on(int node);
-  // Nodes that have not been given all.
+  // The nodes that have not got all pieces.
   [[nodiscard]] size_t behind() const { return parts_.size(); }
 
  private:

@@ -20,7 +20,7 @@ constexpr Milliseconds kLeaving{5'000};
 // Of a fence's participants, behind its kind (pmi/participants.h).
 constexpr std::string_view kAllRanks = ":*";
 
-// A waiting lookup is known by who asked and under which id.
+// Asker and id identify a waiting lookup.
 uint64_t ticket_of(int node, uint32_t id) {
   return static_cast<uint64_t>(node) << 32 | id;
 }
@@ -229,7 +229,7 @@ void ModexRouter::rank_state(int node, const wire::Frame& frame) {
     stage = Stage::kConnected;
     if (!any_connected_) first_connected_ = Clock::now();
     any_connected_ = true;
-    // Within one node they meet without us.
+    // Within one node they meet without the launcher.
     const auto& own = world_.ranks_of(world_.node_of(state->rank));
     if (stages_.size() > 1 && own.size() == stages_.size() &&
         ranks_in(Stage::kStarted).empty() && ranks_in(Stage::kGone).empty() &&
@@ -293,7 +293,7 @@ std::vector<int> ModexRouter::connected_nodes() const {
   return {nodes.begin(), nodes.end()};
 }
 
-// Whether others wait for it in a collective only they know. Told once.
+// Only they know whether others wait for it in a collective. Reported once.
 void ModexRouter::tell_left(Clock::time_point now) {
   if (!left_ || now - left_->second < kLeaving) return;
   left_->second = Clock::time_point::max();
@@ -411,7 +411,7 @@ void ModexRouter::missing_in_init(const std::vector<int>& ranks) {
          only_one(ranks));
 }
 
-// What is missing are nodes: the ranks of one meet before they come to us.
+// Only whole nodes can be missing: the ranks of one meet before they reach us.
 void ModexRouter::check_first_fence(const StalledFence& fence,
                                     Clock::time_point now) {
   const auto absent = roll_call_.absent_among(fence.missing_ranks, now);
@@ -419,8 +419,8 @@ void ModexRouter::check_first_fence(const StalledFence& fence,
   missing_in_init(absent->empty() ? fence.missing_ranks : *absent);
 }
 
-// Nothing tells us whether these have met. But those that have put their data
-// are in the fence, or past it if all have.
+// Nothing shows whether these have met. But those that have put their data are
+// in the fence, or past it if all have.
 void ModexRouter::check_one_node(Clock::time_point now) {
   const auto ranks = ranks_in(Stage::kConnected);
   if (ranks.size() < stages_.size()) {  // one has even left MPI again

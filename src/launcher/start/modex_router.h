@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// ModexRouter: the middle of the star through which natively started ranks
-// find each other. Fences meet here, gets go to the node that has the answer,
-// names are kept, events go to all other nodes, and messages name the
-// missing: a rank that did not reach MPI_Init, ended too early, or holds up the
-// first fence of all, also that of a world on one node. Later fences have no
-// deadline: a program may compute for days between two of them. The log tells
-// once who holds one up. Lives on the launcher's loop; borrows the fleet.
+// ModexRouter: the middle of the star through which natively started ranks find
+// each other. It joins fences, sends gets to the node with the answer, keeps
+// names, and sends events to all other nodes. It names a missing rank: one that
+// did not reach MPI_Init, ended too early, or holds up the first fence of all,
+// also that of a world on one node. Later fences have no deadline: a program
+// may compute for days between two of them. The log says once who holds one up.
+// Lives on the launcher's loop; borrows the fleet.
 #pragma once
 
 #include <cstdint>
@@ -31,16 +31,16 @@
 namespace muster {
 
 struct ModexEvents {
-  // The ranks cannot go on together, because of `rank` if it is one alone; at
-  // most once.
+  // The ranks cannot go on together, because of `rank` unless it is -1; called
+  // at most once.
   std::function<void(Error, int rank)> on_broken;
   std::function<void(int rank, int code, std::string message)> on_abort;
 };
 
 class ModexRouter {
  public:
-  // `fleet_nodes`: the fleet's node for each node of the world. `deadline`:
-  // how long the first fence of all, gets and lookups may wait; 0: for ever.
+  // `fleet_nodes`: the fleet's node for each node of the world. `deadline`: the
+  // limit for the first fence of all, gets and lookups; 0: none.
   ModexRouter(Loop& loop, Fleet& fleet, World world,
               std::vector<uint16_t> fleet_nodes, Milliseconds deadline,
               ModexEvents events);
@@ -48,7 +48,7 @@ class ModexRouter {
   ModexRouter(const ModexRouter&) = delete;
   ModexRouter& operator=(const ModexRouter&) = delete;
 
-  // For who asked PMIx for it; before anything else is made of the end.
+  // For ranks that registered with PMIx; call it first on an end.
   void announce_end(int rank, const wire::Exited& exit);
   void rank_ended(int rank, const wire::Exited& exit);
 
@@ -112,9 +112,9 @@ class ModexRouter {
   std::map<Peer, Upload> uploads_;
   std::map<uint64_t, Clock::time_point> lookups_;  // ticket -> deadline
   std::set<std::pair<std::string, uint32_t>> told_;
-  // The first that ended well without MPI_Finalize, and when.
+  // The first rank that ended well without MPI_Finalize, and when.
   std::optional<std::pair<int, Clock::time_point>> left_;
-  // The first that ended well and had never reached MPI_Init, and when.
+  // The first rank that ended well and never reached MPI_Init, and when.
   std::optional<std::pair<int, Clock::time_point>> absent_;
   Timer tick_;
 };

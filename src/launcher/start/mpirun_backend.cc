@@ -39,7 +39,7 @@ Status MpirunBackend::open_relay() {
     }
   };
   callbacks.on_hangup = [this](uint32_t id) {
-    // mpirun killed its "ssh": end what that had started.
+    // mpirun killed its "ssh": ends the process that it had started.
     if (const auto key = daemon_of(id)) {
       fleet_.send(key->node, wire::FrameType::kSignal, key->id,
                   wire::to_json(wire::SignalRequest{SIGTERM}));
@@ -215,7 +215,7 @@ void MpirunBackend::attached(uint16_t node, const wire::Frame& frame) {
   events_.on_rank_running(key, attached->pid);
 }
 
-// The agent has told the rank nothing of its place where the numbers differ.
+// If the numbers differ, the agent has told the rank nothing about its place.
 void MpirunBackend::check_place(uint16_t node, const wire::Attached& rank) {
   const size_t planned = plan_.local_rank_env[node].size();
   const bool said = rank.local_rank >= 0 && rank.local_size > 0;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // MpirunBackend: the image's own mpirun starts the ranks. It runs under the
-// launcher pod's agent; its remote-shell agent is our relay, so each daemon it
-// wants on a host becomes a Start frame to that host's agent: no second ssh
-// handshake, any transport. Each rank runs under the rank wrapper and attaches
-// to the agent of its pod, which gives us its lines and its wait status.
-// Owns the relay socket; the hostfile is there already. Runs a script (--once)
-// likewise, in which any mpirun is ours through the drop-in.
+// launcher pod's agent; its remote-shell agent is our relay, so each daemon
+// that it wants on a host becomes a Start frame to that host's agent: no second
+// ssh handshake, any transport. Each rank runs under the rank wrapper and
+// attaches to the agent of its pod, which gives us its lines and its wait
+// status. Owns the relay socket; the hostfile must exist. Runs a script
+// (--once) likewise, in which any mpirun is ours through the drop-in.
 #pragma once
 
 #include <map>
@@ -33,9 +33,9 @@ struct MpirunPlan {
   std::vector<Environment> node_env;  // by node: for daemons and their ranks
   std::vector<std::vector<std::string>> node_unset;
   std::vector<Environment> rank_env;  // by node: told to each rank wrapper
-  // By node and local rank: where it is placed. Empty: nothing to tell.
+  // By node and local rank: its place. Empty: no placement to pass on.
   std::vector<std::vector<Environment>> local_rank_env;
-  std::string placement;  // "--bind-to core", as asked; empty: it was not
+  std::string placement;  // "--bind-to core", as given; empty: not given
   bool wants_stdin = false;
 };
 
@@ -53,12 +53,12 @@ class MpirunBackend : public Backend {
 
   Status open_relay();
   void start_daemon(uint32_t relay_id, const wire::RelayRequest& relay);
-  // nullopt: no daemon that runs was asked for under this id.
+  // nullopt: no running daemon has this id.
   [[nodiscard]] std::optional<ProcessKey> daemon_of(uint32_t relay_id) const;
   void listen();
-  // nullopt: this process is none of mpirun's daemons, or has ended.
+  // nullopt: this process is not one of mpirun's daemons, or has ended.
   [[nodiscard]] std::optional<uint32_t> relay_of(ProcessKey daemon) const;
-  // The same; it has ended now.
+  // The same, for a process that has ended now.
   std::optional<uint32_t> take_relay(ProcessKey daemon);
   void daemon_output(uint32_t relay_id, const wire::Frame& frame);
   void start_failed(ProcessKey key, const wire::Frame& frame);
@@ -76,7 +76,7 @@ class MpirunBackend : public Backend {
   // The nodes of daemons that run, by relay; their ids there follow kTool's.
   std::map<uint32_t, uint16_t> daemons_;
   bool tool_ended_ = false;
-  bool misplaced_ = false;  // and said so
+  bool misplaced_ = false;  // and reported
 };
 
 }  // namespace muster

@@ -119,7 +119,7 @@ void NativeBackend::rank_exited(size_t index, const wire::Frame& frame) {
   const wire::Exited exit = exited_of(frame);
   ended_[index] = !exit.draining;
   if (router_) router_->announce_end(ranks_[index].rank, exit);
-  // The record first: what the router makes of it may stop the job.
+  // The record comes first: the router may stop the job because of it.
   events_.on_rank_exited(key_of(index), exit);
   if (router_) router_->rank_ended(ranks_[index].rank, exit);
   if (!exit.draining) one_ended();

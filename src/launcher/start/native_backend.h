@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// NativeBackend: the agents start the ranks themselves, one Start frame each;
-// no mpirun, no daemon of anybody's MPI.
+// NativeBackend: the agents start the ranks themselves, one Start frame each,
+// without mpirun or any MPI's daemon.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,7 @@ struct NativeRank {
   uint16_t node = 0;
   std::vector<std::string> argv;
   Environment env;                 // on top of the worker's own
-  std::vector<std::string> unset;  // taken out of the worker's own
+  std::vector<std::string> unset;  // removed from the worker's own
   std::vector<int> cpus;
   std::string cwd;
 };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// RollCall: when a first fence is late, a node as a whole is missing, or, where
-// all ranks lie on one, none is: its ranks meet without us. RollCall asks the
+// RollCall: when a first fence is late, a whole node is missing, or, if all
+// ranks lie on one, none is: its ranks meet without us. RollCall asks the
 // nodes, once, which of their ranks have put their data, which comes just
-// before the fence. All wait for the rank that has not.
-// Pure; the launcher's loop feeds it.
+// before the fence. All wait for the ranks that have not. Pure; the launcher's
+// loop feeds it.
 #pragma once
 
 #include <functional>
@@ -27,8 +27,8 @@ class RollCall {
   RollCall(const World& world, Send send)
       : world_(world), send_(std::move(send)) {}
 
-  // Those of `ranks` that have not come. nullopt: nodes are being asked; call
-  // again. After a few seconds who has not answered has not come.
+  // Those of `ranks` that have not come. nullopt: the question is under way;
+  // call again. After a few seconds a silent node's ranks have not come.
   std::optional<std::vector<int>> absent_among(const std::vector<int>& ranks,
                                                Clock::time_point now);
   void answered(int node, const wire::Frame& frame);
