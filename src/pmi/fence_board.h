@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// FenceBoard: where the contributions of all nodes to a fence meet. Matched by
+// FenceBoard: joins the contributions of all nodes to a fence. Matches by
 // participants and sequence, never by participants alone: a node may be in the
-// next fence while another still has to hear the result of this one.
-// Refuses: nodes that do not take part, a second contribution of one node,
-// more data than kMostModexBytes. Pure; the launcher's loop feeds it.
+// next fence while another still waits for the result of this one. Refuses:
+// nodes that do not take part, a second contribution of one node, more data
+// than kMostModexBytes. Pure; the launcher's loop feeds it.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace muster {
 
 struct FenceContribution {
   int node = 0;     // index in the world
-  uint32_t id = 0;  // under which the node waits for the result
+  uint32_t id = 0;  // the node's id for the result
   std::string participants;
   uint32_t sequence = 0;
   std::string data;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a bound rank shares with its neighbours, as the text that PMIx clients
-// compare: "SK0:L30:L20:L10:CR0:HT0:NM0" (package, caches, core, hardware
-// thread, memory). Open MPI builds the communicators of
+// The locality of a bound rank, as the text that PMIx clients compare:
+// "SK0:L30:L20:L10:CR0:HT0:NM0" (package, caches, core, hardware thread,
+// memory). Open MPI builds the communicators of
 // MPI_Comm_split_type(OMPI_COMM_TYPE_…) and its choice of adapter on it.
-// Numbers are labels, equal where a thing is the same: the kernel's number of a
-// package, core's first CPU and so on; hwloc would count from 0.
-// Pure.
+// Numbers are labels, equal for the same thing: the kernel's number of a
+// package, a core's first CPU and so on; hwloc would count from 0. Pure.
 #pragma once
 
 #include <map>
@@ -14,7 +13,7 @@
 
 namespace muster {
 
-// Which things a CPU is part of; -1: not known, and then not mentioned.
+// The things that a CPU is part of; -1: unknown, and omitted.
 struct CpuPlace {
   int package = -1;
   int numa = -1;

@@ -35,7 +35,7 @@ void ModexClient::get(int rank, Data done) {
 
 void ModexClient::names(const wire::NamesRequest& request, Names done) {
   const std::string payload = wire::to_json(request);
-  // No frame holds it, and without an answer its rank would wait for ever.
+  // Too large for a frame; without an answer its rank would wait for ever.
   if (payload.size() > wire::kMaxPayload) {
     return done(wire::NamesReply{"full", {}, {}, {}});
   }

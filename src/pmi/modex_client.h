@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// ModexClient: a node's side of everything that goes through the launcher:
-// fences, gets of another node's data, published names, states and events of
-// ranks.
-// Every call is answered by the launcher, which keeps the time; when it is gone
-// the ranks are ended.
-// Refuses: replies to nothing that was asked, more data than announced.
-// Pure over a function that sends frames; the agent's loop.
+// ModexClient: a node's side of all traffic through the launcher: fences, gets
+// of another node's data, published names, states and events of ranks. The
+// launcher answers every call and keeps the time; without it the ranks end.
+// Refuses: replies that match no request, more data than announced. Pure over a
+// function that sends frames; the agent's loop.
 #pragma once
 
 #include <cstdint>
@@ -26,12 +24,12 @@ class ModexClient {
                                   uint32_t id, std::string_view payload)>;
   using Data = std::function<void(Result<std::string>)>;
   using Names = std::function<void(wire::NamesReply)>;
-  // Another node wants what `rank`, one of ours, has put.
+  // Another node wants the data of `rank`, one of ours.
   using ServeGet = std::function<void(int rank, Data answer)>;
 
   explicit ModexClient(Send send) : send_(std::move(send)) {}
   void set_serve_get(ServeGet serve) { serve_get_ = std::move(serve); }
-  // A rank of another node has something to tell to ranks of ours.
+  // A rank of another node has an event for ranks of ours.
   using OnEvent = std::function<void(std::string_view event)>;
   void set_on_event(OnEvent handler) { on_event_ = std::move(handler); }
 
@@ -40,11 +38,11 @@ class ModexClient {
   void get(int rank, Data done);
   void names(const wire::NamesRequest& request, Names done);
   void tell(const wire::RankState& state);
-  // To the agents of all other nodes, which is all that is promised: events
-  // of one node arrive in order. At most kModexPiece bytes.
+  // To the agents of all other nodes. The only promise: events of one node
+  // arrive in order. At most kModexPiece bytes.
   void spread(std::string_view event);
 
-  // True if the frame was one of ours.
+  // True if the frame was a modex frame.
   bool frame(const wire::Frame& frame);
 
  private:

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// NameBoard: what ranks published for each other (MPI_Publish_name and the
-// like): one map for the job, at the launcher. A lookup may wait for keys that
-// are not there yet; its caller keeps the time.
-// Refuses: a key that is taken, also within one request; more than 64 MiB in
-// all.
-// Pure; the launcher's loop feeds it.
+// NameBoard: the names that ranks publish for each other (MPI_Publish_name and
+// the like): one map for the job, at the launcher. A lookup may wait for keys
+// that do not exist yet; its caller keeps the time. Refuses: a key that is
+// taken, also within one request; more than 64 MiB in all. Pure; the launcher's
+// loop feeds it.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +24,8 @@ class NameBoard {
     wire::NamesReply reply;
   };
 
-  // Every answer that this request made possible: mostly its own; a publish
-  // may also end the waiting of others; a waiting lookup gives none for now.
+  // Every answer that this request allows: mostly its own; a publish may also
+  // answer waiting lookups; a waiting lookup gives none for now.
   std::vector<Answer> handle(uint64_t ticket,
                              const wire::NamesRequest& request);
   // Ends the waiting of `ticket`, if it does: error "timeout".

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bulk data in pieces: what follows a FenceCall or ModexReply as kModexData
-// frames. Refuses more bytes than were announced, and announcements above the
-// limit. Pure.
+// Bulk data in pieces: the kModexData frames after a FenceCall or ModexReply.
+// Refuses more bytes than announced, and announcements above the limit. Pure.
 #pragma once
 
 #include <algorithm>

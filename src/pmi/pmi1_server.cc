@@ -114,7 +114,7 @@ void Pmi1Server::handle(int rank, Client& client, std::string_view text) {
   } else if (command == "get_my_kvsname") {
     reply(rank, "cmd=my_kvsname rc=0 kvsname=" + world_.nspace());
   } else if (command == "get_ranks2hosts") {
-    // Intel MPI asks; an empty table is an answer that it takes.
+    // Intel MPI asks for it, and accepts an empty table.
     reply(rank, "cmd=put_ranks2hosts 0 0");
   } else if (command == "finalize") {
     client.initialized = false;  // a script's next MPI program may follow

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pmi1Server: the PMI-1 simple wire protocol for the ranks of one node. MPICH,
 // MVAPICH2 and Intel MPI speak it to their launcher. The nodes exchange the
-// ranks' puts at the barrier; gets are answered here.
-// Refuses: PMI-2, dynamic processes, lines above 4 KiB, keys and values above
-// the limits that it announces.
-// Pure: lines in, lines and requests out. The agent's loop feeds it.
+// ranks' puts at the barrier; this server answers gets. Refuses: PMI-2, dynamic
+// processes, lines above 4 KiB, keys and values above the limits that it
+// announces. Pure: lines in, lines and requests out. The agent's loop feeds it.
 #pragma once
 
 #include <functional>
@@ -32,7 +31,7 @@ class Pmi1Server {
     std::function<void(int rank, int code, std::string message)> abort;
     // For names; the reply comes through names_reply().
     std::function<void(int rank, wire::NamesRequest)> names;
-    // Something worth a line in the launcher's log.
+    // A line for the launcher's log.
     std::function<void(int rank, std::string text)> complain;
   };
 
@@ -43,7 +42,7 @@ class Pmi1Server {
   // All contributions of all nodes, ours among them.
   void release(std::string_view contributions);
   void names_reply(int rank, const wire::NamesReply& reply);
-  // Has this rank come to a barrier, be it over or not?
+  // Whether this rank has come to a barrier, over or not.
   [[nodiscard]] bool came(int rank) const;
 
  private:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// World: who is where in a natively started job, as one value that launcher
-// and agents share: ranks of each node, node and local rank of each rank.
-// Refuses maps in which a rank is missing, twice, or out of range.
-// Pure; immutable once made.
+// World: the ranks and nodes of a natively started job, as one value that
+// launcher and agents share: ranks of each node, node and local rank of each
+// rank. Refuses maps in which a rank is missing, twice, or out of range. Pure;
+// immutable once made.
 #pragma once
 
 #include <string>
@@ -22,7 +22,7 @@ class World {
 
   [[nodiscard]] const std::string& nspace() const { return map_.nspace; }
   [[nodiscard]] int size() const { return map_.size; }
-  // The node whose agent was told; its index is used in all of the below.
+  // The node whose agent got the map, as the map numbers them.
   [[nodiscard]] int own_node() const { return map_.node; }
   [[nodiscard]] int nodes() const {
     return static_cast<int>(map_.nodes.size());
@@ -47,14 +47,14 @@ class World {
   [[nodiscard]] int local_rank(int rank) const {
     return local_rank_[static_cast<size_t>(rank)];
   }
-  // Index of the program that `rank` runs, and what is known of each.
+  // Index of the program of `rank`, and its facts.
   [[nodiscard]] int app_of(int rank) const;
   [[nodiscard]] const std::vector<wire::JobMapProgram>& programs() const {
     return map_.programs;
   }
   // The CPUs that a rank of ours is bound to, ascending; empty: not bound.
   [[nodiscard]] std::vector<int> cpus_of(int own_rank) const;
-  // Where ranks run whose program does not say; empty: the agent's own.
+  // The directory of ranks whose program has none; empty: the agent's own.
   [[nodiscard]] const std::string& cwd_if_there() const {
     return map_.cwd_if_there;
   }

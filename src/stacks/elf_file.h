@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// ElfFile: what an unwinder needs of a program or library on disk: which
-// address a byte of the file has, its unwind index, and names of functions.
-// Refuses: what is not a 64-bit little-endian ELF file; every offset that a
-// file states is checked. Owns the mapping; immutable once opened.
+// ElfFile: the parts of a program or library on disk that an unwinder needs:
+// the address of a byte of the file, its unwind index, and names of functions.
+// Refuses: files other than 64-bit little-endian ELF. Checks every offset that
+// a file states. Owns the mapping; immutable once opened.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ class ElfFile {
   [[nodiscard]] std::string_view bytes_at(uint64_t address) const;
   // Address of .eh_frame_hdr; 0: none.
   [[nodiscard]] uint64_t unwind_index() const { return unwind_index_; }
-  // The function that `address` is in; empty: not known.
+  // The function at `address`; empty: unknown.
   [[nodiscard]] std::string function_at(uint64_t address) const;
 
  private:

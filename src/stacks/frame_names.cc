@@ -37,7 +37,7 @@ size_t end_of_operator(std::string_view text, size_t at) {
   return end > at + kWord.size() ? end : 0;
 }
 
-// Without what is between <> and (), and without "(anonymous namespace)::".
+// Without the parts in <> and (), and without "(anonymous namespace)::".
 std::string without_arguments(std::string_view text) {
   constexpr std::string_view kAnonymous = "(anonymous namespace)::";
   std::string out;
@@ -135,7 +135,7 @@ CallKind call_kind(std::string_view function) {
                       {"cuda", "cuCtx", "cuStream", "cuEvent", "hip", "ze"})) {
     return CallKind::kDevice;
   }
-  // These copy at once, behind what the GPU has to do still.
+  // These copy at once, after the GPU's pending work.
   return starts_with_any(function, {"cuMemcpyDtoH_", "cudaMemcpy_"}) ||
                  function == "cudaMemcpy" || function == "cuMemcpyDtoH" ||
                  function == "hipMemcpy"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The names of functions as people read them, and what they tell: C++ names
-// without their templates and parameters, and the calls in which a rank waits
-// for others. Pure.
+// Readable names of functions, and their meaning: C++ names without their
+// templates and parameters, and the calls in which a rank waits for others.
+// Pure.
 #pragma once
 
 #include <optional>
@@ -11,8 +11,8 @@
 
 namespace muster {
 
-// "c10d::ProcessGroupNCCL::allgather" for the symbol of that function, as it is
-// if it is none of C++. At most 120 characters.
+// "c10d::ProcessGroupNCCL::allgather" for the symbol of that function; a symbol
+// that is not C++ stays as it is. At most 120 characters.
 std::string short_function(const std::string& symbol);
 
 // A frame is "FUNCTION (FILE)"; the function may have spaces.
@@ -33,9 +33,9 @@ CallKind call_kind(std::string_view function);
 // others: the outermost one into such a library; nullopt: there is none.
 std::optional<size_t> call_at(const std::vector<std::string>& frames);
 
-// A frame of the interpreter itself, which tells a reader nothing.
+// A frame of the interpreter itself, which says nothing to a reader.
 bool is_interpreter(std::string_view frame);
-// Of what every program begins with.
+// A frame that every program begins with.
 bool is_start(std::string_view frame);
 
 }  // namespace muster

@@ -9,7 +9,7 @@ namespace muster {
 
 namespace {
 
-// What a table says of one function, and how its numbers are to be read.
+// A table's rules for one function, and the encoding of its numbers.
 struct Description {
   uint64_t code_align = 1;
   int64_t data_align = 1;

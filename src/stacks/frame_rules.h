@@ -34,11 +34,11 @@ struct CallRegisters {
   [[nodiscard]] uint64_t sp() const { return values[kStackPointer]; }
 };
 
-// Eight bytes of the process at an address; nullopt: not known.
+// Eight bytes of the process at an address; nullopt: unknown.
 using ReadWord = std::function<std::optional<uint64_t>(uint64_t)>;
 
 // The caller's registers. `address`: of the current instruction, as `file`
-// counts it. nullopt: the file does not say.
+// counts it. nullopt: the file has no rule.
 std::optional<CallRegisters> caller_of(const ElfFile& file, uint64_t address,
                                        const CallRegisters& registers,
                                        const ReadWord& read);

@@ -33,7 +33,7 @@ const Mapping* mapping_of(const std::vector<Mapping>& maps, uint64_t pc) {
   return nullptr;
 }
 
-// Where a function keeps the usual frame pointer, and nothing says better.
+// If a function keeps the usual frame pointer, and there are no better rules.
 std::optional<CallRegisters> by_frame_pointer(const CallRegisters& registers,
                                               const ReadWord& read) {
   const uint64_t frame = registers.values[CallRegisters::kFramePointer];
@@ -179,7 +179,7 @@ std::vector<StackFrame> StackReader::frames(const StackSnapshot& snapshot,
     if (out.back().function == "main") break;
     exact = exact && next;
     if (!next) next = by_frame_pointer(registers, read);
-    // The stack grows down: a caller's frame is above, or all is nonsense.
+    // The stack grows down: a caller's frame must be above.
     if (!next || (next->sp() <= registers.sp() && out.size() > 1)) break;
     registers = *next;
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a frozen thread's registers and stack bytes to the names of the
-// functions it is in. Reads the process's map and the files that it names;
-// never the process itself, so a broken stack does no harm.
-// Refuses nothing: a frame that it cannot follow ends the list.
+// From a frozen thread's registers and stack bytes to the names of its
+// functions. Reads the process's map and the files that it names; never the
+// process itself, so a broken stack does no harm. Refuses nothing: a frame that
+// it cannot follow ends the list.
 #pragma once
 
 #include <cstdint>
@@ -26,10 +26,10 @@ struct StackSnapshot {
 
 struct StackFrame {
   uint64_t pc = 0;
-  std::string function;  // empty: not known
+  std::string function;  // empty: unknown
   std::string file;      // name of the program or library, without its path
   uint64_t sp = 0;
-  uint64_t kept = 0;  // hash of the registers that calls keep; 0: not known
+  uint64_t kept = 0;  // hash of the callee-saved registers; 0: unknown
 };
 
 struct Mapping {
@@ -56,10 +56,10 @@ class StackReader {
   std::map<std::string, std::unique_ptr<ElfFile>> files_;
 };
 
-// What a frame and its callers have on the stack and, where that is known, in
-// the registers that calls keep: a short text.
+// The stack of a frame and its callers, and their callee-saved registers if
+// known, as a short text.
 std::string stack_mark(const StackSnapshot& snapshot, const StackFrame& frame);
-// Nothing has come back to the frame between two marks of it.
+// No call has returned to the frame between two marks of it.
 bool same_mark(std::string_view one, std::string_view other);
 
 }  // namespace muster

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// TableReader: numbers of an .eh_frame table, one after the other, with the
-// addresses they stand at. After the first that is not there all is zero and
-// bad() says so. Pure; borrows the file.
+// TableReader: numbers of an .eh_frame table, one after the other, with their
+// addresses. After the first missing byte all is zero and bad() says so. Pure;
+// borrows the file.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ class TableReader {
   [[nodiscard]] bool bad() const { return bad_; }
   [[nodiscard]] uint64_t address() const { return address_ + at_; }
   [[nodiscard]] size_t left() const { return bytes_.size() - at_; }
-  // Nothing beyond `size` further bytes is read.
+  // Reads nothing beyond `size` further bytes.
   void limit(uint64_t size) {
     if (size > left()) {
       bad_ = true;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// ThreadFreeze: stops a process of ours for the moment that it takes to copy
-// its main thread's registers and stack, by ptrace as its parent (no extra
-// right is needed for descendants). It is let go at once, in every case.
-// Refuses: processes in an uninterruptible wait, which could not be let go.
+// ThreadFreeze: stops a process of ours while it copies its main thread's
+// registers and stack, by ptrace as its parent (which needs no extra right for
+// descendants). Lets it go at once, in every case. Refuses: processes in an
+// uninterruptible wait, which it could not let go.
 #pragma once
 
 #include <sys/types.h>
@@ -12,12 +12,12 @@
 
 namespace muster {
 
-// Asks `pid` to stop; the stop itself is then reported by wait(). Error code
-// "not_traceable": gone, not ours, forbidden, or uninterruptible.
+// Asks `pid` to stop; wait() then reports the stop. Error code "not_traceable":
+// gone, not ours, forbidden, or uninterruptible.
 Status freeze(pid_t pid);
 
-// After its stop was seen: copies, and lets it go on in any case. A signal that
-// stopped it, as `wait_status` says, is passed on.
+// Call it after the stop: copies, and lets the process go on in any case.
+// Passes on a signal that stopped it, as in `wait_status`.
 Result<StackSnapshot> copy_and_thaw(pid_t pid, int wait_status);
 
 }  // namespace muster

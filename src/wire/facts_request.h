@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// kFactsRequest: which mpirun is asked for its version, and what ranks will
-// run, so that the pod looks for the libraries of that program. Pure.
+// kFactsRequest: the mpirun whose version counts, and the ranks' program, so
+// that the pod looks for that program's libraries. Pure.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@
 namespace muster::wire {
 
 struct FactsProgram {
-  std::vector<std::string> argv;  // empty: not known
+  std::vector<std::string> argv;  // empty: unknown
   std::string cwd;
   Environment env;  // what the launch adds to the pod's own, as far as it
                     // chooses libraries or names files

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What PyTorch's flight recorder kept of a rank's collectives, cut down to what
-// tells who waits for whom, with its JSON form: from the helper process that
-// reads the dumps, through the agent, to the launcher. Texts are of the
+// The collectives of a rank from PyTorch's flight recorder, cut down to what
+// shows which rank waits for which, with its JSON form: from the helper process
+// that reads the dumps, through the agent, to the launcher. Texts come from the
 // program: printable, and short. Decoders are strict about types and lenient
 // about unknown fields. Pure.
 #pragma once
@@ -21,8 +21,8 @@ struct FlightCall {
   int64_t seq = 0;        // of its group
   std::string operation;  // "all_reduce"
   FlightState state = FlightState::kScheduled;
-  int64_t called_ns = 0;  // realtime; 0: not known
-  int64_t elements = -1;  // of all inputs; -1: not known
+  int64_t called_ns = 0;  // realtime; 0: unknown
+  int64_t elements = -1;  // of all inputs; -1: unknown
   std::string type;       // of the first input: "Float"
   std::string shape;      // likewise: "[1024, 8]"
   std::string place;      // of the user's call: "train.py:88 (step)"
@@ -40,7 +40,7 @@ struct FlightKind {
 
 struct FlightGroup {
   std::string name;         // as PyTorch counts or hashes them
-  std::string description;  // "default_pg", or what the program calls it
+  std::string description;  // "default_pg", or the program's name for it
   // Split groups may share a name: with this it is the same on all ranks.
   std::string members;
   std::vector<int> ranks;         // empty: not known, or told by another record

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// "Where are your ranks?" and the answer: the two frames of `muster stack` and
-// --hang-timeout, with their JSON forms. Decoders are strict about types and
-// lenient about unknown fields, as in wire/messages.h. Pure.
+// The question for the ranks' stacks and the answer: the two frames of `muster
+// stack` and --hang-timeout, with their JSON forms. Decoders are strict about
+// types and lenient about unknown fields, as in wire/messages.h. Pure.
 #pragma once
 
 #include <cstdint>
@@ -14,37 +14,37 @@
 
 namespace muster::wire {
 
-// What was written already; a new record, where a rank writes one when asked.
+// Existing records only; or a new record, if a rank writes one on request.
 constexpr int kFlightRead = 1;
 constexpr int kFlightAsk = 2;
 
 struct StackRequest {
   std::vector<int> ranks;  // empty: all of the agent's
   int signal = 0;          // also sent to them (Python's faulthandler); 0: none
-  int nccl = 0;            // 1: and what does NCCL say?
-  int flight = 0;          // and PyTorch's recorder? kFlightRead, kFlightAsk
-  // "RANK LINE FILE": where the traceback that a rank printed begins. Is its
-  // program over by it?
+  int nccl = 0;            // 1: ask NCCL, too
+  int flight = 0;          // PyTorch's recorder: kFlightRead, kFlightAsk
+  // "RANK LINE FILE": where the traceback that a rank printed begins. Asks
+  // whether its program is over by it.
   std::vector<std::string> raised;
 };
 
 struct RankStack {
   int rank = -1;
-  int pid = 0;          // of the process looked at: a shell's only child, say
+  int pid = 0;          // of the process in question: a shell's only child, say
   std::string program;  // its name
   std::string state;    // "R", "S", "D", … as /proc/PID/stat has it
   int threads = 0;
   std::vector<std::string> frames;  // "function (file)", innermost first
   std::string problem;              // why there are no frames
-  int uncaught = 0;  // 1: what it raised (StackRequest::raised) was not caught
-  // Of it and its children, so far; -1: not known. Once more when all has been
-  // answered, since a record that it was asked for costs it something.
+  int uncaught = 0;  // 1: the exception (StackRequest::raised) was not caught
+  // Of it and its children, so far; -1: unknown. Read again after all answers,
+  // since a requested record costs it some.
   int64_t cpu_ms = -1;
   int64_t io_bytes = -1;  // read and written
   int64_t cpu_ms_after = -1;
   int64_t io_bytes_after = -1;
-  // Of the callers of the call in which it may wait for others (call_at()): it
-  // is the same for as long as that call goes on. Empty: not known.
+  // Hash of the callers of the call in which it may wait for others
+  // (call_at()): constant for as long as that call goes on. Empty: unknown.
   std::string mark;
 };
 
@@ -56,8 +56,7 @@ struct StackReply {
 };
 
 std::string to_json(const StackRequest&);
-// At most kMaxPayload bytes: the outer frames are left out where names are
-// long.
+// At most kMaxPayload bytes: drops outer frames if names are long.
 std::string to_json(const StackReply&);
 // Error code "protocol".
 Result<StackRequest> stack_request_from_json(std::string_view text);

@@ -64,7 +64,7 @@ Culprits by_nccl(const HangEvidence& evidence, bool counts) {
                  told.empty() ? std::string() : told[0]);
 }
 
-// Ranks that are elsewhere while the others are in a call that waits.
+// Ranks outside while the others are in a call that waits.
 Culprits by_stacks(const HangEvidence& evidence) {
   std::set<int> resting;
   std::set<int> working;

@@ -20,29 +20,29 @@
 namespace muster {
 
 struct HangEvidence {
-  std::string raised;               // stuck_text() of ranks that raised
-  std::vector<FlightIssue> flight;  // of records that are of now, or of the end
+  std::string raised;  // stuck_text() of ranks that raised an exception
+  std::vector<FlightIssue> flight;  // of current or last records
   std::vector<RasIssue> nccl;
   JobRankOf job_rank;
   std::vector<PlacedStack> stacks;
-  std::map<int, RankDoing> doings;  // empty: seen once, and not known
-  // The job gets on: who is behind just now may be ahead in a moment.
+  std::map<int, RankDoing> doings;  // empty: seen once, so unknown
+  // The job gets on: a rank that is behind now may be ahead in a moment.
   bool works = false;
 };
 
 struct Culprits {
   enum class By { kNothing, kException, kRecord, kCounts, kStacks, kErrors };
   By by = By::kNothing;
-  std::set<int> ranks;  // may be empty where ranks differ, and nobody is odd
-  // "Rank 1 holds up the rest, by PyTorch's record"; empty: nothing is known.
+  std::set<int> ranks;  // may be empty if ranks differ and none is odd
+  // "Rank 1 holds up the rest, by PyTorch's record"; empty: unknown.
   std::string text;
-  // The sentence that decided; empty where that is where the stacks are.
+  // The sentence that decided; empty if the stacks decided.
   std::string evidence;
 };
 
 Culprits who_holds_up(const HangEvidence& evidence);
 
-// The records of ranks that have ended: the one that who_holds_up() goes by
+// The records of ranks that have ended. The one that decides in who_holds_up()
 // comes first, so that report and verdict name the same ranks.
 std::vector<FlightIssue> decisive_first(std::vector<FlightIssue> issues);
 

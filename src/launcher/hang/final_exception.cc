@@ -13,8 +13,8 @@ namespace muster {
 
 namespace {
 
-// What is written so soon after an exception is part of the same end:
-// more lines of its message, what runs at exit.
+// Output so soon after an exception belongs to the same end: more lines of its
+// message, exit handlers.
 constexpr int64_t kTogetherNs = 2'000'000'000;
 
 bool is_word(char c) {
@@ -131,7 +131,7 @@ LeavingPlace leaving_place(const std::vector<std::string>& frames) {
   place.known = !frames.empty();
   bool interpreter = false;
   bool script = false;
-  // From the outside: the first call that says so is the one people know.
+  // From the outside: the first call of that kind is the one people know.
   for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
     const std::string_view function = function_of(*frame);
     interpreter = interpreter || function == "Py_RunMain";

@@ -17,18 +17,18 @@
 namespace muster {
 
 // "ValueError: bad batch 17", if the last lines of a rank, of both streams in
-// the order of time, are a traceback and what is written with it.
+// the order of time, are a traceback and output that belongs to it.
 std::optional<std::string> final_exception(
     const std::vector<LineEvidence>& lines);
 
 // "6 /app/train.py", the line and file of its first frame, if that is in the
-// main program or in what Python runs modules with; empty: not known.
+// main program or in Python's code that runs modules; empty: unknown.
 std::string first_frame(const std::vector<LineEvidence>& lines);
 
 struct LeavingPlace {
   bool leaving = false;  // the program's own code is over
-  bool known = false;    // false: there are no frames to tell it by
-  std::string call;      // "ompi_mpi_finalize"; empty: not known
+  bool known = false;    // false: there are no frames to judge by
+  std::string call;      // "ompi_mpi_finalize"; empty: unknown
 };
 
 // `frames`: "function (file)", innermost first.
@@ -50,7 +50,7 @@ struct StuckRank {
 std::string state_text(const StuckRank& rank);
 
 // "rank 1 on w-1 raised "ValueError: bad batch 17" and does not end: it waits
-// for the other ranks in PMPI_Finalize"; the first few, where there are many.
+// for the other ranks in PMPI_Finalize"; at most the first few.
 std::string stuck_text(const std::vector<StuckRank>& ranks);
 
 }  // namespace muster

@@ -28,7 +28,7 @@ bool over(const FlightCall& call) {
   return call.state == FlightState::kCompleted;
 }
 
-// A group with what each of its ranks recorded of it.
+// A group with the records of its ranks.
 struct Group {
   const FlightGroup* any = nullptr;
   std::set<int> members;  // empty: not known
@@ -106,7 +106,7 @@ Kind agreed(const FlightKind& kind) {
   return {kind.operation, kind.type, kind.elements};
 }
 
-// All that one rank recorded of a group.
+// One rank's records of a group.
 struct Sequence {
   int64_t from = 0;
   std::vector<int> kinds;              // numbers of Kind in the group; -1: none
@@ -172,7 +172,7 @@ class Sequences {
     return found;
   }
 
-  // The ranks by what they call as number `seq`.
+  // The ranks by their call with number `seq`.
   [[nodiscard]] std::map<Kind, std::set<int>> at(int64_t seq) const {
     std::map<Kind, std::set<int>> out;
     for (const auto& [kind, number] : known_) {
@@ -183,8 +183,8 @@ class Sequences {
     return out;
   }
 
-  // What `rank` calls from number `seq` on is, a call later, all that `other`
-  // calls: it has made one more.
+  // From number `seq` on, the calls of `rank`, moved by one, equal those of
+  // `other`: it has made one more.
   [[nodiscard]] bool one_ahead(int rank, int other, int64_t seq) const {
     const Sequence& own = ranks_.at(rank);
     const Sequence& theirs = ranks_.at(other);
@@ -258,7 +258,7 @@ class Report {
 
  private:
   void look_at(const Group& group) {
-    const FlightCall* stuck = nullptr;  // the first that somebody is in
+    const FlightCall* stuck = nullptr;  // the first that a rank is in
     for (const auto& [rank, own] : group.ranks) {
       const FlightCall* const open = first_open(*own);
       if (open != nullptr && (stuck == nullptr || open->seq < stuck->seq)) {
@@ -277,8 +277,8 @@ class Report {
     all_in(group, *stuck);
   }
 
-  // The first call in which the ranks do not agree, over or not: what comes
-  // behind it is out of step.
+  // The first call in which the ranks do not agree, over or not: behind it they
+  // are out of step.
   bool differ(const Group& group, bool stuck) {
     const Sequences sequences(group);
     const auto seq = sequences.first_difference();
@@ -328,7 +328,7 @@ class Report {
     issues_.push_back(std::move(issue));
   }
 
-  // Who has not entered the call in which others are.
+  // The ranks that have not entered the call in which others are.
   bool lag(const Group& group, const FlightCall& stuck) {
     std::set<int> behind;
     const FlightCall* last = nullptr;
@@ -380,7 +380,7 @@ class Report {
            (since > 0 ? " since " + clock_text(since) : "");
   }
 
-  // Everybody has entered it: what holds it up is below the program.
+  // All ranks have entered it: the cause is below the program.
   void all_in(const Group& group, const FlightCall& stuck) {
     std::set<int> begun;
     std::set<int> scheduled;
@@ -392,7 +392,7 @@ class Report {
       since = std::max(since, call->called_ns);
     }
     FlightIssue issue;
-    // Where a GPU's start is recorded at all (TORCH_NCCL_ENABLE_TIMING).
+    // Only if PyTorch records a GPU's start (TORCH_NCCL_ENABLE_TIMING).
     if (!begun.empty() && !scheduled.empty() &&
         scheduled.size() < begun.size()) {
       issue.text = "PyTorch: " + ranks_text(scheduled) +

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the flight recorders of PyTorch say together of a job that stands still:
-// per process group, which ranks have not entered the collective in which the
-// others wait, and which call another one than they, or with another size.
-// The idea is that of PyTorch's own analyzer (torchfrtrace); of a mismatch or a
-// missing rank it is exact, since collectives of a group are numbered. Of a
-// mismatch the first one counts, also among calls that are over: behind it the
-// ranks are out of step, and differ again. Pure.
+// Compares PyTorch's flight recorders of a job that stands still: per process
+// group, which ranks have not entered the collective in which the others wait,
+// call another one, or pass another size. PyTorch's own analyzer (torchfrtrace)
+// has the idea. A mismatch or a missing rank is exact, since collectives of a
+// group are numbered. The first mismatch counts, also among calls that are
+// over: behind it the ranks are out of step, and differ again. Pure.
 #pragma once
 
 #include <set>
@@ -18,15 +17,15 @@ namespace muster {
 
 struct FlightIssue {
   std::string text;      // one sentence
-  std::set<int> odd;     // the ranks to look at; empty: nobody is
+  std::set<int> odd;     // the ranks to look at; empty: none
   bool waits = false;    // the rest waits for them
   bool differs = false;  // they call something else, odd or not
-  bool over = false;     // … in a group in which nobody waits
+  bool over = false;     // … in a group in which no rank waits
 };
 
-// The one that decides comes first. A record that is minutes older than the
-// newest tells of another time and is left out, as is one that could not be
-// read, which a sentence at the end says.
+// The issue that decides comes first. Leaves out a record that is minutes older
+// than the newest, which is about another time, and one that it cannot read,
+// which a sentence at the end reports.
 std::vector<FlightIssue> flight_issues(
     const std::vector<wire::FlightRecord>& records);
 

@@ -57,8 +57,8 @@ int64_t newest_of(const std::vector<wire::FlightRecord>& records) {
   return newest;
 }
 
-// Written in the silence that goes on, or hardly before it: what it tells is so
-// still. A rank that has told of a failure may write no other.
+// Written during this silence, or just before it, so still true. A rank that
+// has reported a failure may write no other.
 bool of_now(const std::vector<wire::FlightRecord>& records,
             Milliseconds silent) {
   constexpr int64_t kFreshNs = 30'000'000'000;
@@ -167,14 +167,14 @@ void HangWatch::tick() {
   tick_.start(kTick, [this] { tick(); });
 }
 
-// Long enough for a step of a slow job to show, where there is time.
+// Long enough to show a step of a slow job, if there is time.
 Milliseconds HangWatch::pause() const {
   return std::clamp(options_.silence / 4, options_.shortest_pause,
                     kLongestPause);
 }
 
 // Lines that answer a question or a signal of ours do not count as output:
-// PyTorch, for one, tells that it writes its record.
+// PyTorch, for one, prints that it writes its record.
 Milliseconds HangWatch::silent() {
   constexpr Milliseconds kExact{5};  // of the times of output
   const Clock::time_point now = Clock::now();
@@ -201,13 +201,13 @@ void HangWatch::look_for_silence() {
   if (options_.silence.count() == 0 || !waiting_.empty() || stops_) return;
   if (ranks_.count(RankState::kRunning) == 0) return;
   if (silent() < options_.silence) return output_again();
-  // A slow reader of our output holds ranks up, too: they do not hang.
+  // A slow reader of our output holds up ranks, too: they do not hang.
   if (told_.count(Progress::kHangs) > 0 || output_.waiting_bytes() > 0) return;
   const Clock::time_point now = Clock::now();
   if (now < (first_look_ ? first_look_->ended + pause() : next_look_)) return;
-  // Some releases of NCCL crash when they are asked while communicators are
-  // made (NVIDIA/nccl issues 1669 and 2346): only where the job ends anyway.
-  // And PyTorch's recorders take the lock of Python to write what they have.
+  // Some releases of NCCL crash on the question while they create communicators
+  // (NVIDIA/nccl issues 1669 and 2346): asks only if the job ends anyway. And
+  // PyTorch's recorders take Python's lock to write their records.
   wire::StackRequest request;
   request.nccl = provoke_ ? 1 : 0;
   request.flight = provoke_ ? wire::kFlightAsk : wire::kFlightRead;
@@ -293,9 +293,9 @@ void HangWatch::answer_request(const Judgement& judgement) {
       0600));
 }
 
-// An exception may well be one that the program has caught and told: only the
-// stack says whether the program is over. The first look is for `muster status`
-// and for whoever stops the job meanwhile.
+// The program may have caught and printed the exception: only the stack shows
+// whether the program is over. The first look serves `muster status` and a stop
+// in the meantime.
 void HangWatch::look_for_exceptions() {
   if (stops_) return;
   const Clock::time_point now = Clock::now();
@@ -322,7 +322,7 @@ void HangWatch::look_for_exceptions() {
     if (const std::string frame = first_frame(lines); !frame.empty()) {
       request.raised.push_back(std::to_string(record->rank) + " " + frame);
     }
-    // To end the job, the others must be known, too.
+    // To end the job, it must know the others, too.
     all = all || stuck_.count(key) > 0;
     ++suspect.looks;
     suspect.next_look = now + options_.after_exception;
@@ -363,8 +363,8 @@ void HangWatch::ask(const wire::StackRequest& request,
   deadline_.start(kAnswerDeadline, [this] { answered(); });
 }
 
-// NCCL answers for the whole job; a second node in case the first is what is
-// wrong.
+// NCCL answers for the whole job; asks a second node in case the first is the
+// faulty one.
 std::set<uint16_t> HangWatch::nodes_for_nccl() const {
   std::set<uint16_t> nodes;
   for (const RankRecord& record : ranks_.records()) {
@@ -446,8 +446,8 @@ HangEvidence HangWatch::evidence(const Look& look, const Judgement& judgement) {
   return out;
 }
 
-// By process and address; where NCCL uses another network's, by its number in
-// a communicator of all ranks.
+// Finds the rank by process and address; if NCCL uses another network's
+// address, by its number in a communicator of all ranks.
 JobRankOf HangWatch::job_rank(const Look& look) const {
   return [this, &look](const RasRank& rank, int size) -> std::optional<int> {
     for (const PlacedStack& one : look.seen.stacks) {
@@ -497,7 +497,7 @@ std::vector<StuckRank> HangWatch::stuck_ranks() const {
   return out;
 }
 
-// Some rank is in its program still, and not about to leave.
+// Some rank is still in its program, and not about to leave.
 bool HangWatch::others_go_on() const {
   return std::any_of(look_.seen.stacks.begin(), look_.seen.stacks.end(),
                      [](const PlacedStack& one) {

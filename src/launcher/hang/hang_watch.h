@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// HangWatch: asks all agents where their ranks are, twice, when no rank has put
-// out anything for --hang-timeout, or when `muster stack` in another shell asks
-// for it through two files of the run directory. A hang is that nothing moves
-// between the two looks while ranks wait for others (launcher/hang/progress.h);
-// ranks that are at work are told of once, and looked at again later. It warns;
-// it ends the job only if it was told to, and then only of a hang. NCCL and
-// PyTorch are asked once the job would be ended anyway. A rank whose last words
-// are an exception and that does not end waits for the others, and mostly they
-// for it: it is named, and told of as one that failed where no part of its
-// program can have caught the exception, its stack is in MPI_Finalize and that
-// of another rank is not. Lives on the launcher's loop; borrows fleet, output
-// and rank table.
+// HangWatch: asks all agents for their ranks' stacks, twice, when no rank has
+// printed for --hang-timeout, or when `muster stack` in another shell asks
+// through two files of the run directory. The job hangs if nothing moves
+// between the two looks while ranks wait for others (launcher/hang/progress.h).
+// Ranks at work are reported once, and looked at again later. It warns; it ends
+// the job only for a hang, and only on request. It asks NCCL and PyTorch when
+// the job would end anyway.
+// A rank whose last lines are an exception and that does not end waits for the
+// others, and mostly they for it: HangWatch names it. It reports the rank as
+// failed if no part of its program can have caught the exception, its stack is
+// in MPI_Finalize and that of another rank is not. Lives on the launcher's
+// loop; borrows fleet, output and rank table.
 #pragma once
 
 #include <functional>
@@ -41,7 +41,7 @@ struct HangOptions {
   Milliseconds shortest_pause{3'000};    // between two looks at a silence
   Milliseconds after_exception{10'000};  // that a rank should need to end
   bool end_after_exception = true;       // else it is named only
-  bool drop_in = false;                  // somebody typed mpirun
+  bool drop_in = false;                  // the user typed mpirun
 };
 
 class HangWatch {
@@ -54,17 +54,17 @@ class HangWatch {
             std::function<void(const StuckRank&)> raised);
 
   void start() { tick(); }
-  // The job is being stopped: what ranks do now tells nothing of before.
+  // The job is being stopped: its ranks' state says nothing about before.
   void job_stops() { stops_ = true; }
   // The last hang that was seen, for the report.
   [[nodiscard]] const std::optional<Finding>& finding() const {
     return finding_;
   }
-  // What is known of ranks that raised an exception and do not end.
+  // The ranks that raised an exception and do not end.
   [[nodiscard]] const std::map<ProcessKey, StuckRank>& stuck() const {
     return stuck_;
   }
-  // Asks for what PyTorch recorded of ranks that have ended; `done` runs once.
+  // Asks for PyTorch's records of ranks that have ended; `done` runs once.
   void read_records(std::function<void()> done);
   // … and of a hang that ends the job.
   [[nodiscard]] const std::vector<FlightIssue>& collectives() const {
@@ -79,14 +79,14 @@ class HangWatch {
     HangLook seen;
     std::map<std::string, std::vector<std::string>> addresses;  // of a host
     bool asked_nccl = false;
-    std::string nccl;  // the longest report that came
+    std::string nccl;  // the longest report
   };
 
   void tick();
   void look_for_silence();
   void look_for_request();
   void look_for_exceptions();
-  // `then` runs once, if anybody is there to be asked.
+  // `then` runs once, if there is an agent to ask.
   void ask(const wire::StackRequest& request, std::function<void()> then);
   void reply(uint16_t node, const wire::Frame& frame);
   void answered();
@@ -102,18 +102,18 @@ class HangWatch {
   [[nodiscard]] std::set<uint16_t> nodes_for_nccl() const;
   [[nodiscard]] std::vector<std::string> nccl_sentences(const Look& look) const;
   [[nodiscard]] JobRankOf job_rank(const Look& look) const;  // borrows both
-  // One whose last words are an exception.
+  // A rank whose last lines are an exception.
   struct Suspect {
     Clock::time_point since;
     Clock::time_point next_look;
     int looks = 0;
-    bool told = false;  // people were
+    bool told = false;  // the user was
   };
   void looked_at_suspects();
   void tell_stuck(const std::vector<StuckRank>& stuck);
-  // nullptr: it does not run any more.
+  // nullptr: it no longer runs.
   [[nodiscard]] const RankRecord* running_rank(const PlacedStack&) const;
-  // Ranks of look_ that raised an exception and do not come to their end.
+  // Ranks of look_ that raised an exception and do not end.
   [[nodiscard]] std::vector<StuckRank> stuck_ranks() const;
   [[nodiscard]] bool others_go_on() const;  // by look_
 
@@ -148,8 +148,8 @@ class HangWatch {
   Timer deadline_;
 };
 
-// What `muster stack` writes and the launcher answers in its run directory;
-// `id` is of hexadecimal digits.
+// The files of `muster stack` and of the launcher's answer in its run
+// directory; `id` is of hexadecimal digits.
 std::string stack_request_file(const std::string& id);
 std::string stack_answer_file(const std::string& id);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// NcclAlarm: watches the ranks' lines for NCCL's own words about its network,
-// and tells once what is not as planned: a moment after the first such line,
-// so that it can name all the pods, or when the ranks are over.
-// Lives on the loop. Owns its timer.
+// NcclAlarm: watches the ranks' lines for NCCL's reports about its network, and
+// logs once what differs from the plan: a moment after the first such line, so
+// that it can name all the pods, or when the ranks are over. Lives on the loop.
+// Owns its timer.
 #pragma once
 
 #include <functional>

@@ -15,12 +15,12 @@ namespace muster {
 
 namespace {
 
-// Below these a rank polls, and its threads have their heartbeats.
+// Below these a rank polls, and its threads send their heartbeats.
 constexpr int64_t kBusyPercent = 5;
 constexpr int64_t kBusyBytes = 64 << 10;  // a second
 constexpr size_t kMaxReasons = 4;
 
-// What a rank used between two looks; nullopt: not known.
+// A rank's use between two looks; nullopt: unknown.
 struct Used {
   std::optional<int64_t> cpu_percent;
   std::optional<int64_t> bytes;  // a second
@@ -52,8 +52,8 @@ bool whole(const wire::RankStack& stack) {
          is_start(outermost) || function_of(outermost) == "main";
 }
 
-// From the call in which it may wait outwards, else from the innermost frame
-// on, both are in the same place as far as they are known.
+// Both are in the same place as far as known: from the call in which it may
+// wait outwards, else from the innermost frame on.
 bool same_place(const wire::RankStack& one, size_t one_from,
                 const wire::RankStack& other, size_t other_from) {
   const size_t length =
@@ -95,7 +95,7 @@ RankDoing works(std::string why, bool in_call) {
   return {Doing::kWorks, std::move(why), in_call};
 }
 
-// Of a rank whose stack cannot be read.
+// For a rank whose stack cannot be read.
 RankDoing by_counters(const wire::RankStack& now, const Used& use) {
   const bool idle = use.cpu_percent && *use.cpu_percent < kBusyPercent;
   // No call of MPI or NCCL leaves one in those states.
@@ -105,7 +105,7 @@ RankDoing by_counters(const wire::RankStack& now, const Used& use) {
   return {Doing::kUnknown, {}, false};
 }
 
-// Of a rank whose stack was the same at both looks. `again`: it is in the same
+// For a rank whose stack was the same at both looks. `again`: it is in the same
 // call, but that has come back meanwhile.
 RankDoing by_stack(const wire::RankStack& now, std::optional<size_t> call,
                    bool again, const Used& use) {
@@ -117,7 +117,7 @@ RankDoing by_stack(const wire::RankStack& now, std::optional<size_t> call,
     }
     return {Doing::kWaits, {}, true};
   }
-  // A call may be hidden behind what a walk that broke off has not seen.
+  // Frames beyond a broken walk may hide a call.
   if (!whole(now)) return by_counters(now, use);
   if (busy || (!use.cpu_percent && now.state == "R")) {
     return works("CPU time", false);
@@ -149,7 +149,7 @@ RankDoing doing_of(const wire::RankStack* before, const wire::RankStack& now,
     return by_stack(now, call, marked && !same_mark(before->mark, now.mark),
                     use);
   }
-  // A walk that broke off tells nothing of its own.
+  // A broken walk proves nothing by itself.
   if (whole(now) && whole(*before))
     return works("other calls", call.has_value());
   if (whole(now)) return by_stack(now, call, false, use);

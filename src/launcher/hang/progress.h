@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Do the ranks get on? Two looks at them, some seconds apart, decide. Ranks
-// hang if nothing moves in between while some wait for others in a call of MPI,
-// NCCL and the like. CPU time shows work outside of such a call only: ranks
-// spin in it. Pure.
+// Decides whether the ranks make progress, by two looks at them, some seconds
+// apart. Ranks hang if nothing moves in between while some wait for others in a
+// call of MPI, NCCL and the like. CPU time shows work outside of such a call
+// only: ranks spin in it. Pure.
 #pragma once
 
 #include <map>
@@ -19,7 +19,7 @@ namespace muster {
 struct HangLook {
   std::vector<PlacedStack> stacks;
   bool nccl_answered = false;
-  std::vector<uint64_t> nccl_counts;  // of operations, as NCCL tells them
+  std::vector<uint64_t> nccl_counts;  // of operations, by NCCL
   std::vector<wire::FlightRecord> records;
 };
 
@@ -33,13 +33,13 @@ enum class Doing {
 struct RankDoing {
   Doing doing = Doing::kUnknown;
   std::string why;       // of kWorks, what moves: "CPU time"
-  bool in_call = false;  // in which it may wait for others
+  bool in_call = false;  // a call in which it may wait for others
 };
 
 enum class Progress {
   kWorks,    // some rank gets on, or a counter
   kHangs,    // some wait for others, and nothing moves
-  kRests,    // nobody waits for others, and nothing moves
+  kRests,    // no rank waits for others, and nothing moves
   kUnknown,  // stacks cannot be read
 };
 

@@ -15,7 +15,7 @@ constexpr size_t kMaxIssues = 64;
 constexpr size_t kMaxRanks = 512;
 constexpr size_t kMaxNamed = 8;  // in one sentence
 
-// The number that `text` begins with, which is taken from it.
+// Takes the number from the front of `text`.
 std::optional<uint64_t> take_number(std::string_view& text) {
   size_t length = 0;
   while (length < text.size() && text[length] >= '0' && text[length] <= '9') {
@@ -71,7 +71,7 @@ class Reader {
 
   std::map<std::string, int> sizes_;  // of the communicators of a group
   bool in_table_ = false;
-  int size_ = 0;  // of the communicator that is spoken of
+  int size_ = 0;  // of the current communicator
   std::vector<RasIssue> issues_;
   bool open_ = false;  // lines belong to the last issue
 };
@@ -101,8 +101,8 @@ void Reader::begin(RasIssue::Kind kind, std::string operation) {
   issues_.push_back({kind, std::move(operation), size_, {}});
 }
 
-// What is said of `count` ranks: "launched up to operation 41", "not launched
-// any operations", "status INIT".
+// The state of `count` ranks: "launched up to operation 41", "not launched any
+// operations", "status INIT".
 RasGroup& Reader::group(size_t count, std::string_view state) {
   RasGroup group;
   group.count = count;
@@ -132,8 +132,8 @@ bool Reader::count(std::string_view text) {
   return true;
 }
 
-// "Rank 5 has launched up to operation 41 -- GPU 4 managed by …", and of one
-// in a group that was told before: "Rank 5 -- GPU 4 managed by …".
+// "Rank 5 has launched up to operation 41 -- GPU 4 managed by …", and for one
+// in a group that was printed before: "Rank 5 -- GPU 4 managed by …".
 bool Reader::rank(std::string_view text) {
   RasRank found;
   if (take(text, "Rank ")) {
@@ -233,14 +233,15 @@ bool holds_up(const RasIssue& issue, const RasGroup& group) {
       issue.kind == RasIssue::Kind::kError) {
     return true;
   }
-  // Who has not made the communicator yet, or not begun what most have begun.
+  // The ranks without the communicator, or without an operation that most have
+  // begun.
   const bool early = group.status == "NOCOMM" || group.status == "INIT";
   return std::any_of(
       issue.groups.begin(), issue.groups.end(), [&](const auto& other) {
         if (early) {
           return other.count > group.count && other.status != group.status;
         }
-        // A few that are ahead hold up nobody.
+        // A few ranks that are ahead hold up none.
         return other.count >= group.count && group.operations &&
                other.operations > group.operations;
       });

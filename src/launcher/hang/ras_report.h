@@ -17,12 +17,12 @@
 namespace muster {
 
 struct RasRank {
-  int number = -1;   // in its communicator; -1: not told
-  int pid = 0;       // as the rank itself sees it; 0: not told
+  int number = -1;   // in its communicator; -1: unknown
+  int pid = 0;       // as the rank itself sees it; 0: unknown
   std::string node;  // the address of NCCL's bootstrap, without a port
 };
 
-// Ranks of one communicator that are equal in what the others differ in.
+// Ranks of one communicator that are equal where the others differ.
 struct RasGroup {
   size_t count = 0;
   std::optional<uint64_t> operations;  // launched so far
@@ -34,7 +34,7 @@ struct RasIssue {
   enum class Kind { kCounts, kStatus, kError, kSilent };
   Kind kind = Kind::kCounts;
   std::string operation;  // of kCounts: "AllReduce"; "" before NCCL 2.26
-  int size = 0;           // ranks of the communicator; 0: not told
+  int size = 0;           // ranks of the communicator; 0: unknown
   std::vector<RasGroup> groups;
 };
 
@@ -42,12 +42,12 @@ struct RasIssue {
 // first.
 std::vector<RasIssue> read_ras_report(std::string_view text);
 
-// The rank of the job that is meant, if it can be told.
+// The rank of the job, if it is known.
 using JobRankOf = std::function<std::optional<int>(const RasRank&, int size)>;
 
 // The few ranks that the others wait for: without an answer or behind in a
-// count; else of another status or with an error, which a rank may show because
-// of another. Empty: NCCL names none.
+// count; else with another status or an error, which a rank may show because of
+// another. Empty: NCCL names none.
 struct RasOdd {
   std::set<int> ranks;
   RasIssue::Kind kind = RasIssue::Kind::kCounts;  // why
@@ -55,10 +55,10 @@ struct RasOdd {
 RasOdd ras_odd_ranks(const std::vector<RasIssue>& issues,
                      const JobRankOf& job_rank);
 
-// All counts of operations that are told: others where a job goes on.
+// All counts of operations in the report: they differ later if a job goes on.
 std::vector<uint64_t> ras_counts(const std::vector<RasIssue>& issues);
 
-// One sentence an issue, at most `most`: "NCCL: of AllReduce rank 5 is at
+// One sentence per issue, at most `most`: "NCCL: of AllReduce rank 5 is at
 // number 41, 15 ranks at 42".
 std::vector<std::string> ras_sentences(const std::vector<RasIssue>& issues,
                                        const JobRankOf& job_rank, size_t most);

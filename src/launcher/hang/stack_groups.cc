@@ -45,7 +45,7 @@ using Frames = std::vector<std::string>;
 std::string place_of(Frames::const_iterator begin, Frames::const_iterator end,
                      bool last) {
   if (is_interpreter(*begin)) {
-    // The one that tells what it is at.
+    // The group's most telling frame.
     while (last && end != begin) {
       const auto function = function_of(*--end);
       if (!is_evaluation(function)) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stacks of many ranks become a few groups of ranks that are in the same
-// place, as people read it: frames of the interpreter are "Python", and those
-// without names are counted. Pure.
+// Joins the stacks of many ranks to a few groups in the same place, in readable
+// form: frames of the interpreter are "Python", and those without names are
+// counted. Pure.
 #pragma once
 
 #include <set>
@@ -32,10 +32,11 @@ std::vector<StackGroup> group_stacks(const std::vector<PlacedStack>& stacks);
 // "main > PMPI_Allreduce"; "clock_nanosleep, called by Python".
 std::string path_text(const StackGroup& group);
 
-// The few ranks that are in another place than most; empty: no such thing.
+// The few ranks that are in another place than most; empty: none.
 std::set<int> minority(const std::vector<StackGroup>& groups);
 
-// One sentence: where most are, and who of `odd` is not; at most four groups.
+// One sentence: the place of most, and the ranks of `odd` elsewhere; at most
+// four groups.
 std::string groups_sentence(const std::vector<StackGroup>& groups,
                             const std::vector<PlacedStack>& stacks,
                             const std::set<int>& odd);

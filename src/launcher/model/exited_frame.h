@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The end of a process as its agent tells it. One that cannot be read is no
-// good one, but exit code 255. Pure.
+// The end of a process in its agent's words. An unreadable frame counts as exit
+// code 255. Pure.
 #pragma once
 
 #include "wire/frame.h"

@@ -20,7 +20,7 @@ std::vector<int> LauncherSignals::all() const {
 LauncherSignals launch_signals() {
   LauncherSignals out;
   out.ending = {SIGTERM};
-  // QUIT is Ctrl-\, and what images that were made for nginx stop with.
+  // QUIT is Ctrl-\, and the stop signal of images made for nginx.
   for (const int signal : {SIGINT, SIGHUP, SIGQUIT}) {
     if (!is_ignored(signal)) out.ending.push_back(signal);
   }

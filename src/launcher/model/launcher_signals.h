@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which signals a command of the launcher heeds, from its first moment on: none
-// may end it without a verdict, and as pid 1 the kernel drops those that are
-// left at their default. Any thread.
+// The signals that a command of the launcher handles, from its first moment on:
+// none may end it without a verdict, and for pid 1 the kernel drops those that
+// are left at their default. Any thread.
 #pragma once
 
 #include <vector>
@@ -12,7 +12,7 @@ struct LauncherSignals {
   std::vector<int> ending;     // TERM, INT, HUP, QUIT
   std::vector<int> forwarded;  // for the ranks (base/forwarded_signals.h)
   // A terminal's job control would stop the launcher, and its workers would
-  // give it up. (Where TTOU is blocked a job of the background may write.)
+  // take it for lost. (A background job may write if TTOU is blocked.)
   std::vector<int> terminal;
 
   [[nodiscard]] std::vector<int> all() const;
@@ -20,10 +20,10 @@ struct LauncherSignals {
 
 // Those that were ignored when the process started stay so.
 LauncherSignals launch_signals();
-// Of a command that has no ranks: every one of them ends it.
+// For a command without ranks: every one of them ends it.
 LauncherSignals check_signals();
 
-// Says that a signal for the ranks came while none of them ran.
+// Says that a signal for the ranks came before ranks ran.
 void note_unheard(int signal);
 
 // Kept blocked until a SignalWatch takes them over: they stay pending.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which phase a launch is in and how long each took, for the report. A plain
-// value.
+// The phase of a launch and the time of each, for the report. A plain value.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +18,7 @@ inline Milliseconds since(Clock::time_point from) {
   return between(from, Clock::now());
 }
 
-// Of the clock that every process of this machine reads alike.
+// By the clock that all processes of this machine share.
 inline int64_t steady_ms() { return since(Clock::time_point{}).count(); }
 
 struct PhaseTime {
@@ -42,7 +41,7 @@ class PhaseClock {
     }
     since_ = now;
   }
-  // The phase now, or the last one that was.
+  // The current phase, or the last one.
   [[nodiscard]] const std::string& current() const {
     return current_.empty() ? last_ : current_;
   }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which process of the job something is about: its agent and the id that it has
-// there. Pure.
+// A process of the job: its agent and its id there. Pure.
 #pragma once
 
 #include <compare>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RankTable: what became of every process of the job, and which failure came
-// first. A plain value; the launcher's loop feeds it.
+// RankTable: the fate of every process of the job, and the first failure. A
+// plain value; the launcher's loop feeds it.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct RankRecord {
   std::string host;
   ProcessKey key;
   int pid = 0;
-  int world_size = -1;  // as the rank's own environment says; -1: unknown
+  int world_size = -1;  // from the rank's own environment; -1: unknown
   RankState state = RankState::kStarting;
   wire::Exited exit;          // state kExited
   wire::StartFailed refusal;  // state kNotStarted
@@ -38,7 +38,7 @@ class RankTable {
   [[nodiscard]] const std::list<RankRecord>& records() const {
     return records_;
   }
-  // One that ended well, of so many that they are only counted.
+  // A process that ended well, of so many that they are only counted.
   void forget(ProcessKey key);
   [[nodiscard]] uint64_t forgotten() const { return forgotten_; }
   [[nodiscard]] size_t count(RankState state) const;

@@ -38,21 +38,20 @@ struct LaunchOptions {
 
   Bootstrap bootstrap = Bootstrap::kAuto;
   std::optional<LocalShape> local;
-  std::vector<std::string>
-      exec_transport;  // {host}, {pod} are replaced; empty: ssh
+  std::vector<std::string> exec_transport;  // {host}, {pod} expand; empty: ssh
   std::string key_dir;
-  int ssh_port = 0;  // 0: found out
+  int ssh_port = 0;  // 0: automatic
   std::string ssh_user;
   std::string profile = "auto";
   std::string site_file;  // of the fabric; docs/fabric.md
 
   Timeouts timeouts;
   bool allow_skew = false;
-  bool force = false;  // against what the checks of the network refuse
+  bool force = false;  // start despite findings of the network checks
   bool prove = true;
   bool dry_run = false;
   bool explain_env = false;
-  bool json = false;  // -o json, for what is printed instead of run
+  bool json = false;  // -o json, for output instead of a run
 
   StdinMode stdin_mode = StdinMode::kRankZero;
   std::string log_format = "auto";  // auto, text, plain, json

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// within(): a call that may wait for a file system which does not answer. It is
-// made on a thread of its own, and left behind there after a limit.
-// Refuses: calls that borrow anything. Where no thread can be had, it waits.
+// within(): makes a call that may wait for a file system which does not answer,
+// on a thread of its own, and leaves it behind there after a limit. Refuses:
+// calls that borrow anything. Without a thread to spare, it waits.
 #pragma once
 
 #include <future>

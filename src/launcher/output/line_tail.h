@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// LineTail: what a verdict may need of one stream: its last lines, and of those
-// before them the first and the last that look like trouble, by their level or
-// because a rule knows them, with a few behind each: hundreds of lines of a
-// stack may follow. Every line of a job passes
-// through one, so lines are only copied here, and looked at when they are asked
-// for. Lines are cut, and blank ones left out.
-// Refuses: to hold more than its bytes; the oldest lines go.
-// Pure.
+// LineTail: the lines of one stream that a verdict may need: its last lines,
+// and of those before them the first and the last that look like trouble, by
+// their level or because a rule knows them, with a few behind each: hundreds of
+// lines of a stack may follow. Every line of a job passes through one, so it
+// only copies lines, and examines them on request. Cuts long lines and skips
+// blank ones. Refuses: to hold more than its bytes; the oldest lines go. Pure.
 #pragma once
 
 #include <cstddef>
@@ -27,9 +25,8 @@ class LineTail {
       : limit_(lines), bytes_(bytes), is_stderr_(is_stderr) {}
 
   void keep(std::string_view line, int64_t time_ns);
-  // Puts them behind those in `out`, oldest first. With `rules` each line is
-  // held against all of them, which takes time; null: the level alone tells
-  // trouble.
+  // Puts them behind those in `out`, oldest first. With `rules` it tries all of
+  // them on each line, which takes time; null: only the level shows trouble.
   void append_to(std::vector<LineEvidence>& out,
                  const RuleBook* rules = nullptr) const;
 
@@ -37,7 +34,7 @@ class LineTail {
   size_t limit_;
   size_t bytes_;
   bool is_stderr_;
-  std::string kept_;  // of each line its time, its length, its text
+  std::string kept_;  // each line's time, length and text
   size_t start_ = 0;  // of the oldest in it
 };
 

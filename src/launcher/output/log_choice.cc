@@ -17,10 +17,10 @@ namespace muster {
 
 namespace {
 
-// Long enough for ranks that say the same at about the same time.
+// Long enough for ranks that print the same at about the same time.
 constexpr Milliseconds kFoldWindow{200};
 
-// On a terminal a bar moves as one expects of it.
+// A bar on a terminal moves smoothly.
 constexpr Milliseconds kBarInterval{100};
 
 bool same_file(const char* a, const char* b) {

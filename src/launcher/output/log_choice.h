@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// In which form ranks' lines and muster's own messages are written, chosen
-// from what the user said and where stdout goes.
+// The form of ranks' lines and of muster's own messages, chosen by the user's
+// options and by stdout's kind.
 #pragma once
 
 #include "base/result.h"
@@ -10,8 +10,8 @@
 
 namespace muster {
 
-// "auto": a terminal gets tagged text; a drop-in mpirun prints what mpirun
-// prints, tagged where stdout is the container's own log; else JSON records.
+// "auto": a terminal gets tagged text; a drop-in mpirun prints as mpirun does,
+// tagged if stdout is the container's own log; else JSON records.
 OutputOptions choose_output(const LaunchOptions& options);
 
 // The labels that an mpirun line asks for.

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// LogFiles: the files of --log-dir, one per rank and stream, "rank-3.out". One
-// that has grown to the limit becomes "rank-3.out.1", the older ones move up,
-// and a new one begins; only ever between two lines, so that rotation neither
-// tears nor loses a line. Files beyond the count are removed, and one message
-// says so. A file that can no longer be written is not rotated.
-// On one thread, which may wait long for the file system: never a loop's. It
-// leaves its messages for another thread to log.
+// LogFiles: the files of --log-dir, one per rank and stream, "rank-3.out". A
+// file that reaches the limit becomes "rank-3.out.1", the older ones move up,
+// and a new one begins; only between two lines, so that rotation neither tears
+// nor loses a line. It removes files beyond the count, and reports that once.
+// It does not rotate a file that it can no longer write. Runs on one thread,
+// which may wait long for the file system: never a loop's. Leaves its messages
+// for another thread to log.
 #pragma once
 
 #include <cstdint>
@@ -27,11 +27,11 @@ class LogFiles {
  public:
   LogFiles(std::string directory, LogRotation rotation);
 
-  // Where `bytes` of `name` go next; -1: it cannot be written.
+  // The descriptor for the next `bytes` of `name`; -1: it cannot be written.
   int descriptor_for(const std::string& name, std::string_view bytes);
   // Writing to it failed: no more is written there.
   void failed(const std::string& name, int error);
-  // The messages about all that, each once.
+  // The messages so far, each once.
   std::vector<std::string> take_words();
 
  private:

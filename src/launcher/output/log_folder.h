@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// LogFolder: where a launch writes its ranks' files when told --log-dir DIR.
-// DIR itself, after what an earlier launch left there has been moved to
-// DIR/earlier-N; DIR/ID, while another launch writes in DIR. So no launch loses
-// its files to another one. A lock on the file DIR/.in-use tells the two
-// apart; where the file system has no locks, DIR counts as free. One that does
-// not answer within 10 s is an error.
+// LogFolder: the folder of a launch's rank files under --log-dir DIR. DIR
+// itself, after an earlier launch's files have moved to DIR/earlier-N; DIR/ID,
+// while another launch writes in DIR. So no launch loses its files to another
+// one. A lock on the file DIR/.in-use tells the two apart; on a file system
+// without locks, DIR counts as free. A folder that does not answer within 10 s
+// is an error.
 #pragma once
 
 #include <string>
@@ -23,7 +23,8 @@ Status prepare_log_directory(const std::string& directory);
 
 class LogFolder {
  public:
-  // Error code "log_directory". Says where what is kept, if that is not plain.
+  // Reports where it keeps the files, unless that is DIR itself. Error code
+  // "log_directory".
   static Result<LogFolder> claim(const std::string& directory,
                                  const std::string& launch_id);
   LogFolder() = default;
@@ -35,7 +36,7 @@ class LogFolder {
                                      const std::string& launch_id);
 
   std::string path_;
-  std::string words_;  // where what is kept
+  std::string words_;  // the place of kept files
   UniqueFd lock_;
 };
 

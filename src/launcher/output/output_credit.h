@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// OutputCredit: what agents may send of ranks' output. Gives back what has left
-// in steps, one message for all that left together: with many small frames a
-// message each would cost more than the frames. A stream that prints without a
-// pause may have more under way, within a limit for all of them.
-// A stream's agent stops with nothing left of its credit. All of it is then on
-// its way through the launcher, which makes more than a step: it goes on.
-// Refuses streams that were not added. Loop thread.
+// OutputCredit: bounds the ranks' output that agents may send. Gives back what
+// has left in steps, one message for all that left together: with many small
+// frames a message each would cost more than the frames. A stream that prints
+// without a pause may have more under way, within a limit for all of them. A
+// stream's agent stops when it has used up its credit. All of it is then on its
+// way through the launcher, which makes more than a step, so the stream goes
+// on. Refuses streams that were not added. Loop thread.
 #pragma once
 
 #include <cstdint>
@@ -27,15 +27,15 @@ class OutputCredit {
       : step_(step), extra_(extra), give_(std::move(give)) {}
 
   void add(StreamKey stream) { streams_[stream]; }
-  // Bytes that leave from now on give it no credit.
+  // Bytes that leave from now on do not count for it.
   void forget(StreamKey stream);
-  // It prints without a pause.
+  // The stream prints without a pause.
   void widen(StreamKey stream);
-  // It has ended: its extra is free for others.
+  // The stream has ended: its extra is free for others.
   void narrow(StreamKey stream);
   // `bytes` of it have left.
   void owe(StreamKey stream, uint32_t bytes);
-  // Gives every stream what it is owed, if that is a step.
+  // Gives every stream its outstanding credit, if that is a step.
   void settle();
 
  private:
@@ -48,7 +48,7 @@ class OutputCredit {
   uint32_t extra_;
   Give give_;
   std::map<StreamKey, Account> streams_;
-  std::set<StreamKey> due_;  // are owed a step
+  std::set<StreamKey> due_;  // have a step outstanding
   uint64_t extra_given_ = 0;
 };
 

@@ -17,28 +17,28 @@ namespace muster {
 
 namespace {
 
-// The thread is woken for so much at once, for less at the end of the loop's
+// Wakes the thread for this much at once, for less at the end of the loop's
 // turn: small frames of many ranks then cost one wake-up.
 constexpr size_t kEnoughToWrite = 256 << 10;
 constexpr size_t kMostAtOnce = 64 << 10;  // as a pipe takes
-// The loop is woken to hear that so much has left: far less than the credit
-// that lets a rank go on.
+// Wakes the loop when this much has left: far less than the credit that lets a
+// rank go on.
 constexpr size_t kWorthTelling = 4 << 10;
-// Buffers kept for later writes: as many as are under way at full speed, none
-// that a single long line made large.
+// Keeps buffers for later writes: as many as are under way at full speed, and
+// none that one long line made large.
 constexpr size_t kMostSpare = 32;
 constexpr size_t kLargestSpare = 256 << 10;
 
 }  // namespace
 
-// Kept alive by the thread too: a write that blocks for ever (a reader that
+// The thread keeps it alive too: a write that blocks for ever (a reader that
 // stopped) is left behind at exit.
 struct OutputWriter::Shared {
   explicit Shared(Loop& owner) : loop(&owner) {}
   std::mutex mutex;
   std::condition_variable changed;
   std::deque<Item> queue;
-  std::vector<Item> written;  // not told yet
+  std::vector<Item> written;  // not reported yet
   size_t untold = 0;          // their bytes
   bool telling = false;       // tell() is posted by the thread
   bool writing = false;
@@ -85,7 +85,7 @@ OutputWriter::~OutputWriter() {
     const std::lock_guard lock(shared_->mutex);
     shared_->stop = true;
     shared_->loop = nullptr;
-    // To close a file may take as long as to write it.
+    // Closing a file may take as long as writing it.
     idle = shared_->queue.empty() && !shared_->writing && !shared_->say;
   }
   shared_->changed.notify_all();
@@ -149,7 +149,7 @@ void OutputWriter::give_back(std::string unused) {
 
 bool OutputWriter::drain(Milliseconds limit) {
   std::unique_lock lock(shared_->mutex);
-  shared_->changed.notify_all();  // what was posted does not come meanwhile
+  shared_->changed.notify_all();  // posted calls do not run meanwhile
   return shared_->changed.wait_for(lock, limit, [this] {
     return shared_->queue.empty() && !shared_->writing;
   });
@@ -194,9 +194,9 @@ size_t advance(std::vector<iovec>& parts, size_t next, size_t count) {
 
 }  // namespace
 
-// The items that go to the same descriptor as the front of the queue, so that
-// many small frames cost one system call; not so many that a slow reader holds
-// up all of their credit for long.
+// The items for the same descriptor as the front of the queue, so that many
+// small frames cost one system call; not so many that a slow reader holds up
+// all of their credit for long.
 std::vector<OutputWriter::Item> OutputWriter::Shared::take_batch() {
   constexpr size_t kMaxItems = 64;  // below IOV_MAX
   std::vector<Item> batch;
@@ -211,8 +211,8 @@ std::vector<OutputWriter::Item> OutputWriter::Shared::take_batch() {
   return batch;
 }
 
-// errno, or 0. Short writes and EINTR are continued; EAGAIN (somebody made the
-// shared description non-blocking) is waited out.
+// errno, or 0. Continues after short writes and EINTR; waits after EAGAIN
+// (another process made the shared description non-blocking).
 int OutputWriter::Shared::write_all(int fd, std::vector<iovec> parts,
                                     size_t& left) {
   left = size_of(parts);
@@ -280,7 +280,7 @@ void OutputWriter::Shared::tell() {
   std::vector<Item> told;
   {
     const std::lock_guard lock(mutex);
-    if (stop) return;  // whom it would be told is gone
+    if (stop) return;  // the owner is gone
     told.swap(written);
     untold = 0;
     telling = false;
@@ -298,7 +298,7 @@ void OutputWriter::run(std::shared_ptr<Shared> shared) {
   for (;;) {
     shared->changed.wait(
         lock, [&] { return shared->stop || !shared->queue.empty(); });
-    // Once the owner is gone the descriptors may be anybody's.
+    // Without its owner the descriptors may belong to others.
     if (shared->stop || shared->queue.empty()) {
       lock.unlock();
       shared->files.reset();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // OutputWriter: a thread that writes buffers to descriptors in order, so that a
-// slow, full or stopped reader never holds up the loop. Owned by the loop's
-// thread. Bounded by its caller: `done` tells when bytes have left.
-// Refuses nothing: after a write error on a descriptor, or a file, it drops
-// what follows for that one, and counts.
+// slow, full or stopped reader never holds up the loop. The loop's thread owns
+// it. Its caller bounds it: `done` reports when bytes have left. Refuses
+// nothing: after a write error on a descriptor, or a file, it drops and counts
+// what follows for that one.
 #pragma once
 
 #include <cstdint>
@@ -23,17 +23,17 @@ class OutputWriter {
   // `settled` after the `done` of all writes that left together.
   OutputWriter(Loop& loop, std::function<void(int, int)> failed,
                std::function<void()> settled = {});
-  // write_file() writes to `files`, whose words are said on the loop.
+  // write_file() writes to `files`, whose messages appear on the loop.
   void keep_files(LogFiles files, std::function<void(std::string)> say);
-  // What is still queued is abandoned: call drain() first.
+  // Abandons queued writes: call drain() first.
   ~OutputWriter();
 
   // Descriptors are borrowed until drained. `done` (may be empty) runs on the
-  // loop, never within write(), when these bytes were written or dropped; of
-  // fewer than 4 KiB at the next write(): to wake the loop for each line would
+  // loop, never within write(), when these bytes were written or dropped; for
+  // fewer than 4 KiB at the next write(): waking the loop for each line would
   // cost more than the line.
   void write(int fd, std::string bytes, std::function<void()> done);
-  // The same to a file of keep_files(), which is opened only then: that may
+  // The same to a file of keep_files(), which is opened only then: an open may
   // take as long as a write.
   void write_file(std::string name, std::string bytes,
                   std::function<void()> done);
@@ -48,7 +48,7 @@ class OutputWriter {
   [[nodiscard]] uint64_t dropped_bytes() const;
   // Bytes given to write() that have not left yet.
   [[nodiscard]] size_t waiting_bytes() const;
-  // How long the reader has taken nothing of what waits; 0: nothing waits.
+  // How long the reader has taken nothing; 0: nothing waits.
   [[nodiscard]] Milliseconds stalled() const;
 
  private:

@@ -11,7 +11,7 @@ namespace muster {
 namespace {
 
 constexpr size_t kTailLines = 12;
-// mpirun's own words: a crash of its own may follow what it said of a rank.
+// mpirun's own lines: a crash of its own may follow its report of a rank.
 constexpr size_t kToolTailLines = 64;
 
 size_t tail_lines(int rank) { return rank < 0 ? kToolTailLines : kTailLines; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ProcessOutput: the two output streams of one process of the job, and what is
-// the same for all of their lines. Plain values: RankOutput does the work.
+// ProcessOutput: the two output streams of one process of the job, and the
+// parts common to all of their lines. Plain values: RankOutput does the work.
 // Loop thread.
 #pragma once
 
@@ -33,7 +33,7 @@ struct ProcessStream {
   bool ended = false;
   LineTail tail;
   LineGrouper grouper;
-  uint32_t held = 0;  // credit of what is held back
+  uint32_t held = 0;  // credit of held text
   MaskState mask;
   LineSplitter splitter;
   Verbatim verbatim;  // plain format without labels
@@ -60,7 +60,7 @@ struct ProcessOutput {
   std::string host;
   std::string tag;  // text_tag()
   Clock::time_point heard = Clock::now();
-  bool raised = false;  // wrote a traceback, and that was not looked at yet
+  bool raised = false;  // wrote a traceback that was not looked at yet
   ProcessStream out;
   ProcessStream err;
 };

@@ -17,12 +17,13 @@ namespace muster {
 
 namespace {
 
-// With --log-overflow drop: what may wait for a slow reader of stdout.
+// With --log-overflow drop: the most that may wait for a slow reader of stdout.
 constexpr size_t kMaxWaiting = 4 << 20;
 constexpr Milliseconds kReaderCheck{1'000};
 constexpr Milliseconds kStallWorthTelling{3'000};
 constexpr std::string_view kTraceback = "Traceback (most recent call last)";
-// A group of lines that belong together waits at most so long, and so large.
+// A group of lines that belong together waits at most this long, at most this
+// large.
 constexpr Milliseconds kGroupWait{250};
 constexpr size_t kMaxGroup = 64 << 10;
 // The bytes that may wait for a slow reader while lines are folded.
@@ -173,13 +174,13 @@ void RankOutput::take_line(ProcessOutput& process, ProcessStream& stream,
       piece.progress ? LineGrouper::Step::kAlone : group_step(stream, line);
   const LogLevel level = level_of(line, step);
   if (!is_shown(process.rank, level) || is_verbatim(process)) return;
-  // With a whole line on its stream, or at its end, a bar is over.
+  // A whole line on its stream, or its end, ends a bar.
   if (terminal_.bar({process.rank, stream.flag}, process.tag, line,
                     !piece.progress || stream.ended)) {
     return;
   }
-  // What this frame has brought already must not be overtaken.
-  // Credit of folded lines returns at once: none, where the reader is slow.
+  // Keeps the order with earlier text of this frame. Credit of folded lines
+  // returns at once: a slow reader folds none.
   const bool alone = options_.fold.count() > 0 &&
                      step == LineGrouper::Step::kAlone && begins &&
                      !piece.more && stream.ready.empty() &&
@@ -252,7 +253,7 @@ bool RankOutput::is_shown(int rank, LogLevel level) const {
          (options_.ranks.empty() || options_.ranks.count(rank) > 0);
 }
 
-// A prompt, or dots that count: in the last line until the rest has come.
+// A prompt, or dots that count: stays in the last line until the rest comes.
 void RankOutput::show_partial(ProcessOutput& process, ProcessStream& stream) {
   const std::string_view text = stream.splitter.partial();
   if (!options_.status_line || text.empty() ||
@@ -330,7 +331,7 @@ void RankOutput::watch_reader() {
   reader_timer_.start(kReaderCheck, [this] { watch_reader(); });
 }
 
-// Says once that a reader holds up the ranks, and once for how long it did.
+// Reports once that a reader holds up the ranks, and once for how long it did.
 void RankOutput::tell_stall(const OutputWriter& writer, Milliseconds& longest,
                             const char* what) {
   const Milliseconds stalled = writer.stalled();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// RankOutput: the way of a rank's bytes from an agent's frame to stdout and to
-// the per-rank files. Labels each stream, joins partial lines, formats, hands
-// them to the writer threads, and returns credit to the agent once they left,
-// so that memory stays bounded by the credits given out: 64 KiB for each stream
-// and 192 more for those that print much, 64 MiB of these at most.
-// Refuses: merging two streams within one line.
+// RankOutput: takes a rank's bytes from an agent's frame to stdout and to the
+// per-rank files. Labels each stream, joins partial lines, formats, passes them
+// to the writer threads, and returns credit to the agent when they have left,
+// so that credits bound the memory: 64 KiB for each stream and 192 more for
+// those that print much, 64 MiB of these at most. Refuses: merging two streams
+// within one line.
 #pragma once
 
 #include <functional>
@@ -38,18 +38,18 @@ struct OutputOptions {
   MpiTags tags = MpiTags::kNone;  // of plain lines
   std::string directory;          // per-rank files; empty: none
   LogRotation rotation;           // of those
-  std::set<int> ranks;  // shown on stdout, besides who is none; empty: all
+  std::set<int> ranks;            // shown on stdout, with non-ranks; empty: all
   LogLevel level = LogLevel::kTrace;  // least level shown on stdout
   bool only_files = false;            // ranks' lines are not shown at all
-  // Never hold up a rank: what a slow reader does not take in time is dropped
-  // and counted.
+  // Never holds up a rank: drops and counts lines that a slow reader does not
+  // take in time.
   bool drop = false;
   Milliseconds progress_interval{5'000};  // between states of a progress bar
   bool status_line = false;  // stdout is a terminal: bars in its last line
   // Text only: equal lines of several ranks within it become one. 0: never.
   Milliseconds fold{0};
-  // Credit goes back in no smaller pieces, in bytes: half of what a stream has
-  // at first, so that a rank that prints little costs no answers at all.
+  // Gives credit back in no smaller pieces, in bytes: half of a stream's
+  // initial credit, so that a rank that prints little costs no answers at all.
   uint32_t credit_step = wire::kFirstCredit / 2;
   // For a stream that prints without a pause, in bytes, once.
   uint32_t extra_credit = 192 << 10;
@@ -62,13 +62,13 @@ class RankOutput {
 
   // Hides secrets in everything that follows; without: nothing is hidden.
   void set_masker(Masker masker) { masker_ = std::move(masker); }
-  // What a rank said elsewhere than in its output, as that would be shown.
+  // Shows a rank's text from elsewhere than its output.
   [[nodiscard]] std::string masked(const std::string& text) const {
     return masker_ ? masker_->masked(text) : text;
   }
-  // Sees every line of every process (rank -1: no rank's) that has `word`, and
-  // some others, before it is masked or filtered; of one that comes in pieces
-  // the first. `word` outlives this.
+  // Sees every line of every process (rank -1: none) that has `word`, and some
+  // others, before it is masked or filtered; of a line in pieces the first one.
+  // `word` outlives this.
   using OnLine = std::function<void(int rank, const std::string& host,
                                     std::string_view line)>;
   void on_line(std::string_view word, OnLine on_line) {
@@ -88,19 +88,19 @@ class RankOutput {
   void frame(ProcessKey key, const wire::Frame& frame);
   // The process has ended, and its last lines are not needed.
   void forget(ProcessKey key);
-  // Nothing more comes from there: writes its held lines, reports the loss.
+  // The worker is lost: writes its held lines, reports the loss.
   void node_lost(uint16_t node);
   // The last lines of both streams of a process, in order of time: 12 of each,
-  // 64 of a process that is not a rank, and lines of trouble before them, which
+  // 64 of a process that is not a rank, and earlier lines of trouble, which
   // `rules` may help to find (LineTail).
   [[nodiscard]] std::vector<LineEvidence> last_lines(
       ProcessKey key, const RuleBook* rules = nullptr) const;
   // Ranks that wrote a traceback and then, for `quiet`, nothing at all: each
   // once.
   std::vector<ProcessKey> quiet_after_traceback(Milliseconds quiet);
-  // Output that an agent could not read any more, or that had no taker here.
+  // Output that an agent could not read, or that had no taker here.
   void add_lost(uint64_t bytes) { lost_at_source_ += bytes; }
-  // Since any rank printed anything, or was started.
+  // Time since any rank printed, or was started.
   [[nodiscard]] Milliseconds silent_for() const {
     return std::chrono::duration_cast<Milliseconds>(Clock::now() -
                                                     last_output_);
@@ -113,7 +113,7 @@ class RankOutput {
     return stdio_.waiting_bytes() + files_.waiting_bytes() +
            (stderr_ ? stderr_->waiting_bytes() : 0);
   }
-  // Who has not taken them.
+  // The readers that have not taken them.
   [[nodiscard]] const char* slow_reader() const {
     return stdio_.waiting_bytes() > 0   ? "stdout"
            : files_.waiting_bytes() > 0 ? "the file system of --log-dir"
@@ -124,10 +124,10 @@ class RankOutput {
     return stdio_.dropped_bytes() + files_.dropped_bytes() + lost_at_source_ +
            (stderr_ ? stderr_->dropped_bytes() : 0);
   }
-  // How long nothing has read stdout, while output waits for it.
+  // How long stdout has not been read, while output waits for it.
   [[nodiscard]] Milliseconds stalled() const { return stdio_.stalled(); }
   [[nodiscard]] uint64_t dropped_lines() const { return dropped_lines_; }
-  // Processes whose output ends where their worker was lost.
+  // Processes whose output was cut when their worker was lost.
   [[nodiscard]] int cut_processes() const { return cut_processes_; }
 
  private:
@@ -164,16 +164,16 @@ class RankOutput {
   }
 
   OutputOptions options_;
-  // Text shows no level: then it is looked for only where lines are filtered.
+  // Text shows no level: it is computed only if lines are filtered.
   bool level_counts_;
   OutputCredit credit_;
   std::optional<Masker> masker_;
   OnLine on_line_;
-  std::string_view word_;  // without which on_line_ need not be asked
+  std::string_view word_;  // without it on_line_ is not called
   std::function<void()> on_reader_gone_;
   OutputWriter stdio_;
-  // stderr's own, where it is another file: who does not read stdout must not
-  // keep muster's messages, and the verdict, from who reads stderr.
+  // stderr's own writer, if it is another file: a stdout without a reader must
+  // not keep muster's messages, and the verdict, from stderr's reader.
   std::unique_ptr<OutputWriter> stderr_;
   OutputWriter files_;
   std::map<ProcessKey, std::unique_ptr<ProcessOutput>> processes_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How one line of one rank looks: text for people, plain as mpirun prints it,
-// or a JSON record of at most 4 KiB (CRI-O cuts a line at 8 KiB; PIPE_BUF is
-// 4 KiB). Field names: docs/log-schema.md. Pure.
+// Formats one line of one rank: text for people, plain as mpirun prints it, or
+// a JSON record of at most 4 KiB (CRI-O cuts a line at 8 KiB; PIPE_BUF is 4
+// KiB). Field names: docs/log-schema.md. Pure.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ constexpr size_t kMaxRecord = 4096;
 
 struct LineOrigin {
   int rank = -1;            // -1: not a rank (mpirun itself, a tool)
-  std::string_view source;  // "mpirun", "script": who, if not a rank
+  std::string_view source;  // "mpirun", "script": the writer, if not a rank
   std::string_view host;
   std::string_view stream;  // "stdout", "stderr"
   std::string_view level = "info";
@@ -25,15 +25,15 @@ struct LineOrigin {
   std::string_view json;     // json_origin() of it; empty: made anew
   std::string_view mpi_tag;  // plain format only: mpi_tag() of it
   bool color = false;        // text format only
-  int part = 0;              // parts of this line that are out already
+  int part = 0;              // parts of this line that are already written
   bool more = false;         // the rest of this line comes with the next call
 };
 
-// "[12|host] ", coloured if asked; the same for all lines of a process.
+// "[12|host] ", coloured on request; the same for all lines of a process.
 std::string text_tag(const LineOrigin& origin);
 
-// What a JSON record says of rank, host and stream; the same for all lines of a
-// stream.
+// The fields rank, host and stream of a JSON record; the same for all lines of
+// a stream.
 std::string json_origin(const LineOrigin& origin);
 
 // The launcher whose labels plain lines carry, as `mpirun --tag-output` or
@@ -43,11 +43,10 @@ enum class MpiTags { kNone, kOpenMpi, kHydra };
 // "[1,12]<stdout>:", "[12] "; nothing for a process that is not a rank.
 std::string mpi_tag(MpiTags tags, const LineOrigin& origin);
 
-// Appends `line` (without its newline) in `format`, with everything that goes
-// around it. `sequence` counts lines of this stream from 1. JSON lines that
-// would be longer than kMaxRecord come in numbered parts. Returns how many
-// parts of the line are out now (origin.part of the next call); 0: it was
-// whole.
+// Appends `line` (without its newline) in `format`, with its tags. `sequence`
+// counts lines of this stream from 1. A JSON line longer than kMaxRecord comes
+// in numbered parts. Returns how many parts of the line are written now
+// (origin.part of the next call); 0: it was whole.
 int append_record(std::string& out, LogFormat format, const LineOrigin& origin,
                   int64_t time_ns, uint64_t sequence, std::string_view line);
 

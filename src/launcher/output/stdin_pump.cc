@@ -12,8 +12,8 @@ namespace {
 
 constexpr Milliseconds kForegroundCheck{300};
 
-// Reading its terminal would stop a job of the background (SIGTTIN), and with
-// it the heartbeats.
+// A background job that reads its terminal stops (SIGTTIN), and with it the
+// heartbeats.
 bool is_in_background(int fd) {
   const pid_t foreground = ::tcgetpgrp(fd);
   return foreground > 0 && foreground != ::getpgrp();
@@ -30,7 +30,7 @@ StdinPump::StdinPump(Loop& loop, int fd, Send send, SendEof send_eof)
 
 void StdinPump::add_target(ProcessKey key) {
   credit_.emplace(key, 0);
-  update();  // it has no credit yet: nothing is read until it has
+  update();  // it has no credit yet: reading waits for it
   if (ended_) send_eof_(key);
 }
 

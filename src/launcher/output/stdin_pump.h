@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// StdinPump: the launcher's standard input to the processes that get it, no
-// faster than the slowest takes it. Reads only while every target has credit,
-// and a terminal only in its foreground.
-// Lives on the launcher's loop; stdin itself is borrowed.
+// StdinPump: passes the launcher's standard input to its targets, no faster
+// than the slowest takes it. Reads only while every target has credit, and from
+// a terminal only in its foreground. Lives on the launcher's loop; borrows
+// stdin.
 #pragma once
 
 #include <functional>

@@ -13,8 +13,7 @@ namespace {
 // More lines than this within one folding window are not compared.
 constexpr size_t kMaxFolded = 256;
 
-// Not the time of day: no line may wait until a clock that was set back has
-// caught up.
+// Not the time of day: a line must not wait for a clock that was set back.
 int64_t now_ns() {
   return std::chrono::nanoseconds(Clock::now().time_since_epoch()).count();
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// TerminalLines: what only a person at a terminal wants of ranks' lines: equal
-// ones of several ranks folded into one, and progress bars kept in the last
-// line, below everything else. Both are off unless asked for.
-// Refuses: to compare lines that come too fast. Loop thread.
+// TerminalLines: forms of ranks' lines for a terminal: folds equal ones of
+// several ranks into one, and keeps progress bars in the last line, below
+// everything else. Both are off by default. Refuses: to compare lines that come
+// too fast. Loop thread.
 #pragma once
 
 #include <cstdint>
@@ -25,22 +25,22 @@ class TerminalLines {
     bool status_line = false;
   };
 
-  // `write` takes text for stdout that came together by itself.
+  // `write` gets text for stdout in one piece.
   TerminalLines(Loop& loop, Options options,
                 std::function<void(std::string)> write);
 
-  // How a single rank's line begins, should it be the only one of its kind.
+  // The tag of a single rank's line, for a line that stays alone of its kind.
   void name_rank(int rank, const std::string& tag);
-  // true: the whole line is taken, and comes out folded. false: what was folded
-  // is out before this one. rank -1: no rank's; `alone`: it may be taken.
+  // true: takes the whole line and prints it folded. false: prints earlier
+  // folded lines first. rank -1: no rank's; `alone`: it may be taken.
   bool fold(int rank, std::string_view line, bool alone);
   // true: the line is a state of a bar and stays in the last line. `over`: a
   // whole line of its stream has come, or its end.
   bool bar(StatusLine::Owner owner, const std::string& tag,
            std::string_view line, bool over);
-  // `text` with what keeps the bars below it.
+  // `text` with the codes that keep the bars below it.
   std::string around(std::string text);
-  // Nothing is held back any more, and the bars are gone.
+  // Prints everything held, and removes the bars.
   void finish();
 
  private:

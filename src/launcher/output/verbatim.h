@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verbatim: one stream of one rank as its bytes are, for the plain form without
-// labels, which is mpirun's: carriage returns, NULs and text without a newline
-// stay. Only secrets are replaced. Text without a newline that may hold a
-// secret waits for the rest of its line, up to kMostHeld bytes. Pure.
+// Verbatim: the bytes of one stream of one rank, for the plain form without
+// labels, which is mpirun's: keeps carriage returns, NULs and text without a
+// newline. Replaces only secrets. Text without a newline that may hold a secret
+// waits for the rest of its line, up to kMostHeld bytes. Pure.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ class Verbatim {
  public:
   static constexpr size_t kMostHeld = 256 << 10;
 
-  // Appends what of `bytes` may be shown now. `masker` may be null.
+  // Appends the part of `bytes` that may be shown now. `masker` may be null.
   void append(std::string& out, std::string_view bytes, const Masker* masker);
   // The stream has ended: appends the text that waits.
   void finish(std::string& out, const Masker* masker);

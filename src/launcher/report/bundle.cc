@@ -17,11 +17,11 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr auto kKept = std::chrono::hours(24);
-// Of a launch without a report: it may run, and be silent for long.
+// For a launch without a report: it may run, and be silent for long.
 constexpr auto kUnfinishedKept = std::chrono::hours(7 * 24);
 constexpr const char* kPrefix = "muster-launch-";
 
-// When anything was last written in it.
+// The time of the last write in it.
 fs::file_time_type newest_in(const fs::path& folder) {
   std::error_code error;
   fs::file_time_type newest = fs::last_write_time(folder, error);
@@ -35,7 +35,7 @@ fs::file_time_type newest_in(const fs::path& folder) {
   return newest;
 }
 
-// Ours and no others', oldest first.
+// Only our own, oldest first.
 void prune(const fs::path& directory, const fs::path& newest) {
   const auto now = fs::file_time_type::clock::now();
   std::vector<std::pair<fs::file_time_type, fs::path>> finished;
@@ -88,7 +88,7 @@ Result<Bundle> write_bundle(const std::string& directory,
       {"plan.json", report.plan},
       {"facts.json", report.facts}};
   for (const auto& [name, text] : files) {
-    if (text.empty()) continue;  // it failed before there was one
+    if (text.empty()) continue;  // the launch failed before
     if (auto written = write_file_atomically((folder / name).string(), text);
         !written) {
       return fail(written.error());

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// --bundle DIR: what is worth keeping of a launch, in a folder of its own:
-// report.json, evidence.json (a case for tests/diagnosis), verdict.txt,
-// plan.json, facts.json, and logs/: the files of all ranks, with --log-dir
-// those there (kept_logs.h). Folders of launches that are older than a day are
-// removed; at most kMaxBundles stay.
+// --bundle DIR: keeps a launch in a folder of its own: report.json,
+// evidence.json (a case for tests/diagnosis), verdict.txt, plan.json,
+// facts.json, and logs/: the files of all ranks, with --log-dir those there
+// (kept_logs.h). Removes folders of launches that are older than a day; at most
+// kMaxBundles stay.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ namespace muster {
 
 constexpr size_t kMaxBundles = 32;
 
-// Where write_bundle() will write, for what is kept there before.
+// The folder of write_bundle(), for earlier files.
 std::string bundle_folder(const std::string& directory,
                           const std::string& launch_id);
 
@@ -23,8 +23,8 @@ struct Bundle {
   std::string folder;
   std::string left_out;  // a sentence; empty: nothing
 };
-// `log_directory`: that of --log-dir, or "". Error code "bundle": it cannot be
-// written.
+// `log_directory`: that of --log-dir, or "". Error code "bundle": the folder is
+// not writable.
 Result<Bundle> write_bundle(const std::string& directory,
                             const LaunchReport& report,
                             const std::string& log_directory);

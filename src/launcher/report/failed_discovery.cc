@@ -58,7 +58,7 @@ int report_failed_discovery(const Error& error, int stopped_by,
   report.evidence = evidence_of(error, stopped_by);
   report.verdict = judge(report.evidence, options);
   const int exit_code = report.verdict.exit_code;
-  // The verdict tells that it was stopped, but not in what.
+  // The verdict says that it was stopped, but not in which phase.
   if (report.evidence.findings.empty()) log::info("{}", error.text());
   announce(report, options);
   Loop loop;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A launch that discovery ended has its verdict, termination message and
+// Gives a launch that discovery ended its verdict, termination message and
 // reports like any other: their readers need not know how far it came.
 #pragma once
 
@@ -8,8 +8,8 @@
 
 namespace muster {
 
-// `error` is discover()'s, but "spare_launcher": another pod's launch has the
-// reports then. `stopped_by`: the signal that ended it, or 0. Returns the
+// `error` is discover()'s, except "spare_launcher": another pod's launch has
+// the reports then. `stopped_by`: the signal that ended it, or 0. Returns the
 // launcher's exit code. launch_signals() are blocked.
 int report_failed_discovery(const Error& error, int stopped_by,
                             const LaunchOptions& options,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// MetricsServer: answers GET /metrics for Prometheus on one port. HTTP/1.0,
-// one answer per connection, on the launcher's loop.
-// Refuses: requests above 4 KiB, more than 16 connections at once, peers that
-// take longer than 5 s; any path but /metrics is 404.
+// MetricsServer: answers GET /metrics for Prometheus on one port. HTTP/1.0, one
+// answer per connection, on the launcher's loop. Refuses: requests above 4 KiB,
+// more than 16 connections at once, peers that take longer than 5 s; 404 for
+// any path but /metrics.
 #pragma once
 
 #include <functional>

@@ -20,17 +20,17 @@ struct PodNccl {
   int rank = -1;
   std::string version;
   std::string path;
-  std::string planned;  // the settings are of this one; "": not known
+  std::string planned;  // the NCCL of the settings; "": unknown
 };
 
 class NcclSpread {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  // What a pod tells with a heartbeat; again and again, and of the launcher's
-  // last incarnation, too. `expected`: pods with ranks.
+  // A pod's answer in a heartbeat; again and again, also from the launcher's
+  // last incarnation. `expected`: pods with ranks.
   std::vector<Finding> add(PodNccl pod, size_t expected, Time now);
-  // No more will come.
+  // The last answer has come.
   std::vector<Finding> finish();
 
  private:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // PostChild: one `muster-agent post-status`, a child that sends a body to an
-// HTTPS server and is gone, so that a slow or wrong server costs a launch
-// nothing. One at a time. Reports on the loop that the child ended, or could
-// not start. Ends the child when it goes itself. Loop thread.
+// HTTPS server and ends, so that a slow or wrong server costs a launch nothing.
+// One at a time. Reports on the loop that the child ended, or could not start.
+// Its destructor ends the child. Loop thread.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@ namespace muster {
 
 class PostChild {
  public:
-  // `problem`: empty where the server took it; else what the child said.
+  // `problem`: empty if the server accepted; else the child's output.
   using Done = std::function<void(const std::string& problem)>;
 
   PostChild(Loop& loop, Reaper& reaper, std::string agent);

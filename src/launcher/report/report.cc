@@ -30,7 +30,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr size_t kSuccessLines = 5;
-// With what stands before it a record has at most 4 KiB, as those of ranks.
+// With its prefix a record has at most 4 KiB, as those of ranks.
 constexpr size_t kVerdictRecord = 3584;
 
 std::string timestamp(int64_t ns) {

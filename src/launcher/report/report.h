@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Phase 9: what is left of a launch when it is over: at most 12 lines on
-// stderr, the pod's termination message, report.json. A report that cannot be
-// written is a warning, never another exit code. The schema of the last
-// is docs/report-schema.md.
+// Phase 9: the results of a launch: at most 12 lines on stderr, the pod's
+// termination message, report.json. A report that cannot be written is a
+// warning, never another exit code. docs/report-schema.md has the schema of the
+// last.
 #pragma once
 
 #include <string>
@@ -19,12 +19,12 @@ struct WorkerReport {
   std::string name;
   std::string state;   // ready, not_ready, lost
   std::string reason;  // empty while ready
-  std::string step;    // how far the connection got
+  std::string step;    // the last step of the connection
   int64_t connect_ms = -1;
   std::string version;
   std::string ranks;    // "0-7"
   std::string machine;  // "8 GPUs, 64 CPUs, 512 GiB, openmpi 4.1.4, eth0"
-  int64_t drivers_age_ms = -1;  // of what its GPUs' drivers said; -1: new
+  int64_t drivers_age_ms = -1;  // of its GPU drivers' answers; -1: new
 };
 
 struct LaunchReport {
@@ -43,7 +43,7 @@ struct LaunchReport {
   uint64_t lost_output_bytes = 0;
   uint64_t dropped_lines = 0;  // by --log-overflow drop
   int cut_outputs = 0;  // processes whose worker was lost before their output
-  std::string fabric;   // one line; empty: nothing was decided
+  std::string fabric;   // one line; empty: no decision
   std::vector<std::string> settings;  // "NCCL_NET=Socket: why"
   std::string plan;                   // plan_json(); for --bundle only
   std::string facts;                  // of all pods, JSON; for --bundle only
@@ -63,16 +63,16 @@ std::string summary_line(const LaunchReport& report);
 // Before the job: warns of reports that cannot be written after it.
 void check_report_places(const LaunchOptions& options);
 
-// Summary and verdict to stderr and, where a kubelet has put the file, to the
-// termination message.
+// Summary and verdict to stderr and to the termination message, if a kubelet
+// made its file.
 void announce(const LaunchReport& report, const LaunchOptions& options);
 
 struct StoredReports {
-  std::vector<std::string> warnings;  // what was not written
+  std::vector<std::string> warnings;  // a sentence on a failed write
   std::string bundle;                 // its folder; empty: none
 };
-// Writes everything else where it belongs. Any thread; may take long, or for
-// ever, where it is a file system of another machine.
+// Writes all other files. Any thread; may take long, or for ever, on a remote
+// file system.
 StoredReports store_reports(const LaunchReport& report,
                             const LaunchOptions& options);
 

@@ -60,7 +60,7 @@ struct Memory {
   bool killed = false;
 };
 
-// The pod that came nearest to its limit.
+// The pod that came closest to its limit.
 std::optional<Memory> fullest(const LaunchReport& report) {
   std::optional<Memory> found;
   for (const NodeEvidence& node : report.evidence.nodes) {
@@ -106,8 +106,8 @@ ChecklistItem data_item(const LaunchReport& report) {
              : ChecklistItem{"data", "not checked", ""};
 }
 
-// The rank that ended long after half of the others had. Those of a script
-// run one after the other.
+// The rank that ended long after half of the others. Ranks of a script run one
+// after the other.
 std::string straggler(const LaunchReport& report) {
   if (report.evidence.job.backend == "once") return {};
   std::vector<std::pair<int64_t, const RankEvidence*>> ends;

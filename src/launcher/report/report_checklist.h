@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The users' checklist of a launch, for report.json: were the workers up, was
-// the network proved, had they memory, was the data there? And what a job that
-// went well is worth knowing. Pure.
+// The users' checklist of a launch, for report.json: workers up, network
+// proved, memory sufficient, data there. And notes on a job that ended well.
+// Pure.
 #pragma once
 
 #include <string>

@@ -225,7 +225,7 @@ std::string log_section(const LaunchReport& report) {
 }  // namespace
 
 std::string report_html(const LaunchReport& report) {
-  std::vector<std::string> words;  // as one would type them
+  std::vector<std::string> words;  // as typed in a shell
   for (const std::string& word : report.evidence.job.argv) {
     words.push_back(shell_quote(word));
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// `--report FILE.html`: a LaunchReport as one page that needs nothing else: no
-// script, no font, no network. The page shows the ranks' output as text only,
-// and forbids scripts, so that hostile output stays output.
-// Pure: the same report gives the same bytes.
+// `--report FILE.html`: a LaunchReport as one page without script, font or
+// network. The page shows the ranks' output as text only, and forbids scripts,
+// so that hostile output stays output. Pure: the same report gives the same
+// bytes.
 #pragma once
 
 #include <string>

@@ -17,7 +17,7 @@ namespace muster {
 
 namespace {
 
-// Between looks for signals: also what a file system that answers may take.
+// Between looks for signals: as long as a file system that answers may take.
 constexpr Milliseconds kLook{100};
 
 // The first of `signals` that has come; 0: none.
@@ -33,7 +33,7 @@ int pending_of(const std::vector<int>& signals) {
 
 }  // namespace
 
-// Kept alive by the thread, too, which may be left behind.
+// The thread keeps it alive, too; it may be left behind.
 struct ReportWriter::Shared
     : std::enable_shared_from_this<ReportWriter::Shared> {
   std::mutex mutex;

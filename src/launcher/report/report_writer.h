@@ -2,9 +2,9 @@
 // ReportWriter: writes the files of a launch on a thread of its own. The
 // directories are often another machine's, and a thread that waits there for a
 // dead file system must not keep the workers. The loop's thread logs the
-// result. Left behind, with a warning, after a limit or when somebody asks the
-// launcher to end. Without room for a thread it tries again once the ranks have
-// left room.
+// result. After a limit, or when the launcher is asked to end, it leaves the
+// thread behind with a warning. If it cannot start a thread, it tries again
+// after the ranks' end.
 #pragma once
 
 #include <memory>
@@ -25,7 +25,7 @@ class ReportWriter {
   ReportWriter(const ReportWriter&) = delete;
   ReportWriter& operator=(const ReportWriter&) = delete;
 
-  // Waits for it, once; one of `signals`, which are blocked, ends that.
+  // Waits for it, once; one of `signals`, which are blocked, ends the wait.
   void finish(Milliseconds limit, const std::vector<int>& signals = {});
 
  private:

@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Older ones belong to launchers that were killed.
+// Older ones belong to killed launchers.
 constexpr int64_t kFreshMs = 15'000;
 
 template <class T>
@@ -37,7 +37,7 @@ std::map<std::string, int> by_state(const JobStatus& status) {
   return out;
 }
 
-// A command may hold a script, and lines of its own would look like ours.
+// A command may hold a script, whose lines would look like ours.
 std::string shown_command(const std::string& command) {
   constexpr size_t kMost = 300;
   return one_line(command, kMost) + (command.size() > kMost ? "…" : "");

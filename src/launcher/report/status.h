@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a running launch is doing, for `muster status`, `muster ps` and
+// The state of a running launch, for `muster status`, `muster ps` and
 // Prometheus: one value, three forms. The launcher keeps it in status.json of
-// its run directory, from where another shell in the pod reads it. Pure.
+// its run directory, where another shell in the pod reads it. Pure.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct RankStatus {
   std::string state;  // starting, running, exited, not started, lost
   int pid = 0;
   std::string exit;   // "exited with code 0"; empty while it runs
-  std::string doing;  // "in MPI_Finalize after KeyError: 3"; empty: not known
+  std::string doing;  // "in MPI_Finalize after KeyError: 3"; empty: none
 };
 
 struct JobStatus {
@@ -41,7 +41,7 @@ struct JobStatus {
   std::string phase;
   std::string bootstrap;
   std::string command;
-  // CLOCK_REALTIME, for people: a clock that is set must not change an age.
+  // CLOCK_REALTIME, for people: setting the clock must not change an age.
   int64_t started_ns = 0;
   int64_t phase_started_ns = 0;
   int64_t written_ns = 0;
@@ -58,19 +58,19 @@ struct JobStatus {
   int64_t forgotten_ranks = 0;  // more that ended well, of a script
 };
 
-// Until it is written again: young launches change quickly, and who asks about
-// one must not be told of a start that is over.
+// Time to the next write: a young launch changes quickly, and its readers must
+// not see a start that is over.
 int64_t status_interval_ms(int64_t job_ms);
 
 std::string to_json(const JobStatus& status);
 // Error code "protocol".
 Result<JobStatus> job_status_from_json(const std::string& text);
 
-// The same with its ages as they are now; nothing if it is not fresh: a
-// launcher writes it every 2 s.
+// The same with its ages as of now; nullopt if it is not fresh: a launcher
+// writes it every 2 s.
 std::optional<JobStatus> aged(JobStatus status, int64_t steady_now_ms);
 
-// A few lines: phase, since when, who is missing, ranks by state.
+// A few lines: phase, since when, missing workers, ranks by state.
 std::string status_text(const JobStatus& status);
 // One line per rank.
 std::string ps_text(const JobStatus& status);

@@ -8,10 +8,10 @@ namespace muster {
 namespace {
 
 constexpr size_t kSamples = 8;
-// Heartbeats that arrive in one go would make a rate of anything.
+// Heartbeats that arrive at once would make any rate.
 constexpr int64_t kShortestNs = 500'000'000;
 
-// What a counter grew by; -1: not known.
+// The growth of a counter; -1: unknown.
 double growth(int64_t from, int64_t to) {
   return from < 0 || to < from ? -1 : static_cast<double>(to - from);
 }
@@ -43,7 +43,7 @@ void StrainHistory::add(Clock::time_point now,
       std::chrono::nanoseconds(now.time_since_epoch()).count();
   const Sample sample{time_ns, counters};
   if (!samples_.empty() && time_ns - samples_.back().time_ns < kShortestNs) {
-    // Its neighbour stays for the rates, and its news count.
+    // Its neighbour stays for the rates, and counts with its new values.
     samples_.back().counters.grown = counters.grown;
     return;
   }

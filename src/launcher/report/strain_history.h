@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// StrainHistory: the counters that one node tells with its heartbeats, made
-// into what the diagnosis asks: shares of the whole job and of the last
-// seconds, and the busiest stretch on the network. Keeps a handful of samples.
-// A counter that goes backwards (a pod that was replaced) says nothing. Pure.
+// StrainHistory: turns one node's counters, from its heartbeats, into the
+// diagnosis' values: shares of the whole job and of the last seconds, and the
+// busiest stretch on the network. Keeps a handful of samples. Ignores a counter
+// that goes backwards (a pod that was replaced). Pure.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace muster {
 
 class StrainHistory {
  public:
-  // By a steady clock: one set back by an hour would count nothing for it.
+  // By a steady clock: a clock set back by an hour would hide that hour.
   void add(Clock::time_point now, const wire::PodCounters& counters);
   [[nodiscard]] NodeStrain strain() const;
 
@@ -30,7 +30,7 @@ class StrainHistory {
   void tell_gpus(NodeStrain& out) const;
 
   std::vector<Sample> samples_;  // the first one and the latest
-  // GPUs are counted from the first one of these on.
+  // GPUs count from the first of these on.
   std::optional<Sample> gpu_first_;
   std::optional<Sample> gpu_last_;
   double rdma_gbps_ = -1;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// TrainerProgress: tells Kubeflow Trainer how far the job is, where its status
-// server is named in the environment (KUBEFLOW_TRAINER_SERVER_*). At most every
-// kInterval, and only changes; each time by a child of its own (`muster-agent
-// post-status`), one at a time, so that a slow or wrong server costs the job
-// nothing. Reports a failure once. Loop thread.
+// TrainerProgress: reports the job's progress to Kubeflow Trainer, if its
+// status server is in the environment (KUBEFLOW_TRAINER_SERVER_*). At most
+// every kInterval, and only changes; each time by a child of its own
+// (`muster-agent post-status`), one at a time, so that a slow or wrong server
+// costs the job nothing. Reports a failure once. Loop thread.
 #pragma once
 
 #include <functional>
@@ -19,7 +19,7 @@ namespace muster {
 
 class TrainerProgress {
  public:
-  // As "epoch 45/100"; empty: nothing is known.
+  // As "epoch 45/100"; empty: unknown.
   using Source = std::function<std::string()>;
 
   // Null if the environment names no server.

@@ -38,7 +38,7 @@ void TrainerStatus::complete() {
   changed_ = true;
 }
 
-// At the pace since the first word of it, less the time since the last one.
+// At the pace since the first state, less the time since the last one.
 std::optional<int64_t> TrainerStatus::remaining_seconds(int64_t now_ns) const {
   if (complete_) return 0;
   if (!last_ || last_->total <= 0 || last_->at <= first_->at) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The status of a job for Kubeflow Trainer: how far it is, and how long it will
-// still take. From the ranks' own words ("epoch 45/100") and the pace at which
+// The status of a job for Kubeflow Trainer: its progress, and the time that it
+// will still take. From the ranks' lines ("epoch 45/100") and the pace at which
 // they change. A pure state machine; the caller brings time.
 #pragma once
 
@@ -13,7 +13,7 @@ namespace muster {
 struct JobProgress {
   std::string unit;  // "epoch", "step"
   int64_t at = 0;
-  int64_t total = 0;  // 0: not said
+  int64_t total = 0;  // 0: unknown
 };
 
 // As last_progress() gives it: "epoch 45/100", "step 1200".

@@ -45,7 +45,7 @@ bool is_plain(std::string_view text, std::string_view more) {
              std::string(more)) == std::string_view::npos;
 }
 
-// "worker_lost" -> "WorkerLost": reasons of events are written so.
+// "worker_lost" -> "WorkerLost", the form of events' reasons.
 std::string camel_case(std::string_view word) {
   std::string out;
   bool upper = true;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // VerdictEvent: the verdict's sentence as an Event of Kubernetes, which
-// outlives the launcher's pod (docs/exit-codes.md). Only where --event asks for
-// it, a service account's token is mounted, and the job failed. A child sends
-// it (post_child.h), and the launcher waits 2 s at most. Where the account may
-// not create events, a message at the level debug says so. Loop thread.
+// outlives the launcher's pod (docs/exit-codes.md). Only if --event is given, a
+// service account's token is mounted, and the job failed. A child sends it
+// (post_child.h), and the launcher waits 2 s at most. If the account may not
+// create events, a message at the level debug says so. Loop thread.
 #pragma once
 
 #include <functional>
@@ -19,7 +19,7 @@
 
 namespace muster {
 
-// What an Event is about.
+// The object of an Event.
 struct EventObject {
   std::string api_version;
   std::string kind;  // "MPIJob"
@@ -30,8 +30,8 @@ struct EventObject {
 // "mpijob/pi", "mpijob/pi/UID". Error code "usage".
 Result<EventObject> parse_event_object(std::string_view text);
 
-// This pod: its name is POD_NAME, else its host name, and its UID stands in the
-// paths that the kubelet mounts from.
+// This pod: its name is POD_NAME, else its host name; its UID comes from the
+// paths that the kubelet mounts.
 EventObject own_pod(const Environment& env, const std::string& hostname,
                     std::string_view mountinfo);
 
@@ -39,8 +39,8 @@ EventObject own_pod(const Environment& env, const std::string& hostname,
 std::string event_json(const EventObject& object, const std::string& name_space,
                        const Verdict& verdict, int64_t now_ns);
 
-// `env` with what `muster-agent post-status` needs to reach the API server of
-// this pod; empty: it has none, or no token.
+// `env` with the variables that `muster-agent post-status` needs to reach the
+// API server of this pod; empty: no server, or no token.
 Environment event_environment(Environment env, const std::string& name_space,
                               const std::string& root = {});
 

@@ -42,14 +42,14 @@ int64_t ended_at_ns(const wire::Exited& exit) {
          std::clamp<int64_t>(exit.ended_ms_ago, 0, kMostMs) * 1'000'000;
 }
 
-// So mpirun ends the ranks that are left when one has failed.
+// mpirun ends the remaining ranks with these when one has failed.
 bool may_be_mpiruns(const wire::Exited& exit) {
   return WIFSIGNALED(exit.wait_status) && !exit.oom_killed &&
          (WTERMSIG(exit.wait_status) == SIGKILL ||
           WTERMSIG(exit.wait_status) == SIGTERM);
 }
 
-// Stopped while all was well with the ranks, which may have work to save.
+// The ranks were well when stopped, and may have work to save.
 bool may_save(StopCause cause) {
   return cause == StopCause::kSignal || cause == StopCause::kTimeLimit ||
          cause == StopCause::kHang || cause == StopCause::kPodLeaves;
@@ -233,8 +233,8 @@ void JobRun::check_world(const RankRecord& record) {
   }
 }
 
-// Comes once, or twice: of a rank that failed while a child of its own holds
-// its output open (draining), and when that has ended, too.
+// Called once, or twice: when a rank has failed while a child of its own holds
+// its output open (draining), and when that child has ended, too.
 void JobRun::rank_exited(ProcessKey key, const wire::Exited& exit) {
   RankRecord* record = ranks_.find(key);
   if (record == nullptr) return;
@@ -257,8 +257,8 @@ void JobRun::rank_exited(ProcessKey key, const wire::Exited& exit) {
 
 void JobRun::note_end(RankRecord& record, const wire::Exited& exit) {
   int64_t ended_ns = ended_at_ns(exit);
-  // How long its output was held open says little then: on a busy machine the
-  // failure that it follows may have taken as long to arrive.
+  // The time that a child held its output open says little then: on a busy
+  // machine the failure that caused it may have taken as long to arrive.
   if (options_.has_tool && may_be_mpiruns(exit)) {
     ended_ns = std::max(ended_ns, first_failed_ns_ + 1);
   }
@@ -318,7 +318,7 @@ void JobRun::rank_aborted(ProcessKey key, int code,
       (message.empty() ? "" : ": " + output_.masked(message));
   log::error("{}", reason);
   if (!abort_) abort_ = RankAbort{record->rank, code};
-  // Its own exit, which carries the code, is on its way.
+  // The rank's own exit, which carries the code, is on its way.
   stop_soon(StopCause::kRankFailed, reason);
 }
 
@@ -349,7 +349,7 @@ void JobRun::backend_finished(const wire::Exited& tool) {
     stop_soon(StopCause::kToolFailed,
               options_.tool + " " + describe_wait_status(tool_status));
   }
-  // A stop has its own limit, also for what comes later than this.
+  // A stop has its own limit, also for later events.
   if (!stopping_) give_up_.start(kLateExits, [this] { end(); });
   consider_end();
 }
@@ -362,8 +362,8 @@ void JobRun::node_lost(uint16_t node, const Error& error) {
   node_stopped(node);
 }
 
-// While the launcher stood still mpirun may have ended the ranks of workers
-// that waited longer, and their ends may be read first. They are not the cause.
+// While the launcher stood still, mpirun may have ended the ranks of workers
+// that waited longer, and we may read their ends first. They are not the cause.
 // A rank of the same worker is: an agent gives up before it ends its ranks, and
 // its frames arrive in order.
 void JobRun::worker_gave_up(uint16_t node) {
@@ -388,7 +388,7 @@ void JobRun::worker_gave_up(uint16_t node) {
   stop(StopCause::kStalled, stalled_->text);
 }
 
-// Not to an mpirun beside them: it passes the signal on to the ranks, and some
+// Skips an mpirun beside them: it passes the signal on to the ranks, and some
 // programs take a second one as "at once".
 void JobRun::signal_ranks(int signal) {
   const std::string request = wire::to_json(wire::SignalRequest{signal});
@@ -411,7 +411,7 @@ void JobRun::stop(StopCause cause, std::string reason, bool now) {
     log::info("stopping the job: {}", stop_reason_);
     if (options_.on_stopping) options_.on_stopping();
   } else if (!now) {
-    return;  // being stopped already; only KILL adds anything
+    return;  // already stopping; only KILL matters
   }
   settle_.cancel();
   start_deadline_.cancel();
@@ -420,13 +420,13 @@ void JobRun::stop(StopCause cause, std::string reason, bool now) {
   request.grace_ms = static_cast<int>(options_.timeouts.grace_ms);
   request.now = now;
   // After these mpirun is ending the job by itself, and a rank's own children
-  // may be passing its last words on.
+  // may still be printing.
   if (cause == StopCause::kRankFailed || cause == StopCause::kRankRefused ||
       cause == StopCause::kWorkerLost) {
     request.tool_delay_ms = std::min(
         options_.has_tool ? kToolEnds : kChildrenEnd, request.grace_ms / 2);
   }
-  // Told to end, Open MPI's mpirun kills its ranks after a second.
+  // On a TERM, Open MPI's mpirun kills its ranks after a second.
   ranks_first_ =
       options_.has_tool && may_save(cause) && !now && !ranks_.all_ended();
   if (ranks_first_) {

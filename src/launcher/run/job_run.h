@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Phases 6 to 8: ranks are started, run, and are drained. Knows every rank's
-// state, decides when the job has failed, and stops it everywhere, once.
-// Ends, whatever happens: each wait has a deadline.
-// Lives on the launcher's loop; borrows fleet and output.
+// Phases 6 to 8: starts, runs and drains the ranks. Knows every rank's state,
+// decides when the job has failed, and stops it everywhere, once. Always ends:
+// each wait has a deadline. Lives on the launcher's loop; borrows fleet and
+// output.
 #pragma once
 
 #include <deque>
@@ -32,16 +32,16 @@ enum class StopCause {
   kToolFailed,     // mpirun or the script failed, no rank before it
   kBackendFailed,  // mpirun could not be started at all
   kStartDeadline,
-  kWorldBroken,  // a rank is missing from MPI_Init, or left without a word
+  kWorldBroken,  // a rank is missing from MPI_Init, or left without notice
   kTimeLimit,
-  kPlacement,  // ranks are not where, or not as many as, they should be
+  kPlacement,  // ranks are not where, or not as many as, planned
   kSignal,     // TERM or INT to the launcher
   kHang,       // --hang-action stop
-  kPodLeaves,  // a worker's pod is told to end
-  kStalled,    // workers took this launcher for gone
+  kPodLeaves,  // a worker's pod got a SIGTERM
+  kStalled,    // workers took this launcher for lost
 };
 
-// What a rank said as it called MPI_Abort, to the PMI server: it may print
+// The text that a rank passed to the PMI server in MPI_Abort: it may print
 // nothing.
 struct RankAbort {
   int rank = -1;
@@ -58,8 +58,8 @@ struct RunOptions {
   // At the time limit ranks get this signal first, and the grace to save and
   // end by themselves. 0: none.
   int checkpoint_signal = 0;
-  bool warn_at_limit = false;         // … and nothing else happens there
-  std::function<void()> on_stopping;  // once: the job begins to be stopped
+  bool warn_at_limit = false;         // … and nothing else happens
+  std::function<void()> on_stopping;  // once: the job's stop begins
   HangOptions hang;
 };
 
@@ -72,8 +72,8 @@ class JobRun {
 
   void start(const MakeBackend& make_backend, StdinPump* stdin_pump);
   void node_lost(uint16_t node, const Error& error);
-  // Its agent took this launcher for gone. How its ranks end from now on is no
-  // news of them, be it with code 0.
+  // Its agent took this launcher for lost. How its ranks end from now on does
+  // not count, even with code 0.
   void worker_gave_up(uint16_t node);
   // TERM, grace, KILL for every process of the job; `now`: KILL.
   void stop(StopCause cause, std::string reason, bool now = false);
@@ -82,11 +82,11 @@ class JobRun {
   [[nodiscard]] const RankTable& ranks() const { return ranks_; }
   [[nodiscard]] StopCause stop_cause() const { return stop_cause_; }
   [[nodiscard]] const std::string& stop_reason() const { return stop_reason_; }
-  // Workers gave this launcher up, and no other cause had been known before.
+  // Workers took this launcher for lost, and no other cause was known before.
   [[nodiscard]] const std::optional<Finding>& stalled() const {
     return stalled_;
   }
-  // What it was stopped for, where that is more than stop_reason().
+  // Details of the stop, if there is more than stop_reason().
   [[nodiscard]] const std::optional<Finding>& stop_finding() const {
     return stop_finding_;
   }
@@ -99,7 +99,7 @@ class JobRun {
   [[nodiscard]] const std::map<ProcessKey, StuckRank>& stuck() const {
     return hang_.stuck();
   }
-  // Once all has ended: what PyTorch recorded of the ranks' collectives.
+  // After the end: PyTorch's records of the ranks' collectives.
   void read_records(std::function<void()> done) {
     hang_.read_records(std::move(done));
   }
@@ -108,7 +108,7 @@ class JobRun {
   }
   [[nodiscard]] int64_t stop_ns() const { return stop_ns_; }
   [[nodiscard]] std::optional<int> tool_status() const { return tool_status_; }
-  // By SIGKILL, while nothing was being stopped.
+  // By SIGKILL, while the job was not being stopped.
   [[nodiscard]] bool tool_killed() const { return tool_killed_; }
   // It ended after the job's stop had begun.
   [[nodiscard]] bool tool_stopped_by_us() const { return tool_stopped_; }
@@ -150,7 +150,7 @@ class JobRun {
   std::unique_ptr<Backend> backend_;
   StdinPump* stdin_ = nullptr;
   RankTable ranks_;
-  std::deque<ProcessKey> ended_well_;  // and are still known
+  std::deque<ProcessKey> ended_well_;  // and still listed
   StopCause stop_cause_ = StopCause::kNone;
   std::string stop_reason_;
   std::optional<Finding> stop_finding_;
@@ -158,13 +158,13 @@ class JobRun {
   std::set<uint16_t> gave_up_;
   std::optional<RankAbort> abort_;
   int64_t stop_ns_ = 0;
-  int64_t first_failed_ns_ = 0;  // of the end that was heard of first; 0: none
-  std::optional<uint16_t> first_failed_node_;  // where that was
+  int64_t first_failed_ns_ = 0;  // of the first reported failure; 0: none
+  std::optional<uint16_t> first_failed_node_;  // its node
   bool stopping_ = false;                      // kStop has been sent
-  bool ranks_first_ = false;  // … and mpirun is to be told once they ended
-  bool finished_ = false;     // the backend has
-  // The ranks save at the time limit. One that ends with an error code of its
-  // own ("start me again") does not end the others' work.
+  bool ranks_first_ = false;  // … and mpirun gets it after their end
+  bool finished_ = false;     // the backend has started
+  // The ranks save at the time limit. A rank that ends with an error code of
+  // its own ("start me again") does not end the others' work.
   bool saving_ = false;
   std::string failed_saving_;  // the first such one
   bool ended_ = false;
