@@ -43,11 +43,11 @@ struct FlightGroup {
   std::string description;  // "default_pg", or the program's name for it
   // Split groups may share a name: with this it is the same on all ranks.
   std::string members;
-  std::vector<int> ranks;         // empty: not known, or told by another record
+  std::vector<int> ranks;         // empty: unknown, or in another record
   int64_t last = 0;               // sequence number of the last call
-  std::vector<FlightCall> calls;  // in order; those around where it stands
-  // All that is recorded, from number `from` on: which of `kinds`; -1: not
-  // recorded. Empty where it would be too long, or of an older agent.
+  std::vector<FlightCall> calls;  // in order; those around its position
+  // All recorded calls from number `from` on, as indices into `kinds`; -1: not
+  // recorded. Empty if too long, or from an older agent.
   int64_t from = 0;
   std::vector<FlightKind> kinds;
   std::vector<int> sequence;
@@ -58,10 +58,10 @@ struct FlightRecord {
   int64_t written_ns = 0;  // the file, realtime
   bool whole = false;      // nothing has left the recorder's ring yet
   std::vector<FlightGroup> groups;
-  std::string problem;  // why nothing could be read
+  std::string problem;  // why it is unreadable
 };
 
-// What the helper is asked: the record of one rank.
+// The question to the helper: the record of one rank.
 struct FlightPlace {
   int rank = -1;
   int64_t since_ns = 0;            // older files are of another job
@@ -74,8 +74,8 @@ struct FlightRequest {
   std::vector<FlightPlace> places;
 };
 
-// At most `limit` bytes: sequences, then calls, then groups in which its rank
-// does not wait, are left out, and at last all of it.
+// At most `limit` bytes: drops sequences, then calls, then groups in which its
+// rank does not wait, and at last everything.
 std::string to_json(std::vector<FlightRecord> records, size_t limit);
 std::string to_json(const FlightRequest& request);
 // Error code "protocol".
@@ -83,7 +83,7 @@ Result<std::vector<FlightRecord>> flight_records_from_json(
     std::string_view text);
 Result<FlightRequest> flight_request_from_json(std::string_view text);
 
-// The calls of a group that say where its rank is: `before` ahead of the first
+// The calls of a group around its rank's position: `before` ahead of the first
 // that is not over, and as many from there on.
 void keep_telling_calls(FlightGroup& group, size_t before);
 

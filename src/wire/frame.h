@@ -66,13 +66,13 @@ enum class FrameType : uint8_t {
   // it: agent -> launcher -> all other agents of the job.
   kRankEvent = 42,
   kRanksEnded = 43,  // launcher -> agents whose ranks still run: RanksEnded
-  // Who has come as far as putting its data; asked when a first fence is late.
+  // The ranks that have put their data; asked when a first fence is late.
   kArrivalsRequest = 44,  // launcher -> agent: no payload
   kArrivals = 45,         // agent -> launcher: Arrivals; same id
 };
 
-// Process ids >= this were allotted by the agent (ranks that mpirun started
-// and that attached through the rank wrapper).
+// The agent allots process ids >= this (to ranks that mpirun started and that
+// attached through the rank wrapper).
 constexpr uint32_t kAttachedIds = 0x80000000;
 
 enum OutputFlags : uint8_t {
@@ -96,19 +96,18 @@ void encode(const Frame& frame, std::string& out);
 void encode(FrameType type, uint8_t flags, uint16_t node, uint32_t id,
             std::string_view payload, std::string& out);
 
-// Makes whole frames of bytes as they arrive; each byte of a payload is copied
-// once.
+// Joins arriving bytes to whole frames; copies each byte of a payload once.
 class FrameReader {
  public:
-  // Takes from the front of `bytes` what makes the next frame. nullopt: all is
-  // taken, and more is needed. An Error (code "protocol") is final: the peer is
-  // not speaking this protocol.
+  // Takes the bytes of the next frame from the front of `bytes`. nullopt: all
+  // is taken, and more is needed. An Error (code "protocol") is final: the peer
+  // does not speak this protocol.
   Result<std::optional<Frame>> next(std::string_view& bytes);
   // After an error, for "this is what the other side said instead".
   [[nodiscard]] std::string_view refused() const { return refused_; }
 
  private:
-  std::string header_;  // until it is whole, and while its payload is not
+  std::string header_;  // until it and its payload are whole
   Frame frame_;
   size_t missing_ = 0;  // of frame_.payload
   std::string refused_;

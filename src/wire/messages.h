@@ -25,11 +25,11 @@ struct Hello {
   std::string
       incarnation;     // of the launcher's container; differs after restart
   int node = 0;        // index of this worker, 1-based; 0 is the launcher
-  std::string host;    // the name under which the launcher knows this pod
-  bool worker = true;  // ranks may run there: not so of most launchers' pods
+  std::string host;    // the launcher's name for this pod
+  bool worker = true;  // ranks may run there: not in most launchers' pods
   int heartbeat_ms = 2000;
-  int silence_ms = 12000;  // no frame for so long: the launcher is gone
-  int grace_ms = 5000;     // between TERM and KILL when the launcher is gone
+  int silence_ms = 12000;  // no frame for so long: the launcher is lost
+  int grace_ms = 5000;     // between TERM and KILL when the launcher is lost
 };
 
 struct HelloReply {
@@ -84,9 +84,9 @@ struct StartRequest {
   int rank = -1;                   // kRank only
   uint32_t credit = kFirstCredit;  // for each output stream, bytes
   std::vector<int> cpus;
-  // Environment that rank wrappers under a kDaemon or kTool are told to set.
+  // Environment that rank wrappers under a kDaemon or kTool set.
   Environment rank_env;
-  // … and by local rank, where they are as many as it has entries.
+  // … and by local rank, if there are as many ranks as entries.
   std::vector<Environment> local_rank_env;
 };
 
@@ -108,7 +108,7 @@ struct Attached {
   int pid = 0;
   uint32_t parent_id = 0;  // process id of the daemon it descends from
   std::string program;
-  bool pmix = false;  // the daemon gave it a PMIx server to connect to
+  bool pmix = false;  // the daemon gave it a PMIx server
   bool pmi = false;   // … a PMI server
 };
 
@@ -118,18 +118,18 @@ struct Exited {
   int64_t system_us = 0;
   int64_t max_rss_kib = 0;
   bool loaded_mpi = false;  // libmpi was mapped into it
-  // The MPI it had loaded, where that could not join the mpirun that started
+  // The MPI that it had loaded, if that could not join the mpirun that started
   // it: such a rank is a world of its own.
   std::string lonely_mpi;
   bool oom_killed = false;     // killed, and the cgroup's oom_kill counter rose
-  uint64_t bytes_lost = 0;     // output that could not be read
+  uint64_t bytes_lost = 0;     // output that was not read
   bool mpi_attached = false;   // it connected to our PMIx or PMI server
-  bool mpi_finalized = false;  // … and took its leave from it
-  // It connected through PMIx, whose library counts a rank that vanished as
-  // arrived: others may then end well, although this one did not.
+  bool mpi_finalized = false;  // … and finalized
+  // It connected through PMIx, whose library counts a lost rank as arrived:
+  // others may then end well, although this one did not.
   bool by_pmix = false;
   bool aborted = false;  // it called MPI_Abort; wait_status says the code
-  // How long ago it ended: a child of its own may have held its output open.
+  // Time since its end: a child of its own may have held its output open.
   int64_t ended_ms_ago = 0;
   // The rank has failed, and its output is still held open. The agent reports
   // the end again, with bytes_lost, when that is over.
@@ -143,11 +143,10 @@ struct SignalRequest {
 struct StopRequest {
   int grace_ms = 5000;
   bool now = false;  // KILL at once
-  // How much later than ranks daemons and mpirun are told to end: an mpirun
-  // that is ending its job already must not be interrupted in it.
+  // How much later than ranks daemons and mpirun get a TERM: an mpirun that is
+  // already ending its job must not be interrupted.
   int tool_delay_ms = 0;
-  // mpirun is not to hear of a rank's end before that either: it would end the
-  // others at once.
+  // Hides a rank's end from mpirun until then: it would end the others at once.
   bool ranks_first = false;
 };
 
@@ -170,14 +169,14 @@ struct HealthSample {
 struct LogLine {
   std::string level;  // "debug", "info", "warn", "error"
   std::string text;
-  bool leaving = false;  // its pod is told to end, and so are its ranks
-  // The agent has taken the launcher for gone: how its processes end from here
-  // on is its own doing.
+  bool leaving = false;  // its pod got a SIGTERM, and its ranks end
+  // The agent took the launcher for lost: it ends its processes by itself from
+  // here on.
   bool gave_up = false;
 };
 
 struct ByeMessage {
-  bool success = false;  // the job as a whole ended well: nothing will follow
+  bool success = false;  // the job ended well; nothing follows
 };
 
 std::string to_json(const Hello&);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Messages between launcher and agents by which natively started ranks find one
 // another: places of ranks, fences, direct gets, published names, aborts. Bulk
-// data does not travel in these messages: it follows as kModexData frames with
-// the same id, in pieces of at most kModexPiece bytes. Pure.
+// data follows these messages as kModexData frames with the same id, in pieces
+// of at most kModexPiece bytes. Pure.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace muster::wire {
 
 // Small enough that a piece never holds up a heartbeat on a slow link.
 constexpr size_t kModexPiece = 256 << 10;
-// Ids chosen by the launcher (it asks an agent); below: chosen by the agent.
+// The launcher chooses ids from here on (it asks an agent); agents those below.
 constexpr uint32_t kLauncherModexIds = 0x80000000;
 
 struct JobMapNode {
@@ -28,18 +28,18 @@ struct JobMapNode {
 // One of the programs of a job, which have the ranks in order.
 struct JobMapProgram {
   int ranks = 0;
-  std::string command;  // its words with blanks between; empty: too long
+  std::string command;  // argv with blanks between; empty: too long
   std::string cwd;      // empty: see JobMap::cwd_if_there
 };
 
 // kJobMap, launcher -> agent, before the first kStart of a native job.
 struct JobMap {
-  std::string nspace;  // unique per launch and not to be guessed
+  std::string nspace;  // unique per launch and unguessable
   int size = 0;
   int node = 0;  // the receiving agent's index in `nodes`
   std::vector<JobMapNode> nodes;
   std::vector<JobMapProgram> programs;
-  // As in kStart: where programs run that say nothing, if it is there.
+  // As in kStart: the directory of programs without one, if it exists.
   std::string cwd_if_there;
   // "0-3,8" of each rank of the receiving agent; empty: not bound.
   std::vector<std::string> cpus;
@@ -61,7 +61,7 @@ struct ModexReply {
   uint64_t size = 0;
 };
 
-// kModexGet, both ways: what did `rank` put? Answered by kModexReply.
+// kModexGet, both ways: asks for the data of `rank`. kModexReply answers.
 struct ModexGet {
   int rank = -1;
 };
@@ -73,10 +73,10 @@ struct NamesRequest {
   std::vector<std::string> keys;
   std::vector<std::string> values;  // publish only; one for each key
   bool wait = false;                // lookup: until all keys are there
-  int timeout_ms = 0;               // of the waiting; 0: the start deadline
+  int timeout_ms = 0;  // of the waiting ranks; 0: the start deadline
 };
 
-// kNamesReply: what was found, key by key.
+// kNamesReply: the answers, key by key.
 struct NamesReply {
   std::string error;  // "", "not_found", "timeout", "exists"
   std::vector<std::string> keys;
@@ -92,7 +92,7 @@ struct RankState {
   std::string message;
 };
 
-// kRanksEnded: what became of ranks, in the order in which they ended.
+// kRanksEnded: the ends of ranks, in order.
 struct RankEnd {
   int rank = -1;
   int wait_status = 0;  // as waitpid() gives it
@@ -101,7 +101,7 @@ struct RanksEnded {
   std::vector<RankEnd> ranks;
 };
 
-// kArrivals: those of the node's ranks that have put what others need of them,
+// kArrivals: those of the node's ranks that have put the data that others need,
 // or wait in a barrier.
 struct Arrivals {
   std::vector<int> ranks;

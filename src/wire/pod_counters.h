@@ -16,8 +16,8 @@
 
 namespace muster::wire {
 
-// An error that NVIDIA's driver told of one GPU, since ranks run. The driver
-// names no process.
+// An error that NVIDIA's driver reported for one GPU, since ranks run. The
+// driver names no process.
 struct GpuXid {
   int xid = 0;
   int gpu = -1;          // its index in the pod
@@ -49,13 +49,13 @@ struct PodCounters {
   int64_t gpu_percent = -1;  // now, their mean
   int64_t gpu_memory_used = -1;
   int64_t gpu_memory_total = -1;
-  // Names of these GPUs, or MIG instances; empty: not known.
+  // Names of these GPUs, or MIG instances; empty: unknown.
   std::vector<std::string> gpu_ids;
   // Counters of loss that grew since the job's agent started, as
   // "mlx5_0/1 packet_seq_err +12".
   std::vector<std::string> grown;
   std::vector<GpuXid> xids;  // one for each GPU and number, at most kMostXids
-  // The NCCL that the first rank of the pod has loaded; "": not known yet.
+  // The NCCL that the first rank of the pod has loaded; "": unknown.
   std::string nccl_version;
   std::string nccl_path;
   int nccl_rank = -1;

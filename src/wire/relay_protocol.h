@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `muster ssh` asks of the launcher over a Unix socket: "run this command
-// on that host". Frames as between launcher and agent, one relay a connection:
+// The request of `muster ssh` to the launcher over a Unix socket: "run this
+// command on that host". Frames as between launcher and agent, one relay a
+// connection:
 //
 //   relay -> launcher  kStart (RelayRequest), kStdin, kStdinEof
 //   launcher -> relay  kStdinCredit, kOutput (flags: stream), kExited (Exited),

@@ -42,10 +42,10 @@ class RelayServer {
   RelayServer(const RelayServer&) = delete;
   RelayServer& operator=(const RelayServer&) = delete;
 
-  // An old socket at `path` is replaced; the new one is for this uid only.
+  // Replaces an old socket at `path`; only this uid may connect.
   Status listen(const std::string& path);
 
-  // Unknown ids are ignored: a relay may have gone meanwhile.
+  // Ignores unknown ids: a relay may have left meanwhile.
   void output(uint32_t id, uint8_t stream, std::string_view bytes);
   void stdin_credit(uint32_t id, uint32_t bytes);
   void exited(uint32_t id, int wait_status);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// muster under the name of an MPI's launcher. Takes the line over if this pod
-// launches a job; else passes it, untouched, to the image's real mpirun
-// (--version, no hosts but this machine, called by the mpirun of a launch, as
-// Intel MPI's script calls mpiexec.hydra). Refuses: a second mpirun inside a
-// rank.
+// muster under the name of an MPI's launcher. Takes the line over where this
+// pod launches a job; hands it to the image's real mpirun, untouched, where
+// there is nothing to take over (--version, no hosts but this machine, called
+// by the mpirun of a launch, as Intel MPI's script calls mpiexec.hydra).
+// Refuses: a second mpirun inside a rank.
 #pragma once
 
 #include <optional>
@@ -12,8 +12,9 @@
 
 namespace muster {
 
-// For a line that starts nothing (`mpirun --version`): the real launcher
-// replaces this process; an exit code if that fails. nullopt: another line.
+// For a line that starts nothing (`mpirun --version`): the real launcher takes
+// the place of this process; an exit code where that fails. nullopt: it is
+// none.
 std::optional<int> print_information(const std::vector<std::string>& command);
 
 // `name`: argv[0] without its directory. Returns the exit code, or does not

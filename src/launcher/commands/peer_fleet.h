@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// PeerFleet: a `muster fabric peer` in every pod of the job. Asks through the
-// agents, so that a broken network between the pods does not hide itself.
-// Leaves out and reports pods that it cannot reach. Lives on the loop.
+// PeerFleet: a `muster fabric peer` in every pod of the job, asked and
+// answered through the agents, so that a broken network between the pods does
+// not stand in the way of finding out. Pods that cannot be reached are left
+// out and told apart. Lives on the loop.
 #pragma once
 
 #include <functional>
@@ -24,9 +25,9 @@ class PeerFleet {
   PeerFleet(Loop& loop, LaunchOptions options, Discovery discovery);
   ~PeerFleet();
 
-  // `ready` once, with the missing pods; the helpers run in all others.
+  // `ready` once, with who is missing; the helpers run in all others.
   Status start(std::function<void(std::vector<Laggard>)> ready);
-  // One order to some nodes, one answer each; a node without an answer by the
+  // One order to some nodes, one answer each; who does not answer by the
   // deadline has the code "peer_lost".
   void ask(const std::map<uint16_t, PeerOrder>& orders, Milliseconds deadline,
            std::function<void(Answers)> done);
@@ -39,7 +40,7 @@ class PeerFleet {
   [[nodiscard]] const std::string& host(uint16_t node) const {
     return fleet_->dialer(node).host();
   }
-  // The address for the other pods; the pod's name if unknown.
+  // Under which the other pods reach it; its name where nothing is known.
   [[nodiscard]] std::string address(uint16_t node) const;
   // The job's hosts are names that every pod must find.
   [[nodiscard]] bool by_name() const {

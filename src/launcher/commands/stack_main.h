@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `muster stack [RANK...]`: the ranks' stacks of the launch in this pod, from
+// `muster stack [RANK...]`: where the ranks of the launch in this pod are, from
 // another shell. Asks the launcher through its run directory.
 #pragma once
 

@@ -17,7 +17,7 @@ struct RunningLaunch {
 };
 // Those of this pod, by the files that they keep.
 std::vector<RunningLaunch> running_launches();
-// Why there is no launch, without a full stop.
+// Why there is none, without a full stop.
 std::string no_launch_sentence();
 
 // `args` without the command's name. Exit codes 0, 1 (no launch runs here), 2.

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// `muster task -- PROGRAM`: runs one process that another launcher starts per
-// rank (srun, flux run, torchrun), with muster's log lines, masking and
-// verdict, and its own exit code. No connection, no placement. Forwards
-// signals.
+// `muster task -- PROGRAM`: one process that somebody else starts per rank
+// (srun, flux run, torchrun), with muster's log lines, masking and verdict, and
+// its own exit code. No connection, no placement. Signals are handed on.
 #pragma once
 
 #include <string>

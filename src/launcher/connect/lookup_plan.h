@@ -2,6 +2,7 @@
 // LookupPlan: how a launch asks DNS for the names of its workers: when the next
 // look-up may go out, and the form of the name. Pure: the caller passes time
 // and answers.
+//
 // Rate: each missing name 20 times a second, all of them together at most 20 +
 // (number of missing names) times a second. After 10 s the rate falls as the
 // time waited grows, so that an answer is late by the same small part of it, to

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Phase 4: turns the request and the pods' facts into programs, places,
-// environment and backend. Refuses, each with the fix in the sentence: software
-// that cannot work together, more ranks than slots, mpirun lines that it cannot
-// take over. Pure.
+// Phase 4: what was asked and what the pods are, turned into what will be
+// started where, with which environment and through which backend.
+// Refuses, each with the fix in the sentence: software that cannot work
+// together, more ranks than slots, mpirun lines it cannot take over.
+// Pure.
 #pragma once
 
 #include <string>
@@ -25,7 +26,7 @@ namespace muster {
 struct NodeSpec {
   std::string host;
   NodeFacts facts;
-  std::string peer_address;  // the launcher reaches it by this address
+  std::string peer_address;  // under which the launcher reaches it
   int meeting_port = 0;      // free there for MASTER_PORT; 0: not known
 };
 
@@ -45,8 +46,8 @@ struct AgreementInput {
   bool spawns = false;         // … or MPI_Comm_spawn
 };
 
-// For ranks without one in their own environment: rank 0's pod's, or rank 0's
-// host and a port that is free there.
+// Of ranks whose own environment does not say it: as rank 0's pod has it, or
+// rank 0's host and a port that is free there.
 struct MeetingPlace {
   std::string address;  // MASTER_ADDR
   std::string port;     // MASTER_PORT
@@ -58,7 +59,7 @@ struct Agreement {
   Plan plan;                // node indices are indices of hosts
   JobBinding binding;       // of the ranks as planned
   int expected_ranks = -1;  // -1: only the program knows (a script)
-  // By PlannedRank::app; a line's variables for each program, with values.
+  // By PlannedRank::app; what a line gives to each program, with values.
   std::vector<AppSpec> apps;
   std::vector<SlotsDecision> slots;
   std::vector<EnvMerge> env;  // by fleet node
@@ -76,7 +77,7 @@ struct Agreement {
   std::string hostfile_text;
 };
 
-// Compares the software of all pods, the launcher's own among them.
+// How the software of all pods, the launcher's own among them, compares.
 SkewReport compare_software(const AgreementInput& input);
 
 // Error codes: "not_enough_slots", "usage", "exe_not_found",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses the starter of the ranks, muster's agents or the image's own mpirun,
-// and says why in a sentence (docs/conformance.md has the table behind it).
+// Chooses who starts the ranks, muster's agents or the image's own mpirun, and
+// says why in a sentence (docs/conformance.md has the table behind it).
 // Pure.
 #pragma once
 
@@ -33,7 +33,7 @@ BootstrapChoice choose_bootstrap(const BootstrapInput& input);
 // libpmix 5 wants more in their answers than our libpmix 4 sends.
 bool needs_mpirun_for_sessions(const MpiFacts& mpi);
 
-// True if this MPI's test suites passed under a native start.
+// Is this MPI one of those whose test suites passed under a native start?
 bool is_proven_native(const MpiFacts& mpi, bool has_pmix);
 
 }  // namespace muster

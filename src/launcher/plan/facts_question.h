@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The question to every agent with its hello: the facts of its pod, with the
-// programs whose libraries count and the variables by which the pod finds them.
-// Pure, except for the working directory.
+// The question that goes to every agent with its hello: the facts of its pod,
+// with the programs whose libraries count and the variables by which they are
+// found. Pure, except for the working directory.
 #pragma once
 
 #include "launcher/connect/discovery.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Applies the fabric policy to one job: turns every agent's facts of its
-// network and GPUs into variables for the ranks of each node. Refuses: unknown
-// profiles; a job whose profile demands RDMA without it. Pure over its inputs;
-// the caller reads the site file.
+// The fabric policy applied to one job: what every pod's agent said of its
+// network and GPUs, turned into variables for the ranks of each node.
+// Refuses: unknown profiles; a job whose profile demands RDMA without it.
+// Pure over its inputs; the site file is read by the caller.
 #pragma once
 
 #include <string>
@@ -18,10 +18,10 @@ namespace muster {
 struct FabricPod {
   std::string name;
   std::string facts_json;    // as the agent's collector wrote it; "": unknown
-  std::string peer_address;  // the launcher reaches it by this address
+  std::string peer_address;  // under which the launcher reaches it
   std::string mpi_family;
   std::string mpi_version;
-  Environment env;  // its ranks' variables without muster's settings
+  Environment env;  // what its ranks would see without muster's settings
   bool host_network = false;
 };
 
@@ -30,14 +30,14 @@ struct NetworkWish {
   std::vector<std::string> app_profiles;  // "APP=PROFILE", of an MPMD line
   std::string site_text;
   std::string site_path;
-  bool force = false;  // turns a refusal into a warning
+  bool force = false;  // what would refuse the job becomes a warning
 };
 
 struct JobFabric {
   std::string transport;             // planned: "RoCE", "TCP", "unknown", …
-  std::string summary;               // one line for the log; "": none
+  std::string summary;               // one line for the log; "": nothing to say
   std::vector<Environment> env;      // by pod: to be set on top
-  std::vector<std::string> kept;     // the user's own that stay, as text
+  std::vector<std::string> kept;     // the user's own that were left, as text
   std::vector<std::string> reasons;  // "NCCL_NET=Socket: …", for --dry-run
   std::vector<Finding> findings;
 };
@@ -52,8 +52,8 @@ Result<FabricRequest> fabric_request(const NetworkWish& wish);
 // Those, "facts_invalid" and "fabric_refused".
 Result<JobFabric> plan_job_fabric(const std::vector<FabricPod>& pods,
                                   const NetworkWish& wish);
-// Sets nothing: compares the user's own variables with what the pods have, and
-// answers with the findings only.
+// Nothing is set: the user's own variables are held against what the pods
+// have, and only what is found of them is in the answer.
 Result<JobFabric> check_job_variables(const std::vector<FabricPod>& pods,
                                       const NetworkWish& wish);
 

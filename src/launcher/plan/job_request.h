@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns the command line, ours or an mpirun line, into the planner's request:
-// programs with their numbers, hosts and variables, and the mapping. Pure.
+// What the command line asks for, ours or an mpirun line, as the planner's
+// request: programs with their numbers, hosts and variables, and the mapping.
+// Pure.
 #pragma once
 
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The secrets of a job, which its output must not show: values of
-// secret-looking variables in any pod or on the command line, and arguments of
-// a program's flags with such names. Pure.
+// The secrets that a job brings along, to be hidden in what it prints: what
+// secret-looking variables hold in any pod or on the command line, and what
+// stands behind a program's flags of such names. Pure.
 #pragma once
 
 #include <vector>
@@ -13,8 +13,8 @@
 
 namespace muster {
 
-// Each value once, under one of its names; for make_masker(). `pods`: the
-// decisions on each pod's environment, empty before the pods are known.
+// Each value once, under one of its names; for make_masker(). `pods`: what was
+// decided on each pod's environment, empty before the pods are known.
 Environment job_secrets(const Discovery& discovery,
                         const LaunchOptions& options,
                         const std::vector<EnvMerge>& pods);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The settings by which an mpirun reaches hosts through muster's relay, uses
-// muster's hostfile, and puts the rank wrapper before each program. One family
-// at a time; every spelling that a version of it reads. Sources: ORTE and PRRTE
-// parameter names from `ompi_info --all --level 9` and `prte_info --all`;
-// Hydra's and Intel MPI's variables from their manuals, and
-// HYDRA_LAUNCHER_AUTOFORK from MPICH's tools/bootstrap/external. Pure.
+// What an mpirun must be told so that it reaches hosts through muster's relay,
+// uses muster's hostfile, and puts the rank wrapper before each program. One
+// family at a time; every spelling that a version of it reads.
+// Sources: ORTE and PRRTE parameter names from `ompi_info --all --level 9` and
+// `prte_info --all`; Hydra's and Intel MPI's variables from their manuals, and
+// HYDRA_LAUNCHER_AUTOFORK from MPICH's tools/bootstrap/external.
+// Pure.
 #pragma once
 
 #include <string>
@@ -27,7 +28,7 @@ struct MpiSettingsInput {
   // resolves its name would start that worker's ranks here.
   bool shares_address = false;
   bool oversubscribe = false;
-  bool mpi_binds = true;      // false: ranks stay unbound
+  bool mpi_binds = true;      // false: it is told to leave ranks unbound
   bool passes_named = false;  // the line has a -genvlist, -genvall, …
 };
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds commands of ranks that start ranks of their own: `bash -c "mpirun …"`
-// or `srun …` would start as many jobs as there are ranks, which may all end
-// well; `torchrun` belongs once in a pod. Under the name of an mpirun muster
-// refuses to run in a rank; the image's own does not. Does not read a script's
-// file. Pure.
+// Commands of ranks that start ranks of their own: `bash -c "mpirun …"` or
+// `srun …` would start as many jobs as there are ranks, which may all end
+// well; `torchrun` is meant once a pod. Under the name of an mpirun we refuse
+// to be started by a rank; the image's own does not. A script's file is not
+// read. Pure.
 #pragma once
 
 #include <vector>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks the placement words of the command line: --map-by, --bind-to and
-// --profile are valid or refused before the launch waits for workers. Pure.
-// Error code "usage", naming the option.
+// Where ranks go, as words of the command line: --map-by, --bind-to and
+// --profile mean something or are refused before anybody waits for workers.
+// Pure. Error code "usage", naming the option.
 #pragma once
 
 #include <string>

@@ -16,9 +16,9 @@ std::string plan_text(const Agreement& agreement, const Discovery& discovery,
                       const std::vector<NodeFacts>& facts);
 std::string plan_json(const Agreement& agreement, const Discovery& discovery,
                       const std::vector<NodeFacts>& facts);
-// Only variables that differ from the worker's own. Masks values of
-// secret-looking names. `hosts` and the nodes of `ranks` are the fleet's; no
-// ranks: mpirun starts them.
+// Only variables that do not simply stay as the worker has them. Values of
+// secret-looking names are masked. `hosts` and the nodes of `ranks` are the
+// fleet's; no ranks: mpirun starts them.
 std::string environment_text(const Agreement& agreement,
                              const std::vector<std::string>& hosts,
                              const std::vector<NativeRank>& ranks);

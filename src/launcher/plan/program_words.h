@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a program asks for one of these functions by name. Reads its dynamic
-// symbols; a script or an interpreter does not show its calls. Refuses: files
-// above 256 MiB. Blocks while it reads the file.
+// Does a program ask for one of these functions by name? Seen in what is linked
+// dynamically; a script or an interpreter does not say what it will call.
+// Refuses: files above 256 MiB. Blocks while it reads the file.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace muster {
 
-// false also if the program is missing or is not an ELF file.
+// false also where the program is not found or is no ELF file.
 bool program_names(const std::string& program, const Environment& env,
                    const std::string& cwd,
                    const std::vector<std::string>& functions);

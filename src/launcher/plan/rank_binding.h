@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Binding and near devices of every rank of a job: passes the pods' facts to
-// the planner of job/binding.h, and prints the map. Pure.
+// Binding and near devices of every rank of a job: what the pods told, put
+// before the planner of job/binding.h, and the map that a person reads.
+// Pure.
 #pragma once
 
 #include <string>
@@ -21,13 +22,13 @@ struct JobBinding {
   }
 };
 
-// `facts` and `visible`, the devices that ranks there would see without us, by
-// planned node. GPUs that a variable already selects stay as they are.
+// `facts` and `visible`, what ranks there would see without us, by planned
+// node. GPUs that somebody has chosen by a variable stay as they are.
 JobBinding bind_job(const BindRequest& request, const Plan& plan,
                     const std::vector<const NodeFacts*>& facts,
                     const std::vector<Environment>& visible);
 
-// The additional settings of `rank`.
+// What `rank` gets on top of everything else.
 Environment binding_variables(const JobBinding& job, const PlannedRank& rank);
 
 // The bindings that failed, one sentence for nodes that are alike.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes over an mpirun inside a script under `muster launch --once`: the
-// launcher leaves the hostfile and the additions to a line in files of its run
+// How an mpirun inside a script under `muster launch --once` becomes ours: the
+// launcher leaves the hostfile and what to add to a line in files of its run
 // directory, and names the latter file in MUSTER_SCRIPT_SESSION. The launcher
 // stays up and serves the relay's socket.
 #pragma once

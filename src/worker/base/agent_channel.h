@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// AgentChannel: the agent's only voice. Frames in from one descriptor, frames
+// AgentChannel: the agent's only link. Frames in from one descriptor, frames
 // out to another (pipes, sockets, both ends of one socket), never blocking.
-// What is sent in one turn of the loop leaves in one write: each wakes the
-// process of the connection, and then the launcher.
-// The outgoing queue has no limit of its own: control frames are few, and
-// output frames are bounded by the launcher's credits.
-// Refuses: bytes that are not frames; payloads above kMaxPayload, which become
-// a kLog. Borrows the descriptors. Loop thread.
+// Frames of one turn of the loop leave in one write: each write wakes the
+// process of the connection, and then the launcher. The outgoing queue has no
+// limit of its own: control frames are few, and the launcher's credits bound
+// output frames. Refuses: bytes that are not frames; payloads above
+// kMaxPayload, which become a kLog. Borrows the descriptors. Loop thread.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +20,7 @@
 
 namespace muster {
 
-// How everything in the agent that produces frames hands them over.
+// Sends the frames of all parts of the agent.
 using SendFrame = std::function<void(wire::FrameType type, uint8_t flags,
                                      uint32_t id, std::string_view payload)>;
 
@@ -45,7 +44,7 @@ class AgentChannel {
   void set_node(uint16_t node) { node_ = node; }
   void send(wire::FrameType type, uint8_t flags, uint32_t id,
             std::string_view payload);
-  // How long nothing arrived; to be asked every `every`, see Silence.
+  // Time since the last frame; call it every `every`, see Silence.
   Milliseconds silence(Milliseconds every) {
     return silence_.look(Clock::now(), every);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the end of a child is told to the launcher. Pure.
+// The end of a child as a message to the launcher. Pure.
 #pragma once
 
 #include "base/reaper.h"

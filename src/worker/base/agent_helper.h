@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// AgentHelper: a process for work that may block (name resolution, asking
-// mpirun for its version), so that heartbeats go on and a deadline is real: the
-// helper is killed. A fork of the agent, or `muster-agent SUBCOMMAND` where the
-// work needs a process image of its own; text comes out.
-// Refuses: answers above 4 MiB. Loop thread.
+// AgentHelper: a process for work that may block (name resolution, an mpirun's
+// version), so that heartbeats go on and a deadline holds: it kills the helper.
+// A fork of the agent, or `muster-agent SUBCOMMAND` if the work needs a process
+// image of its own; text comes out. Refuses: answers above 4 MiB. Loop thread.
 #pragma once
 
 #include <sys/types.h>
@@ -22,7 +21,7 @@ class AgentHelper {
  public:
   // nullopt: it failed, said nothing, or was too slow.
   using Done = std::function<void(std::optional<std::string> answer)>;
-  // Runs in the fork, which has all that the agent has but its descriptors.
+  // Runs in the fork, which has the agent's memory but not its descriptors.
   using Work = std::function<std::string()>;
 
   // `done` is called once, never from within the constructor, and may destroy

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds every process of a launch in this pod, whatever it did to get away: the
-// tree below the agent (which is a subreaper, so double forks stay in it) and
-// every process with the agent's key in its environment.
-// Reads /proc only. Any thread, except for RecentProcesses.
+// Finds every process of a launch in this pod, even one that tried to escape:
+// the tree below the agent (which is a subreaper, so double forks stay in it)
+// and every process with the agent's key in its environment. Reads /proc only.
+// Any thread, except for RecentProcesses.
 #pragma once
 
 #include <sys/types.h>
@@ -15,12 +15,12 @@
 
 namespace muster {
 
-// Names one agent of one launch in the environment of all it starts.
+// The variable that names one agent of one launch in all its processes.
 inline constexpr const char* kAgentKeyVariable = "MUSTER_AGENT";
 inline constexpr const char* kLaunchIdVariable = "MUSTER_LAUNCH_ID";
 inline constexpr const char* kRunDirVariable = "MUSTER_RUN_DIR";
 
-// `root` first, then its live descendants; zombies are left out.
+// `root` first, then its live descendants, without zombies.
 std::vector<pid_t> with_descendants(pid_t root,
                                     const std::string& proc = "/proc");
 struct ProcessEntry {
@@ -28,9 +28,8 @@ struct ProcessEntry {
   bool zombie = false;
 };
 
-// The same of many roots at about the same time: one look at all processes
-// serves all callers of the next moment; without it, each would cost a look. A
-// root must be older than that moment.
+// The same for many roots at about the same time: one look at all processes
+// serves all callers of the next moment. A root must be older than that moment.
 class RecentProcesses {
  public:
   static constexpr Milliseconds kMoment{100};

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asks NCCL what it knows of a job that stands still. NCCL 2.24 and later
-// listen on the loopback of each pod (RAS; NCCL_RAS_ADDR, else localhost:28028)
-// and answer for the whole job, also while all ranks wait. The protocol is that
-// of NCCL's own client, ncclras: lines, and a text until the end.
-// Refuses: reports above 128 KiB, which are cut. Blocks, so that it runs in a
-// helper process (`muster-agent nccl-ras`) with a deadline.
+// Asks NCCL about a job that stands still. NCCL 2.24 and later listen on the
+// loopback of each pod (RAS; NCCL_RAS_ADDR, else localhost:28028) and answer
+// for the whole job, also while all ranks wait. The protocol is that of NCCL's
+// own client, ncclras: lines, and a text until the end. Cuts reports above 128
+// KiB. Blocks, so that it runs in a helper process (`muster-agent nccl-ras`)
+// with a deadline.
 #pragma once
 
 #include <string>
@@ -17,8 +17,8 @@ namespace muster {
 
 constexpr Milliseconds kRasLimit{7'000};
 
-// NCCL_RAS_ADDR of a rank; "" where it is not set, "off" where
-// NCCL_RAS_ENABLE=0 says that NCCL does not listen.
+// NCCL_RAS_ADDR of a rank; "" if it is not set, "off" if NCCL_RAS_ENABLE=0
+// keeps NCCL from listening.
 std::string ras_address_of(std::string_view environ_text);
 
 // The report, or "" without an answer at `address` (as above) within

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// AgentStacks: answers where the ranks of this pod are. Each is stopped for
-// less than a millisecond, as its parent may, to copy registers and stack; the
-// names are found by a helper process from the copies, so that neither the
-// ranks nor the agent can be harmed by what is read there. Others ask NCCL
-// (agent_ras.h) and read what PyTorch recorded (agent_flight.h), where the
-// launcher wants to know; the latter of ranks that have ended, too.
-// Refuses: a second question while one is being answered. Loop thread.
+// AgentStacks: answers with the stacks of this pod's ranks. Stops each for less
+// than a millisecond, as its parent may, to copy registers and stack; a helper
+// process finds the names in the copies, so that their contents cannot harm
+// ranks or agent. Other helpers ask NCCL (agent_ras.h) and read PyTorch's
+// records (agent_flight.h) on the launcher's request; the latter of ranks that
+// have ended, too. Refuses: a second question while it answers one. Loop
+// thread.
 #pragma once
 
 #include <sys/types.h>

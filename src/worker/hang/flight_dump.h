@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A dump of PyTorch's flight recorder: what a rank called on each of its
-// process groups, in which order, and what of it is over. Reads the forms that
+// Reads a dump of PyTorch's flight recorder: a rank's calls on each of its
+// process groups, in order, and which of them are over. Reads the forms that
 // PyTorch 2.2 to 2.9 write (c10d's NCCLTraceBuffer, later FlightRecorder: a
 // pickle of lists and dicts, of version 1 to 2.10, first a list without a
-// version). Sends and receives are left out: they have no number that both
-// sides count. Pure.
+// version). Skips sends and receives, which have no number that both sides
+// count. Pure.
 #pragma once
 
 #include <string_view>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// FlightPlaces: where the flight records of this pod's ranks would be, looked
-// up while they run, since the question comes after their end as well.
-// Loop thread.
+// FlightPlaces: the places of this pod's ranks' flight records, looked up while
+// they run, since the question comes after their end as well. Loop thread.
 #pragma once
 
 #include <map>
@@ -17,7 +16,7 @@ class FlightPlaces {
  public:
   explicit FlightPlaces(const AgentProcesses& processes);
 
-  // To be called now and then while ranks run.
+  // Call it now and then while ranks run.
   void notice();
   [[nodiscard]] std::vector<wire::FlightPlace> all() const;
 
@@ -30,7 +29,7 @@ class FlightPlaces {
 
   const AgentProcesses& processes_;
   std::map<int, Noticed> noticed_;  // by rank
-  int64_t since_ns_;                // what is older is of another job
+  int64_t since_ns_;                // older ones belong to another job
 };
 
 }  // namespace muster

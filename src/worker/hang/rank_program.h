@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which process of a rank is meant where somebody asks what it does: of
-// `sh -c "python …"` the shell's only child. Reads /proc; a process that is
-// gone has nothing. Any thread.
+// The process of a rank to examine: for `sh -c "python …"` the shell's only
+// child. Reads /proc; a process that has ended has no values. Any thread.
 #pragma once
 
 #include <sys/types.h>
@@ -20,11 +19,12 @@ struct ProcessStat {
 
 ProcessStat process_stat(pid_t pid);
 
-// `pid`, or what shells and wrappers have started, at most four deep.
+// `pid`, or the process that shells and wrappers have started, at most four
+// deep.
 pid_t program_of(pid_t pid);
 
-// CPU time, and bytes read and written, of a process and its children, those
-// that have ended included; -1: not known. Looks at 64 processes at most.
+// CPU time, and bytes read and written, of a process and its children,
+// including ended ones; -1: unknown. Looks at 64 processes at most.
 struct ProcessUse {
   int64_t cpu_ms = -1;
   int64_t io_bytes = -1;

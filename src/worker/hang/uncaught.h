@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether an exception that a Python program has printed ended the program: its
-// traceback begins at a line of the main program, and no statement there can
-// have caught it. From the command line and the source; not from the process,
-// whose interpreter is being taken down when somebody asks.
-// Refuses, as "not known": lines within a `try` or `with` of the main program,
-// another file than the main program, and a source that it cannot follow.
+// Decides whether an exception that a Python program has printed ended the
+// program: its traceback begins at a line of the main program, and no statement
+// there can have caught it. Uses the command line and the source, not the
+// process, whose interpreter may be shutting down. Refuses, as "unknown": lines
+// within a `try` or `with` of the main program, another file than the main
+// program, and a source that it cannot follow.
 #pragma once
 
 #include <sys/types.h>
@@ -23,7 +23,8 @@ struct MainProgram {
 };
 MainProgram main_program(const std::vector<std::string>& command);
 
-// Does what line `line` (from 1) raises leave the module `source`? Pure.
+// Whether an exception at line `line` (from 1) leaves the module `source`.
+// Pure.
 bool leaves_module(std::string_view source, int line);
 
 // The first frame of a traceback that a rank's process has printed.
@@ -35,7 +36,7 @@ struct RaisedAt {
 
 // A line of text, from the agent to its helper, which may wait for a file.
 std::string to_text(const RaisedAt& raised);
-// Those among lines of other kinds.
+// Picks them out of lines of other kinds.
 std::vector<RaisedAt> raised_from_text(std::string_view text);
 
 bool is_uncaught(const RaisedAt& raised);

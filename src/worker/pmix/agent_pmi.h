@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// AgentPmi: what natively started ranks of this pod need to find the others:
-// a PMI-1 server and a PMIx host, offered together to every rank, and the link
-// to the launcher behind both. Made by the launcher's kJobMap; jobs that
-// mpirun starts never have one, nor do they load libpmix.
-// Knows of every rank how far it came with MPI. Loop thread.
+// AgentPmi: the services by which natively started ranks of this pod find the
+// others: a PMI-1 server and a PMIx host, offered together to every rank, and
+// the link to the launcher behind both. The launcher's kJobMap creates it; jobs
+// that mpirun starts have none, and do not load libpmix. Knows how far every
+// rank came with MPI. Loop thread.
 #pragma once
 
 #include <functional>
@@ -32,11 +32,11 @@ class AgentPmi {
 
   // True if the frame was one of ours. `run_dir`: for libpmix's files.
   bool frame(const wire::Frame& frame, const std::string& run_dir);
-  // Adds to a rank's environment and descriptors what it needs. The result
-  // must live until the rank was spawned. Nothing without a map.
+  // Adds the variables and descriptors that a rank needs. The result must live
+  // until the rank was spawned. Does nothing without a map.
   UniqueFd prepare(int rank, Environment& env,
                    std::vector<std::pair<int, int>>& fds);
-  // Fills in what is known of the rank's MPI.
+  // Fills in the facts of the rank's MPI.
   void ended(int rank, wire::Exited& exit);
 
  private:
@@ -47,11 +47,11 @@ class AgentPmi {
     bool aborted = false;
     int abort_code = 1;
   };
-  // Exists once the map is known; in this order because of who uses whom.
+  // Exists once the map is known; in this order because of their dependencies.
   struct Job {
     World world;
     std::unique_ptr<AgentPmi1> pmi1;
-    std::unique_ptr<AgentPmixHost> pmix;  // null: could not be had
+    std::unique_ptr<AgentPmixHost> pmix;  // null: not available
   };
 
   void start_job(const wire::Frame& frame, const std::string& run_dir);

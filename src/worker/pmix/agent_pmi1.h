@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // AgentPmi1: the sockets through which the ranks of this pod speak PMI-1 around
 // the protocol in pmi/pmi1_server.h: one end of a pair is the rank's PMI_FD; a
-// program without that variable comes by PMI_PORT.
-// Refuses: a rank that never reads its answers (1 MiB queued: hang up), and
-// who knocks without an id of ours, or as a rank that is already there.
-// Owns our ends of the sockets. Loop thread.
+// program without that variable connects to PMI_PORT. Refuses: a rank that
+// never reads its answers (1 MiB queued: hang up), and a peer that connects
+// without an id of ours, or as a rank that is already there. Owns our ends of
+// the sockets. Loop thread.
 #pragma once
 
 #include <functional>
@@ -38,12 +38,13 @@ class AgentPmi1 {
 
   // The rank's end of a new socket; ours is kept until rank_ended().
   Result<UniqueFd> connect(int rank);
-  // "127.0.0.1:4711", and what `rank` is to say there; "" if no port was free.
+  // "127.0.0.1:4711", and the first line of `rank` there; "" if no port was
+  // free.
   [[nodiscard]] std::string port() const;
   int id_for(int rank);
-  // Has it come to a barrier?
+  // Whether it has come to a barrier.
   [[nodiscard]] bool came(int rank) const { return server_.came(rank); }
-  // Takes in what the rank still said before it ended.
+  // Reads the rank's last lines before its end.
   void rank_ended(int rank);
 
  private:
@@ -51,9 +52,9 @@ class AgentPmi1 {
     UniqueFd socket;
     std::string unsent;
     std::unique_ptr<FdWatch> watch;
-    bool in_use = false;  // by a program between its first word and finalize
+    bool in_use = false;  // by a program between its first line and finalize
   };
-  // Has not said yet who it is.
+  // Peers that have not identified themselves yet.
   struct Guest {
     UniqueFd socket;
     std::string said;
@@ -66,7 +67,7 @@ class AgentPmi1 {
   void hear(Guests::iterator guest);
   void adopt(int rank, UniqueFd socket, std::string_view more);
   void watch(int rank, Link& link);
-  // false: the other side has closed, or is to be hung up on.
+  // false: the other side has closed, or must be hung up on.
   bool read_some(int rank);
   void write(int rank, std::string_view line);
   void flush(int rank);

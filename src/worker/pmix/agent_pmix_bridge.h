@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // PmixBridge: the only place where libpmix' thread and our loop meet. An upcall
-// copies its arguments, posts a task and returns; the task runs on the loop.
-// Nothing here blocks libpmix' thread, and nothing of ours runs on it.
-// Upcalls carry no pointer of ours, so the one bridge of the process is global.
+// copies its arguments, posts a task and returns; the task runs on the loop. It
+// never blocks libpmix' thread, and our code does not run on it. Upcalls carry
+// no pointer of ours, so the one bridge of the process is global.
 #pragma once
 
 #include <deque>
@@ -46,7 +46,7 @@ class PmixBridge : public std::enable_shared_from_this<PmixBridge> {
   // The rest: loop thread.
   ModexClient& modex() { return modex_; }
   const PmiEvents& events() { return events_; }
-  // How often a group of this name and these members was built before.
+  // How many groups of this name and these members were built before.
   uint32_t count_group(const std::string& who) { return groups_[who]++; }
   bool first_group() { return std::exchange(no_group_yet_, false); }
   // Keeps `memory` for as long as libpmix may still read it after a callback.

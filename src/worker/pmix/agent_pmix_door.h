@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// PmixDoor: the address that ranks are given for their PMIx server. libpmix
-// takes 10 ms to load and start, which a program without MPI should not cost:
-// it starts when the first rank knocks, and is then given the door itself: the
-// listening socket takes the place of its own, so that ranks talk to libpmix
-// without a hop. Where somebody waits there at two looks in a row (a release
-// that waits for its socket in another way than select()), the door takes
-// every connection and passes bytes on. On loopback. A silent connection
-// stays in the kernel, and one of another user is hung up on (DoorGuard);
-// libpmix authenticates the others.
-// Owns the connections. Loop thread.
+// PmixDoor: the address of the PMIx server in ranks' environment. libpmix takes
+// 10 ms to load and start, which a program without MPI should not cost. So
+// libpmix starts when the first rank connects, and then gets the listening
+// socket in place of its own, so that ranks talk to libpmix without a hop. If a
+// connection still waits at two looks in a row (a release that does not wait
+// with select()), the door accepts every connection and relays its bytes. On
+// loopback. A silent connection stays in the kernel, and DoorGuard hangs up on
+// one of another user; libpmix authenticates the others. Owns the connections.
+// Loop thread.
 #pragma once
 
 #include <functional>
@@ -26,8 +25,8 @@ namespace muster {
 
 class PmixDoor {
  public:
-  // Gives libpmix' port, having started it if need be; 0: it cannot be had,
-  // and the door hangs up.
+  // Returns libpmix' port and starts it if needed; 0: it is not available, and
+  // the door hangs up.
   using Start = std::function<int()>;
 
   static Result<std::unique_ptr<PmixDoor>> open(Loop& loop, Start start);
@@ -52,13 +51,13 @@ class PmixDoor {
   UniqueFd listener_;
   std::unique_ptr<FdWatch> knock_;
   Timer next_look_;
-  int looks_ = 0;    // in a row at which somebody waited
+  int looks_ = 0;    // in a row at which a connection waited
   int inside_ = -1;  // the descriptor by which libpmix listens
-  UniqueFd kept_;    // what that was before; empty: it is so again, or still
-  std::unique_ptr<AcceptWatch> watch_;  // once it was of no use to give it
+  UniqueFd kept_;    // its former file; empty: restored, or unchanged
+  std::unique_ptr<AcceptWatch> watch_;  // the hand-over did not help
   std::list<std::unique_ptr<SocketRelay>> relays_;
   DoorGuard guard_;
-  Timer next_guard_;  // from the first knock on
+  Timer next_guard_;  // from the first connection on
 };
 
 }  // namespace muster

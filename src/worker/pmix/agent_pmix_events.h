@@ -10,11 +10,12 @@
 
 namespace muster {
 
-// Gives an event of another node to the ranks of this one. False: it cannot be
-// read, or libpmix does not take it.
+// Passes an event of another node to the ranks of this one. False: it is
+// unreadable, or libpmix refuses it.
 bool deliver_pmix_event(const PmixLibrary& library, std::string_view text);
 
-// Tells those ranks of this node that asked for it. See agent_pmix_ended.cc.
+// Passes it to those ranks of this node that registered. See
+// agent_pmix_ended.cc.
 void tell_pmix_ended(const PmixLibrary& library, const World& world,
                      const wire::RankEnd& end);
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// AgentPmixHost: the PMIx server of this pod, for Open MPI, OpenSHMEM and
-// every other PMIx client. libpmix does the talking to the ranks, on a thread
-// of its own; we answer what it asks, on the loop. It is loaded when the first
-// rank connects, or another node asks for what a rank has put: programs that
-// do not know PMIx cost nothing.
-// Refuses: to start where no libpmix can be loaded, or one of another major
-// version than we were built with. One at a time in a process.
-// Only agent_pmix_*.cc see PMIx' headers. Loop thread.
+// AgentPmixHost: the PMIx server of this pod, for Open MPI, OpenSHMEM and every
+// other PMIx client. libpmix talks to the ranks, on a thread of its own; we
+// answer its requests, on the loop. It is loaded when the first rank connects,
+// or another node asks for a rank's data: programs without PMIx cost nothing.
+// Refuses: to start if no libpmix can be loaded, or one of another major
+// version than we were built with. One at a time in a process. Only
+// agent_pmix_*.cc see PMIx' headers. Loop thread.
 #pragma once
 
 #include <functional>
@@ -25,7 +24,8 @@ namespace muster {
 class AgentPmixHost {
  public:
   // Listens for ranks. `run_dir`: private directory of this launch. `failed`:
-  // why libpmix did not start, when it was to. All references outlive the host.
+  // called with the reason if libpmix cannot start. All references outlive the
+  // host.
   static Result<std::unique_ptr<AgentPmixHost>> open(
       Loop& loop, const World& world, ModexClient& modex, PmiEvents events,
       const std::string& run_dir, std::function<void(const Error&)> failed);
@@ -33,15 +33,15 @@ class AgentPmixHost {
   AgentPmixHost(const AgentPmixHost&) = delete;
   AgentPmixHost& operator=(const AgentPmixHost&) = delete;
 
-  // Adds what a rank needs to its environment.
+  // Adds a rank's variables to its environment.
   void prepare(int rank, Environment& env);
-  // Makes sure that everything which the rank told libpmix was passed on.
+  // Passes on everything that the rank sent to libpmix.
   void rank_ended(int rank);
-  // What `rank`, one of ours, has put; answers once it has committed.
+  // The data of `rank`, one of ours; answers once it has committed.
   void serve_get(int rank, ModexClient::Data answer);
-  // Does libpmix run? If not, none of our ranks has ever connected.
+  // Whether libpmix runs. If not, none of our ranks has ever connected.
   [[nodiscard]] bool running() const;
-  // A rank of another node tells ours something.
+  // A rank of another node has an event for ours.
   void deliver(std::string_view event);
   // Ranks, here or elsewhere, have ended while some of ours run.
   void ranks_ended(const wire::RanksEnded& ended);

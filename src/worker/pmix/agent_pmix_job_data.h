@@ -17,8 +17,8 @@
 namespace muster {
 
 struct PmixJobData {
-  // To be registered one after the other: with data of ranks beside the maps
-  // libpmix no longer works out from these where all the others are.
+  // Register them one after the other: from data of ranks beside the maps
+  // libpmix no longer derives the places of all others.
   PmixInfos job;
   PmixInfos own;
   // `job` and `own` point into these.
@@ -28,8 +28,8 @@ struct PmixJobData {
   std::vector<std::unique_ptr<PmixInfos>> ranks;
 };
 
-// Has this node more ranks than CPUs, or than its quota of them? Looks at the
-// calling process.
+// Whether this node has more ranks than CPUs, or than its quota of them. Looks
+// at the calling process.
 bool oversubscribed(const World& world);
 
 // `directory`: private to the job on this node. Error code "no_pmix".

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // libpmix, opened at run time: the functions that we call, by name. Only jobs
-// that need it pay for it, and the program runs where it is missing.
-// Looked for: $MUSTER_PMIX_LIBRARY if set, our own copy beside the program, the
-// system's. The servers of one job must be of one version: their messages to
-// each other may change with every version.
-// Refuses: a library of another major version than these headers.
+// that need it pay for it, and the program runs without it. Search order:
+// $MUSTER_PMIX_LIBRARY if set, our own copy beside the program, the system's.
+// The servers of one job must be of one version: their messages to each other
+// may change with every version. Refuses: a library of another major version
+// than these headers.
 #pragma once
 
 #include <pmix.h>

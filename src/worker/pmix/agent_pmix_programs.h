@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The programs of a job as ranks are told of them, by PMIx and, where Open MPI
-// looks there, by variables. A world that names none has one. Loop thread.
+// The programs of a job as ranks get them, by PMIx and, for Open MPI, by
+// variables. A world that names none has one. Loop thread.
 #pragma once
 
 #include <string>
@@ -17,9 +17,9 @@ struct ProgramLists {
 
 ProgramLists program_lists(const World& world);
 int first_rank_of_program(const World& world, int app);
-// Its words with blanks between; empty: not known.
+// Its argv with blanks between; empty: unknown.
 std::string program_command(const World& world, int app);
-// The directory in which its ranks on this node run; empty: not known.
+// The directory in which its ranks on this node run; empty: unknown.
 std::string program_directory(const World& world, int app);
 
 }  // namespace muster

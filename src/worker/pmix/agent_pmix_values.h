@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // PmixInfos: an array of pmix_info_t whose memory is ours, for calls that copy
-// what they are given. Built by hand: PMIx' own macros allocate with its
-// malloc and differ between releases.
+// their arguments. Built by hand: PMIx' own macros allocate with its malloc and
+// differ between releases.
 #pragma once
 
 #include <pmix_common.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a worker pod's pid 1 is asked to do. Plain values.
+// The options of a worker pod's pid 1. Plain values.
 #pragma once
 
 #include <string>

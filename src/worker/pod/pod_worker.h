@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // pid 1 of a worker pod: reaps everything, listens, starts agents, passes
-// signals on, and knows when to leave. It parses no network bytes and should
-// never crash, so it does almost nothing itself.
-// Leaves with: 0 released after a successful job, or stopped while idle;
-// 143/130 stopped (TERM/INT) while a job ran; 201 its launcher is gone for
-// good; 100 it could not start.
-// Owns server and spawner; one thread.
+// signals on, and decides when to leave. It parses no network bytes and should
+// never crash, so it does almost nothing itself. Leaves with: 0 released after
+// a successful job, or stopped while idle; 143/130 stopped (TERM/INT) while a
+// job ran; 201 its launcher did not come back; 100 it could not start. Owns
+// server and spawner; one thread.
 #pragma once
 
 #include <memory>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starts in this pod what a connection child asks for, if the exec policy
-// allows it, and cleans up after it: a tag in the environment names everything
-// that descends from one agent, so what outlives it is found and ended.
-// Refuses: everything the policy refuses. Owned by pid 1, on its loop.
+// Starts the programs that a connection child asks for in this pod, if the exec
+// policy allows it, and cleans up after them: a tag in the environment marks
+// all descendants of one agent, so it finds and ends those that outlive the
+// agent. Refuses: everything the policy refuses. Owned by pid 1, on its loop.
 #pragma once
 
 #include <functional>
@@ -27,13 +27,13 @@ struct ProgramExit {
 struct SpawnerOptions {
   ExecPolicy policy;
   Environment env;                 // of every program, before the client's
-  Milliseconds sweep_grace{2000};  // SIGTERM to SIGKILL for what was left
+  Milliseconds sweep_grace{2000};  // SIGTERM to SIGKILL for leftovers
 };
 
 class Spawner {
  public:
-  // `on_exit` runs once per started program; on_idle when the last program has
-  // ended and everything it left behind is gone.
+  // `on_exit` runs once per started program; on_idle when the last program and
+  // all its leftovers have ended.
   Spawner(Loop& loop, Reaper& reaper, SpawnerOptions options,
           std::function<void(const ProgramExit&)> on_exit,
           std::function<void()> on_idle);
@@ -44,8 +44,8 @@ class Spawner {
   Result<StartedProgram> start(ConnectionId connection,
                                const ExecRequest& request);
   void signal(ConnectionId connection, int signal);
-  // The launcher has closed it. An agent leaves by itself, unless somebody has
-  // stopped it (SIGSTOP): that one is killed after a moment.
+  // The launcher has closed it. An agent leaves by itself, unless it is stopped
+  // (SIGSTOP): that one gets a KILL after a moment.
   void connection_closed(ConnectionId connection);
   void signal_all(int signal);
   // KILL everything, with all that carries a tag of ours.
@@ -61,11 +61,11 @@ class Spawner {
     bool is_agent = false;
     std::string tag;
     std::unique_ptr<Timer> look;  // once its connection is closed
-    int stopped = 0;              // looks in a row that found it so
+    int stopped = 0;              // looks in a row with that result
   };
   struct Sweep {
     std::string tag;
-    bool killed = false;  // the agent: it could not clear up
+    bool killed = false;  // the agent: it could not clean up
     int round = 0;
     std::unique_ptr<Timer> timer;
   };

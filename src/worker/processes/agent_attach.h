@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// AgentAttach: the socket at which rank wrappers report. A wrapper hands over
-// the read ends of its program's pipes, gets the environment to add, and stays
+// AgentAttach: the socket at which rank wrappers report. A wrapper passes the
+// read ends of its program's pipes, gets the environment to add, and stays
 // connected until it has reported the exit; a wrapper that vanishes counts as a
-// kill of its rank.
-// Refuses: peers of another uid, packets out of order. Loop thread.
+// kill of its rank. Refuses: peers of another uid, packets out of order. Loop
+// thread.
 #pragma once
 
 #include <list>
@@ -27,7 +27,7 @@ class AgentAttach {
   // Opens the socket in `run_dir`.
   Status listen(const std::string& run_dir);
   // mpirun takes a wrapper's end for its rank's. From here on wrappers whose
-  // ranks have ended stay, until they are released.
+  // ranks have ended stay until released.
   void hold_wrappers() { holding_ = true; }
   void release_wrappers();
 

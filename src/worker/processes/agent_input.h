@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// InputPipe: the stdin of one process. Takes what the launcher sends within
-// the credit granted to it, writes without blocking, closes at EOF. A process
-// that does not read (any more) never holds up the agent.
-// Refuses: more than the credit. Owns the descriptor. Loop thread.
+// InputPipe: the stdin of one process. Takes the launcher's bytes within their
+// credit, writes without blocking, closes at EOF. A process that does not read
+// never holds up the agent. Refuses: more than the credit. Owns the descriptor.
+// Loop thread.
 #pragma once
 
 #include <cstdint>

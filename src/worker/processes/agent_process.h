@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// AgentProcess: one process of the job as the agent sees it, whether the agent
-// started it or it attached through the rank wrapper: its two output streams,
-// its stdin, and its end. kExited is sent after both streams have ended; of a
-// rank that failed before, too, where a grandchild holds them, so that the
-// other ranks need not wait for that one. Refuses: to wait for ever for a
-// grandchild that holds the pipes (2 s). Loop thread.
+// AgentProcess: one process of the job in its agent, started by the agent or
+// attached through the rank wrapper: its two output streams, its stdin, and its
+// end. Sends kExited after both streams have ended; for a failed rank also
+// before, if a grandchild holds them, so that the other ranks need not wait.
+// Refuses: to wait for ever for a grandchild that holds the pipes (2 s). Loop
+// thread.
 #pragma once
 
 #include <sys/types.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // AgentProcesses: the table of the job's processes in this pod, by frame id.
-// Starts what the launcher asks for, takes in ranks that attached through the
-// wrapper, routes credit, stdin and signals, and collects the exits.
-// Refuses: ids in use, ids out of range, frames for ids it never had (ignored:
-// they may cross with an exit). Loop thread.
+// Starts programs for the launcher, takes in ranks that attached through the
+// wrapper, routes credit, stdin and signals, and collects the exits. Refuses:
+// ids in use, ids out of range. Ignores frames for unknown ids: they may cross
+// with an exit. Loop thread.
 #pragma once
 
 #include <functional>
@@ -34,20 +34,20 @@ class AgentProcesses {
 
   void set_identity(Identity identity) { identity_ = std::move(identity); }
   [[nodiscard]] const Identity& identity() const { return identity_; }
-  // Which NCCL the pod's first rank has loaded.
+  // The NCCL that the pod's first rank has loaded.
   void tell_nccl(wire::PodCounters& out) const;
   // Serves the ranks that start() starts from now on; may be null.
   void set_pmi(AgentPmi* pmi) { pmi_ = pmi; }
 
   // Answers with kStarted or kStartFailed.
   void start(uint32_t id, const wire::StartRequest& request);
-  // Takes in a process that someone else started and waits for; answers with
+  // Takes in a process that another program started and waits for; answers with
   // kAttached. Its end comes through attached_exited().
   uint32_t attach(wire::Attached attached, pid_t wrapper,
                   AgentProcess::Pipes pipes);
   void attached_exited(uint32_t id, const wire::Exited& exit);
 
-  // id 0: all. Process groups where we made them.
+  // id 0: all. Signals process groups if we made them.
   void signal(uint32_t id, int number);
   void signal_ranks(int number);
   void signal_tools(int number);  // daemons, mpirun, a script
@@ -58,9 +58,10 @@ class AgentProcesses {
   [[nodiscard]] bool empty() const { return processes_.empty(); }
   [[nodiscard]] bool any_running() const;
   [[nodiscard]] std::vector<const AgentProcess*> running_ranks() const;
-  // Did `pid` come in through attach(), or is it the wrapper around one?
+  // Whether `pid` came in through attach(), or is the wrapper around one that
+  // did.
   [[nodiscard]] bool is_attached(pid_t pid) const;
-  // The process that `pid` descends from, or null.
+  // The ancestor of `pid` in the table, or null.
   [[nodiscard]] const AgentProcess* ancestor_of(pid_t pid) const;
 
  private:

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// LineBuffer: holds back what has no line end yet, so that the pieces of a byte
+// LineBuffer: holds back text without a line end, so that the pieces of a byte
 // stream that leave an agent end with a line, and lines of different ranks can
 // be interleaved without tearing one. Bytes are read straight into its room and
-// leave from there; behind a piece only the start of the next line stays. A
-// line longer than kMaxPiece is cut; the launcher's LineSplitter joins it.
-// Pure.
+// leave from there; behind a piece only the start of the next line stays. Cuts
+// a line longer than kMaxPiece; the launcher's LineSplitter joins it. Pure.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +22,7 @@ class LineBuffer {
 
   // Where the next bytes belong; never empty.
   [[nodiscard]] std::span<char> room();
-  // The first `count` bytes of room() are there now, `count` > 0. Returns what
+  // Takes the first `count` bytes of room(), `count` > 0. Returns the text that
   // may go: whole lines, or a line that was cut. Valid until the next call.
   std::optional<std::string_view> add(size_t count);
   [[nodiscard]] bool empty() const { return begin_ == end_; }

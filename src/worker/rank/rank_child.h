@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The child side of the rank wrapper: start the program with every inherited
-// descriptor intact (PMI_FD and friends), pass signals on, wait, and leave the
-// way it left. Not base/spawn.h, which closes what it was not told of.
-// Blocks; one thread.
+// The child side of the rank wrapper: starts the program with every inherited
+// descriptor intact (PMI_FD and friends), passes signals on, waits, and ends
+// the way it ended. Not base/spawn.h, which closes descriptors that it does not
+// know. Blocks; one thread.
 #pragma once
 
 #include <sys/types.h>
@@ -31,13 +31,13 @@ struct RankChild {
 
 // Replaces this process; returns errno if that failed.
 int exec_rank(const RankCommand& command);
-// The program leads a process group of its own, and dies with this process.
-// CPUs that it cannot have are said on its stderr, and it runs unbound.
-// An errno if it could not be started.
+// The program leads a process group of its own, and dies with this process. If
+// it cannot have its CPUs, its stderr says so, and it runs unbound. An errno if
+// it could not be started.
 tl::expected<RankChild, int> start_rank(const RankCommand& command, int out,
                                         int err);
-// Passes signals on until the program is gone. A stop signal that comes twice
-// at once (from the daemon and from the agent) is passed on once: programs
+// Passes signals on until the program has ended. Passes a stop signal that
+// comes twice at once (from the daemon and from the agent) only once: programs
 // take a second one as an order to hurry.
 ChildExit wait_for_rank(const RankChild& child);
 // The same exit code to return, or death by the same signal (without a second

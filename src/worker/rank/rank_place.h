@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a rank stands in its world, as the MPI that started it says, and the
+// The place of a rank in its world, from the MPI that started it, and the
 // variables that programs beside MPI (torch, NCCL scripts, Horovod) expect.
 // Pure.
 #pragma once
@@ -11,7 +11,7 @@
 namespace muster {
 
 struct RankPlace {
-  int rank = -1;  // -1: not said
+  int rank = -1;  // -1: unknown
   int size = -1;
   int local_rank = -1;
   int local_size = -1;

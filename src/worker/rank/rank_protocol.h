@@ -39,7 +39,8 @@ std::optional<RankMessageView> parse_rank_message(std::string_view packet);
 std::string encode_environment(const Environment& env);
 Environment parse_environment(std::string_view body);
 
-// Does the wrapper pass this signal on to its program? (It cannot catch all.)
+// Whether the wrapper passes this signal on to its program. (It cannot catch
+// all.)
 bool rank_wrapper_forwards(int number);
 
 // The socket's name in the run directory of the agent with `pid`.

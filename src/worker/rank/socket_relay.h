@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SocketRelay: passes bytes between two stream sockets, both ways, as fast as
-// the slower end takes them (at most 64 KiB are held each way). The end of
-// either is the end of both, once what it had said is delivered.
-// Owns both sockets. Loop thread.
+// the slower end takes them (it holds at most 64 KiB each way). The end of
+// either ends both, once its last bytes are delivered. Owns both sockets. Loop
+// thread.
 #pragma once
 
 #include <functional>

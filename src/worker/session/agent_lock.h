@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // AgentLock: one launcher incarnation per job in a pod. Agents of the same
-// incarnation coexist (two mpiruns of one launcher); those of another one
-// belong to a dead launcher and are evicted: TERM, wait, KILL, then everything
-// that carries their launch id.
-// Each agent leaves a file AREA/PID naming itself; a file whose process is gone
-// or is another one by now (start time) is swept and removed.
-// Refuses: to wait longer than the deadline for another agent that evicts.
-// Owns its own file; the last one removes the area. Loop thread.
+// incarnation coexist (two mpiruns of one launcher). Agents of another one
+// belong to a dead launcher, and the lock evicts them: TERM, wait, KILL, then
+// everything that carries their launch id. Each agent leaves a file AREA/PID
+// that names it; the lock sweeps and removes a file whose process has ended or
+// is another one by now (start time). Refuses: to wait longer than the deadline
+// for another agent that evicts. Owns its own file; the last one removes the
+// area. Loop thread.
 #pragma once
 
 #include <functional>
@@ -33,8 +33,8 @@ class AgentLock {
   AgentLock(const AgentLock&) = delete;
   AgentLock& operator=(const AgentLock&) = delete;
 
-  // `done` with an error (code "busy", "no_writable_dir") if the pod cannot be
-  // had; `evicted` counts the agents that had to go.
+  // `done` with an error (code "busy", "no_writable_dir") if the pod is not
+  // available; `evicted` counts the agents that it ended.
   void acquire(Claim claim, std::function<void(Result<int> evicted)> done);
 
  private:
@@ -53,7 +53,7 @@ class AgentLock {
   UniqueFd guard_;
   int evicted_ = 0;
   bool terminated_ = false;
-  bool looked_ = false;  // for what a dead agent left, and found nothing
+  bool looked_ = false;  // for leftovers of a dead agent, in vain
   Clock::time_point kill_at_;
   Clock::time_point give_up_at_;
   Timer timer_;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// AgentSession: one launch in one pod, from hello to the last process gone.
+// AgentSession: one launch in one pod, from hello to the end of the last
+// process.
 //
-//   kHello     waiting for the launcher's first frame (deadline)
-//   kClaiming  making room: an agent of a dead launcher may have to go
+//   kHello     waits for the launcher's first frame (deadline)
+//   kClaiming  evicts agents of a dead launcher
 //   kServing   facts, probes, processes, heartbeats
-//   kLeaving   stopping what is left, then writing out what is queued
+//   kLeaving   stops the remaining processes, then writes out the queue
 //
 // Refuses: other protocol versions, anything before hello, a launcher that
 // falls silent. Owns everything the agent has; runs on the loop's thread.
@@ -80,7 +81,7 @@ class AgentSession {
   void run_helper(const AgentHelper::Work& work, Milliseconds deadline,
                   AgentHelper::Done done);
   void log(const std::string& level, const std::string& text);
-  // Decodes or tells the launcher that it sent nonsense.
+  // Decodes, or reports to the launcher that its frame is malformed.
   template <class Message>
   bool decode(const wire::Frame& frame, Message& out);
 

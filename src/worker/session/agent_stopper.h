@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // AgentStopper: ends everything of the launch in this pod. At once the ranks
-// get TERM; at tools_at_ what is not a rank; from kill_at_ on whatever still
-// shows up gets KILL, at every look, until nothing is left. Asking again can
-// only bring the two times nearer.
-// Refuses: to wait for ever for a process that the kernel will not kill (10 s
-// where it hangs in state D, 60 s where it gets no CPU; then it says so and
-// gives up). Loop thread.
+// get TERM; at tools_at_ all other processes; from kill_at_ on every remaining
+// process gets KILL, at every look, until none is left. A second request can
+// only bring the two times nearer. Refuses: to wait for ever for a process that
+// the kernel will not kill (10 s if it hangs in state D, 60 s if it gets no
+// CPU; then it reports that and gives up). Loop thread.
 #pragma once
 
 #include <sys/types.h>
@@ -20,7 +19,7 @@
 
 namespace muster {
 
-// What to tell of processes that are there `since` after KILL; empty: wait on.
+// The report on processes that remain `since` after KILL; empty: wait on.
 std::string why_not_ended(const std::vector<pid_t>& left, Milliseconds since,
                           const std::string& proc = "/proc");
 
@@ -31,8 +30,8 @@ class AgentStopper {
                std::function<void()> on_tools = {});
 
   // `done` runs when nothing is left and every exit was reported. A grace of 0
-  // kills at once. What is not a rank gets its TERM `tool_delay` later, after
-  // on_tools().
+  // kills at once. Processes other than ranks get their TERM `tool_delay`
+  // later, after on_tools().
   void stop(Milliseconds grace, Milliseconds tool_delay,
             std::function<void()> done);
   [[nodiscard]] bool stopping() const { return stopping_; }
@@ -52,7 +51,7 @@ class AgentStopper {
   bool tools_terminated_ = false;
   Clock::time_point tools_at_;
   Clock::time_point kill_at_;
-  std::optional<Clock::time_point> killed_at_;  // KILL was first sent
+  std::optional<Clock::time_point> killed_at_;  // time of the first KILL
   Timer timer_;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A process that is done, and whose end may hang in a library, ends all the
-// same, with the code that it would have had: an end by a signal would be
-// taken for a crash. Handles SIGALRM from then on. Any thread.
+// Ends a finished process that hangs in a library, with the code that it would
+// have had: an end by a signal would look like a crash. Handles SIGALRM from
+// then on. Any thread.
 #pragma once
 
 #include <chrono>
