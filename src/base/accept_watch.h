@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // AcceptWatch: takes the connections of a listening socket, which stays the
-// caller's. Where no more can be taken (no descriptor is left), the socket
-// stays readable: the watch then looks away for a moment instead of spinning.
-// Loop thread; the callback must not destroy it.
+// caller's. If it cannot accept any (no descriptor is left), the socket stays
+// readable: the watch then pauses for a moment instead of spinning. Loop
+// thread; the callback must not destroy it.
 #pragma once
 
 #include <functional>

@@ -26,7 +26,7 @@ inline CpuMask cpu_mask(const std::vector<int>& cpus) {
   return mask;
 }
 
-// Binds the calling thread. 0, or errno: EINVAL if none of them is there.
+// Binds the calling thread. 0, or errno: EINVAL if none of them exists.
 // Async-signal-safe.
 inline int bind_to(const CpuMask& mask) {
   const auto* const set = reinterpret_cast<const cpu_set_t*>(mask.data());

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A decimal number at the front of a text, whatever the locale. std::from_chars
-// reads one as well, but asks how numbers are rounded, for which every program
-// then loads the library of mathematics: a twelfth of what the agent's start
-// costs. Refuses a plus, hexadecimal numbers, infinity and what is too large.
+// A decimal number at the front of a text, in any locale. std::from_chars reads
+// one as well, but asks for the rounding mode, for which every program then
+// loads libm: a twelfth of the agent's start. Refuses a plus, hexadecimal
+// numbers, infinity and numbers that are too large.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace muster {
 
 struct Decimal {
   double value = 0;
-  size_t length = 0;  // of the text that is the number
+  size_t length = 0;  // length of the number in the text
 };
 
 std::optional<Decimal> leading_decimal(std::string_view text);

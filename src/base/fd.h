@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // UniqueFd: the single owner of a file descriptor, and the few calls that make
-// descriptors. Everything made here is close-on-exec.
+// descriptors. All of them are close-on-exec.
 #pragma once
 
 #include <cstddef>
@@ -49,7 +49,7 @@ Result<std::string> read_file(const std::string& path, size_t limit = 1 << 20);
 // Replaces a regular file, never half; writes devices and pipes (within 10 s).
 Status write_file_atomically(const std::string& path, std::string_view text,
                              int mode = 0644);
-// Blocks until all is written: on the thread of a loop for regular files only.
+// Blocks until all is written: on a loop's thread for regular files only.
 Status write_all(int fd, std::string_view bytes);
 
 // Sends one message with descriptors over an AF_UNIX socket (SOCK_SEQPACKET).
@@ -64,8 +64,8 @@ struct Received {
 // an Error with code "again".
 Result<Received> receive_with_fds(int socket, size_t limit = 64 * 1024);
 
-// Takes as many descriptors as the hard limit gives: what serves many pods
-// needs several for each, and 1024 are a usual soft limit.
+// Raises the limit of descriptors to the hard one: a process that serves many
+// pods needs several for each, and 1024 is a usual soft limit.
 void raise_descriptor_limit();
 
 }  // namespace muster

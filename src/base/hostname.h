@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// This pod's own name, as gethostname(2) has it: no DNS is asked. Empty where
-// the kernel gives none.
+// This pod's own name from gethostname(2), without DNS. Empty if the kernel
+// gives none.
 #pragma once
 
 #include <unistd.h>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one design of every page that muster writes: head, style, escaping, and
-// a heat map of pairs. A page needs nothing else: no script, no font, no
-// network; and it forbids scripts, so that what programs printed stays text.
-// Pure.
+// The one design of all pages that muster writes: head, style, escaping, and a
+// heat map of pairs. A page needs no script, font or network; and it forbids
+// scripts, so that programs' output stays text. Pure.
 #pragma once
 
 #include <string>

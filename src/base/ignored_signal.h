@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What nohup, or a shell for what it starts with "&", had us ignore is to stay
-// ignored: a signalfd and sigwait() would tell of it all the same. Any thread.
+// Signals that nohup, or a shell with "&", had us ignore stay ignored: a
+// signalfd and sigwait() would report them all the same. Any thread.
 #pragma once
 
 #include <signal.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the parent of a program left in it that would do harm: closed standard
-// streams, which become somebody's socket, and an ignored SIGCHLD, which exec
-// hands down and which takes away the exit status of every child.
+// Repairs harmful state that a program inherits: closed standard streams, which
+// the next socket would take, and an ignored SIGCHLD, which survives exec and
+// discards the exit status of every child.
 #pragma once
 
 namespace muster {
 
-// Once, early in main(), before anything is opened or started.
+// Call it once, early in main(), before anything is opened or started.
 void mend_inherited_state();
 
 }  // namespace muster

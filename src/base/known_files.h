@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// KnownFiles: what was found out about programs and libraries of the image at
-// some expense (asking an mpirun for its version, searching a library of 200
-// MB), for later questions about the same file in the same state. A worker's
-// pid 1 learns it when no job has come yet and hands it to its agents in the
-// environment. Reads the state of files; else pure.
+// KnownFiles: caches expensive facts about programs and libraries of the image
+// (an mpirun's version, a search of a 200 MB library), for later questions
+// about the same file in the same state. A worker's pid 1 collects them before
+// any job and passes them to its agents in the environment. Reads the state of
+// files; else pure.
 #pragma once
 
 #include <map>
@@ -15,19 +15,19 @@ namespace muster {
 
 inline constexpr const char* kKnownFilesVariable = "MUSTER_KNOWN_FILES";
 
-// Device, inode, size and time of change: another text when the file is another
-// one or was written to. "" if there is none.
+// Device, inode, size and time of change: the text differs if the file is
+// another one or was written to. "" if there is none.
 std::string file_state(const std::string& path);
 
 class KnownFiles {
  public:
-  // What text() made; anything else is an empty one.
+  // Reads the output of text(); any other text gives an empty one.
   static KnownFiles parse(std::string_view text);
   [[nodiscard]] std::string text() const;
 
-  // nullopt: never asked, or the file is not what it was.
+  // nullopt: unknown, or the file has changed.
   [[nodiscard]] std::optional<std::string> find(const std::string& path) const;
-  // Answers without line ends and tabs, about files that are there.
+  // Takes answers without line ends and tabs, about existing files.
   void remember(const std::string& path, const std::string& answer);
 
  private:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // muster's own messages to stderr: text for people, JSON lines for machines.
-// spdlog does the writing and fmt the formatting; both are compiled into log.cc
-// and nowhere else. Rank output never goes through here. Any thread: lines come
-// one after the other, and what is below the level costs no lock.
+// spdlog writes and fmt formats; only log.cc compiles them. Rank output never
+// goes through here. Any thread: lines come one after the other, and a message
+// below the level costs no lock.
 #pragma once
 
 #include <fmt/core.h>
@@ -29,7 +29,7 @@ void configure(const Options& options);
 // redirect() has returned; it must not wait for another thread that may log.
 void redirect(std::function<void(std::string line)> sink);
 void write(Level level, std::string_view text);
-// The same with fmt's placeholders; formats nothing that is not printed.
+// The same with fmt's placeholders; formats only messages that are printed.
 void write(Level level, fmt::string_view format, fmt::format_args values);
 bool enabled(Level level);
 

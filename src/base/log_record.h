@@ -8,9 +8,9 @@
 
 namespace muster::log {
 
-// As write(), with `field` ("name":value, in JSON) behind the message, whatever
-// the level from which on messages are written: programs wait for the record.
-// Where the log is text nothing is written. Thread-safe.
+// As write(), with `field` ("name":value, in JSON) behind the message, at any
+// level: programs wait for the record. Writes nothing if the log is text.
+// Thread-safe.
 void write_record(Level level, std::string_view message,
                   std::string_view field);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The event loop of a process: Asio's io_context behind a readiness-style face
-// (libssh, pipes and signalfd are all "tell me when this fd is ready").
-// One thread runs a Loop; only post() may be called from another thread.
-// Callbacks may destroy the object that called them. Only loop.cc includes
-// Asio: it costs 3 s per translation unit.
+// The event loop of a process: Asio's io_context behind a readiness interface
+// (libssh, pipes and signalfd all wait for a ready descriptor). One thread runs
+// a Loop; only post() may be called from another thread. Callbacks may destroy
+// the object that called them. Only loop.cc includes Asio: it costs 3 s per
+// translation unit.
 #pragma once
 
 #include <sys/signalfd.h>
@@ -71,8 +71,9 @@ class FdWatch {
 };
 
 // Blocks `signals` in this process and delivers them to `handler` on the loop,
-// with the sender's pid (0 = from outside the pid namespace). Throws where no
-// descriptor is left: made when a process starts, which then can do nothing.
+// with the sender's pid (0 = from outside the pid namespace). Throws if no
+// descriptor is left: a process creates it at its start, and cannot work
+// without it.
 class SignalWatch {
  public:
   SignalWatch(Loop& loop, const std::vector<int>& signals,

@@ -21,8 +21,8 @@ struct LoopbackListener {
 Result<LoopbackListener> listen_on_loopback();
 // Empty if no process listens there; may still be in progress.
 UniqueFd connect_to_loopback(int port);
-// Waits until the connection is there: on 127.0.0.1, else on ::1. errno, or
-// ETIMEDOUT after `limit`.
+// Waits until the connection is established: on 127.0.0.1, else on ::1. errno,
+// or ETIMEDOUT after `limit`.
 tl::expected<UniqueFd, int> dial_loopback(int port,
                                           std::chrono::milliseconds limit);
 // Small messages do not wait for one another (TCP_NODELAY).

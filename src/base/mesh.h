@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A service mesh's proxy beside the program in its pod: is it ready, and may
-// it go? Asked on loopback, as the meshes document it (Istio: 15021
+// A service mesh's proxy beside the program in its pod: waits for it, and stops
+// it. Calls it on loopback, as the meshes document it (Istio: 15021
 // /healthz/ready and 15020 /quitquitquit; Linkerd: 4191 /ready and /shutdown).
-// Only where the user names the mesh: it calls no other ports. Each call
-// blocks for at most its limit.
+// Only if the user names the mesh: it calls no other ports. Each call blocks
+// for at most its limit.
 #pragma once
 
 #include <chrono>
@@ -28,8 +28,8 @@ MeshCall mesh_quit_call(Mesh mesh);
 // The HTTP status on 127.0.0.1, or why there is none ("mesh").
 Result<int> mesh_ask(const MeshCall& call, std::chrono::milliseconds limit);
 
-// Tells the proxy to go, so that the pod can complete; says in the log what
-// came of it. Does nothing for kNone.
+// Stops the proxy, so that the pod can complete; logs the result. Does nothing
+// for kNone.
 void mesh_quit(Mesh mesh);
 
 }  // namespace muster

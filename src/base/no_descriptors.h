@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The error of a process, or a node, that has no file descriptor left: the same
-// whatever was tried, and no waiting heals it. Any thread.
+// for every call, and waiting does not cure it. Any thread.
 #pragma once
 
 #include <sys/resource.h>
@@ -35,7 +35,7 @@ inline Error no_descriptors(int saved_errno, const std::string& what) {
           : "look for what holds the node's files"};
 }
 
-// Of a call that makes a descriptor, with the present errno.
+// For a call that makes a descriptor, with the present errno.
 inline tl::unexpected<Error> fail_descriptor(const std::string& what) {
   if (is_no_descriptors(errno)) return fail(no_descriptors(errno, what));
   return fail_errno("resources", what);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pickle: the plain data of a Python pickle (protocol 2 to 5, as PyTorch's C++
-// pickler and Python write it): numbers, texts, lists, tuples, dicts, None.
-// A pickle is a program, but nothing of it is ever executed: what would name,
-// call or build a Python object is refused in a sentence.
-// Refuses: more than kLongest bytes, too many values, sets and the text forms
-// of protocol 0. Values lie in one table and refer to each other by number, so
-// that depth, sharing and cycles cost nothing; who follows them bounds the
+// pickler and Python write it): numbers, texts, lists, tuples, dicts, None. A
+// pickle is a program, but this reader never executes it: it refuses opcodes
+// that name, call or build a Python object in a sentence. Refuses: more than
+// kLongest bytes, too many values, sets and the text forms of protocol 0.
+// Values lie in one table and refer to each other by number, so that depth,
+// sharing and cycles cost nothing; a caller that follows them must bound its
 // way. Borrows the bytes. Pure.
 #pragma once
 
@@ -42,7 +42,7 @@ class Pickle {
   [[nodiscard]] std::optional<std::string_view> text(Ref ref) const;
   // Of a list; of a dict keys and values in turn; else empty.
   [[nodiscard]] std::span<const Ref> items(Ref ref) const;
-  // What the dict `ref` has under the text `key`.
+  // The value of the dict `ref` under the text `key`.
   [[nodiscard]] std::optional<Ref> find(Ref ref, std::string_view key) const;
 
  private:

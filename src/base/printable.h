@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text that came from elsewhere, made safe to be shown: control characters
-// would reach terminals and logs. Ranks' own output does not come by here.
-// Pure.
+// Makes foreign text safe to show: control characters would reach terminals and
+// logs. Ranks' own output does not pass here. Pure.
 #pragma once
 
 #include <string>
@@ -9,7 +8,7 @@
 
 namespace muster {
 
-// Bytes of anybody, for one line: at most `limit` of them; everything but
+// Untrusted bytes, for one line: at most `limit` of them; everything except
 // printable ASCII becomes '?'.
 inline std::string printable(std::string_view text, size_t limit) {
   std::string out;
@@ -31,11 +30,11 @@ inline std::string without_controls(std::string_view text,
   return out;
 }
 
-// Text of a peer, in any language, for one line of a message or a terminal:
-// what would move the cursor, change colours, begin a line or turn the writing
-// direction is escaped (\n, \x1b, \u202e), and so are bytes that are not
-// UTF-8. Longer than `limit` it is cut between characters and ends in "...".
-// What it has made it leaves as it is.
+// Text of a peer, in any language, for one line of a message or a terminal.
+// Escapes characters that would move the cursor, change colours, begin a line
+// or turn the writing direction (\n, \x1b, \u202e), and bytes that are not
+// UTF-8. Cuts a text longer than `limit` between characters, and ends it in
+// "...". Leaves its own output unchanged.
 std::string printable_line(std::string_view text,
                            size_t limit = std::string_view::npos);
 // The same for each line of a text.

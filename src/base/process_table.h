@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads /proc for what a supervisor must know of processes that are not its
-// direct children. The root of proc is a parameter for tests.
+// Reads /proc for a supervisor's view of processes that are not its direct
+// children. The root of proc is a parameter for tests.
 #pragma once
 
 #include <sys/types.h>
@@ -17,7 +17,7 @@ namespace muster {
 std::vector<pid_t> processes_with_env(std::string_view name,
                                       std::string_view value,
                                       const std::string& proc = "/proc");
-// 0 if it is gone.
+// 0 if it has ended.
 pid_t parent_of(pid_t pid, const std::string& proc = "/proc");
 // The base names of the files that are mapped into `pid`, each at least once.
 void for_each_mapped(pid_t pid,
@@ -28,8 +28,8 @@ void for_each_mapped(pid_t pid,
 char process_state(pid_t pid, const std::string& proc = "/proc");
 // "Z"ombies count as gone.
 bool is_alive(pid_t pid, const std::string& proc = "/proc");
-// Clock ticks since boot at which it started; 0 if gone. With the pid it names
-// one process for ever.
+// Clock ticks since boot at which it started; 0 if it has ended. With the pid
+// it names one process for ever.
 unsigned long long start_time(pid_t pid, const std::string& proc = "/proc");
 int count_processes(const std::string& proc = "/proc");
 

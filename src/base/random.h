@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random numbers from the kernel. Any thread; waits only where a machine has
-// just started and has no entropy yet (getrandom(2)). Ends the program, with a
-// sentence, where the kernel refuses, as glibc's own arc4random does.
+// Random numbers from the kernel. Any thread; waits only if a machine has just
+// started and has no entropy yet (getrandom(2)). Ends the program, with a
+// sentence, if the kernel refuses, like glibc's own arc4random.
 #pragma once
 
 #include <cstdint>

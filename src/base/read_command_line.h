@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The common part of the commands that CLI11 reads for: --help is a page
-// whatever the variables hold, a service link is not a value, numbers are
-// decimal, and one sentence tells of a wrong line. CLI11's header comes before.
+// The common part of the commands that use CLI11: --help prints a page whatever
+// the variables hold, a service link is not a value, numbers are decimal, and a
+// wrong line gives one sentence. CLI11's header comes before.
 #pragma once
 
 #include <cstdint>
@@ -44,13 +44,13 @@ inline void drop_service_links(const CLI::App& app) {
   }
 }
 
-// An exit code where nothing is left to do: help was asked for, or the line is
-// wrong.
+// An exit code if nothing is left to do: the user asked for help, or the line
+// is wrong.
 inline std::optional<int> read_command_line(
     CLI::App& app, const std::vector<std::string>& args) {
   constexpr int kUsageExit = 2;
   app.failure_message(usage_sentence);
-  // CLI11 looks at the variables first, and would complain of them instead.
+  // CLI11 reads the variables first, and would complain about them instead.
   if (args == std::vector<std::string>{"--help"}) {
     std::fputs(app.help().c_str(), stdout);
     return 0;

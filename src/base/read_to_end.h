@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a process is given on stdin, or a file that was opened with care: read
-// until it ends. Blocks; a deadline is the caller's, who ends the process.
+// Reads a process's stdin, or a file that was opened with care, to its end.
+// Blocks; a caller with a deadline ends the process.
 #pragma once
 
 #include <cstddef>
@@ -8,9 +8,9 @@
 
 namespace muster {
 
-// Up to the end, or to an error. What is longer than `limit` bytes comes as
+// Up to the end, or to an error. A text longer than `limit` bytes comes with
 // more than that many, so that the caller can tell; the rest is not read.
-// EINTR is retried.
+// Retries EINTR.
 std::string read_to_end(int fd, size_t limit);
 
 }  // namespace muster

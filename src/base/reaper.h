@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reaper: the only caller of wait() in a process. Reaps every child, known or
-// adopted (subreaper, pid 1), and hands the status to the code that asked for
+// adopted (subreaper, pid 1), and passes the status to the code that asked for
 // it. Refuses: a second Reaper in one process; popen(), libraries that fork.
 #pragma once
 

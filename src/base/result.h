@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one way a field failure travels: Result<T> is a value or an Error that
-// already reads as one sentence for a person. Composed once, where it was seen.
-// Refuses: exceptions across the loop; error text assembled by callers.
+// already reads as one sentence for a person. The code that sees the failure
+// composes it. Refuses: exceptions across the loop; error text assembled by
+// callers.
 #pragma once
 
 #include <string>
@@ -15,9 +16,9 @@ struct Error {
   std::string what;  // what could not be done, one clause
   std::string why;   // exact cause: errno text, library message
   std::string where;  // host, rank, file:line; empty if it is this process
-  std::string hint;   // what the user should do; empty if nothing is known
+  std::string hint;   // what the user should do; empty if unknown
 
-  // "WHERE: WHAT: WHY. HINT" with the empty parts left out.
+  // "WHERE: WHAT: WHY. HINT" without the empty parts.
   [[nodiscard]] std::string text() const;
 };
 

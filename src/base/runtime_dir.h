@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where muster may write under a read-only root: $TMPDIR, /tmp, /dev/shm, in
+// The writable directories under a read-only root: $TMPDIR, /tmp, /dev/shm, in
 // that order, the first that takes a file. Sockets live on paths, never in the
-// abstract namespace (that one is shared by all pods on a host network).
+// abstract namespace (all pods on a host network share that one).
 #pragma once
 
 #include <string>
@@ -14,10 +14,10 @@ namespace muster {
 
 // The candidates in order, without testing them.
 std::vector<std::string> writable_candidates();
-// Those of the candidates that really take a file now.
+// The candidates that really take a file now.
 std::vector<std::string> writable_directories();
 
-// One of this user, and no link to one.
+// A directory of this user that is not a link.
 bool is_own_directory(const std::string& path);
 
 // A private directory (0700) that is removed with everything in it on
@@ -27,8 +27,8 @@ class RuntimeDir {
   // DIR/muster-NAME under the first writable candidate; an existing one of our
   // own is used again. Error code "no_writable_dir".
   static Result<RuntimeDir> create(const std::string& name);
-  // A new one that is known to be this process's for as long as it lives, and
-  // as abandoned afterwards, even if it was killed.
+  // A new one that is marked as this process's while it lives, and as abandoned
+  // afterwards, even if it was killed.
   static Result<RuntimeDir> create_owned(const std::string& name);
   RuntimeDir() = default;
   RuntimeDir(RuntimeDir&& other) noexcept;
@@ -43,9 +43,8 @@ class RuntimeDir {
   UniqueFd owned_;
 };
 
-// Was it made by create_owned(), and is its owner gone? By a lock, not by a
-// process id: the owner may be of another PID namespace. No, if that is not
-// sure.
+// Whether create_owned() made it and its owner has ended. Uses a lock, not a
+// process id: the owner may be of another PID namespace. False if unsure.
 bool abandoned(const std::string& path);
 // Removes the abandoned ones of this user whose NAME begins with `prefix`.
 void remove_abandoned(const std::string& prefix);

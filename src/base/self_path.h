@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds muster's own files from where this executable lies, so that a copy of
-// the tree works wherever an image puts it. Reads /proc/self/exe only.
+// Finds muster's own files relative to this executable, so that a copy of the
+// tree works anywhere in an image. Reads /proc/self/exe only.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ std::string self_path();
 Result<std::string> agent_path_for(const std::string& self);
 Result<std::string> agent_path();
 
-// The way back, for muster-agent; "muster" where there is none.
+// The way back, for muster-agent; "muster" if there is none.
 std::string muster_path();
 
 // Where an installation keeps its links named mpirun, ssh, …; "" if this
@@ -26,14 +26,14 @@ std::string muster_path();
 std::string drop_in_directory();
 
 // The first of `names` on `search_path` that is not muster under that name
-// (drop-ins are links to it); "" if there is none. A link out of an MPI's own
-// directory is followed.
+// (drop-ins are links to it); "" if there is none. Follows a link out of an
+// MPI's own directory.
 std::string find_foreign_program(const std::vector<std::string>& names,
                                  const std::string& search_path);
 
-// What /usr/sbin/sshd leads to, where that is not muster; empty: it is, or it
-// is not there. Operators start workers by that name, and a package
-// (openssh-server) takes the link's place silently.
+// The target of /usr/sbin/sshd, if that is not muster; else empty. Operators
+// start workers by that name, and a package (openssh-server) silently replaces
+// the link.
 std::string foreign_sshd(const std::string& root = "");
 
 }  // namespace muster

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kubernetes gives each pod variables for the Services of its namespace: of one
-// named "db" DB_PORT=tcp://10.0.0.1:5432. Pure.
+// Kubernetes gives each pod variables for the Services of its namespace: for
+// one named "db" DB_PORT=tcp://10.0.0.1:5432. Pure.
 #pragma once
 
 #include <string_view>

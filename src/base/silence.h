@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long a peer has been silent while we listened. A process that was frozen,
-// or that a full machine did not let run, looks late and finds bytes it has not
-// read, or that no thread could pass on to it: that time is not the peer's.
-// Pure.
+// The time for which a peer was silent while we listened. A process that was
+// frozen, or that a full machine did not run, is late and finds bytes that it
+// has not read, or that no thread could pass to it: that time does not count
+// against the peer. Pure.
 #pragma once
 
 #include <algorithm>
@@ -20,8 +20,8 @@ class Silence {
     heard_ = from_ = now;
     counted_ = Milliseconds{0};
   }
-  // To be asked every `every`; of a look that comes later, twice that counts,
-  // so that a process that is always late still comes to an end.
+  // Call it every `every`. A late call counts as twice that, so that a process
+  // that is always late still comes to an end.
   Milliseconds look(Clock::time_point now, Milliseconds every) {
     const auto passed = std::chrono::duration_cast<Milliseconds>(now - from_);
     counted_ += std::min(passed, 2 * every);
@@ -32,7 +32,7 @@ class Silence {
 
  private:
   Clock::time_point heard_;
-  Clock::time_point from_;  // of what has not been counted yet
+  Clock::time_point from_;  // of the uncounted part
   Milliseconds counted_{0};
 };
 

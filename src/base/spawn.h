@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starts a child program and says which step failed when it could not.
-// The child reports {stage, errno} over a close-on-exec pipe, so spawn()
-// returns only when exec has succeeded or the reason is known.
-// Refuses: shells (pass {"/bin/sh","-c",…} yourself), inherited descriptors
-// other than those listed, blocked signals in the child.
+// Starts a child program, or reports the step that failed. The child reports
+// {stage, errno} over a close-on-exec pipe, so spawn() returns only when exec
+// has succeeded or the reason is known. Refuses: shells (pass
+// {"/bin/sh","-c",…} yourself), inherited descriptors other than those listed,
+// blocked signals in the child.
 #pragma once
 
 #include <sys/types.h>
@@ -23,8 +23,8 @@ struct SpawnOptions {
   std::string program;  // its file; empty: argv[0], looked up in env's PATH
   Environment env;      // the whole environment of the child
   std::string cwd;      // empty: ours
-  // {descriptor of ours, number in the child}; 0–2 not named here read from
-  // or write to /dev/null, except where `inherit_stdio`.
+  // {descriptor of ours, number in the child}; 0–2, unless named here, read
+  // from or write to /dev/null, except with `inherit_stdio`.
   std::vector<std::pair<int, int>> fds;
   bool inherit_stdio = false;
   bool new_session = true;        // setsid: the child leads a process group
@@ -39,7 +39,7 @@ struct SpawnOptions {
 // gets 0, or the errno of it.
 Result<pid_t> spawn(const SpawnOptions& options, int* bind_error = nullptr);
 
-// The path that exec is given, as is where it has a slash, or why none.
+// The path for exec, unchanged if it has a slash, or an error.
 Result<std::string> find_program(const std::string& name,
                                  const std::string& search_path,
                                  const std::string& cwd = {});

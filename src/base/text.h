@@ -22,16 +22,16 @@ std::optional<int64_t> parse_integer(std::string_view text);
 std::optional<int> parse_int(std::string_view text);
 // "90", "90s", "15m", "2h", "3d", "1h30m", "250ms" -> milliseconds (>= 0).
 std::optional<int64_t> parse_duration_ms(std::string_view text);
-// 1536 -> "1.5 KiB"; as a person would write it.
+// 1536 -> "1.5 KiB", for people.
 std::string human_bytes(uint64_t bytes);
 // 61500 -> "61.5 s", 120 -> "120 ms", 150000 -> "2 min 30 s".
 std::string human_duration_ms(int64_t milliseconds);
-// Quotes for /bin/sh only where needed.
+// Quotes for /bin/sh only if needed.
 std::string shell_quote(std::string_view word);
 std::string to_lower(std::string_view text);
 // At most `most` bytes, and no part of a UTF-8 character at their end.
 std::string_view utf8_prefix(std::string_view text, size_t most);
-// That, with blanks for control characters: one line, whatever it was.
+// The same, with blanks for control characters: always one line.
 std::string one_line(std::string_view text, size_t most);
 // Whether `part` is a view into the bytes of `whole`, not an equal text.
 bool lies_in(std::string_view part, std::string_view whole);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How every command says that its command line is wrong: one sentence, and
-// where to look. For CLI::App::failure_message; needs CLI11's header before it.
+// The error of a wrong command line, for every command: one sentence, and where
+// to look. For CLI::App::failure_message; needs CLI11's header before it.
 #pragma once
 
 #include <cstdlib>
@@ -9,8 +9,8 @@
 
 namespace muster {
 
-// " (set by MUSTER_TIMEOUT)", where the option that `problem` names first has
-// its value from there: a manifest holds it, and the command line does not.
+// " (set by MUSTER_TIMEOUT)", if the option that `problem` names first has its
+// value from there: a manifest holds it, and the command line does not.
 inline std::string set_by(const CLI::App& app, const std::string& problem) {
   const size_t begin = problem.find("--");
   if (begin == std::string::npos) return {};
@@ -36,7 +36,7 @@ inline std::string usage_sentence(const CLI::App* app,
   if (problem.find(": At Most 1 required") != std::string::npos) {
     problem = problem.substr(0, problem.find(':')) + " is given twice";
   }
-  // CLI11 tells them last first, an option behind its value.
+  // CLI11 lists them last first, an option behind its value.
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
     const std::vector<std::string> extra = app->remaining();
     if (!extra.empty()) {

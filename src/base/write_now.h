@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A line to a descriptor whose reader may be slow, stopped or gone: for a
-// process whose loop must never wait for one. A pipe takes at most PIPE_BUF
+// Writes a line to a descriptor whose reader may be slow, stopped or gone, for
+// a process whose loop must never wait for one. A pipe takes at most PIPE_BUF
 // bytes whole or not at all (pipe(7)), so one look at it is enough.
 #pragma once
 
@@ -13,8 +13,8 @@
 
 namespace muster {
 
-// Writes nothing and returns false where there is no room now or no reader.
-// Cuts a line that is longer than PIPE_BUF.
+// Writes nothing and returns false if there is no room now or no reader. Cuts a
+// line longer than PIPE_BUF.
 inline bool write_now(int fd, std::string_view line) {
   pollfd ready{fd, POLLOUT, 0};
   if (::poll(&ready, 1, 0) != 1 || ready.revents != POLLOUT) return false;

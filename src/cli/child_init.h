@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs one program the way pid 1 of a container has to: reaps orphans, hands
-// signals on, and ends with the program's own status.
-// Refuses to outlive the program: the kernel ends its leftovers with pid 1. One
-// thread, one loop.
+// Runs one program as pid 1 of a container must: reaps orphans, forwards
+// signals, and ends with the program's own status. Does not outlive the
+// program: the kernel ends its leftovers with pid 1. One thread, one loop.
 #pragma once
 
 #include <string>
@@ -11,9 +10,9 @@
 namespace muster {
 
 // Blocks until argv[0] (looked up in PATH) has ended. Returns its exit code,
-// 128+N if signal N killed it, 126 or 127 (said on stderr) if it could not be
-// started. Signals that a terminal sends to its whole foreground group are not
-// handed on: the program has them already.
+// 128+N if signal N killed it, 126 or 127 (with a line on stderr) if it could
+// not be started. Does not forward signals that a terminal sends to its whole
+// foreground group: the program has them already.
 int run_as_init(const std::vector<std::string>& argv);
 
 // Becomes argv[0]; returns only if that fails, with 126 or 127 as above.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commands of muster as data: what runs them, and what help, completion
-// and man pages say of them beyond their options. Options are listed by each
-// command's own parser (its --help); only commands whose parser prints none
-// carry their option lines here. Never changes at run time.
+// The commands of muster as data: their functions, and the texts of help,
+// completion and man pages beyond their options. Each command's own parser
+// lists options (its --help); only commands whose parser prints none carry
+// their option lines here. Never changes at run time.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ namespace muster {
 struct Command {
   std::string name;
   std::string summary;  // one clause, no full stop
-  std::string usage;    // what follows "muster NAME"
+  std::string usage;    // the words behind "muster NAME"
   int (*run)(const std::vector<std::string>&);
   std::vector<std::pair<std::string, std::string>> examples;    // line, why
   std::vector<std::pair<std::string, std::string>> exit_codes;  // code, meaning

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// `muster entry`: an image's ENTRYPOINT. Without words it becomes what the pod
-// is to its operator; with words it runs them, doing pid 1's duties if it is
-// pid 1. An operator's `command` replaces an ENTRYPOINT, its `args` do not.
+// `muster entry`: an image's ENTRYPOINT. Without words it takes the pod's role
+// for its operator; with words it runs them, doing pid 1's duties if it is pid
+// 1. An operator's `command` replaces an ENTRYPOINT, its `args` do not.
 // Refuses: a launcher pod without a program to launch; guessing a role.
 #pragma once
 
@@ -29,8 +29,8 @@ Result<EntryPlan> plan_entry(
     const std::function<bool(const std::string&)>& is_command,
     const std::function<bool(const std::string&)>& is_program);
 
-// `args` without "entry". Returns the exit code of what it ran; 100 in a
-// launcher without a program, 2 where no role is to be seen.
+// `args` without "entry". Returns the exit code of the command; 100 in a
+// launcher without a program, 2 if the role is unknown.
 int entry_main(const std::vector<std::string>& args);
 
 }  // namespace muster

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One style of help for all commands: the options that a parser prints, read
-// back as data, and written out as help text, man page and shell completion.
-// Pure.
+// One style of help for all commands: reads back the options that a parser
+// prints, and writes help text, man page and shell completion. Pure.
 #pragma once
 
 #include <string>
@@ -30,16 +29,16 @@ struct HelpPage {
   std::vector<std::string> words;  // subcommands
 };
 
-// Ten options or so come first; their group is shown in full by --help.
+// Some ten options come first; --help shows their group in full.
 inline constexpr std::string_view kMostUsed = "Most used";
 
 // The option lines in any help text: two blanks or more, a dash, the option,
-// and its text behind two blanks or on the next, deeper lines. Other lines are
-// left out.
+// and its text behind two blanks or on the next, deeper lines. Skips other
+// lines.
 std::vector<OptionHelp> parse_options(std::string_view help_text);
 
 // For a terminal, lines of at most 80 columns. A page with most used options
-// names the others only, unless `all`.
+// only names the others, unless `all`.
 std::string help_text(const HelpPage& page, bool all = false);
 // man(7), section 1. `version` goes into the footer.
 std::string man_page(const HelpPage& page, const std::string& version);

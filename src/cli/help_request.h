@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells whether a command line that may name a program asks for muster's help.
-// Words from the program on belong to the program. Pure.
+// Whether a command line that may name a program asks for muster's help. Words
+// from the program on belong to the program. Pure.
 #pragma once
 
 #include <string>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs `muster doctor` in other pods of the job, over SSH with the job's key,
-// and reads what they print. Blocks up to a deadline, and names the pods that
-// have not answered by then, with the reason. A bounded number at a time; all
-// children are killed and reaped.
+// and reads their output. Blocks up to a deadline, and names the pods that have
+// not answered by then, with the reason. A bounded number at a time; kills and
+// reaps all children.
 #pragma once
 
 #include <string>

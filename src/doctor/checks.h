@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The checks of `muster doctor`: what in a pod usually breaks a job, and the
-// line of YAML that heals it. Pure; the same PodState gives the same findings.
+// YAML that fixes it. Pure; the same PodState gives the same findings.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ struct DoctorFinding {
 
 using DoctorFindings = std::vector<DoctorFinding>;
 
-// Errors first, then warnings, then what is worth knowing.
+// Errors first, then warnings, then remarks.
 DoctorFindings examine(const PodState& pod);
 
 // One group of checks each, for examine().

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `muster doctor`: looks at this pod and prints what usually breaks a job,
-// each with its remedy and the YAML to add.
+// `muster doctor`: checks this pod for what usually breaks a job, and prints
+// each finding with its remedy and the YAML to add.
 #pragma once
 
 #include <string>

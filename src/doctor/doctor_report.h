@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// DoctorReport: what `muster doctor -o json` prints of one pod, as a value that
-// goes to JSON and back, so that `muster doctor --job` can compare pods.
-// Refuses text that is no such report. Pure.
+// DoctorReport: the output of `muster doctor -o json` in one pod, as a value
+// that goes to JSON and back, so that `muster doctor --job` can compare pods.
+// Refuses other text. Pure.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `muster doctor` prints: for people, or one JSON object. Pure.
+// The output of `muster doctor`: for people, or one JSON object. Pure.
 #pragma once
 
 #include <string>

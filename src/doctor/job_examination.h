@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the pods of one job have wrong together: equal findings once, with the
-// names of the pods; and what no pod can see alone: different MPIs and
+// The findings of the pods of one job together: equal findings once, with the
+// names of the pods; and those that no pod can see alone: different MPIs and
 // libraries, directories that are not the same, a launcher beside a worker.
-// Pure; doctor/ask_workers.h does the asking.
+// Pure; doctor/ask_workers.h asks.
 #pragma once
 
 #include <string>

@@ -24,7 +24,7 @@ struct EgressRule {
 struct NetpolRequest {
   std::string job;
   std::string name_space;  // "": the current one
-  // What the job's pods have in common; NAME is replaced by `job`.
+  // The common label of the job's pods; NAME is replaced by `job`.
   std::string label = "training.kubeflow.org/job-name";
   Posture posture = Posture::kDefault;
   int ssh_port = 2222;
@@ -37,7 +37,7 @@ Result<EgressRule> parse_egress(const std::string& text);
 
 // A NetworkPolicy, and as comments the settings that keep Open MPI, UCX, PMIx
 // and MPICH inside `ports`. Error code "usage": a name that Kubernetes does not
-// take, or a policy that would allow more than was asked for.
+// take, or a policy that would allow more than the options say.
 Result<std::string> write_netpol(const NetpolRequest& request);
 
 }  // namespace muster

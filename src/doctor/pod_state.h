@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// PodState: what `muster doctor` has seen of one pod, as plain values. What is
-// not known stays at -1 or empty, and no check speaks of it.
-// read_pod_state() does all the looking; the checks are pure.
+// PodState: the facts that `muster doctor` has read of one pod, as plain
+// values. Unknown values stay at -1 or empty, and the checks skip them.
+// read_pod_state() does all the reading; the checks are pure.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct PathState {
 struct ProgramState {
   std::string program;
   std::string path;                    // "": not on PATH
-  std::vector<std::string> missing;    // shared libraries that are not found
+  std::vector<std::string> missing;    // shared libraries that are missing
   std::vector<std::string> libraries;  // "libmpi.so.40 libmpi.so.40.30.4 SIZE"
   // NCCL, CUDA and their kin that it will load, a sentence each.
   std::vector<std::string> loads;
@@ -47,8 +47,8 @@ struct PodState {
   std::string boot_id;      // of the kernel: one per node
   std::set<int> listening;  // TCP ports in this network namespace
   bool pid1_is_muster = false;
-  std::string foreign_sshd;  // what /usr/sbin/sshd leads to; empty: muster
-  int slots = -1;            // of this pod, where somebody says so
+  std::string foreign_sshd;  // target of /usr/sbin/sshd; empty: muster
+  int slots = -1;            // of this pod, if declared
   int64_t rmem_max = -1;     // net.core.rmem_max, bytes
   std::vector<std::string> rdma_devices;
   std::vector<PathState> paths;
@@ -71,7 +71,7 @@ struct DoctorOptions {
 // Blocks, for names and endpoints at most options.timeout_ms, for the image's
 // mpirun at most 30 s. Never fails.
 PodState read_pod_state(const DoctorOptions& options);
-// Only what this pod is to its operator: a few files.
+// Only this pod's role for its operator: a few files.
 Contract own_contract(const DoctorOptions& options);
 
 // Ports in LISTEN state in the text of /proc/net/tcp or tcp6. Pure.

@@ -43,7 +43,7 @@ struct ByteReader {
   FindStems stems;
 };
 
-// The fastest that this processor can run, and each by itself for tests.
+// The fastest for this processor, and each one for tests.
 const ByteReader& byte_reader();
 extern const ByteReader kNarrowByteReader;
 // Only where has_wide_bytes().

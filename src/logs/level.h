@@ -2,8 +2,8 @@
 // The level of a line, from the marks that logging libraries put in front
 // (Python logging, glog and absl, PyTorch, TensorFlow, NCCL, UCX, libfabric,
 // Open MPI, spdlog, JSON and logfmt) and from the last line of a traceback.
-// Refuses to guess from words inside the message: "error" in a metric's name is
-// not an error. Pure.
+// Ignores words inside the message: "error" in a metric's name is not an error.
+// Pure.
 #pragma once
 
 #include <optional>
@@ -17,8 +17,8 @@ enum class LogLevel { kTrace, kDebug, kInfo, kWarn, kError, kFatal };
 const char* to_text(LogLevel level);
 // Any usual spelling: "warning", "ERR", "critical", "I".
 std::optional<LogLevel> parse_level(std::string_view word);
-// Nothing if the line carries no mark that is known. Looks at its first 160
-// bytes. `behind_time`: the program's own time was taken off its front.
+// Nothing if the line has no known mark. Looks at its first 160 bytes.
+// `behind_time`: the program's own time was removed from its front.
 std::optional<LogLevel> detect_level(std::string_view line,
                                      bool behind_time = false);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// LineFolder: identical lines of many ranks become one, with the ranks that
+// LineFolder: folds identical lines of many ranks into one, with the ranks that
 // wrote it: "[0-63] loading model". Lines of one rank never change their order.
 // A pure state machine with explicit time. Memory: at most kMaxHeld lines.
 #pragma once
@@ -25,10 +25,11 @@ class LineFolder {
       : window_ns_(window_ns), sink_(std::move(sink)) {}
 
   void add(int rank, std::string_view text, int64_t now_ns);
-  // Lets go what has waited long enough. Returns when to call again, or -1.
+  // Releases lines that have waited long enough. Returns when to call again, or
+  // -1.
   int64_t expire(int64_t now_ns);
   void flush();
-  // Only what a line of this rank must not overtake.
+  // Only lines that a line of this rank must not overtake.
   void flush(int rank);
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps together what belongs together: Python tracebacks and native stack
+// Keeps lines of one message together: Python tracebacks and native stack
 // dumps, per rank and stream. A pure state machine; time is the lines' own.
 #pragma once
 
@@ -35,13 +35,13 @@ class LineGrouper {
   int64_t last_ns_ = 0;
 };
 
-// Behind what PyTorch and torchrun put in front of each line of a traceback:
-// "[rank3]: ", "[default3]:".
+// The line without the mark that PyTorch and torchrun put in front of each line
+// of a traceback: "[rank3]: ", "[default3]:".
 std::string_view without_rank_mark(std::string_view line);
 
-// How serious a line at `step` is that says `own` by itself: all lines of a
-// group are at least errors, as its last one is, so that filters keep or leave
-// them together.
+// The level of a line at `step` whose own level is `own`: all lines of a group
+// are at least errors, like its last one, so that filters keep or drop them
+// together.
 LogLevel level_at(LineGrouper::Step step, LogLevel own);
 
 }  // namespace muster

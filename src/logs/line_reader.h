@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // LineReader: lines of a descriptor, one by one, in bounded memory: a line
-// longer than kMaxLine comes in pieces of that size. Blocking; EINTR is
-// retried. Refuses, where a file is read back: UTF-16, as PowerShell writes
-// what is redirected. A program may print what it likes.
+// longer than kMaxLine comes in pieces of that size. Blocking; retries EINTR.
+// Refuses, in a file that is read back: UTF-16, as PowerShell writes redirected
+// output. A program may print anything.
 #pragma once
 
 #include <optional>
@@ -23,7 +23,7 @@ class LineReader {
   // Without its newline; valid until the next call. Nothing at the end, or
   // after an error (see error()).
   std::optional<std::string_view> next();
-  // The next line is there in whole: next() will not wait for it.
+  // The whole next line is there: next() will not wait for it.
   [[nodiscard]] bool has_line() const {
     return buffer_.find('\n', at_) != std::string::npos;
   }

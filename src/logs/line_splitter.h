@@ -3,9 +3,9 @@
 // ends in a lone '\r' is a state of a progress bar: only the newest counts, one
 // per interval, and the last one before a real line is never lost. So is a text
 // that ends in "cursor up" and a newline, with which nested bars draw the lower
-// one. A state comes without the blanks, backspaces and cursor movements around
-// it, and not at all if nothing else is left. A pure state machine; the caller
-// brings the time. Memory: at most kMaxLine.
+// one. Strips blanks, backspaces and cursor movements around a state, and drops
+// an empty one. A pure state machine; the caller brings the time. Memory: at
+// most kMaxLine.
 #pragma once
 
 #include <cstdint>
@@ -26,13 +26,13 @@ class LineSplitter {
 
   static constexpr size_t kMaxLine = 256 << 10;
 
-  // interval_ns >= 0: the least time between two states that are told.
+  // interval_ns >= 0: the least time between two states that it passes on.
   explicit LineSplitter(int64_t interval_ns) : interval_ns_(interval_ns) {}
 
   void feed(std::string_view bytes, int64_t now_ns, const Sink& sink);
-  // The end of the stream: what is held comes out.
+  // The end of the stream: releases the held text.
   void finish(const Sink& sink);
-  // Text that has no end yet; empty: there is none, or a bar draws.
+  // Text without an end yet; empty: none, or a bar's.
   [[nodiscard]] std::string_view partial() const {
     return after_return_ || told_any_ ? std::string_view{} : held_;
   }
@@ -50,9 +50,9 @@ class LineSplitter {
   int64_t told_ns_ = 0;
   bool told_any_ = false;
   bool after_return_ = false;  // '\r' seen: "\r\n" or a bar?
-  bool within_ = false;        // a part of this line was told already
+  bool within_ = false;        // a part of this line has been passed on
   std::string held_;
-  std::string waiting_;  // newest state that was not told
+  std::string waiting_;  // newest state that was not passed on
 };
 
 }  // namespace muster

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which lines `muster logs` prints, and how its options are read. Pure.
+// The lines that `muster logs` prints, and its options. Pure.
 #pragma once
 
 #include <cstdint>
@@ -37,10 +37,10 @@ struct LogFilter {
 // The usage, in one line.
 extern const char* const kLogsUsage;
 
-// `now_ns`: what "--since 10m" counts back from. Error code "usage".
+// `now_ns`: the end of "--since 10m". Error code "usage".
 Result<LogFilter> parse_logs_options(const std::vector<std::string>& args,
                                      int64_t now_ns);
-// "0-3,7" -> {0,1,2,3,7}; nullopt: it is none, or no job has so many ranks.
+// "0-3,7" -> {0,1,2,3,7}; nullopt: not a list, or too high for any job.
 std::optional<std::set<int>> parse_rank_set(std::string_view text);
 
 }  // namespace muster

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps of those who read whose line it is (line_origin.cc, and writer_mark.cc
-// of the diagnosis): each takes something from the front of a text, or leaves
-// it alone. Pure.
+// Steps of the readers that find a line's writer (line_origin.cc, and
+// writer_mark.cc of the diagnosis): each takes a mark from the front of a text,
+// or leaves it alone. Pure.
 #pragma once
 
 #include <cstddef>

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Masker: replaces secrets in a line by kMask before anybody stores it:
-// tokens by their providers' shapes, Authorization headers, passwords in URLs,
-// private keys (PEM, OpenSSH, PGP, PuTTY), NAME=value of secret-looking names,
-// logins of netrc and curl, the values of the
-// environment's own secrets, and what the user's patterns match.
-// One pass over the bytes without copying when there is nothing to hide.
-// Refuses: patterns that RE2 cannot compile. Immutable; any thread may use it,
-// with one MaskState per stream.
+// Masker: replaces secrets in a line by kMask before it is stored: tokens by
+// their providers' shapes, Authorization headers, passwords in URLs, private
+// keys (PEM, OpenSSH, PGP, PuTTY), NAME=value of secret-looking names, logins
+// of netrc and curl, the values of the environment's own secrets, and matches
+// of the user's patterns. One pass over the bytes without copying when there is
+// nothing to hide. Refuses: patterns that RE2 cannot compile. Immutable; any
+// thread may use it, with one MaskState per stream.
 #pragma once
 
 #include <cstdint>

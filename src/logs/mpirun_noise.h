@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines of an mpirun that frighten and mean nothing. They are kept in its file
-// of --log-dir, and not shown. One is known; what is only likely to be harmless
-// does not belong here. Pure.
+// Harmless lines of an mpirun that frighten users. They stay in its file of
+// --log-dir, and are not shown. There is one; lines that are only likely to be
+// harmless do not belong here. Pure.
 #pragma once
 
 #include <string_view>

@@ -15,12 +15,12 @@ struct SecretSpan {
   size_t end = 0;
 };
 
-// Appends the spans of `line` that look secret, in their order of begin; they
-// may overlap.
+// Appends the spans of `line` that look secret, by their begin; they may
+// overlap.
 void find_secret_shapes(std::string_view line, std::vector<SecretSpan>& spans);
 
-// Behind the address of a webhook that is itself the secret, if one begins at
-// `at` ("hooks.slack.com/"); 0: none does.
+// The length of a webhook's address that is itself the secret, if one begins at
+// `at` ("hooks.slack.com/"); else 0.
 size_t secret_path(std::string_view line, size_t at);
 
 // The name that ends before `end`, where a '=' or ':' stands: at most 64
@@ -29,8 +29,8 @@ size_t secret_path(std::string_view line, size_t at);
 inline constexpr size_t kMostBlanks = 4;
 inline constexpr size_t kMostQuotes = 2;
 std::string_view name_before(std::string_view line, size_t end);
-// Of a secret (is_secret_name), or of what is one if it is a login: the "auth"
-// of Docker's and npm's settings, base64 of USER:PASSWORD.
+// A secret's name (is_secret_name), or one whose value is secret if it is a
+// login: the "auth" of Docker's and npm's settings, base64 of USER:PASSWORD.
 bool may_name_secret(std::string_view name);
 
 }  // namespace muster

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // StatusLine: the last line of a terminal, rewritten in place with the progress
-// bar of the lowest rank that shows one and how many others do, below what
-// scrolls. A pure state machine: it makes the bytes, the caller writes them.
-// Escape sequences of a bar are left out, and what does not fit the width is
-// cut, or the line could not be erased again.
+// bar of the lowest rank that shows one and the number of others, below the
+// scrolling text. A pure state machine: it makes the bytes, the caller writes
+// them. Drops a bar's escape sequences, and cuts text beyond the width, or the
+// line could not be erased again.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,9 @@ class StatusLine {
 
   void set(Owner owner, std::string_view tag, std::string_view state);
   void remove(Owner owner);
-  // `bytes`, which end at a line's end or are empty, with the status line taken
-  // away before and drawn again behind them; "" if nothing is to be written.
+  // `bytes`, which end at a line's end or are empty, with codes that remove the
+  // status line before and draw it again behind; "" if there is nothing to
+  // write.
   std::string around(std::string_view bytes, size_t width);
   // Takes it away and does not draw it again.
   std::string erase();

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does a text hold one of some known values? All values are looked for in one
-// pass that skips most bytes (Wu and Manber, 1994): the four bytes at its place
-// tell how far away the next value can begin at the nearest.
-// Refuses nothing: values shorter than four bytes are looked for one by one.
-// Immutable; any thread may use it.
+// Whether a text holds one of some known values. Searches for all values in one
+// pass that skips most bytes (Wu and Manber, 1994): the four bytes at a place
+// give the least distance to the next possible value. Refuses nothing: searches
+// values shorter than four bytes one by one. Immutable; any thread may use it.
 #pragma once
 
 #include <array>

@@ -3,7 +3,7 @@
 // connection, each login with its key, each start, each end and each refusal.
 // It writes events of strangers at most once a second after a burst of 20, and
 // counts those it leaves out; it always writes events of an authenticated
-// session. Never blocks: a reader that stalls costs records, counted.
+// session. Never blocks: a reader that stalls costs records, which it counts.
 // Owned by pid 1, on its loop. Fields: docs/security.md.
 #pragma once
 
@@ -39,7 +39,7 @@ class AuditLog {
   explicit AuditLog(AuditOptions options) : options_(std::move(options)) {}
 
   void write(const AuditRecord& record);
-  // For what anybody who can reach the port may cause.
+  // For events that any peer of the port may cause.
   void write_limited(const AuditRecord& record, Clock::time_point now);
   [[nodiscard]] uint64_t left_out() const { return left_out_; }
 
@@ -48,7 +48,7 @@ class AuditLog {
   bool put(const AuditRecord& record);
 
   AuditOptions options_;
-  uint64_t sequence_ = 0;  // a gap shows that records were taken away
+  uint64_t sequence_ = 0;  // a gap shows removed records
   uint64_t left_out_ = 0;  // since the last record
   double tokens_ = 20;
   Clock::time_point refilled_{};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Moves bytes between one SSH channel and the pipes of the program that runs
-// for it, with backpressure both ways: a pipe is read only while the client's
+// for it, with backpressure both ways: reads a pipe only while the client's
 // window is open and nothing of ours waits; the window grows only as fast as
 // the program reads its stdin. Holds at most one window (1.25 MiB) of stdin,
 // and libssh another; of output, 32 KiB a stream. Half-close is exact, and the
@@ -38,15 +38,15 @@ class ChannelPump {
 
   // Descriptors of the pipes to wait for, given the present state.
   void add_to_poll(std::vector<pollfd>& out) const;
-  // What the wait found: nothing else is tried, since most lines come alone.
+  // The result of the wait: tries nothing else, since most lines come alone.
   void take_polled(const std::vector<pollfd>& fds);
   // libssh has taken bytes for the program's stdin from the socket.
   void stdin_arrived() { stdin_arrived_ = true; }
-  // Moves what can be moved now; false: nothing moved, wait for readiness.
+  // Moves all that it can now; false: nothing moved, wait for readiness.
   bool pump();
-  // Before a wait: what pump() held back so that it leaves as one packet, goes.
+  // Before a wait: sends the bytes that pump() held back for one packet.
   void let_go();
-  // The program has ended: what its pipes hold now is all that it wrote.
+  // The program has ended: its pipes hold the rest of its output.
   void ended(int wait_status);
   // Status, EOF and close have been queued: flush the session and leave.
   [[nodiscard]] bool finished() const { return finished_; }
@@ -55,9 +55,9 @@ class ChannelPump {
   struct Output {
     UniqueFd pipe;
     bool is_stderr = false;
-    bool readable = true;  // it may hold something
+    bool readable = true;  // it may hold bytes
     std::string pending;
-    size_t left_after_end;  // what may still be read once the program ended
+    size_t left_after_end;  // bytes to read after the program's end
   };
 
   bool take_stdin();
@@ -71,11 +71,11 @@ class ChannelPump {
   ssh_channel_struct* channel_;
   UniqueFd stdin_;
   std::string stdin_pending_;
-  size_t stdin_done_ = 0;      // of stdin_pending_, given to the program
+  size_t stdin_done_ = 0;      // of stdin_pending_, passed to the program
   bool stdin_arrived_ = true;  // libssh may hold some
   bool stdin_eof_ = false;
   std::array<Output, 2> outputs_;
-  // On the heap: what lies on the stack is touched page by page, used or not.
+  // On the heap: a large stack frame touches its pages, used or not.
   std::unique_ptr<char[]> room_;
   std::optional<int> wait_status_;
   bool held_ = true;  // packets: the answer to the command is on its way

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SshClient: one SSH session to one worker, running one command, on our loop.
-// Takes a connected socket (resolving and connecting are the caller's), pins
-// the host key, authenticates with the job key, and becomes a byte stream.
-// Refuses: reading ssh_config or known_hosts, any key but the given one,
-// passwords. At most 256 KiB should wait in send(); see queued().
-// Callbacks run on the loop, never inside a call of the caller's, and may
-// destroy the client.
+// Takes a connected socket (the caller resolves and connects), pins the host
+// key, authenticates with the job key, and becomes a byte stream. Refuses:
+// reading ssh_config or known_hosts, any key but the given one, passwords. At
+// most 256 KiB should wait in send(); see queued(). Callbacks run on the loop,
+// never inside a call of the caller's, and may destroy the client.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +24,8 @@ struct SshClientOptions {
   const SshKey* identity = nullptr;           // outlives the client
   const SshKey* expected_host_key = nullptr;  // nullptr: any is taken
   std::string command;
-  uint64_t rekey_bytes = 0;               // new keys so often; 0: libssh's way
-  Milliseconds banner_timeout{8000};      // from construction
+  uint64_t rekey_bytes = 0;           // new keys this often; 0: libssh's way
+  Milliseconds banner_timeout{8000};  // from construction
   Milliseconds handshake_timeout{20000};  // from construction to on_open
 };
 
@@ -59,7 +58,7 @@ class SshClient {
   SshClient(const SshClient&) = delete;
   SshClient& operator=(const SshClient&) = delete;
 
-  // May be called before on_open. Bytes are kept until the window opens.
+  // May be called before on_open. Keeps the bytes until the window opens.
   void send(std::string_view bytes);
   [[nodiscard]] size_t queued() const;
   void send_eof();               // after what is queued

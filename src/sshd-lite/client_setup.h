@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two things of a client that stand before its first protocol step: the
-// options of a libssh session that touches nothing but the given socket, and a
-// look at the first bytes of the other side, which libssh would not tell apart.
+// The two steps of a client before its protocol: the options of a libssh
+// session that touches nothing but the given socket, and a look at the first
+// bytes of the other side, which libssh would not distinguish.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@ struct ssh_session_struct;
 
 namespace muster {
 
-// No name is resolved, no file read, nothing but strong algorithms offered.
-// `fd` is connected and stays the caller's: libssh never closes it. New keys
-// are agreed after `rekey_bytes` (0: when libssh thinks so).
+// Resolves no name, reads no file, offers only strong algorithms. `fd` is
+// connected and stays the caller's: libssh never closes it. Agrees on new keys
+// after `rekey_bytes` (0: libssh's default).
 void set_client_options(ssh_session_struct* session, int fd,
                         const std::string& user, uint64_t rekey_bytes);
 

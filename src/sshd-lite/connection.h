@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The connection child: one SSH session from key exchange to its end, in a
-// process forked for it and without exec, sandboxed before the first byte of
-// the peer is read. Public key only, one session channel, one command.
-// The version line was sent before this process was made (door.h).
-// Refuses: none, password, keyboard-interactive; pty, shell, subsystem, X11,
-// agent, all forwarding; a second channel; to serve at all where the kernel
-// does not take the system call filter. Asks pid 1, over `link`, to start the
-// command; it cannot start anything itself. The signature is checked by libssh
-// in here (see the security model).
+// process forked for it without exec, and sandboxed before it reads the peer's
+// first byte. Public key only, one session channel, one command. The version
+// line was sent before this process was made (door.h). Refuses: none, password,
+// keyboard-interactive; pty, shell, subsystem, X11, agent, all forwarding; a
+// second channel; to serve at all if the kernel refuses the system call filter.
+// Asks pid 1, over `link`, to start the command; it cannot start anything
+// itself. libssh checks the signature in here (see the security model).
 #pragma once
 
 #include <string>
@@ -21,12 +20,12 @@ namespace muster {
 struct ConnectionOptions {
   const JobKeys* keys = nullptr;
   std::string peer;   // "10.0.0.7:51234", for the log
-  std::string nonce;  // in the version line that the peer has been sent
+  std::string nonce;  // in the version line sent to the peer
   Milliseconds auth_timeout{10000};
   int max_attempts = 3;
   bool fips = false;
-  bool proven = false;  // at the door: pid 1 need not hear how far it is
-  bool sandbox = true;  // false only for a fuzzer, which has to go on
+  bool proven = false;  // in the queue: pid 1 need not hear how far it is
+  bool sandbox = true;  // false only for a fuzzer, which must go on
 };
 
 // Serves until the session ends; the caller then leaves with _exit(). Blocks

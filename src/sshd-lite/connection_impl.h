@@ -73,7 +73,7 @@ class Connection {
   ssh_channel channel_ = nullptr;
   ssh_server_callbacks_struct server_callbacks_{};
   ssh_channel_callbacks_struct channel_callbacks_{};
-  ssh_counter_struct received_{};  // packets of the peer, by libssh
+  ssh_counter_struct received_{};  // the peer's packets, counted by libssh
   bool keys_agreed_ = false;
   int attempts_ = 0;
   bool authenticated_ = false;

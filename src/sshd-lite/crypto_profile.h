@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which algorithms the server offers, and whether this machine is one where
-// only FIPS-approved ones may be used. The lists are ours rather than libssh's:
-// no finite-field Diffie-Hellman at all (a cheap request for an expensive
-// answer, CVE-2002-20001), no SHA-1, no CBC.
-// No crypto of our own: everything is done by the platform's libraries.
+// The algorithms that the server offers, and whether this machine allows only
+// FIPS-approved ones. The lists are ours rather than libssh's: no finite-field
+// Diffie-Hellman at all (a cheap request for an expensive answer,
+// CVE-2002-20001), no SHA-1, no CBC. No crypto of our own: the platform's
+// libraries do everything.
 #pragma once
 
 #include <string>
@@ -22,7 +22,7 @@ struct CryptoProfile {
 CryptoProfile crypto_profile(bool fips);
 
 // The kernel's switch (/proc/sys/crypto/fips_enabled below `root`), or a crypto
-// library that refuses what FIPS does not approve.
+// library that refuses algorithms outside FIPS.
 bool platform_is_fips(const std::string& root = {});
 
 // "0.10.6/openssl/zlib". Error code "libssh_old" below the floor, 0.10.4: the

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where connections wait until they have something to say: each is greeted with
-// our version line and then costs a descriptor and no process, so that kubelet
-// probes and silent floods are as good as free. So does a peer that says its
-// version line and no more, unless there is little to do anyway. A peer that
-// proves that it has the job key (door_proof.h) is passed on as such. A peer
-// that is sent back from inside waits here too, unserved and still open, until
-// its time is up: a flood that opens a new connection for each it loses gains
-// nothing by it. Refuses: more than `capacity`; then the oldest of the address
-// that has the most goes. Compares one line of fixed length, and parses
-// nothing. Owned by pid 1, on its loop.
+// The queue of connections before their first bytes. It greets each with our
+// version line; a connection then costs a descriptor and no process, so that
+// kubelet probes and silent floods are almost free. So does a peer that sends
+// its version line and no more, unless the server is idle. It passes on a peer
+// that proves that it has the job key (door_proof.h) as such. A peer that lost
+// its place waits here too, unserved and still open, until its time is up: a
+// flood that opens a new connection for each lost one gains nothing. Refuses:
+// more than `capacity`; then the oldest of the address that has the most goes.
+// Compares one line of fixed length, and parses nothing. Owned by pid 1, on its
+// loop.
 #pragma once
 
 #include <functional>
@@ -28,14 +28,14 @@ std::string source_of(const std::string& peer);
 struct Visitor {
   UniqueFd socket;
   std::string peer;
-  std::string nonce;    // in the version line that it was sent
+  std::string nonce;    // in the version line sent to it
   bool proven = false;  // it has the job key
 };
 
 struct DoorOptions {
   size_t capacity = 4096;
   Milliseconds patience{5000};
-  Milliseconds terse{100};  // and then, in quiet times, few words will do
+  Milliseconds terse{100};  // and then, if idle, few bytes will do
 };
 
 struct DoorEvents {
@@ -48,7 +48,7 @@ class Door {
  public:
   Door(Loop& loop, DoorOptions options, DoorEvents events);
 
-  // Greets, and calls on_talking when the peer has said enough.
+  // Greets, and calls on_talking when the peer has sent enough.
   void admit(UniqueFd socket, std::string peer);
   // Holds without listening.
   void hold(UniqueFd socket, std::string peer);

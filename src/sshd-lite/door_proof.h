@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a peer proves the job key before the server spends a process on it.
-// The server's version line ends with a number that is used once; a peer that
-// knows the key answers, in front of its own version line, with the HMAC-SHA256
-// of that number under a secret made from the key's text.
-// A proof buys a place while strangers crowd the door, and nothing else: the
-// login stays the same. A listener learns nothing of use for the next proof.
-// Refuses nothing. Pure, except new_nonce(), which asks the kernel.
+// The proof by which a peer shows the job key before the server spends a
+// process on it. The server's version line ends with a nonce; a peer that knows
+// the key answers, in front of its own version line, with the HMAC-SHA256 of
+// that nonce under a secret made from the key's text. A proof only buys a place
+// while strangers fill the queue: the login stays the same. A listener learns
+// nothing for the next proof. Refuses nothing. Pure, except new_nonce(), which
+// asks the kernel.
 #pragma once
 
 #include <optional>
@@ -25,11 +25,11 @@ std::string new_nonce();  // 32 hexadecimal digits; "" if the kernel has none
 std::string server_software(const std::string& nonce);
 // The line as the server sends it.
 std::string server_version_line(const std::string& nonce);
-// What a client finds in it, if it is one of ours.
+// The nonce that a client finds in it, if the server is muster.
 std::optional<std::string> nonce_of(std::string_view version_line);
 
-// From the private key's text; line ends, and whatever stands around the
-// armour, do not matter. "": no such text.
+// From the private key's text; ignores line ends and text around the armour.
+// "": no such text.
 std::string door_secret(std::string_view key_text);
 
 std::string proof_line(const std::string& secret, std::string_view nonce);

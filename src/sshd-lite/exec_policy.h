@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decides what a remote command line may start in this pod. By default that is
-// our own agent, whatever directory the line names it in, so that a launcher of
-// another image can ask for it, and three questions that frameworks ask before
-// they call mpirun: `true`, `hostname`, `hostname -I`. Two options widen it:
-// the daemons of MPI launchers that have no muster, and any command (through
-// /bin/sh -c).
+// Decides which remote command lines may start in this pod. By default our own
+// agent, in any directory, so that a launcher of another image can ask for it,
+// and the queries that frameworks make before they call mpirun: `true`,
+// `hostname`, `hostname -I` and the like. Two options widen it: the daemons of
+// MPI launchers that have no muster, and any command (through /bin/sh -c).
 // Refuses: everything else. Hygiene, not containment: a holder of the job key
 // can run code through the agent; see docs/security.md. Pure.
 #pragma once
@@ -27,9 +26,9 @@ struct ExecPolicy {
   bool allow_mpi_daemons = true;  // false: --refuse-mpi-daemons
 };
 
-// "agent" (a job's: swept after, counted as the job), "probe" (`muster-agent
-// version` proves exec, `doctor` examines the pod, a framework's question: no
-// job), "daemon" (of an MPI launcher), "any".
+// "agent" (a job's: its leftovers are swept, it counts as the job), "probe"
+// (`muster-agent version` proves exec, `doctor` examines the pod, a framework's
+// query: no job), "daemon" (of an MPI launcher), "any".
 enum class CommandKind { kAgent, kProbe, kDaemon, kAny };
 std::string_view command_kind_name(CommandKind kind);
 
@@ -46,7 +45,7 @@ constexpr size_t kMaxCommand = 128 * 1024;
 Result<AllowedCommand> decide_exec(const ExecPolicy& policy,
                                    std::string_view command);
 
-// May a client set this variable for what it starts? LANG, LC_*, TERM, TZ.
+// Whether a client may set this variable for its command: LANG, LC_*, TERM, TZ.
 bool env_allowed(std::string_view name, std::string_view value);
 
 }  // namespace muster

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The exchange of SSH version lines for a connection whose line was sent before
+// Exchanges SSH version lines for a connection whose line was sent before
 // libssh knew of it (door.h). libssh always sends its own, so at first a socket
-// pair stands where the connection will; the number of the descriptor is all
-// that libssh keeps of it. Used by the connection child only.
+// pair takes the place of the connection; libssh keeps only the number of the
+// descriptor. Used by the connection child only.
 #pragma once
 
 #include <string>
@@ -16,15 +16,15 @@ namespace muster {
 
 class Greeting {
  public:
-  // `socket` is the descriptor that `session` was given and owns.
+  // `socket` is the descriptor that `session` owns.
   Greeting(ssh_session_struct* session, int socket)
       : session_(session), socket_(socket) {}
 
-  // Swallows libssh's line, which must be `sent`. Before the sandbox. False: it
-  // cannot be done.
+  // Swallows libssh's line, which must be `sent`. Before the sandbox. False on
+  // failure.
   bool begin(const std::string& sent);
-  // Hands libssh the peer's line and the connection. False: no such line came
-  // within `limit`.
+  // Passes the peer's line and the connection to libssh. False: no such line
+  // came within `limit`.
   bool finish(Milliseconds limit);
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// `muster keygen`: one key pair for a job that no operator makes keys for, as a
-// Kubernetes Secret on stdout or as files in a directory.
-// Refuses: overwriting files, a passphrase.
+// `muster keygen`: one key pair for a job without an operator's keys, as a
+// Kubernetes Secret on stdout or as files in a directory. Refuses: overwriting
+// files, a passphrase.
 #pragma once
 
 #include <string>

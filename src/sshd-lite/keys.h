@@ -35,20 +35,20 @@ struct KeyFiles {
 KeyFiles key_files_in(const std::string& dir);
 
 // Error codes "key_missing" (no private key file) and "key_unusable". Without
-// an authorized_keys file the job key itself is the one authorized: who holds
-// it is the launcher.
+// an authorized_keys file the job key itself is the authorized one: its holder
+// is the launcher.
 Result<JobKeys> load_keys(const KeyFiles& files);
 Result<JobKeys> find_keys(const std::string& dir);
 
 // Keys for every new connection: unchanged files cost a stat each.
 class KeyStore {
  public:
-  // Without a private key in `files` a host key is made in memory, with a note;
-  // then authorized_keys must be there. Error as load_keys().
+  // Without a private key in `files` it makes a host key in memory, with a
+  // note; authorized_keys must exist then. Error as load_keys().
   static Result<KeyStore> open(KeyFiles files);
 
-  // Never fails: files that have become unreadable leave the last good keys in
-  // place, with a warning in the log.
+  // Never fails: if files have become unreadable, the last good keys stay, with
+  // a warning in the log.
   const JobKeys& current();
 
  private:

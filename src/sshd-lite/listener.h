@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes the server's listening socket and tunes sockets: backlog 4096 (libssh's
-// own is 10), close-on-exec, no Nagle, dead peers noticed in 20 s.
-// Refuses to guess: a port in use or a privileged one is one clear sentence.
+// own is 10), close-on-exec, no Nagle, dead peers noticed in 20 s. Reports a
+// port in use or a privileged one in one clear sentence.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@
 
 namespace muster {
 
-// `address` "" means every interface: one dual-stack socket, or IPv4 alone
-// where the pod has no IPv6. Port 0 lets the kernel choose. Non-blocking, and
-// tuned, which the connections that it accepts inherit.
-// Error codes: "port_in_use", "port_privileged", "listen".
+// `address` "" means every interface: one dual-stack socket, or IPv4 alone if
+// the pod has no IPv6. Port 0 lets the kernel choose. Non-blocking, and tuned,
+// which the connections that it accepts inherit. Error codes: "port_in_use",
+// "port_privileged", "listen".
 Result<UniqueFd> listen_on(const std::string& address, int port);
 
 // 0 if it is not an internet socket.
@@ -26,9 +26,8 @@ std::string peer_name(int socket);
 // paces (BBR). Before it listens or connects.
 void tune_tcp(int socket);
 
-// While it holds, small writes wait to leave as one packet; letting go sends
-// them at once, and so does the kernel after 200 ms. No effect elsewhere than
-// on TCP.
+// While it holds, small writes wait to leave as one packet; its end sends them
+// at once, and so does the kernel after 200 ms. Affects TCP only.
 void hold_packets(int socket, bool on);
 
 }  // namespace muster

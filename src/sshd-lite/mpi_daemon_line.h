@@ -3,9 +3,9 @@
 // daemons: Open MPI 4 (orted), Open MPI 5 (prted), MPICH and MVAPICH
 // (hydra_pmi_proxy, pmi_proxy), Intel MPI (hydra_bstrap_proxy). They come with
 // shell text in front (`PATH=/x/bin:$PATH ; export PATH ;`, `( test ! -r
-// ./.profile || . ./.profile;`), so the line is parsed into an argv and changes
-// of the environment, and no shell ever sees it.
-// Refuses: any other program, any shell sign outside these shapes. Pure.
+// ./.profile || . ./.profile;`). It parses the line into an argv and changes of
+// the environment; no shell ever sees it. Refuses: any other program, any shell
+// sign outside these shapes. Pure.
 #pragma once
 
 #include <optional>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The job's private key, which is all that a client reads of a key directory.
-// Refused: a file that is not there (error code "key_missing"), and one that
-// cannot be read, is not a key or lies open in the image ("key_unusable").
+// Refuses: a missing file (error code "key_missing"), and one that is
+// unreadable, is not a key or lies open in the image ("key_unusable").
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace muster {
 
-// "": no key directory was found.
+// "": there is no key directory.
 Result<SshKey> load_private_key(const std::string& file);
 
 Error no_private_key(const std::string& file);

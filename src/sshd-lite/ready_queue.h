@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Connections that have spoken and wait for a child while newer ones, too young
-// to be turned out, hold all places. Next is the newest of the address that has
-// the fewest here: a flood has many old ones, a launcher has one that came just
-// now. Pure, except for the descriptors it owns.
+// to lose theirs, hold all places. Next is the newest of the address that has
+// the fewest here: a flood has many old ones, a launcher has one new one. Pure,
+// except for the descriptors that it owns.
 #pragma once
 
 #include <algorithm>

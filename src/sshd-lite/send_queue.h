@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes that wait for a window to open, and the moment when a sender that was
-// told to hold back may go on. Pure.
+// Bytes that wait for a window to open, and the moment when a paused sender may
+// go on. Pure.
 #pragma once
 
 #include <string>

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The SSH server's parent side: accepts, lets the silent wait at the door,
-// forks a connection child for each peer that speaks, and answers its
-// children's questions over their link. Parses no byte of the network itself;
-// treats the bytes of a child as hostile.
-// Refuses: more than max_connections that have logged in. Of those that have
-// not, max_unauthenticated have a child; a newer one costs the oldest of the
-// busiest address its place, so that no flood keeps a launcher out. A peer
-// that has proved the job key at the door counts among those that are in: it
-// does not wait, and no stranger can cost it its place.
-// Owned by pid 1, on its loop; the Reaper is the process' only one.
+// The SSH server's parent side: accepts, queues silent peers, forks a
+// connection child for each peer that speaks, and answers its children's
+// questions over their link. Does not parse bytes of the network; treats the
+// bytes of a child as hostile. Refuses: more than max_connections that have
+// logged in. Of those that have not, max_unauthenticated have a child; a newer
+// one costs the oldest of the busiest address its place, so that no flood keeps
+// a launcher out. A peer that has proved the job key counts as logged in: it
+// does not wait, and no stranger can cost it its place. Owned by pid 1, on its
+// loop; the Reaper is the process' only one.
 #pragma once
 
 #include <functional>
@@ -36,8 +35,8 @@ struct ServerOptions {
   int port = 2222;      // 0: any
   size_t max_unauthenticated = 64;
   size_t max_connections = 1024;
-  size_t max_waiting = 4096;         // at the door, and for a process, each
-  Milliseconds door_timeout{5000};   // to say anything
+  size_t max_waiting = 4096;         // in the queue, and for a process, each
+  Milliseconds door_timeout{5000};   // to send its first bytes
   Milliseconds auth_timeout{10000};  // each: key exchange, authentication
   bool fips = false;
   AuditOptions audit;
@@ -53,7 +52,7 @@ struct StartedProgram {
 };
 
 struct ServerEvents {
-  // Starts the command, or says why not (Error::text() goes to the client).
+  // Starts the command, or returns why not (Error::text() goes to the client).
   std::function<Result<StartedProgram>(ConnectionId, const ExecRequest&)>
       on_exec;
   std::function<void(ConnectionId, int signal)> on_signal;
@@ -71,7 +70,7 @@ class Server {
 
   [[nodiscard]] int port() const;
   [[nodiscard]] size_t connections() const { return children_.size(); }
-  // No new connections from here on; those there are stay.
+  // Accepts no connections from here on; existing ones stay.
   void stop_accepting();
   // The program that on_exec started has ended; the client gets the exit status
   // after all output. Ignored if the session is over.
@@ -82,25 +81,25 @@ class Server {
     ConnectionId id = 0;
     pid_t pid = 0;
     UniqueFd link;
-    // Ours too until the peer has logged in, so that one which has to give way
-    // can be held at the door.
+    // Ours too until the peer has logged in, so that a peer that loses its
+    // place can go back to the queue.
     UniqueFd socket;
     std::unique_ptr<FdWatch> watch;
     std::unique_ptr<Timer> deadline;  // to log in; to leave after its program
     std::string peer;
     std::string key;
     Clock::time_point born{};
-    bool proven = false;  // at the door
+    bool proven = false;  // in the queue
     bool keys_agreed = false;
     bool authenticated = false;
     bool asked = false;
-    int unserved = 0;   // of what it asked for
-    bool gone = false;  // its last words are being read
-    // From this machine: held until the connection is clearly not a probe.
-    // Only the end of a probe is on record.
+    int unserved = 0;   // of its requests
+    bool gone = false;  // its last messages are being read
+    // From this machine: held until the connection is clearly not a probe. The
+    // trail records only the end of a probe.
     std::vector<AuditRecord> held;
     bool is_probe = false;        // that runs, without a record so far
-    bool is_kubelets = false;     // by its user name; of those few are told
+    bool is_kubelets = false;     // by its user name; few of those are recorded
     Clock::time_point started{};  // the program; 0: none
   };
 
@@ -118,7 +117,7 @@ class Server {
   void serve_waiting();
   void adopt_child(Child child);
   Child* find(ConnectionId id);
-  bool read_link(ConnectionId id);  // false: nothing more is there
+  bool read_link(ConnectionId id);  // false: no more messages
   void handle(Child& child, const LinkRequest& request);
   void logged_in(Child& child, const Authenticated& who);
   void handle_exec(Child& child, const ExecRequest& request);
@@ -145,7 +144,7 @@ class Server {
   ReadyQueue ready_;
   Timer ready_timer_;
   StartPace pace_;
-  std::set<pid_t> leaving_;  // killed and not gone yet
+  std::set<pid_t> leaving_;  // killed and not reaped yet
   AuditLog audit_;
   std::list<Child> children_;  // oldest first
   ConnectionId next_id_ = 1;

@@ -33,13 +33,14 @@ class SshKey {
   static Result<SshKey> generate(KeyType type);
 
   explicit operator bool() const { return key_ != nullptr; }
-  // Borrowed; libssh takes no const keys although it does not change them.
+  // Borrowed; libssh wants non-const keys although it does not change them.
   [[nodiscard]] ssh_key_struct* get() const { return key_.get(); }
 
-  // Do both stand for the same public key?
+  // Whether both stand for the same public key.
   [[nodiscard]] bool same_public(const SshKey& other) const;
   [[nodiscard]] std::string fingerprint() const;  // "SHA256:…"
-  // Makes every later fingerprint() a copy; for a key that many will show.
+  // Makes every later fingerprint() a copy; for a key that many connections
+  // show.
   void remember_fingerprint() { fingerprint_ = fingerprint(); }
   [[nodiscard]] std::string type() const;           // "ecdsa-sha2-nistp521"
   [[nodiscard]] std::string public_base64() const;  // "AAAA…"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The keywords of sshd_config(5), of OpenSSH 9.9 and of the distributions, and
-// which of them may keep somebody out that this server would let in. Such a
-// line is obeyed, or the worker does not start: it never fails open.
-// Refuses: keywords that it does not know, as sshd does. Pure.
+// those that may deny access that this server would grant. The worker obeys
+// such a line, or does not start: it never fails open. Refuses: keywords that
+// it does not know, as sshd does. Pure.
 #pragma once
 
 #include <string>
@@ -13,8 +13,8 @@ namespace muster {
 
 enum class KeywordKind {
   kHonoured,   // Port, ListenAddress, HostKey, AuthorizedKeysFile, …
-  kHarmless,   // of what this server has not, or has its own limits for
-  kRestricts,  // may keep somebody out: see unmet_limits()
+  kHarmless,   // of features that this server lacks or bounds itself
+  kRestricts,  // may deny access: see unmet_limits()
   kUnknown,
 };
 
@@ -28,15 +28,15 @@ struct AccessLimit {
   bool in_match = false;  // in a block that may not apply to the job
 };
 
-// Who serves: the only account that a login can reach.
+// The server's account: the only one that a login can reach.
 struct SshdAccount {
   std::string user;  // empty: its user id has no name
   std::vector<std::string> groups;
   bool is_root = false;
 };
 
-// A sentence for each line that this server does not obey. If a keyword stands
-// in `limits` more than once, the first counts, as in sshd, except for the four
+// A sentence for each line that this server does not obey. If a keyword is in
+// `limits` more than once, the first counts, as in sshd, except for the four
 // lists of users and groups, and for lines in Match blocks.
 std::vector<std::string> unmet_limits(const std::vector<AccessLimit>& limits,
                                       const SshdAccount& account);

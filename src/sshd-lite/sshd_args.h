@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Understands the command lines and files that people already have for
-// OpenSSH's sshd: `sshd -De -f FILE`, clustered flags, -o Key=Value.
-// Honours Port, ListenAddress, AddressFamily, HostKey, AuthorizedKeysFile,
-// StrictModes and Include; what may keep somebody out is kept for
-// unmet_limits(), and what else a file says is noted and ignored, since it
-// speaks of things that this server does not have. Pure over its inputs.
+// Understands command lines and files for OpenSSH's sshd: `sshd -De -f FILE`,
+// clustered flags, -o Key=Value. Honours Port, ListenAddress, AddressFamily,
+// HostKey, AuthorizedKeysFile, StrictModes and Include; keeps lines that may
+// deny access for unmet_limits(); notes and ignores all other lines, which
+// concern features that this server lacks. Pure over its inputs.
 #pragma once
 
 #include <sys/types.h>
@@ -50,17 +49,17 @@ struct ConfigFile {
 using ReadIncluded =
     std::function<std::vector<ConfigFile>(const std::string& pattern)>;
 
-// sshd_config(5). Of Match blocks only limits are kept, whether they apply or
-// not. Error code "usage": a file that is included cannot be read, or more than
-// 16 include each other.
+// sshd_config(5). Keeps only limits of Match blocks, whether they apply or not.
+// Error code "usage": an included file is unreadable, or more than 16 include
+// each other.
 Result<SshdConfig> parse_sshd_config(std::string_view text,
                                      const std::string& source,
                                      const ReadIncluded& included);
 
-// The effective configuration: `first` where it says something, else `second`.
+// The effective configuration: `first` where it has a value, else `second`.
 SshdConfig merge(SshdConfig first, const SshdConfig& second);
 
-// The home, name and number that %h, %u and %U of a file name stand for.
+// The home, name and number for %h, %u and %U in a file name.
 struct KeyFileOwner {
   std::string home;
   std::string user;  // empty: unknown
@@ -68,7 +67,7 @@ struct KeyFileOwner {
 };
 
 // AuthorizedKeysFile as sshd resolves it: tokens replaced, relative to the home
-// directory. "" for "none" and for names with tokens that are unknown here.
+// directory. "" for "none" and for names with unknown tokens.
 std::string resolve_key_file(std::string_view name, const KeyFileOwner& owner);
 
 }  // namespace muster

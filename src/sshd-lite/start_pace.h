@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fast connection children may be made: a few in each short window. When a
-// flood speaks at once, its children would otherwise all become runnable
-// together, and pid 1, which has to greet the launcher, is one of many for the
-// scheduler. Pure.
+// The rate of new connection children: a few in each short window. When a flood
+// speaks at once, its children would otherwise all become runnable together,
+// and pid 1, which must greet the launcher, is one of many for the scheduler.
+// Pure.
 #pragma once
 
 #include "base/loop.h"
