@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // `mpirun --app FILE` of Open MPI and `mpiexec -configfile FILE` of Hydra: a
 // line of the file is a program with its options, as between two colons of a
-// command line. Puts them there, so that the rest of muster knows one form.
-// Refuses: a file without a program, and a program on the line beside it.
-// Pure: the caller reads the file.
+// command line. Puts them there, so that the rest of muster handles one form.
+// Refuses: a file without a program, and a program on the line beside it. Pure:
+// the caller reads the file.
 #pragma once
 
 #include <string>

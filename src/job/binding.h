@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which CPUs and GPUs each rank of one node gets, and what is near it.
-// Binding is a wish: where it cannot be met (a CPU quota that is smaller than
-// the CPUs, fewer cores than ranks, GPUs at an unknown place) ranks run
-// unbound, and a Finding says why.
-// Pure.
+// The CPUs and GPUs of each rank of one node, and the devices near it. Binding
+// is a wish: if it cannot be met (a CPU quota that is smaller than the CPUs,
+// fewer cores than ranks, GPUs at an unknown place), ranks run unbound, and a
+// Finding says why. Pure.
 #pragma once
 
 #include <map>
@@ -19,8 +18,8 @@
 namespace muster {
 
 enum class BindTo { kNone, kCore, kNuma, kGpu };
-// kSingle: one GPU, dealt by local rank; kClosest: those on the NUMA nodes of
-// the CPUs that the rank is bound to.
+// kSingle: one GPU, by local rank; kClosest: those on the NUMA nodes of the
+// rank's CPUs.
 enum class GpuBind { kNone, kSingle, kClosest };
 
 struct BindRequest {
@@ -30,7 +29,7 @@ struct BindRequest {
 };
 
 struct BindGpu {
-  std::string id;  // as its vendor's variable wants it: UUID or index
+  std::string id;  // for its vendor's variable: UUID or index
   int numa = -1;
   std::map<std::string, std::string> nics;  // adapter -> "PIX"
 };
@@ -44,7 +43,7 @@ struct BindNode {
   std::string host;
   int ranks = 0;
   double cpu_quota = -1;       // CPUs; -1: none
-  std::vector<CpuCore> cores;  // those that the pod may use
+  std::vector<CpuCore> cores;  // the pod's own
   std::string gpu_vendor;      // "nvidia", "amd", "intel"; empty: no GPUs
   std::vector<BindGpu> gpus;
   std::vector<BindNic> nics;
@@ -52,7 +51,7 @@ struct BindNode {
 
 struct RankBinding {
   std::vector<int> cpus;     // ascending; empty: not bound
-  std::vector<size_t> gpus;  // indices; empty: its view is left as it is
+  std::vector<size_t> gpus;  // indices; empty: it sees all
   std::string near_gpu;      // id; empty: none
   std::string near_nic;
 };
@@ -64,14 +63,14 @@ struct NodeBinding {
 
 NodeBinding bind_node(const BindRequest& request, const BindNode& node);
 
-// The CPUs that a rank is bound to, for itself and for its rank wrapper.
+// The CPUs of a rank, for itself and for its rank wrapper.
 constexpr const char* kCpusVariable = "MUSTER_CPUS";
 
 // The variables that show `binding` to a rank: MUSTER_NEAR_GPU and _NIC,
-// MUSTER_CPUS, and, where GPUs were chosen, their vendor's.
+// MUSTER_CPUS, and, if it selects GPUs, their vendor's.
 Environment binding_environment(const BindNode& node,
                                 const RankBinding& binding);
-// Variables by which a user may have chosen GPUs of this vendor already.
+// Variables by which a user may already have selected GPUs of this vendor.
 std::vector<std::string> gpu_variables(std::string_view vendor);
 
 // "none", "core", "core:4", "numa", "gpu"; "none", "single", "closest".

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which variables a rank on one worker gets, and why: worker pod's own <
+// The variables of a rank on one worker, with their origins: worker pod's own <
 // launcher pod's < command line. Variables of one pod (its name, its GPUs, its
 // paths, its launcher) never travel by themselves; the command line may name
-// any. Nor do variables that say which rank a process is.
-// Values are bytes and stay as they are.
-// Pure; the caller prints, and masks secrets.
+// any. Nor do variables that give a process's rank. Values are bytes and stay
+// as they are. Pure; the caller prints, and masks secrets.
 #pragma once
 
 #include <optional>
@@ -25,7 +24,7 @@ struct EnvDecision {
   std::string name;
   std::string value;  // what the rank sees
   EnvSource source = EnvSource::kWorker;
-  // Another value that lost, and whose it was.
+  // A losing value and its origin.
   std::optional<std::string> overridden;
   EnvSource overridden_source = EnvSource::kWorker;
   std::string reason;
@@ -36,7 +35,7 @@ struct EnvMerge {
   Environment to_set;                  // on top of the worker's own environment
   std::vector<Finding> findings;
 
-  // Null: ranks have no such variable.
+  // Null: ranks do not have this variable.
   [[nodiscard]] const EnvDecision* find(std::string_view name) const;
 };
 
@@ -45,8 +44,8 @@ EnvMerge merge_environment(const Environment& worker,
                            const std::vector<EnvRequest>& command_line);
 
 // Why a variable of the launcher pod stays there; nullopt: it travels.
-// Kubernetes' service links are told by shape: X_PORT only with a value like
-// tcp://10.0.0.1:80, so that MASTER_PORT=29500 travels.
+// Recognises Kubernetes' service links by their shape: X_PORT only with a value
+// like tcp://10.0.0.1:80, so that MASTER_PORT=29500 travels.
 std::optional<std::string> why_not_travel(std::string_view name,
                                           std::string_view value);
 bool is_service_link(std::string_view name, std::string_view value);

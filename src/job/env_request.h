@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// EnvRequest: one variable that a command line asks to give to the ranks.
+// EnvRequest: one variable that a command line requests for the ranks.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@ namespace muster {
 
 struct EnvRequest {
   std::string name;                  // "NCCL_*": every one with that prefix
-  std::optional<std::string> value;  // nullopt: as the launcher has it
+  std::optional<std::string> value;  // nullopt: the launcher's own value
 };
 
 }  // namespace muster

@@ -35,7 +35,7 @@ std::string_view exit_class_name(ExitClass exit_class);
 std::string_view exit_class_meaning(ExitClass exit_class);
 std::optional<ExitClass> exit_class_by_code(int code);
 std::optional<ExitClass> exit_class_by_name(std::string_view name);
-// 200-209: the same job may well succeed when it is started again.
+// 200-209: the same job may succeed when it is started again.
 bool is_retryable(ExitClass exit_class);
 
 // The launcher's code for the wait status (as waitpid gives it) of the first

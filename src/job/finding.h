@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finding: something a person should know before or after a run, with what to
-// do about it. Produced by planner, fabric policy and diagnosis; never acted
-// on by text.
+// Finding: a fact that a person should know before or after a run, with its
+// remedy. From planner, fabric policy and diagnosis; its text never decides
+// anything.
 #pragma once
 
 #include <string>
@@ -27,9 +27,9 @@ struct Finding {
   Severity severity = Severity::kInfo;
   std::string code;      // stable word
   std::string text;      // one sentence: what, where
-  std::string evidence;  // what was seen
-  std::string remedy;    // what to do
-  int rank = -1;         // that it is about; -1: of no single one
+  std::string evidence;  // evidence
+  std::string remedy;    // remedy
+  int rank = -1;         // the rank; -1: not a single one
 };
 
 }  // namespace muster

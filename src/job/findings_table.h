@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Findings as the table that every page of muster shows them in. A column that
-// no finding fills is left out. Pure.
+// Findings as a table for every page of muster. Omits an empty column. Pure.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Facts of a pod as one message can hold them: of an environment that is larger
-// the longest values are left out, and a sentence says so; the rest of the
+// Cuts the facts of a pod to the size of one message: leaves out the longest
+// values of a larger environment, and says so in a sentence; the rest of the
 // facts stays. Pure.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace muster {
 
-// At most `limit` bytes, unless what is left without variables has more.
+// At most `limit` bytes, unless the rest without variables has more.
 std::string to_json_within(NodeFacts facts, size_t limit);
 
 }  // namespace muster

@@ -21,11 +21,12 @@ struct HostEntry {
   std::string name;  // without brackets or login name
   int slots = 1;
   bool slots_given = false;  // by number, or by repeating a bare line
-  // 0: none. No limit on ranks, whatever its manual says: with --oversubscribe
-  // Open MPI 4.1.4 goes beyond it, without it not even beyond `slots`.
+  // 0: none. Not a limit on ranks, whatever its manual says: with
+  // --oversubscribe Open MPI 4.1.4 goes beyond it, without it not even beyond
+  // `slots`.
   int max_slots = 0;
   int line = 0;            // 1-based; position in a list
-  bool all_slots = false;  // "a:*" of a list: all that the host has
+  bool all_slots = false;  // "a:*" of a list: all slots of the host
 };
 
 struct Hostfile {
@@ -35,7 +36,7 @@ struct Hostfile {
 
 // Repeated bare lines add slots, as in Open MPI. Errors, all with FILE:LINE:
 // "hostfile_syntax", "hostfile_slots", "hostfile_duplicate"; "hostfile_empty"
-// if no host is named, which a caller may wait out: operators mount the file
+// if it names no host, which a caller may wait out: operators mount the file
 // before they fill it.
 Result<Hostfile> parse_hostfile(std::string_view text,
                                 const std::string& source);

@@ -27,17 +27,17 @@ class JsonWriter {
   JsonWriter(JsonWriter&&) noexcept;
   JsonWriter& operator=(JsonWriter&&) = delete;
 
-  // The same as field(); a reader insists on the field being there.
+  // Like field(); the reader requires the field.
   template <class Value>
   void required(const char* name, const Value& value) {
     field(name, value);
   }
-  // The same as field(); a reader makes the text fit for a person's eyes.
+  // Like field(); the reader makes the text printable.
   template <class Value>
   void shown(const char* name, const Value& value) {
     field(name, value);
   }
-  // The same as field(); a reader takes an object too, as its text.
+  // Like field(); the reader accepts an object too, as its text.
   void text_or_json(const char* name, const std::string& value) {
     field(name, value);
   }
@@ -136,7 +136,7 @@ class JsonReader {
     adopt_error(reader);
   }
 
-  // Records a mistake that only the caller can see, e.g. an unknown word.
+  // Records a mistake that only the caller can detect, e.g. an unknown word.
   void reject(const char* name, std::string_view expected);
   // Error code "protocol".
   [[nodiscard]] Status status() const;

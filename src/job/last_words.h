@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ends a process that does not catch an exception: it prints a sentence, and
-// exits with the code of an internal error.
+// Ends a process on an uncaught exception: prints a sentence, and exits with
+// the code of an internal error.
 #pragma once
 
 namespace muster {

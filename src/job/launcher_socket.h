@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a launcher is above this process that runs commands on workers for
-// it: its socket is in the environment of what it starts.
+// Whether this process runs under a launcher that runs commands on workers for
+// it: the environment has the launcher's socket.
 #pragma once
 
 #include <sys/stat.h>

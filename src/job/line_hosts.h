@@ -13,15 +13,15 @@
 
 namespace muster {
 
-// The hosts of all programs, each once, in the order in which they are named,
-// with the most slots that one of the programs has there, as in Open MPI. A
-// host without a number is one slot; where the line has one program, and that
-// is too little, it has what its pod has (give_one_slot_each).
+// The hosts of all programs, each once, in the order of the line, with the most
+// slots that one of the programs has there, as in Open MPI. A host without a
+// number is one slot; if the line has one program, and that is too little, it
+// has its pod's slots (give_one_slot_each).
 std::vector<HostEntry> hosts_of_line(const MpirunLine& line);
 
-// Where a program among several may go: its own hosts among `hosts`, which may
-// have been given other names since, in `app.hosts` as well. Error code
-// "usage": `hosts` lacks one.
+// The hosts of one program among several: its own among `hosts`, which may have
+// new names since, in `app.hosts` as well. Error code "usage": `hosts` lacks
+// one.
 Result<std::vector<AppHost>> own_places(const MpirunLine& line,
                                         const MpirunApp& app,
                                         const std::vector<HostEntry>& hosts);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// /proc/self/mountinfo as a list, as far as muster needs it (proc(5)).
-// Lines that are not understood are left out, never guessed at. Pure.
+// /proc/self/mountinfo as a list, as far as muster needs it (proc(5)). Skips
+// lines that it does not understand. Pure.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 namespace muster {
 
 struct Mount {
-  std::string point;  // unescaped: a blank is a blank again
+  std::string point;  // unescaped: blanks are restored
   std::string type;   // "tmpfs"
   std::string source;
 };

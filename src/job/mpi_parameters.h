@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Open MPI's parameters (MCA) that say where ranks go and how their lines are
-// labelled: from variables, from parameter files and from the line's own --mca.
-// mpirun reads them by itself; muster has to know them for its plan.
-// Names: `ompi_info --all --level 9` of 4.1, PRRTE's prte_info of Open MPI 5.
-// Pure; the caller reads files.
+// Open MPI's parameters (MCA) for the place of ranks and the labels of their
+// lines: from variables, from parameter files and from the line's own --mca.
+// mpirun reads them by itself; muster needs them for its plan. Names:
+// `ompi_info --all --level 9` of 4.1, PRRTE's prte_info of Open MPI 5. Pure;
+// the caller reads files.
 #pragma once
 
 #include <string>
@@ -18,18 +18,18 @@ namespace muster {
 // The parameters among the variables: OMPI_MCA_*, PRTE_MCA_*.
 std::vector<MpiParameter> parameters_of(const Environment& env);
 
-// "name = value" lines; '#' begins a comment. Other lines are left out, as Open
-// MPI does. `path` is for messages.
+// "name = value" lines; '#' begins a comment. Skips other lines, as Open MPI
+// does. `path` is for messages.
 std::vector<MpiParameter> parse_parameter_file(std::string_view text,
                                                const std::string& path);
 
-// Fills what the line's options leave open. Later parameters of `ambient` win
-// over earlier ones, and the line's --mca over all. Keeps those of `ambient`
-// that map ranks in line.parameters.
+// Fills in what the line's options leave open. Later parameters of `ambient`
+// win over earlier ones, and the line's --mca over all. Keeps those of
+// `ambient` that map ranks in line.parameters.
 void apply_parameters(const std::vector<MpiParameter>& ambient,
                       MpirunLine& line);
 
-// Whether more ranks than slots are allowed by them.
+// Whether they allow more ranks than slots.
 bool allow_oversubscription(const std::vector<MpiParameter>& parameters);
 
 }  // namespace muster

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A user's mpirun, mpiexec, mpirun_rsh or horovodrun command line, understood:
-// options with their values, programs, hosts, environment. The words
-// themselves are kept, so that a rewritten line differs only where it must.
-// Refuses: lines without a program, values that cannot be (np 0).
-// Pure; reads no file that the line names.
+// Parses a user's mpirun, mpiexec, mpirun_rsh or horovodrun command line:
+// options with their values, programs, hosts, environment. Keeps the words
+// themselves, so that a rewritten line differs only where it must. Refuses:
+// lines without a program, impossible values (np 0). Pure; reads no file that
+// the line names.
 #pragma once
 
 #include <optional>
@@ -36,7 +36,7 @@ struct MpiParameter {
 struct UnknownOption {
   std::string word;
   size_t at = 0;
-  std::string nearest;  // "--bind-to"; empty: nothing is near
+  std::string nearest;  // "--bind-to"; empty: no similar one
 };
 
 struct MpirunApp {
@@ -50,7 +50,7 @@ struct MpirunApp {
 
 struct MpirunLine {
   std::vector<std::string> words;  // the line as given, words[0] included
-  LauncherSet launchers = 0;       // those that can have this line
+  LauncherSet launchers = 0;       // those that accept this line
   std::vector<MpirunApp> apps;     // empty: information, or an app file
   std::vector<LineOption> options;
   std::vector<UnknownOption> unknown;
@@ -68,7 +68,8 @@ struct MpirunLine {
   bool oversubscribe = false;
   bool tag_output = false;
   bool information = false;  // --version, --help: starts nothing
-  // Of variables and files, those that map ranks: apply_parameters() fills it.
+  // From variables and files, those that map ranks: apply_parameters() fills
+  // it.
   std::vector<MpiParameter> parameters;
 };
 
@@ -79,11 +80,11 @@ Result<MpirunLine> parse_mpirun_line(std::vector<std::string> words,
                                      LauncherSet launchers = kAnyLauncher);
 
 // Whether the option's hosts are those of all programs, wherever it stands:
-// `-hosts`, and to Hydra `-host` as well. It takes one of them, and not beside
-// a hostfile. To Intel MPI `-host` is of one program.
+// `-hosts`, and for Hydra `-host` as well. It takes one of them, and not beside
+// a hostfile. For Intel MPI `-host` belongs to one program.
 bool names_all_hosts(const LineOption& option, LauncherSet launchers);
 
-// The launchers that a program of this name can be.
+// The launchers with this program name.
 LauncherSet launchers_by_name(std::string_view program);
 
 }  // namespace muster

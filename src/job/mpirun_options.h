@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options of the launchers that muster takes over: name, how many words
-// follow, which launchers know it, what it means to us. One table, so that the
-// value of an option is never taken for the program.
-// Pure; constant data.
+// The options of the launchers that muster takes over: name, number of words
+// that follow, launchers that know it, meaning. One table, so that the value of
+// an option is never taken for the program. Pure; constant data.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +21,7 @@ constexpr LauncherSet kHorovodLauncher = 16;
 constexpr LauncherSet kAnyLauncher = 31;
 
 enum class OptionMeaning {
-  kOther,           // understood as far as its values go, passed on untouched
+  kOther,           // only its values matter; passed on untouched
   kProcesses,       // -np N
   kHostfile,        // file of hosts
   kHosts,           // list of hosts
@@ -39,7 +38,7 @@ enum class OptionMeaning {
   kByNode,          // -bynode, -rr
   kOversubscribe,
   kParameter,    // --mca NAME VALUE
-  kRemoteShell,  // how to reach the nodes: ours to decide
+  kRemoteShell,  // the way to the nodes: ours to decide
   kRankfile,     // names hosts itself
   kAppFile,      // programs come from a file
   kStdin,

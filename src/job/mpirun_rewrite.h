@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Puts muster's hostfile, options and rank wrapper into a user's mpirun line
-// and leaves every other word byte for byte as it was. What is taken out is
-// returned, to be logged.
-// Refuses: a wrapper where an unknown option hides where the program starts.
+// and leaves every other word byte for byte. Returns the removed words for the
+// log. Refuses: a wrapper if an unknown option hides where the program starts.
 // Pure.
 #pragma once
 

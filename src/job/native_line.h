@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// May an mpirun line be started natively? Only if every option is one whose
-// meaning muster keeps itself; otherwise the line stays with the MPI's own
-// launcher, and the option that decided is named.
-// Pure.
+// Whether an mpirun line can start natively: only if muster implements every
+// option; otherwise the line stays with the MPI's own launcher, and the result
+// names the option that decided. Pure.
 #pragma once
 
 #include <string>
@@ -14,7 +13,7 @@ namespace muster {
 
 struct NativeLine {
   std::string blocker;  // "--rankfile"; empty: start natively
-  std::string bind_to;  // for parse_bind_request(); empty: not asked
+  std::string bind_to;  // for parse_bind_request(); empty: none
   Environment env;      // --mca NAME VALUE as variables
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// NodeFacts: what one pod is, as its agent saw it. A plain value with a JSON
-// form; everything unknown stays empty (-1, "").
+// NodeFacts: the facts of one pod from its agent. A plain value with a JSON
+// form; unknown ones stay empty (-1, "").
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct CpuCore {
 };
 
 struct GpuPlace {
-  std::string id;   // UUID, or index where there is none
+  std::string id;   // UUID, or index without one
   std::string pci;  // empty: unknown
   int numa = -1;
 };
@@ -43,14 +43,14 @@ struct GpuFacts {
 struct MpiFacts {
   std::string family;    // "openmpi", "mpich", "intel", "mvapich"; empty: none
   std::string version;   // "4.1.4"
-  std::string launcher;  // path of the mpirun that was asked
+  std::string launcher;  // path of the mpirun with this version
   bool silent = false;   // it did not answer in time; the family is its file's
 };
 
 // One program of a line of several, and the NCCL that it will load here.
 struct ProgramNccl {
   std::string program;  // "python3 train.py"
-  std::string version;  // empty: it has none that tells
+  std::string version;  // empty: none with a known one
   std::string path;
 };
 
@@ -77,15 +77,15 @@ struct NodeFacts {
   MpiFacts mpi;
   bool serves_pmix = false;  // this muster was built with a PMIx host
   std::string nccl_version;  // of the first program that has one, or the image
-  std::vector<ProgramNccl> programs;  // where the line has several: those here
+  std::vector<ProgramNccl> programs;  // if the line has several: those here
   std::string cuda_runtime;           // "12.4", from libcudart in the image
   std::string cuda_driver;  // "550.54", from /proc/driver/nvidia/version
   std::string image_id;     // from the environment or a file, if given
   std::string muster_version;
   std::vector<NetInterface> interfaces;
   std::map<std::string, std::string> environment;  // of the worker's pid 1
-  std::string left_out;  // of it, as too much for a message; for people
-  // How old what the GPUs' drivers said is; -1: they were asked for this.
+  std::string left_out;  // of it, too large for a message; for people
+  // Age of the GPU drivers' answers; -1: asked for this launch.
   int64_t drivers_age_ms = -1;
   std::string fabric;  // network and GPUs: docs/facts-schema.md, as JSON text
 };

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What this pod is to its operator, decided from what can be seen in it:
+// The role of this pod for its operator, from what is visible in it:
 // mpi-operator names the role and nothing else, Trainer names nothing. Every
 // decision carries its reason. Never asks DNS: a pod's own name often does not
-// resolve yet.
-// Pure; job/pod_view.h does the looking.
+// resolve yet. Pure; job/pod_view.h reads the pod.
 #pragma once
 
 #include <optional>
@@ -37,7 +36,7 @@ enum class Role { kLauncher, kWorker, kManual };
 enum class OperatorKind { kNone, kMpiOperator, kTrainer };
 std::string_view role_name(Role role);
 
-// What the command line says; it wins over all that is seen.
+// The values of the command line, which win over all that the pod shows.
 struct ContractFlags {
   std::optional<Role> role;
   std::string key_dir;
@@ -60,7 +59,7 @@ struct Contract {
   bool hostfile_pending = false;
   std::string mpi_family_hint;  // "openmpi", "mpich", "intel", ""
   int completion_index = -1;    // of an Indexed Job; -1: unknown
-  // Another pod of the launcher's Job does the launching.
+  // Another pod of the launcher's Job launches.
   bool is_spare_launcher = false;
   int self_index = -1;  // own entry in the hostfile; -1: not in it
   bool runs_ranks = false;

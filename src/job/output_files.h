@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where an mpirun line wants a file of each rank: Open MPI's
+// The place of each rank's file in an mpirun line: Open MPI's
 // `--output-filename NAME[:nocopy]` and `--output-directory`, and `--output
-// dir=NAME` of Open MPI 5. Each release puts something of its own behind NAME
-// (4: NAME/1/rank.0/stdout, 5: NAME.JOB.0.out or NAME/JOB/rank.0/stdout); to us
-// NAME is a directory. horovodrun's are left to it: with Gloo the ranks' output
-// is its own to write.
-// Pure.
+// dir=NAME` of Open MPI 5. Each release appends something of its own to NAME
+// (4: NAME/1/rank.0/stdout, 5: NAME.JOB.0.out or NAME/JOB/rank.0/stdout);
+// muster takes NAME as a directory. It leaves horovodrun's to horovodrun: with
+// Gloo the ranks' output is its own to write. Pure.
 #pragma once
 
 #include <string>
@@ -15,7 +14,7 @@
 namespace muster {
 
 struct OutputFiles {
-  std::string directory;  // empty: no files are asked for
+  std::string directory;  // empty: the line asks for no files
   bool only = false;      // "nocopy": the lines are not shown as well
   bool more = false;      // the option asks for something else, too
 };

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is worth knowing of ranks where they were placed: more of them than
-// CPUs, and huge pages that the pod may not have. One sentence per kind and
-// number, however many pods it is about; nothing is refused.
-// Pure.
+// Remarks on the placement of ranks: more of them than CPUs, and huge pages
+// that the pod may not use. One sentence per kind and number, for any number of
+// pods; it refuses nothing. Pure.
 #pragma once
 
 #include <string>
@@ -18,11 +17,11 @@ struct PlacedRanks {
   std::string host;
   int ranks = 0;
   const NodeFacts* facts = nullptr;
-  Environment env;  // what the ranks see
+  Environment env;  // of the ranks
 };
 
-// CPUs' worth of time that a pod can have: its cpuset or its quota, whichever
-// is less. -1: unknown.
+// The CPU time of a pod in CPUs: its cpuset or its quota, whichever is less.
+// -1: unknown.
 double usable_cpus(const NodeFacts& facts);
 
 // `one_machine`: the nodes are emulated on one, and share its CPUs.

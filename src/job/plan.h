@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// JobSpec (what is asked) and Plan (where every rank goes), and the planner
-// between them. Rank order is hostfile order.
-// Refuses: more ranks than slots unless oversubscribing is asked for, hosts or
-// programs missing; each refusal shows the arithmetic and the way out.
-// Pure.
+// JobSpec (the request) and Plan (the place of every rank), and the planner
+// between them. Rank order is hostfile order. Refuses: more ranks than slots
+// without oversubscription, missing hosts or programs; each refusal shows the
+// arithmetic and the remedy. Pure.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +40,7 @@ struct Timeouts {  // milliseconds; 0: none
 
 struct AppHost {
   int node = 0;   // index into the job's hosts
-  int slots = 0;  // that the program may use there; 0: all of the host's
+  int slots = 0;  // for this program there; 0: all of the host's
 };
 
 struct AppSpec {
@@ -54,12 +53,12 @@ struct AppSpec {
 
 struct JobSpec {
   std::optional<int> np;         // nullopt: every slot
-  std::vector<HostEntry> hosts;  // as the hostfile or -H has them
+  std::vector<HostEntry> hosts;  // as in the hostfile or -H
   int slots_per_node = 0;        // --slots-per-node; 0: not given
   MapBy map_by = MapBy::kSlot;
   int per_node = 0;  // kPerNode: ranks on each node
   bool oversubscribe = false;
-  bool in_turns = false;        // as Hydra: no end of slots, the hosts in turn
+  bool in_turns = false;        // as Hydra: unlimited slots, the hosts in turn
   std::vector<EnvRequest> env;  // for all programs
   std::string cwd;              // empty: the worker's own
   std::vector<AppSpec> apps;    // one, or several (MPMD)

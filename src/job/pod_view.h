@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looks at a pod and fills PodView: files under a root directory that tests
-// may choose, the rest from the caller or this process. Reads only; what is
-// not there or cannot be read is left out.
+// Reads a pod and fills PodView: files under a root directory that tests may
+// choose, the rest from the caller or this process. Reads only; skips missing
+// and unreadable files.
 #pragma once
 
 #include <optional>
@@ -34,7 +34,7 @@ PodViewOptions own_pod_options();
 PodView read_pod_view(const PodViewOptions& options);
 
 // The first of key_dirs, else of locked_key_dirs: an unusable key deserves its
-// own sentence later. Reads nothing of the rest; `env` and `uid` are enough.
+// own sentence later. Needs only `env` and `uid`, and reads no more.
 std::optional<std::string> best_key_dir(const PodViewOptions& options);
 
 }  // namespace muster

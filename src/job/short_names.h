@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hosts as people type them, "pi-worker-0", against those of the job's
-// hostfile, "pi-worker-0.pi.default.svc": only the latter are in a cluster's
-// DNS. A name with a dot, an address, and a label that two hosts of the job
-// have in common are left as they are. A name that is none of the job's is
-// told, with the one that may be meant; one with a dot only where it is like
-// those of the job, since it may well be somewhere else. Pure.
+// Matches hosts as people type them, "pi-worker-0", with those of the job's
+// hostfile, "pi-worker-0.pi.default.svc": a cluster's DNS has only the latter.
+// Leaves a name with a dot, an address, and a label that two hosts of the job
+// share as they are. Reports a name that is not one of the job's, with the
+// likely one; a name with a dot only if it looks like those of the job, since
+// it may well be elsewhere. Pure.
 #pragma once
 
 #include <string>
@@ -15,8 +15,8 @@
 namespace muster {
 
 // "-host a,b -n 2" of a mpirun line is one rank on each: a host without a
-// number has one slot. Where that is too little for `ranks` (0: not said), and
-// an MPI would refuse, the hosts keep what their pods have.
+// number has one slot. If that is too little for `ranks` (0: not given), and an
+// MPI would refuse, the hosts keep their pods' slots.
 void give_one_slot_each(std::vector<HostEntry>& hosts, int ranks);
 
 struct Stranger {
@@ -24,7 +24,7 @@ struct Stranger {
   std::string meant;  // the job's host that is a typo away; empty: none
 };
 
-// Gives `hosts` the job's names; returns those that are none of its.
+// Gives `hosts` the job's names; returns those that are not the job's.
 std::vector<Stranger> use_job_names(std::vector<HostEntry>& hosts,
                                     const std::vector<HostEntry>& job);
 

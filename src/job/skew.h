@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Do the pods of a job fit together? Compares the MPI, NCCL, CUDA, driver,
-// image and muster of the agents' facts. A difference that breaks the job is an
-// error and stops the launch; others are warnings. Skips unknown values.
-// Pure.
+// Compares the pods of a job: the MPI, NCCL, CUDA, driver, image and muster of
+// the agents' facts. A difference that breaks the job is an error and stops the
+// launch; others are warnings. Skips unknown values. Pure.
 #pragma once
 
 #include <optional>
@@ -24,8 +23,8 @@ struct SkewReport {
 SkewReport compare_pods(const std::vector<NodeFacts>& pods,
                         bool allow_skew = false);
 
-// Of the programs of one pod: they load different NCCLs. `programs` in the
-// order of the line; settings are of the first one's.
+// For the programs of one pod: they load different NCCLs. `programs` in the
+// order of the line; settings follow the first one's.
 std::optional<Finding> nccls_differ(const std::vector<ProgramNccl>& programs);
 
 // The highest CUDA major version that a driver ("550.54") runs: branch 580 and

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many ranks a host gets, and why: the first that speaks of --slots-per-
-// node, the hostfile's own number, GPUs (or MIG slices), the CPU quota, 1.
-// Disagreement is a Finding, never a silent correction. Pure.
+// The number of ranks of a host, with the reason: the first known value of
+// --slots-per-node, the hostfile's own number, GPUs (or MIG slices), the CPU
+// quota, 1. Disagreement is a Finding, never a silent correction. Pure.
 #pragma once
 
 #include <string>
@@ -26,13 +26,13 @@ struct SlotsInput {
 struct SlotsDecision {
   int slots = 1;
   std::string reason;              // of the winner
-  std::vector<std::string> notes;  // one per term, also of those that lost
+  std::vector<std::string> notes;  // one per term, also for those that lost
   std::vector<Finding> findings;
 };
 
 SlotsDecision decide_slots(const SlotsInput& input);
 
-// Fills gpus, mig, cpu_quota and cpus_allowed from what a pod told.
+// Fills gpus, mig, cpu_quota and cpus_allowed from a pod's facts.
 void add_facts(SlotsInput& input, const NodeFacts& facts);
 
 }  // namespace muster

@@ -2,8 +2,8 @@
 // Understands the command line that mpirun, Hydra, prterun, pdsh, DeepSpeed and
 // horovodrun give to `ssh`. Honours -l -p -i -n -v, -o User, Port,
 // IdentityFile, ConnectTimeout, RekeyLimit (bytes), MusterPinHostKey, and the
-// Port of the -F file; what else ssh knows is taken and dropped.
-// Refuses: forwarding, tunnels, -N, -f, no command. Pure.
+// Port of the -F file; accepts and drops ssh's other options. Refuses:
+// forwarding, tunnels, -N, -f, no command. Pure.
 #pragma once
 
 #include <cstdint>

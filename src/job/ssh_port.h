@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Port line of an ssh_config or sshd_config text. Only what holds for
-// every host is believed: lines under Host (other than *) or Match are not.
-// Pure.
+// The Port line of an ssh_config or sshd_config text. Takes only a line for
+// every host: skips lines under Host (other than *) or Match. Pure.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `kubectl describe pod` shows of how a container ended.
+// The termination message that `kubectl describe pod` shows.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace muster {
 
-// At most 4096 bytes of `text`, the kubelet's limit, over what is there. Only
-// where the kubelet has put the file: elsewhere it would be litter. Errors are
-// ignored, and nothing is waited for. Any thread.
+// Writes at most 4096 bytes of `text`, the kubelet's limit, over the old
+// content. Only if the kubelet has made the file: elsewhere it would be litter.
+// Ignores errors, and never waits. Any thread.
 void write_termination_message(const std::string& path, std::string_view text);
 
 }  // namespace muster
