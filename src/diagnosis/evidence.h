@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Evidence: everything that is known about one run when it is judged, as plain
-// values with a versioned JSON form, so that any real failure can be kept as a
-// test. Every field may be missing; -1, 0 or empty then means "not known".
-// All times are nanoseconds of one clock (the launcher's); only their order
-// and distance matter. For a bare text log they are line numbers.
-// Owns nothing. Pure.
+// Evidence: everything known about one run when it is judged, as plain values
+// with a versioned JSON form, so that any real failure can be kept as a test.
+// Every field may be missing; -1, 0 or empty then means "unknown". All times
+// are nanoseconds of one clock (the launcher's); only their order and distance
+// matter. For a bare text log they are line numbers. Owns nothing. Pure.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +32,7 @@ enum class RankOutcome {
   kRefused,       // could not be started: see refusal
   kRunning,       // still ran, or hung, when the job was judged
   kExited,        // wait_status counts
-  kLost,          // its worker went away
+  kLost,          // its worker was lost
 };
 
 struct RankEvidence {
@@ -44,14 +43,15 @@ struct RankEvidence {
   RankOutcome outcome = RankOutcome::kUnknown;
   int wait_status = 0;  // as waitpid gives it; kExited only
   int64_t exit_ns = 0;
-  // Ended on the launcher's own order (drain, time limit): no cause to find.
+  // Ended on the launcher's own order (drain, time limit): has no cause to
+  // find.
   bool stopped_by_us = false;
   bool oom_killed = false;    // killed, and the cgroup's oom_kill counter rose
   bool loaded_mpi = false;    // libmpi was mapped into it
   std::string lonely_mpi;     // loaded, of another kind than its mpirun
   bool mpi_attached = false;  // it reached MPI_Init (PMIx/PMI connected)
   bool mpi_finalized = false;
-  int64_t max_rss_kib = 0;  // 0: not known
+  int64_t max_rss_kib = 0;  // 0: unknown
   int world_size = -1;      // the world the rank itself saw
   Error refusal;  // kRefused: code exe_not_found, exe_not_runnable …
   int refusal_exit_code = 127;
@@ -65,7 +65,7 @@ enum class NodeOutcome {
   kUnknown,
   kConnected,   // until the end
   kNeverReady,  // see step and error
-  kLost,        // was ready, went away: see error
+  kLost,        // was ready, then lost: see error
 };
 
 struct MemorySample {
@@ -76,9 +76,8 @@ struct MemorySample {
   int64_t oom_kills = -1;  // the counter's value, not a difference
 };
 
-// How a node was held back and how much it sent, from its counters: over the
-// whole job and in the seconds before its last heartbeat. Shares of that time,
-// 0 to 1.
+// A node's stalls and traffic, from its counters: over the whole job and in the
+// seconds before its last heartbeat. Shares of that time, 0 to 1.
 struct StrainShares {
   double throttled = -1;     // periods in which the CPU limit held it back
   double cpu_stall = -1;     // all tasks waited (PSI, full): for a CPU,
@@ -96,10 +95,10 @@ struct NodeStrain {
   double network_gbps = -1;    // over the interfaces, TCP
   // Counters of loss that grew: "mlx5_0/1 packet_seq_err +12".
   std::vector<std::string> grown;
-  // Since its ranks run, of all its GPUs, 0 to 1: how much they computed, and
-  // how long heat or power held their clocks down.
+  // For all its GPUs, since its ranks run, 0 to 1: their load, and the time in
+  // which heat or power held their clocks down.
   int64_t gpus = -1;
-  std::vector<std::string> gpu_ids;  // their names; empty: not known
+  std::vector<std::string> gpu_ids;  // their names; empty: unknown
   double gpu_use = -1;
   double gpu_slowed = -1;
 };
@@ -110,8 +109,8 @@ struct DiskEvidence {
   int64_t free = -1;
 };
 
-// An error that NVIDIA's driver told of one GPU while the job ran. The driver
-// does not say whose work it was.
+// An error that NVIDIA's driver reported for one GPU while the job ran. The
+// driver does not say whose work it was.
 struct XidEvidence {
   int xid = 0;
   int gpu = -1;      // its index in the pod
@@ -138,30 +137,30 @@ struct NodeEvidence {
   std::vector<XidEvidence> xids;  // the first of each kind first
   int gpus = -1;                  // device files in the pod
   std::string gpu_driver;         // its version; empty: unknown
-  // The variable that keeps its ranks from all of them, as it is set:
+  // The variable that hides all of them from its ranks, as set:
   // "CUDA_VISIBLE_DEVICES=".
   std::string gpus_hidden_by;
 };
 
 struct JobEvidence {
-  std::string backend;  // "pmix", "mpirun", "once"; of a log: what wrote it
-  // connect, inspect, agree, prove, spawn, run, drain: where the job was when
-  // it ended or failed.
+  std::string backend;  // "pmix", "mpirun", "once"; of a log: its writer
+  // connect, inspect, agree, prove, spawn, run, drain: the phase in which the
+  // job ended or failed.
   std::string phase;
   std::vector<std::string> argv;  // the user's program
-  // It lies in the launcher's pod and cannot be executed there; mpirun does not
-  // say whether it is that or missing.
+  // The program is in the launcher's pod and cannot be executed there; mpirun
+  // does not distinguish that from a missing one.
   bool not_executable = false;
   int world_size = -1;
   int workers = -1;
-  std::string name_space;  // of the job's pods; empty: no Kubernetes is known
-  bool bare_log = false;   // there is nothing but text: no wait statuses
-  std::string no_log;      // of a text that is none: "source code"
+  std::string name_space;  // of the job's pods; empty: no Kubernetes known
+  bool bare_log = false;   // there is only text: no wait statuses
+  std::string no_log;      // if the text is not a log: "source code"
   int lone_worlds = 0;     // processes of it that said "rank 0 of 1"
   int local_failure = -1;  // of a log of one node: the rank that failed first
-  std::vector<std::string> rank_hosts;  // as a log lists them; empty: not told
+  std::vector<std::string> rank_hosts;  // as a log lists them; empty: unknown
   int stop_signal = 0;     // that the launcher got; SIGPIPE: its reader left
-  bool preempted = false;  // the launcher's pod was told to leave
+  bool preempted = false;  // the launcher's pod got a SIGTERM
   int64_t preempted_ns = 0;
   bool time_limit_hit = false;
   int64_t time_limit_ms = -1;
@@ -169,20 +168,20 @@ struct JobEvidence {
   int64_t start_deadline_ms = -1;
   int64_t connect_deadline_ms = -1;
   int64_t stop_ns = 0;   // when the launcher began to stop the ranks; 0: never
-  std::string progress;  // the last that was seen: "epoch 45/100"
+  std::string progress;  // the last one seen: "epoch 45/100"
   bool mpi_abort = false;  // some rank called MPI_Abort …
   int mpi_abort_code = 0;
   int mpi_abort_rank = -1;
   // mpirun or the script, if there was one.
   bool tool_ended = false;
   int tool_status = 0;       // wait status
-  bool tool_killed = false;  // by SIGKILL, and not by the launcher
-  // The launcher had begun to stop the job: tool_status is of its making.
+  bool tool_killed = false;  // by SIGKILL, not from the launcher
+  // The launcher had begun to stop the job: it caused tool_status.
   bool tool_stopped_by_us = false;
   std::vector<LineEvidence> tool_lines;
 };
 
-// What the recorders of all ranks say together of one collective operation.
+// The recorders' joint finding on one collective operation.
 struct CollectiveEvidence {
   std::string text;        // one sentence
   std::vector<int> ranks;  // the odd ones; empty: none is
@@ -195,7 +194,7 @@ struct Evidence {
   std::vector<RankEvidence> ranks;
   std::vector<NodeEvidence> nodes;
   std::vector<Finding> findings;  // of planning; kError ones stopped the launch
-  std::vector<CollectiveEvidence> collectives;  // the most telling first
+  std::vector<CollectiveEvidence> collectives;  // strongest first
 };
 
 constexpr int kEvidenceVersion = 1;

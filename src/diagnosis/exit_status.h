@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The exit code of a launch, by facts alone: wait statuses, signals, who was
-// stopped by us, counters, states of workers, codes of muster's own findings,
-// and mpirun's own status. Reads no line that a program wrote, and no rule: the
-// diagnosis explains the answer and cannot change it (docs/exit-codes.md).
-// Pure.
+// The exit code of a launch, by facts alone: wait statuses, signals, our own
+// stops, counters, states of workers, codes of muster's own findings, and
+// mpirun's own status. Reads no program's line, and no rule: the diagnosis
+// explains the answer and cannot change it (docs/exit-codes.md). Pure.
 #pragma once
 
 #include <optional>
@@ -18,7 +17,7 @@ struct ExitStatus {
   // None: `code` is that of a rank, or of mpirun.
   std::optional<ExitClass> exit_class;
   int code = 0;   // 0 to 255
-  int rank = -1;  // whose end it is; -1: of no single rank
+  int rank = -1;  // the rank that ended; -1: not a single one
   // mpirun ended by itself, with ranks that it had not started: `code` is its
   // own, and its own message may say more (usage, a missing program).
   bool start_refused = false;
@@ -30,19 +29,19 @@ struct ExitStatus {
 
 ExitStatus exit_status_of(ExitClass exit_class);
 
-// Of a launch that is over. The first cause in time decides: a rank that
-// failed by itself before anything else, else what made the launcher stop the
+// For a launch that is over. The first cause in time decides: a rank that
+// failed by itself before anything else, else the launcher's reason to stop the
 // job, else a lost worker, else a kill from outside. A SIGKILL or SIGTERM with
 // which mpirun cleans up after another rank never counts. `evidence` must not
 // be of a bare log: that has no facts.
 ExitStatus exit_status(const Evidence& evidence);
 
-// Workers took the launcher for gone and ended their ranks; only a crash that
-// was told before says more.
+// Workers took the launcher for lost and ended their ranks; only an earlier
+// crash explains more.
 bool launcher_stalled(const Evidence& evidence);
 
 // The class of an error or a finding that stopped a launch, by its code:
-// "ssh_auth" is kConfiguration. None for a code that is not in the table.
+// "ssh_auth" is kConfiguration. nullopt for a code outside the table.
 std::optional<ExitClass> exit_class_of_fact(std::string_view code);
 
 }  // namespace muster

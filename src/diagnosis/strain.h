@@ -14,13 +14,13 @@ namespace muster {
 
 enum class StrainKind { kNetwork, kCpu, kMemory, kStorage, kGpu };
 
-// "held back by the CPU limit, share of the time: worker-3 62 %"; "" where
-// nothing is worth it. The worst nodes first, at most three.
+// "held back by the CPU limit, share of the time: worker-3 62 %"; "" below the
+// thresholds. The worst nodes first, at most three.
 std::string strain_text(const std::vector<NodeEvidence>& nodes,
                         StrainKind kind);
 
-// "busiest on the network: worker-2, 180 Gb/s by RDMA, 45 % of its ports'
-// 400 Gb/s"; "" where nothing is known.
+// "busiest on the network: worker-2, 180 Gb/s by RDMA, 45 % of its ports' 400
+// Gb/s"; "" if unknown.
 std::string network_rate_text(const std::vector<NodeEvidence>& nodes);
 
 // "GPU use 87 % of 16, least on worker-3 with 41 %"; "" without GPUs.

@@ -9,8 +9,8 @@
 
 namespace muster {
 
-// verdict_json() in at most `max_bytes` (>= 3072): what was also seen goes
-// first, then evidence and remedies from their ends, then long texts are cut.
+// verdict_json() in at most `max_bytes` (>= 3072): drops other observations
+// first, then evidence and remedies from their ends, then cuts long texts.
 std::string short_verdict_json(Verdict verdict, size_t max_bytes);
 
 }  // namespace muster

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How people call a rank or host. A host whose name says so (the operators'
-// names do) is "Worker-2"; what its pod owns, memory first, is the worker's,
-// what a program did is the rank's. Pure.
+// The name of a rank or host in sentences. A host whose name says so (the
+// operators' names do) is "Worker-2"; things of its pod, memory first, are the
+// worker's, a program's acts are the rank's. Pure.
 #pragma once
 
 #include <optional>

@@ -8,8 +8,8 @@
 namespace muster {
 
 // `args` without the word "fabric". Returns the exit code: 0, 2 for usage, 100
-// for unreadable input, 101 where `env` is refused, 31-35 for the failure
-// classes of check and bench (docs/fabric.md).
+// for unreadable input, 101 if `env` is refused, 31-35 for the failure classes
+// of check and bench (docs/fabric.md).
 int fabric_main(const std::vector<std::string>& args);
 
 }  // namespace muster

@@ -26,7 +26,7 @@ struct FabricOptions {
   int port = 0;                 // over a job: every pod listens there; 0: any
   int rounds = 64;              // over a job: at most so many
   std::string connect_timeout;  // over a job
-  std::string report;           // over a job: page for people; "": none
+  std::string report;           // over a job: HTML page; "": none
   std::vector<std::string> launch;  // options of muster launch: where, how
   // Behind "--": show, plan, explain, env for the NCCL that it will load (of
   // several, "A : B", the first's), and nccl through it.

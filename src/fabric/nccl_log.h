@@ -19,11 +19,11 @@ inline constexpr std::string_view kNcclMark = "NCCL INFO ";
 
 class NcclLogWatch {
  public:
-  // `planned`: the plan's transport, "RoCE", "InfiniBand", "EFA", "TCP", …;
-  // "" and "unknown": nothing is held against anything.
+  // `planned`: the plan's transport, "RoCE", "InfiniBand", "EFA", "TCP", …; ""
+  // and "unknown": compares nothing.
   explicit NcclLogWatch(std::string planned);
 
-  // True when this line is the first that is not as planned.
+  // True if this line is the first that differs from the plan.
   bool line(int rank, const std::string& pod, std::string_view line);
   // Nothing while all is as planned.
   [[nodiscard]] std::optional<Finding> finding() const;
@@ -35,8 +35,8 @@ class NcclLogWatch {
   std::set<int> on_ib_;    // said "NET/IB : Using": not yet a fallback
   std::set<int> checked_;  // ranks that named a network
   std::set<int> astray_;
-  std::set<std::string> pods_;  // where those are
-  std::string network_;         // what the first of them uses
+  std::set<std::string> pods_;  // their hosts
+  std::string network_;         // the network of the first of them
   std::string evidence_;        // its line
 };
 

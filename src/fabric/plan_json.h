@@ -11,9 +11,9 @@ namespace muster {
 // {"pods":[{"name","env":{},"reasons":[…]}],"findings":[…],"verdict":"…"} and
 // more; docs/fabric.md has the whole.
 std::string plan_to_json(const FabricPlan& plan);
-// What is set and why, findings, verdict.
+// The settings with their reasons, findings, verdict.
 std::string plan_to_text(const FabricPlan& plan);
-// Every decision with what lost against it.
+// Every decision with its rejected alternatives.
 std::string explain_plan(const FabricPlan& plan);
 
 }  // namespace muster

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A job that somebody stopped, or a limit, may have stood still because one
-// rank had failed and could not leave. The verdict shows such a rank's last
-// words as well.
-// Refuses: words that a rank wrote after the stop, and words after which it
-// went on. Pure.
+// A stopped job may have stood still because one rank had failed and could not
+// leave. The verdict shows such a rank's last lines as well. Refuses: lines
+// that a rank wrote after the stop, and lines after which it went on. Pure.
 #pragma once
 
 #include <vector>
@@ -12,7 +10,7 @@
 
 namespace muster {
 
-// At most `limit`; none for a bare log, which has no order of stop and words.
+// At most `limit`; none for a bare log, which does not order stop and lines.
 std::vector<AlsoSeen> words_before_stop(const Evidence& evidence,
                                         const RuleBook& rules, size_t limit);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was seen of the job's end, as candidates: collected while facts are
-// read, rank by rank, node by node, and of the job. Pure.
+// The facts of the job's end, as candidates: collected rank by rank, node by
+// node, and for the job. Pure.
 #pragma once
 
 #include <string>
@@ -28,7 +28,7 @@ class FactList {
                      Confidence confidence, std::string line);
   Candidate* add_for(const NodeEvidence& node, std::string_view code,
                      Confidence confidence, std::string line);
-  // Rank, and its node and host where they are known.
+  // Rank, and its node and host if known.
   void blame(Candidate& candidate, int rank) const;
 
   std::vector<Candidate> take() { return std::move(found_); }
@@ -44,11 +44,11 @@ void read_rank(const RankEvidence& rank, FactList& facts);
 void read_left_early(FactList& facts);
 // How the node came, went, and what its drivers said.
 void read_node(const NodeEvidence& node, FactList& facts);
-// What NVIDIA's driver said of its GPUs.
+// The GPU errors that NVIDIA's driver reported.
 void read_xids(const NodeEvidence& node, FactList& facts);
 // "No CUDA GPUs are available", and the like.
 bool finds_no_gpu(std::string_view text);
-// What the launcher itself did or saw, and findings of its own.
+// The launcher's own actions, observations and findings.
 void read_job(FactList& facts);
 
 }  // namespace muster

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rank that leaves with code 0 and without MPI_Finalize, under a foreign
-// launcher: Open MPI's tells who it was, among others that it then ended
-// itself; Hydra just kills what is left. Natively the router of fences knows.
-// Pure.
+// Finds a rank that leaves with code 0 and without MPI_Finalize, under a
+// foreign launcher: Open MPI's names it, among others that it then ended
+// itself; Hydra just kills the rest. Natively the router of fences knows. Pure.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +18,7 @@ struct LeftEarly {
   int64_t time_ns = 0;  // not after the ends that it led to
 };
 
-// nullopt: none did, as far as is known.
+// nullopt: none, as far as known.
 std::optional<LeftEarly> left_early(const Evidence& evidence);
 
 }  // namespace muster

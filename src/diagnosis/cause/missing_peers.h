@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// MissingPeers: whom the others waited for in vain, where a meeting point lists
-// them: XLA's coordination service ("Timed out task names:", one a line),
-// Horovod's stall check ("[missing ranks: 1, 3]", or one a line), a barrier's
-// sentence, the recorders of PyTorch. They are to be looked at, not those who
-// waited. Pure.
+// MissingPeers: the ranks that others waited for in vain, from a meeting
+// point's list: XLA's coordination service ("Timed out task names:", one a
+// line), Horovod's stall check ("[missing ranks: 1, 3]", or one a line), a
+// barrier's sentence, the recorders of PyTorch. They need attention, not the
+// ranks that waited. Pure.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@
 
 namespace muster {
 
-// A line that begins such a list, and one that goes on with it.
+// Whether a line begins such a list, or continues one.
 bool begins_list(std::string_view line);
 bool continues_list(std::string_view line);
 

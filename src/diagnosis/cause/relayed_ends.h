@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launchers and exceptions relay ends that other lines tell: the end itself
+// Launchers and exceptions relay ends that other lines report: the end itself
 // counts, its echo does not. Pure.
 #pragma once
 
@@ -11,7 +11,7 @@ namespace muster {
 
 // "ChildFailedError", "CalledProcessError: … exit status 1": an exception that
 // relays the end of another process adds nothing to that end. Returns whether
-// there was one.
+// it found one.
 bool drop_exception_about_end(std::vector<LineMatch>& matches);
 // The "Traceback" above such an exception.
 void drop_traceback(std::vector<Candidate>& found);

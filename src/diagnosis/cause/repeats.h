@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Drops the repeats of one owner: of each class, its first and its last lines
+// Drops the repeats of one owner: its first and its last lines of each class
 // say as much as all. Bounds the candidates of a log by its ranks and their
 // classes, not by its lines. Pure.
 #pragma once
@@ -17,7 +17,7 @@ inline constexpr size_t kRepeats = 4;
 // stay together.
 void drop_repeats(std::vector<Candidate>& found);
 
-// There may be many: they are never there twice.
+// Possibly many: they never exist twice.
 void append(std::vector<Candidate>& all, std::vector<Candidate> more);
 
 }  // namespace muster

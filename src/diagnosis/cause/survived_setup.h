@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// SurvivedSetup: a shell without nvidia-smi, conda or its modules goes on. Only
-// what hardly any line follows may have been the end, or a shell's own code for
-// "not found". Pure.
+// SurvivedSetup: a shell without nvidia-smi, conda or its modules goes on. Such
+// a line explains the end only if hardly any line follows, or the code is a
+// shell's own "not found". Pure.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@ namespace muster {
 
 class SurvivedSetup {
  public:
-  // A line that tells of no end. `rank` -1: of none.
+  // A line that reports no end. `rank` -1: none.
   void record(int rank, const LineEvidence& line);
-  // Takes out what the shell went on from.
+  // Removes failures that the shell survived.
   void drop(std::vector<Candidate>& candidates) const;
 
  private:
@@ -25,7 +25,7 @@ class SurvivedSetup {
     int64_t before = INT64_MIN;
     void add(int64_t time_ns);
   };
-  // Two lines, of the same rank where it is known.
+  // Two lines, of the same rank if known.
   [[nodiscard]] bool lines_behind(const Candidate& candidate) const;
 
   LastTwo all_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The exit status of a job of which there is a bare log only: what the log
-// tells of it, by the class of its first cause. Pure.
+// The exit status of a job with a bare log only, by the class of its first
+// cause. Pure.
 #pragma once
 
 #include "diagnosis/cause/candidate.h"
@@ -8,7 +8,7 @@
 
 namespace muster {
 
-// The rule's exit class; else the code or signal that the log tells; else 1.
+// The rule's exit class; else the code or signal in the log; else 1.
 ExitStatus told_exit_status(const Candidate& winner);
 
 }  // namespace muster

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// UnknownTail: the last lines of one writer that no rule knows, of which one
-// may be its last word. Leaves out what is calm by its level, and what only
-// goes on with the line before. Pure.
+// UnknownTail: the last lines of one writer that match no rule; one of them may
+// explain its end. Skips lines that are calm by their level, and those that
+// only continue the line before. Pure.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,8 @@ namespace muster {
 
 class UnknownTail {
  public:
-  // Whether to add() it; asked of each line that no rule knows, in order. The
-  // line stays until take().
+  // Whether to add() it; call it for each line that matches no rule, in order.
+  // The line stays until take().
   bool may_count(const LineEvidence& line);
   void add(Candidate candidate);
   // Moves to `out` those near the writer's last line, `last`, and not before

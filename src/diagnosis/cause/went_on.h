@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// WentOn: where the lines of one owner show that somebody went on. An owner may
-// be a log of several hosts, and the progress of one says nothing about
-// another. Pure.
+// WentOn: the lines of one owner that show further work. An owner may be a log
+// of several hosts, and the progress of one says nothing about another. Pure.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +29,7 @@ class WentOn {
   void clear() { last_.clear(); }
 
  private:
-  std::map<std::string, size_t> last_;  // by host; "": not told
+  std::map<std::string, size_t> last_;  // by host; "": unknown
 };
 
 }  // namespace muster

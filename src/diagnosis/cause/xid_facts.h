@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which Xids may be why a rank failed: those of a GPU that it may use, seconds
-// before its end. Pure.
+// The Xids that may explain a rank's failure: those of a GPU that it may use,
+// seconds before its end. Pure.
 #pragma once
 
 #include <string>
@@ -10,8 +10,9 @@
 
 namespace muster {
 
-// Worst first: what ends the work on a GPU, and faults of the machine, before
-// the rest. Empty: the rank did not fail by itself, or nothing came near it.
+// Worst first: those that end the work on a GPU, and faults of the machine,
+// before the rest. Empty: the rank did not fail by itself, or there were none
+// near its end.
 std::vector<const XidEvidence*> xids_of(const Evidence& evidence,
                                         const RankEvidence& rank);
 // "Xid 79: the GPU has fallen off the bus (fault: …) on GPU 3, GPU-5e…, of w-0,

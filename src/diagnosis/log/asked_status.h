@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// AskedStatus: people end what they show with "$ echo $?" and the number below
-// it. The two lines become one, "echo $? 139". Pure.
+// AskedStatus: people end a log with "$ echo $?" and the number below it. Joins
+// the two lines to one, "echo $? 139". Pure.
 #pragma once
 
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// BroadcastHost: whose kernel speaks. syslogd writes what is urgent to all
-// terminals: "Message from syslogd@node-3 at Oct  1 13:12:41 ...", and below it
-// " kernel:[991022.1] NVRM: Xid …". Not thread-safe.
+// BroadcastHost: the host of a kernel message on a terminal. syslogd writes
+// urgent ones to all terminals: "Message from syslogd@node-3 at Oct  1 13:12:41
+// ...", and below it " kernel:[991022.1] NVRM: Xid …". Not thread-safe.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace muster {
 
 class BroadcastHost {
  public:
-  // The host that wrote the next line; empty: of none.
+  // The host that wrote the next line; empty: none.
   std::string_view host_of(std::string_view line);
 
  private:

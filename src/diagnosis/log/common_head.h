@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // CommonHead: the head that a log tool put in front of every line of a log, of
 // any writer: a time, with the tool's own level and name behind it
-// ("[2026-11-22, 10:00:00 UTC] {pods.py:466} INFO - [base] "), or the name of
-// a container and a bar. Learnt from a log's first lines, which must all have
-// it. Refuses heads that tell a rank, or how serious a line is: those are the
-// program's own. Not thread-safe.
+// ("[2026-11-22, 10:00:00 UTC] {pods.py:466} INFO - [base] "), or the name of a
+// container and a bar. Learnt from a log's first lines, which must all have it.
+// Refuses heads with a rank or a level: those are the program's own. Not
+// thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ class CommonHead {
 
   struct Stripped {
     std::string_view text;
-    int64_t time_ns = -1;  // that the head told; -1: none
+    int64_t time_ns = -1;  // in the head; -1: none
     std::string_view name;
   };
   [[nodiscard]] Stripped strip(std::string_view line) const;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// KeptLines: what is kept of a log. Of each writer the first and the last lines
-// that a rule knows, and the last ones that none knows. One budget of bytes is
-// for all writers together: where it is used up, each writer may hold less, and
-// those that hold the most give up lines. Lines that no rule knows go first,
-// then those in the middle; of the first lines, those that name no failure.
-// Refuses: nothing. Not thread-safe.
+// KeptLines: the lines kept of a log. Of each writer the first and the last
+// lines that match a rule, and the last ones that match none. All writers share
+// one budget of bytes: when it is used up, each writer may hold less, and those
+// that hold the most give up lines. Lines that match no rule go first, then
+// those in the middle; of the first lines, those that name no failure. Not
+// thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -28,8 +28,8 @@ class KeptLines {
     LogClock::Times times = {};
   };
   enum class Kind {
-    kUnknown,  // no rule knows it
-    kKnown,    // a rule does: progress, a frame of a traceback
+    kUnknown,  // matches no rule
+    kKnown,    // matches one: progress, a frame of a traceback
     kAlarm,    // it names a failure
   };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // KnownAddresses: names of hosts by their addresses, from ssh's "Permanently
-// added 'x-worker-3.x,10.42.7.5' (ED25519)". ssh tells of its errors by
-// address. Not thread-safe.
+// added 'x-worker-3.x,10.42.7.5' (ED25519)". ssh reports its errors by address.
+// Not thread-safe.
 #pragma once
 
 #include <map>
@@ -12,7 +12,7 @@ namespace muster {
 
 class KnownAddresses {
  public:
-  // Learns from `line`, and tells the host that ssh speaks of in it by its
+  // Learns from `line`, and returns the host that ssh names in it by its
   // address; empty: none that is known.
   std::string_view host_in(std::string_view line);
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far a job came, as its own lines say it: "epoch 45/100", "step 1200".
-// Pure.
+// The progress of a job in its own lines: "epoch 45/100", "step 1200". Pure.
 #pragma once
 
 #include <string>

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// LogClock: the order in which the lines of a bare log were written, where they
-// say when. kubectl logs shows one pod after the other, and cat one rank's file
-// after the other: there a victim's last words may stand above the cause.
-// Times are compared on one clock of the log only (the log tool's in front of a
+// LogClock: the order in which the lines of a bare log were written, if they
+// have times. kubectl logs shows one pod after the other, and cat one rank's
+// file after the other: there a victim's last lines may stand above the cause.
+// Compares times on one clock of the log only (the log tool's in front of a
 // line, a logger's in brackets, PyTorch's "E1121 10:02:14.1"); a line without
-// one stands behind the line before it of the same writer, or, where no tag
-// tells its writer, behind the line before it in the log.
-// Refuses: an order where few lines tell a time, or times half a year apart.
-// Not thread-safe.
+// one stands behind the line before it of the same writer, or, if no tag names
+// its writer, behind the line before it in the log. Refuses: an order if few
+// lines have a time, or times half a year apart. Not thread-safe.
 #pragma once
 
 #include <array>
@@ -27,7 +26,7 @@ class LogClock {
   // The time of a line on each clock, its own or an earlier line's.
   using Times = std::array<int64_t, kClocks>;
 
-  // `writer` is empty where nothing tells it.
+  // `writer` is empty if unknown.
   Times times_of(const std::string& writer, const ParsedLine& line);
 
   struct Line {
@@ -35,7 +34,7 @@ class LogClock {
     Times times = {};
   };
   // New places for `lines`, which must be in the order of the log; the old ones
-  // where no clock gives a better order. Neighbours stay as near as they were.
+  // if no clock gives a better order. Neighbours stay as near as they were.
   [[nodiscard]] std::vector<int64_t> places(
       const std::vector<Line>& lines) const;
 

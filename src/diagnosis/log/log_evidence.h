@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A bare text log becomes Evidence: each line goes to its rank if a prefix says
-// whose it is, else to the launcher's lines. Memory stays bounded, whatever the
-// log's size (kept_lines.h).
-// Refuses: nothing; any bytes are a log. Not thread-safe.
+// Turns a bare text log into Evidence: each line goes to its rank if a prefix
+// names it, else to the launcher's lines. Bounds memory for a log of any size
+// (kept_lines.h). Refuses nothing: any bytes are a log. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +45,7 @@ class LogEvidence {
   // Times are line numbers in steps of 10 ms, so that neighbours differ, in
   // the order in which the lines say that they were written.
   [[nodiscard]] Evidence take();
-  // What muster's launcher itself said at the log's end, if it is its log.
+  // The verdict of muster's launcher at the log's end, if it is its log.
   [[nodiscard]] const std::optional<Verdict>& own_verdict() const {
     return own_.verdict();
   }
@@ -56,12 +55,12 @@ class LogEvidence {
     int number = -1;  // its rank
     std::string host;
     IgnoredException ignored;
-    bool goes_on = false;  // the last line that a rule knows ended with ":"
+    bool goes_on = false;  // the last line that matches a rule ended with ":"
     bool alone = false;    // took itself for the only rank
   };
 
   void add_line(std::string_view raw);
-  // Without what a log tool put in front of it.
+  // Without a log tool's prefix.
   void add_written(std::string_view raw, const CommonHead::Stripped& head);
   void add_parsed(ParsedLine parsed);
   void add_held();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks that take themselves for the only one: "Hello from rank 0 of 1", or a
-// bare "1" where the command above asked for the world's size. Where several
-// say so, another MPI started them, each is a world of its own, and the job may
+// Finds ranks that take themselves for the only one: "Hello from rank 0 of 1",
+// or a bare "1" where the command above asked for the world's size. If several
+// do, another MPI started them, each is a world of its own, and the job may
 // well end with code 0. Owned by one reader of a log; any thread.
 #pragma once
 
@@ -12,8 +12,8 @@ namespace muster {
 
 bool is_lone_rank(std::string_view line);
 
-// Counts them in lines that no tag tells apart. Runs of one process one after
-// the other look the same, if each says little else.
+// Counts them in lines without distinct tags. Runs of one process one after the
+// other look the same, if each prints little else.
 class LoneWorlds {
  public:
   void add(std::string_view line, int64_t number);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// OwnVerdict: the verdict with which a log of muster's launcher ends, read back
-// from its lines. It was given by wait statuses and counters that the log does
-// not hold, so that explain-log has nothing to add. A later attempt in the same
-// log takes it back. Refuses codes that no rule has, and what ranks wrote.
-// Not thread-safe.
+// OwnVerdict: the verdict at the end of a log of muster's launcher, read back
+// from its lines. It rests on wait statuses and counters that the log does not
+// hold, so explain-log has nothing to add. A later attempt in the same log
+// withdraws it. Refuses codes without a rule, and lines of ranks. Not
+// thread-safe.
 #pragma once
 
 #include <optional>
@@ -20,7 +20,7 @@ class OwnVerdict {
   explicit OwnVerdict(const RuleBook& rules) : rules_(rules) {}
 
   // A line that no rank wrote, in the order of the log. true: it is part of a
-  // verdict, and tells nothing more.
+  // verdict, and says nothing more.
   bool add(std::string_view line);
   [[nodiscard]] const std::optional<Verdict>& verdict() const {
     return verdict_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks as programs and libraries mark their lines with them. Pure.
+// The marks by which programs and libraries put a rank in their lines. Pure.
 // Refuses: "process 0", "worker 3", "[3/8]"; and a rank in a sentence, which is
 // too often a peer.
 #pragma once
@@ -12,7 +12,7 @@ namespace muster::marks {
 
 // "Rank 3: ", "[rank 3] ", "(rank 3) ", "<rank 3>", "[3]: " from the front.
 bool take_rank_mark(std::string_view& text, WriterMark& mark);
-// What MVAPICH, Open MPI's transports and PSM3 put in front.
+// The marks of MVAPICH, Open MPI's transports and PSM3.
 bool take_library_mark(std::string_view& text, WriterMark& mark);
 // "[ERROR] [Rank 3] ", "… x.py:3] rank 3: ", " - rank 3 - "; -1: none.
 int rank_in_head(std::string_view line);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// SpawnedChild: a process that Python's multiprocessing spawned reads from its
-// parent what to do. Where that breaks off, the parent ended first: no file is
-// damaged, whatever the exception says. Of one writer's lines, in their order.
-// Pure.
+// SpawnedChild: a process that Python's multiprocessing spawned reads its
+// orders from its parent. If that breaks off, the parent ended first: no file
+// is damaged, whatever the exception says. For one writer's lines, in their
+// order. Pure.
 #pragma once
 
 #include <string_view>
@@ -11,7 +11,7 @@ namespace muster {
 
 class SpawnedChild {
  public:
-  // Whether `line` tells that the parent is gone.
+  // Whether `line` shows that the parent has ended.
   bool lost_parent(std::string_view line);
 
  private:

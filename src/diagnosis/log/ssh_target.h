@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// SshTarget: the host of ssh's last words that name none ("Permission denied
+// SshTarget: the host of ssh's last lines without a name ("Permission denied
 // (publickey).", "Host key verification failed."), from the lines in which ssh
-// said where it connects. Where several ran at once, the host is unknown.
-// Not thread-safe.
+// said where it connects. If several ran at once, the host is unknown. Not
+// thread-safe.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace muster {
 
 class SshTarget {
  public:
-  // Learns from `line`, and tells whom it is about; empty: not known.
+  // Learns from `line`, and returns its host; empty: unknown.
   std::string_view host_of(std::string_view line);
 
  private:

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// TextKind: whether a text is a log at all. Source code, Markdown and what git
-// log prints name failures, too, and nothing failed. Looks at the first lines
-// only. Refuses to doubt a short text, or a report that quotes a log.
-// Not thread-safe.
+// TextKind: whether a text is a log at all. Source code, Markdown and git log's
+// output name failures, too, without one. Looks at the first lines only. Does
+// not doubt a short text, or a report that quotes a log. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +12,7 @@ namespace muster {
 class TextKind {
  public:
   void add(std::string_view line);
-  // "source code"; empty: a log, as far as one can tell.
+  // "source code"; empty: a log, as far as known.
   [[nodiscard]] std::string_view instead() const;
 
  private:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // torchrun ends with a list: under "Failures:" the ranks that failed later,
-// under "Root Cause (first observed failure):" the first one. Tells which lines
-// belong to the former, so that a victim does not count as the first.
-// Refuses: nothing. Pure, except for its position; not thread-safe.
+// under "Root Cause (first observed failure):" the first one. Finds the lines
+// of the former, so that a victim does not count as the first. Pure, except for
+// its position; not thread-safe.
 #pragma once
 
 #include <string_view>
@@ -16,7 +16,7 @@ class TorchFailures {
 
  private:
   bool inside_ = false;
-  int left_ = 0;  // lines until the list is given up: the log may be cut
+  int left_ = 0;  // lines until it gives the list up: the log may be cut
 };
 
 }  // namespace muster

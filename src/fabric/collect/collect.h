@@ -19,25 +19,24 @@
 
 namespace muster {
 
-// `sysroot` stands before every absolute path; "" is the running system, and
-// only there libraries are asked.
+// `sysroot` stands before every absolute path; "" is the running system; only
+// there it asks libraries.
 PodFabric collect_fabric(const std::string& sysroot);
 // With a GPUDirect write as well, which takes a CUDA context, hence a second;
 // `probes` is the end of all probes together.
 PodFabric collect_fabric_and_gdr(std::chrono::milliseconds probes);
-// What a launch adds to the facts of a pod.
+// A launch's additions to the facts of a pod.
 struct LaunchAdds {
   std::string nccl;          // the version that counts; "": the image's
-  std::string nccl_path;     // where that library is; "": not known
+  std::string nccl_path;     // path of that library; "": unknown
   Environment env;           // on top of the pod's
   std::string library_path;  // LD_LIBRARY_PATH of the ranks
-  std::string cwd;           // of the ranks; "": not known
-  bool drivers = true;  // GPUs' may be started, if they have not said anything
+  std::string cwd;           // of the ranks; "": unknown
+  bool drivers = true;  // may start the GPUs' if they have not answered yet
 };
-// The same as a facts file (docs/facts-schema.md), for a caller that knows the
-// image's libraries already. `drivers`: what those of GPUs said a while ago;
-// unless no GPU answers any more, they are not started for this. Reset where it
-// was of no use.
+// The same as a facts file (docs/facts-schema.md), for a caller that already
+// knows the image's libraries. `drivers`: earlier answers of the GPUs' drivers;
+// while a GPU answers, they are not started for this. Reset if it did not help.
 std::string collect_fabric_json(const std::string& sysroot,
                                 const ImageLibraries& libraries,
                                 KnownFiles& known,

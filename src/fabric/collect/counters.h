@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Error and congestion counters of a pod's adapters, interfaces and TCP, before
-// and after a test: what grew in between tells a lossy fabric from a slow one.
-// Reads sysfs and /proc below `root`; what cannot be read is left out.
+// and after a test: the growth in between tells a lossy fabric from a slow one.
+// Reads sysfs and /proc below `root`; skips unreadable files.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,9 @@ struct GrownCounter {
 };
 
 Counters read_counters(const std::string& root);
-// What grew, by how much; a counter that was reset meanwhile is left out. TCP's
-// counters only where one segment in a hundred was sent again. Pure.
+// The counters that grew, by how much; skips a counter that was reset
+// meanwhile. TCP's counters only if one segment in a hundred was sent again.
+// Pure.
 std::vector<GrownCounter> grown_counters(const Counters& before,
                                          const Counters& after);
 // "mlx5_0/1 packet_seq_err +12, eth0 rx_crc_errors +3"; "" for none. Pure.

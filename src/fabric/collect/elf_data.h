@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the constant texts of a 64-bit ELF library lie, so that a search need
-// not read the code for every GPU, which can be a gigabyte; and what a program
-// or library tells the dynamic linker. The bytes are untrusted: returns nothing
-// if they are inconsistent.
+// The places of the constant texts of a 64-bit ELF library, so that a search
+// need not read the code for every GPU, which can be a gigabyte; and the
+// entries of a program or library for the dynamic linker. The bytes are
+// untrusted: returns nothing if they are inconsistent.
 #pragma once
 
 #include <cstdint>
@@ -19,16 +19,16 @@ struct ByteRange {
 };
 
 // Sections that are loaded, neither written nor run, the small ones first;
-// nullopt: `fd` is no such library, or has no table of sections.
+// nullopt: `fd` is not such a library, or has no table of sections.
 std::optional<std::vector<ByteRange>> constant_sections(int fd);
 
 struct DynamicNames {
   std::vector<std::string> needed;  // "libnccl.so.2"
-  std::string rpath;                // as they are written: "$ORIGIN/../lib"
+  std::string rpath;                // as written: "$ORIGIN/../lib"
   std::string runpath;
 };
 
-// nullopt: `fd` is nothing that the dynamic linker would take.
+// nullopt: the dynamic linker would not take `fd`.
 std::optional<DynamicNames> dynamic_names(int fd);
 
 }  // namespace muster

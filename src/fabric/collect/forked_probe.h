@@ -16,16 +16,16 @@
 
 namespace muster {
 
-// A child is given up when it neither wrote nor used a processor for
-// `silence_ms`, or after `total_ms`: a slow machine gets its time, a library
-// that waits for ever does not.
+// Gives up on a child that neither wrote nor used a processor for `silence_ms`,
+// or after `total_ms`: a slow machine gets its time, a library that waits for
+// ever does not.
 struct ProbePatience {
   int silence_ms = 3000;
   int total_ms = 20'000;
 };
 
-// For several probes that together have to be over by `end`; nothing is waited
-// for once it has passed.
+// For several probes that together must end by `end`; does not wait once it has
+// passed.
 ProbePatience patience_until(std::chrono::steady_clock::time_point end);
 
 struct ForkedResult {
@@ -33,11 +33,11 @@ struct ForkedResult {
   std::string text;  // complete lines
   End end = End::kDied;
   int signal = 0;     // that it died of; 0: it exited by itself
-  int waited_ms = 0;  // until it was given up
+  int waited_ms = 0;  // until the caller gave up
 };
 
-// A child that has begun, beside which other questions may be asked. `child`
-// writes to its descriptor and returns. It is ended with its owner.
+// A running child, beside which the caller may ask other questions. `child`
+// writes to its descriptor and returns. Ends with its owner.
 class ForkedProbe {
  public:
   explicit ForkedProbe(const std::function<void(int)>& child);

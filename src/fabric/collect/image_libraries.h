@@ -16,7 +16,7 @@ struct LibraryDirectory {
   std::string path;
   std::vector<std::string> names;  // libnccl*, librccl* and libcudart*, sorted
 };
-// In search order, without directories that have none.
+// In search order, without directories that hold none.
 using ImageLibraries = std::vector<LibraryDirectory>;
 
 // LD_LIBRARY_PATH, the directories of /etc/ld.so.conf, the usual ones, those of
@@ -26,7 +26,7 @@ ImageLibraries find_libraries(const std::string& root,
                               const std::string& ld_library_path,
                               KnownFiles& known);
 
-// "2.21.5", of RCCL "RCCL 2.21.5"; "" where there is none that tells.
+// "2.21.5", of RCCL "RCCL 2.21.5"; "" if none has a version.
 std::string nccl_version(const ImageLibraries& libraries, KnownFiles& known);
 // "12.4"
 std::string cuda_runtime_version(const ImageLibraries& libraries,
@@ -35,7 +35,7 @@ std::string cuda_runtime_version(const ImageLibraries& libraries,
 // Of one file, libnccl.so.2 or a library that NCCL is linked into: "2.21.5".
 std::string nccl_version_of(const std::string& path, KnownFiles& known);
 // Of libcudart.so.12, libcudnn.so.9 or libfabric.so.1: by a file's name, or by
-// the metadata of `wheel` ("nvidia_cudnn_cu"); "" where neither tells.
+// the metadata of `wheel` ("nvidia_cudnn_cu"); "" if neither has it.
 std::string named_version_of(const std::string& path, const std::string& wheel,
                              KnownFiles& known);
 

@@ -12,7 +12,7 @@
 
 namespace muster {
 
-// Sorted; empty where there is no such directory. At most 256.
+// Sorted; empty if there is no such directory. At most 256.
 std::vector<std::string> library_names(const std::string& directory,
                                        KnownFiles& known);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the dynamic linker finds a library (ld.so(8)): RPATH of who needs it,
-// LD_LIBRARY_PATH, RUNPATH, the directories of ld.so.conf, the system's own.
-// Reads files of the image; nothing is loaded.
+// Finds a library as the dynamic linker does (ld.so(8)): RPATH of the file that
+// needs it, LD_LIBRARY_PATH, RUNPATH, the directories of ld.so.conf, the
+// system's own. Reads files of the image; loads nothing.
 #pragma once
 
 #include <map>
@@ -30,8 +30,8 @@ class LoaderSearch {
   // for it at run time (dlopen).
   [[nodiscard]] std::optional<LoadedFrom> find(const std::string& name,
                                                const std::string& by) const;
-  // What `program` loads at its start, however many steps away, by the name
-  // under which it is needed; of two the first. At most 300 libraries.
+  // All libraries that `program` loads at its start, however many steps away,
+  // by the name that needs them; of two the first. At most 300 libraries.
   [[nodiscard]] std::map<std::string, LoadedFrom> all_needed(
       const std::string& program) const;
   // The libraries that a file needs; nullopt: not a program or library.
@@ -39,7 +39,7 @@ class LoaderSearch {
       const std::string& path) const;
 
  private:
-  // `own`: what `by` tells the linker.
+  // `own`: the entries of `by` for the linker.
   [[nodiscard]] std::optional<LoadedFrom> find_for(
       const DynamicNames& own, const std::string& by,
       const std::string& name) const;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the limit on locked memory means anything to this process: who has
-// the capability IPC_LOCK locks what it likes, unless it has it in a user
-// namespace of its own only (the kernel asks the first one).
+// Whether the limit on locked memory binds this process: one with the
+// capability IPC_LOCK may lock any amount, unless it has it only in a user
+// namespace of its own (the kernel asks the first one).
 #pragma once
 
 #include <string>

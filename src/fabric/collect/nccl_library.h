@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The job's own NCCL and the CUDA driver, opened at run time, each as a table
 // of the few entry points that an all-reduce needs. Their binary form has not
-// changed since NCCL 2.2 and CUDA 11, so neither header is needed.
-// Refuses, with a sentence: a library or function that is missing (codes
-// "nccl_missing", "cuda_missing"), a driver without a GPU ("gpu_missing").
-// For a process that does nothing else: what is opened is never closed.
+// changed since NCCL 2.2 and CUDA 11, so neither header is needed. Refuses,
+// with a sentence: a missing library or function (codes "nccl_missing",
+// "cuda_missing"), a driver without a GPU ("gpu_missing"). For a process that
+// does nothing else: never closes them.
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The few entry points of NVML and the CUDA driver that are asked, without
-// their headers: they have had this form since CUDA 11. The libraries are
-// opened at run time, in processes of their own, since a sick GPU may hold them
-// for ever.
+// The few entry points of NVML and the CUDA driver that muster calls, without
+// their headers: they have had this form since CUDA 11. Opens the libraries at
+// run time, in processes of their own, since a sick GPU may hold them for ever.
 #pragma once
 
 #include <dlfcn.h>
@@ -17,8 +16,8 @@ namespace muster {
 constexpr const char* kNvmlLibrary = "libnvidia-ml.so.1";
 constexpr unsigned kMostGpus = 64;
 
-// What a GPU's memory is used for by programs; what the driver keeps for itself
-// is not in it, where the driver tells the two apart (since 510).
+// A GPU's memory that programs use, without the driver's own part if the driver
+// reports the two apart (since 510).
 struct GpuMemory {
   unsigned long long total = 0, used = 0;
 };
@@ -26,8 +25,8 @@ struct NvmlUtilization {
   unsigned gpu, memory;  // percent of the last second or less
 };
 
-// nvmlClocksThrottleReason…: only those that tell of trouble, not the power
-// cap or idling.
+// nvmlClocksThrottleReason…: only those that mean trouble, not the power cap or
+// idling.
 inline constexpr std::array kNvmlSlowdowns = {
     std::pair{0x08ULL, "hardware"}, std::pair{0x20ULL, "thermal"},
     std::pair{0x40ULL, "thermal"}, std::pair{0x80ULL, "power brake"}};
@@ -51,13 +50,13 @@ bool ask_driver(void* library, const char* name, Arguments... arguments) {
 
 // NVML, started; nullptr: there is none, or it does not start.
 void* open_nvml(const char* library);
-// What it says of itself and all GPUs, as lines of probe_gpus.cc; and of each
-// GPU that answers what changes from one moment to the next.
+// Its answers about itself and all GPUs, as lines of probe_gpus.cc; and for
+// each GPU that answers the values that change all the time.
 std::string nvml_lines(void* nvml);
 std::string nvml_lines_now(void* nvml);
 
 std::optional<GpuMemory> nvml_memory(void* nvml, void* device);
-// "0000:1a:00.0"; "": not told.
+// "0000:1a:00.0"; "": unknown.
 std::string nvml_pci(void* nvml, void* device);
 // "00000000:1A:00.0" -> "0000:1a:00.0".
 std::string short_pci(const char* text);

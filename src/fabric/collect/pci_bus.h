@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions on the PCI bus with their vendors: a large node has hundreds,
-// so each is looked at once for all who ask, and more of it is read only where
-// the vendor makes what is looked for. Refuses nothing: no sysfs is nullopt.
+// The functions on the PCI bus with their vendors. A large node has hundreds,
+// so it looks at each once for all callers, and reads more only of a wanted
+// vendor's. Refuses nothing: without sysfs nullopt.
 #pragma once
 
 #include <optional>

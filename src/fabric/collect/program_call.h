@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a command line runs in the end: behind env, a shell's -c and scripts,
-// `source …/activate`, wrappers as numactl, and "#!" lines. Reads files of the
-// image, runs nothing, and guesses where a shell would decide at run time: of
-// several commands of a script it takes the last one that is a program.
+// Finds the program that a command line finally runs: behind env, a shell's -c
+// and scripts, `source …/activate`, wrappers such as numactl, and "#!" lines.
+// Reads files of the image, runs nothing, and guesses what a shell would decide
+// at run time: of several commands of a script it takes the last one that is a
+// program.
 #pragma once
 
 #include <string>
@@ -19,7 +20,7 @@ struct ProgramCall {
 };
 
 struct ProgramFile {
-  std::string path;  // of the program or the interpreter; empty: not found
+  std::string path;  // of the program or the interpreter; empty: none
   std::vector<std::string> options;  // of the interpreter: -s, -I, -E
   Environment env;
   std::string cwd;
@@ -29,7 +30,7 @@ struct ProgramFile {
 // `root` stands before each path.
 ProgramFile find_program_file(const std::string& root, const ProgramCall& call);
 
-// `path`, or the file to which it leads as a link within `root`.
+// `path`, or the target of a link within `root`.
 std::string behind_links(const std::string& root, const std::string& path);
 
 }  // namespace muster

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a Python interpreter looks for packages (site.py), without running it:
-// PYTHONPATH, the user's own, those of a virtual environment, of conda, and of
-// a distribution. Reads files of the image.
+// The directories in which a Python interpreter looks for packages (site.py),
+// without running it: PYTHONPATH, the user's own, those of a virtual
+// environment, of conda, and of a distribution. Reads files of the image.
 #pragma once
 
 #include <string>

@@ -33,7 +33,7 @@ struct VerbsLibrary {
                            uint64_t iova, int fd, int access);
 };
 
-// False where the library or one of its functions is missing.
+// False if the library or one of its functions is missing.
 bool load_verbs(VerbsLibrary& verbs);
 
 }  // namespace muster

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The value a variable really has in a pod, and where it comes from: the
-// environment wins over ~/.nccl.conf, which wins over /etc/nccl.conf. NCCL, UCX
-// and Open MPI take an empty value for unset. Pure.
+// The effective value of a variable in a pod, and its origin: the environment
+// wins over ~/.nccl.conf, which wins over /etc/nccl.conf. NCCL, UCX and Open
+// MPI take an empty value for unset. Pure.
 #pragma once
 
 #include <optional>

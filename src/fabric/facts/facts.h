@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a pod can communicate with: adapters, ports, GIDs, interfaces, GPUs,
-// limits and libraries. A plain value that is collected in the pod or written
-// by a person from a bug report (docs/facts-schema.md).
-// Everything may be unknown: empty text, -1, or an empty optional. An empty
-// list says "looked, none there"; an empty optional says "not looked".
+// The means of communication of a pod: adapters, ports, GIDs, interfaces, GPUs,
+// limits and libraries. A plain value that the collector or a person writes
+// (docs/facts-schema.md). Everything may be unknown: empty text, -1, or an
+// empty optional. An empty list says "looked, none there"; an empty optional
+// says "not looked".
 #pragma once
 
 #include <cstdint>
@@ -100,7 +100,7 @@ struct FabricPlugin {
   std::string version;
 };
 
-// A way of libfabric to some hardware that is there: "efa", "verbs;ofi_rxm".
+// A way of libfabric to present hardware: "efa", "verbs;ofi_rxm".
 struct FabricProvider {
   std::string name;
   std::vector<std::string> domains;  // "rdmap0s6-rdm", "cxi0", "eth0"
@@ -110,7 +110,7 @@ struct FabricLibrary {
   std::string family;  // MPI only: openmpi mpich intel mvapich
   std::string version;
   Known cuda_aware;
-  // libfabric, UCX transports; nullopt: nobody asked.
+  // libfabric, UCX transports; nullopt: not asked.
   std::optional<std::vector<FabricProvider>> providers;
 };
 
@@ -120,10 +120,10 @@ struct PodFabric {
   std::string vendor;  // DMI sys_vendor
   std::string product;
   std::string asset_tag;
-  std::string shape;  // the cloud's name of the machine, if somebody knows
+  std::string shape;  // the cloud's name of the machine, if known
   Known virtual_machine;
   Known host_network;
-  std::string peer_address;  // under which the other pods reach this one
+  std::string peer_address;  // the other pods reach this one by it
 
   std::string nccl_version;  // "2.21.5"
   std::optional<std::vector<FabricPlugin>> plugins;
@@ -156,9 +156,9 @@ struct PodFabric {
   Known iommu;         // translation on
   Known cross_rail;    // adapters of different rails reach each other
   std::vector<std::string> dead_hcas;  // did not reach their peers
-  // Topology files in the pod; nullopt: nobody looked.
+  // Topology files in the pod; nullopt: not looked.
   std::optional<std::vector<std::string>> files;
-  // "NAME=ENTRY" of variables that name a file which the pod has not.
+  // "NAME=ENTRY" of variables that name a missing file.
   std::vector<std::string> missing_files;
 
   FabricLibrary mpi;
@@ -169,7 +169,7 @@ struct PodFabric {
 // "unknown" for an empty optional.
 inline bool yes(const Known& value) { return value.value_or(false); }
 inline bool no(const Known& value) { return !value.value_or(true); }
-// Somebody looked, and there are none.
+// Looked, and there are none.
 inline bool no_gpus(const PodFabric& pod) {
   return pod.gpus && pod.gpus->empty();
 }

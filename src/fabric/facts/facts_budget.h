@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much a facts file may become: brackets, counts and fields that stand for
-// several entries are copies, and copies within copies multiply. Pure.
+// Bounds the size of an expanded facts file: brackets, counts and fields that
+// stand for several entries are copies, and copies within copies multiply.
+// Pure.
 #pragma once
 
 #include <cstddef>
@@ -13,15 +14,15 @@ namespace muster {
 
 class FactsBudget {
  public:
-  // `copies` of a text or of a value are about to be made; `of` is named in
-  // the error, whose code is "facts_invalid".
+  // Call it before making `copies` of a text or of a value; the error, of code
+  // "facts_invalid", names `of`.
   Status spend(size_t copies, std::string_view text, std::string_view of);
   Status spend(size_t copies, const nlohmann::json& value, std::string_view of);
 
  private:
   Status take(size_t copies, size_t weight, std::string_view of);
 
-  size_t left_ = 64 << 20;  // bytes, about as the text would be
+  size_t left_ = 64 << 20;  // bytes, about the size as text
 };
 
 }  // namespace muster

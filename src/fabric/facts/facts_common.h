@@ -11,8 +11,8 @@
 
 namespace muster {
 
-// `beside`: the object that had `pods` in it; both in the schema's form. What
-// no pod has (comment, source, …) stays out. `notes`: what was taken.
+// `beside`: the object that had `pods` in it; both in the schema's form. Skips
+// fields that pods do not have (comment, source, …). `notes`: the fields taken.
 Status take_common_fields(const nlohmann::json& beside, nlohmann::json& pods,
                           std::vector<std::string>& notes);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // "mlx5_[0-7]" in a facts file: an object whose name has brackets becomes one
 // object per number, and every text below it whose brackets list as many
-// numbers follows along. Lets a person write eight rails as one line. Pure.
+// numbers expands in step. Lets a person write eight rails as one line. Pure.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The other ways in which people write facts, brought into the form of
+// Converts the other ways in which people write facts into the form of
 // docs/facts-schema.md: lists as objects by name ("hcas": {"mlx5_0": {…}}),
-// "gpus": 8, "NAME=VALUE" lines, rates in Mb/s. What is in that form already,
-// and what nobody could mean, is left alone. Pure.
+// "gpus": 8, "NAME=VALUE" lines, rates in Mb/s. Leaves text in that form, and
+// nonsense, alone. Pure.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -15,8 +15,8 @@
 
 namespace muster {
 
-// `pods`: the value of "pods", or a pod, or a list of pods. `notes`: which
-// fields were read by another name than the schema's.
+// `pods`: the value of "pods", or a pod, or a list of pods. `notes`: fields by
+// other names than the schema's.
 Status settle_forms(nlohmann::json& pods, FactsBudget& budget,
                     std::vector<std::string>& notes);
 // "GID[  3]: ADDRESS" of ibv_devinfo -> "3 ADDRESS": its brackets do not mean a

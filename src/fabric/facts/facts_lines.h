@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// On which line of a facts file a field stands, for an error that names the
-// field. The text is read a second time for it, so that good files cost
-// nothing. Pure.
+// The line of a field in a facts file, for an error that names the field. Reads
+// the text a second time for it, so that good files cost nothing. Pure.
 #pragma once
 
 #include <cstddef>
@@ -9,12 +8,12 @@
 
 namespace muster {
 
-// `path`: "pods[1].hcas[0].rate_gbps", as the reader counts after brackets are
-// expanded; what is not in the text as such is taken for the last that is
-// there. Counted from 1.
+// `path`: "pods[1].hcas[0].rate_gbps", as the reader counts after it has
+// expanded brackets; an expanded entry counts as the last one in the text.
+// Counted from 1.
 size_t line_of_field(std::string_view text, std::string_view path);
 
-// Where the longest quoted part of the message is; 0 if none is in the text.
+// The line of the longest quoted part of the message; 0 if the text has none.
 size_t line_of_quoted(std::string_view text, std::string_view message);
 
 }  // namespace muster

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values that can be read and mean nothing: an address with an octet of 300, a
-// link layer that does not exist. Said, and then left out of account. Pure.
+// Readable values without meaning: an address with an octet of 300, a link
+// layer that does not exist. Notes them; the plan ignores them. Pure.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ namespace muster {
 void note_values(const PodFabric& pod, const std::string& where,
                  std::vector<std::string>& notes);
 
-// Without "pods[3].x: …" where another pod's is the same.
+// Without "pods[3].x: …" if another pod's is the same.
 std::vector<std::string> told_once(const std::vector<std::string>& notes);
 
 }  // namespace muster

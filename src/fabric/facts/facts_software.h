@@ -12,7 +12,7 @@ namespace muster {
 // form.
 void settle_software(nlohmann::json& pod);
 // The output of `fi_info`, with domains, or of `fi_info -l`, names alone; an
-// empty list for what is neither.
+// empty list for other text.
 nlohmann::json pasted_providers(std::string_view text);
 
 }  // namespace muster

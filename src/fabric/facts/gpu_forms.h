@@ -10,8 +10,8 @@
 
 namespace muster {
 
-// The pod's "gpus" becomes a list of objects; what nobody could mean is left.
-// Error code "facts_invalid" for a tool's output that is not read.
+// Turns the pod's "gpus" into a list of objects; leaves nonsense alone. Error
+// code "facts_invalid" for a tool's output that is not read.
 Status settle_gpus(nlohmann::json& pod, FactsBudget& budget);
 
 }  // namespace muster

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the names of GPUs tell, as drivers and people write them: "NVIDIA
-// GeForce RTX 4090" and "RTX4090", "NVIDIA H100 80GB HBM3" and "H100-SXM5".
-// Pure.
+// The meaning of GPUs' names, as drivers and people write them: "NVIDIA GeForce
+// RTX 4090" and "RTX4090", "NVIDIA H100 80GB HBM3" and "H100-SXM5". Pure.
 #pragma once
 
 #include "fabric/facts/facts.h"
 
 namespace muster {
 
-// Of AMD, hence RCCL in the place of NCCL; or RCCL is there by name.
+// AMD's, hence RCCL in place of NCCL; or the pod has RCCL by name.
 bool has_amd_gpus(const PodFabric& pod);
-// Intel's Max and Gaudi, for which there is neither NCCL nor RCCL.
+// Intel's Max and Gaudi, which have neither NCCL nor RCCL.
 bool has_intel_gpus(const PodFabric& pod);
 // GeForce 40, whose drivers before 550.40.07 offered a P2P that does not work.
 bool has_rtx40(const PodFabric& pod);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // NCCL's lists of names (NCCL_IB_HCA, NCCL_SOCKET_IFNAME): "[^][=]a,b:1,…".
-// Entries match as prefixes unless the whole value starts with "="; "^" and
-// "=" count at the start of the value only. A blank belongs to the name, and a
-// port is what atoi() makes of it: of "mlx5_0:0" no port is left, because
-// verbs count from 1. Source: NCCL src/misc/utils.cc, parseStringList(). Pure.
+// Entries match as prefixes unless the whole value starts with "="; "^" and "="
+// count at the start of the value only. A blank belongs to the name, and atoi()
+// reads the port: "mlx5_0:0" matches no port, because verbs count from 1.
+// Source: NCCL src/misc/utils.cc, parseStringList(). Pure.
 #pragma once
 
 #include <string>

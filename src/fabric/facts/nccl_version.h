@@ -17,8 +17,8 @@ struct NcclVersion {
   [[nodiscard]] std::string text() const;
 };
 
-// "2.21.5", "2.21.5+cuda12.4", "2.21", "22105" (NCCL_VERSION_CODE); versions
-// of plugins and of UCX, which are written alike.
+// "2.21.5", "2.21.5+cuda12.4", "2.21", "22105" (NCCL_VERSION_CODE); versions of
+// plugins and of UCX, which have the same form.
 std::optional<NcclVersion> parse_nccl_version(std::string_view text);
 
 // Versions at which a rule of this folder changes. Source: NCCL release notes

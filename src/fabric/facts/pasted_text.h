@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finding things in what a tool printed. Pure.
+// Finds things in the output of a tool. Pure.
 #pragma once
 
 #include <string>

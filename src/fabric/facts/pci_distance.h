@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far two PCI devices are from each other, in NCCL's words: PIX (one
-// switch), PXB (several), PHB (through the host bridge), SYS (through the link
-// between sockets). Pure; paths are as /sys/devices shows them.
+// The distance of two PCI devices, in NCCL's words: PIX (one switch), PXB
+// (several), PHB (through the host bridge), SYS (through the link between
+// sockets). Pure; paths are those of /sys/devices.
 #pragma once
 
 #include <string>

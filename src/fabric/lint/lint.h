@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The checks of the user's own variables, by what they look at; lint.cc calls
-// them. Values are never changed. Internal to the policy. Pure.
+// The checks of the user's own variables, by subject; lint.cc calls them. They
+// never change a value. Internal to the policy. Pure.
 #pragma once
 
 #include <string>
@@ -31,7 +31,7 @@ void lint_gid_index(FabricJob& job, FabricPodState& pod,
 // NCCL_COMM_ID, which chooses the bootstrap's interface.
 void lint_comm_id(FabricJob& job, FabricPodState& pod, const std::string& name,
                   const EffectiveValue& users);
-// Settings that work, and what they cost.
+// Settings that work, and their cost.
 void lint_costs(FabricJob& job, FabricPodState& pod, const std::string& name,
                 const EffectiveValue& users);
 // Lines of nccl.conf as NCCL takes them.
@@ -48,7 +48,7 @@ void lint_libfabric(FabricJob& job, FabricPodState& pod);
 void lint_names(FabricJob& job, const FabricPodState& pod);
 // Words that choose transports, components and providers.
 void lint_components(FabricJob& job, const FabricPodState& pod);
-// Files that variables name and the pod has not.
+// Files that variables name and the pod lacks.
 void lint_files(FabricJob& job, const FabricPodState& pod);
 // Two variables that contradict each other.
 void lint_contradictions(FabricJob& job, const FabricPodState& pod);

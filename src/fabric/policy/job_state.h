@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The planner's working table: one row per pod with what was concluded so far.
+// The planner's working table: one row per pod with the conclusions so far.
 // Internal to the policy; its steps run in the order of plan_fabric() and each
-// only reads what earlier steps wrote.
+// only reads the results of earlier steps.
 #pragma once
 
 #include <algorithm>
@@ -38,22 +38,22 @@ struct FabricPodState {
   PrimaryInterface primary;
   PrimaryInterface mpi_interface;
   std::set<FabricTransport> offers;  // RDMA-like ways that work in this pod
-  bool unknown = false;              // nobody looked for adapters
-  bool by_shape = false;             // what it offers, the machine's name says
+  bool unknown = false;              // the facts lack adapters
+  bool by_shape = false;             // its offers come from the machine's name
   bool tcp_by_user = false;          // the user's own variables rule RDMA out
   std::string ruled_out_by;          // which of them
-  std::string absent;                // why there is no RDMA; empty: there is
+  std::string absent;                // why there is no RDMA; empty: it has RDMA
   bool on_loopback = false;          // the peers' address is on lo
-  std::string list_reason;  // why NCCL_IB_HCA is needed; empty: it is not
+  std::string list_reason;  // why NCCL_IB_HCA is needed; empty: not needed
   PodPlan plan;
 
-  // No GPU for NCCL or RCCL and neither of them in the pod: MPI alone uses its
-  // network, or libraries of which nothing is known here (oneCCL, HCCL).
+  // No GPU for NCCL or RCCL and neither of them in the pod: only MPI uses its
+  // network, or libraries that the policy does not know (oneCCL, HCCL).
   [[nodiscard]] bool mpi_only() const {
     return facts->gpus && !version &&
            (facts->gpus->empty() || has_intel_gpus(*facts));
   }
-  // The version to reason with: what is known, else the newest.
+  // The version to reason with: the known one, else the newest.
   [[nodiscard]] NcclVersion assumed_version() const {
     return version.value_or(NcclVersion{2, 30, 7});
   }
@@ -69,7 +69,7 @@ struct FabricJob {
   std::vector<std::string> transport_rejected;
   std::vector<FabricPodState> pods;
   std::vector<std::string> mpirun_args;
-  // Pods without GPU and adapter are there too, which MPI alone reaches.
+  // There are also pods without GPU and adapter, which only MPI reaches.
   bool mpi_on_tcp = false;
   // NCCL's own InfiniBand code, or a plugin for libfabric, moves the data.
   [[nodiscard]] bool uses_verbs() const {
@@ -94,26 +94,26 @@ struct FabricJob {
 
 // Adds a finding; equal ones of several pods become one that names them.
 void report(FabricJob& job, const FabricPodState* pod, Finding finding);
-// Sets a variable unless the user already has one: then the user's stays and
-// a difference is reported. The first proposal of a name wins.
+// Sets a variable unless the user already has one: then the user's stays and a
+// finding reports a difference. The first proposal of a name wins.
 void propose(FabricJob& job, FabricPodState& pod, FabricSetting setting);
 
-// "rl", "rl (grpo)" as somebody wrote it, or "rl of rollout", an application.
+// "rl", "rl (grpo)" as written, or "rl of rollout", an application.
 std::string profile_said(const FabricJob& job);
 
-// What was seen that takes this pod to TCP: in it, or in another pod.
+// The evidence that takes this pod to TCP: in it, or in another pod.
 std::string seen_for_tcp(const FabricJob& job, const FabricPodState& pod);
 
-// Does one of its adapters' ports have this interface?
+// Whether one of its adapters' ports has this interface.
 bool is_rail(const FabricPodState& pod, const std::string& netdev);
 
-// "10.1.0.0/24": the network of a port's interface; "" where it is not known.
+// "10.1.0.0/24": the network of a port's interface; "" if unknown.
 std::string port_subnet(const FabricPodState& pod, const PortView& view);
-// Of all ports that the job uses; empty where one of them is not known.
+// Of all ports that the job uses; empty if one of them is unknown.
 std::set<std::string> chosen_subnets(const FabricPodState& pod);
 
 // NCCL's own choice of interface or the user's, all of them or the first, is in
-// networks where every pod has an address of its own: common_network.cc.
+// networks in which every pod has an address of its own: common_network.cc.
 bool interfaces_meet(const FabricJob& job, bool all, bool users = false);
 
 // Cables between every two pods, each a subnet of its own: direct_links.cc.
@@ -121,12 +121,12 @@ bool linked_by_cables(const FabricJob& job);
 
 // A pod's part of the plan, from its row. finish_plan.cc, as the next two.
 void finish_pod(const FabricJob& job, FabricPodState& pod);
-// "worker-0, worker-1 and 2 more: ", of `all` pods; empty where there is one.
+// "worker-0, worker-1 and 2 more: ", of `all` pods; empty for a single pod.
 std::string pods_said(const std::vector<std::string>& pods, size_t all);
 FabricPlan finish_plan(FabricJob& job);
 
 // Steps, in order. See the .cc of each: set_* in settings/, check_* in checks/,
-// what only finds out in network/.
+// those that only find out in network/.
 void find_common_network(FabricJob& job);  // common_network.cc
 void choose_transport(FabricJob& job);     // transport.cc
 void explain_absence(FabricJob& job);      // absent.cc

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fabric policy: facts of all pods + profile + site file + the user's own
-// variables -> settings per pod, each with its reason, and findings.
-// Order: unset beats set, probe beats table, table beats guess, refusing beats
-// hanging; the user's own value beats all but is checked.
-// Pure: no I/O, no clock, no state.
+// variables -> settings per pod, each with its reason, and findings. Order:
+// unset beats set, probe beats table, table beats guess, refusing beats
+// hanging; the user's own value beats all but is checked. Pure: no I/O, no
+// clock, no state.
 #pragma once
 
 #include <map>
@@ -25,10 +25,10 @@ struct FabricSetting {
   std::string name;
   std::string value;
   std::string reason;
-  std::string evidence;  // what was seen, and where
+  std::string evidence;  // evidence, and where
   FabricConfidence confidence = FabricConfidence::kLikely;
-  std::string source;  // of the rule
-  std::string alone;   // what the library would have done by itself
+  std::string source;                 // of the rule
+  std::string alone;                  // the library's own choice
   std::vector<std::string> rejected;  // losing alternatives, each with why
   bool tuning = false;                // the user may choose another value
 };
@@ -45,10 +45,10 @@ struct PortDecision {
 struct PodPlan {
   std::string name;
   std::string transport;  // "InfiniBand", "RoCE", "EFA", …, "TCP", "unknown"
-  std::string interface;  // for TCP; empty: not known
+  std::string interface;  // for TCP; empty: unknown
   std::string interface_reason;
   std::vector<std::string> interface_rejected;  // others, each with why
-  std::string alone;  // what NCCL of this version would choose by itself
+  std::string alone;  // the choice of NCCL of this version by itself
   std::vector<PortDecision> ports;
   std::vector<FabricSetting> settings;  // to be set
   std::vector<FabricSetting> kept;      // the user's own, left as they are
@@ -75,7 +75,7 @@ struct FabricPlan {
   std::string summary;  // one line for the first log lines
   std::vector<PodPlan> pods;
   std::vector<Finding> findings;
-  std::vector<std::string> mpirun_args;  // what an mpirun line would need
+  std::vector<std::string> mpirun_args;  // for an mpirun line
 };
 
 std::string_view confidence_name(FabricConfidence confidence);

@@ -13,7 +13,7 @@ namespace muster {
 enum class Profile { kAuto, kTcp, kRdma, kRl };
 
 std::string_view profile_name(Profile profile);
-// Also the algorithms' names that users of RL stacks know: ppo, grpo, gapo…
+// Also the names of algorithms that users of RL stacks know: ppo, grpo, gapo…
 // Error code "unknown_profile".
 Result<Profile> parse_profile(std::string_view word);
 

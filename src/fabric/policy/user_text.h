@@ -11,7 +11,7 @@
 
 namespace muster {
 
-// "" where it is unset or empty, which UCX and Open MPI take for unset.
+// "" if it is unset or empty, which UCX and Open MPI take for unset.
 inline std::string value_of(const PodFabric& pod, const std::string& name) {
   const auto found = pod.environment.find(name);
   return found == pod.environment.end() ? "" : std::string(trim(found->second));
@@ -31,7 +31,7 @@ inline std::vector<std::string> entries_of(std::string_view value) {
   return out;
 }
 
-// By which users name libfabric's providers: for all, Intel MPI, MPICH.
+// The variables that name libfabric's providers: for all, Intel MPI, MPICH.
 inline constexpr const char* kProviderVariables[] = {
     "FI_PROVIDER", "I_MPI_OFI_PROVIDER", "MPIR_CVAR_OFI_USE_PROVIDER"};
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `muster fabric check|bench --report FILE.html`: what was found, and a map of
-// all pairs that were measured, in the design of the launch's page. Pure.
+// `muster fabric check|bench --report FILE.html`: the findings, and a map of
+// all measured pairs, in the design of the launch's page. Pure.
 #pragma once
 
 #include <string>

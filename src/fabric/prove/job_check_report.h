@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A job-wide check or bench, judged: what every pod said and how every pair
-// did -> findings that name the pod, pair or rail at fault, once each.
-// A fault of one pod shows in all its pairs; it is blamed on the pod where at
-// least half of its tests (and two) show it. Pure.
+// Judges a job-wide check or bench: turns every pod's and every pair's result
+// into findings that name the pod, pair or rail at fault, once each. A fault of
+// one pod shows in all its pairs; the judge blames the pod if at least half of
+// its tests (and two) show it. Pure.
 #pragma once
 
 #include <string>
@@ -19,8 +19,8 @@ namespace muster {
 
 struct CheckedPod {
   std::string name;
-  std::string address;       // under which the others reach it
-  bool launcher = false;     // no ranks there: its rates are not compared
+  std::string address;       // the others reach it by this address
+  bool launcher = false;     // runs no ranks: its rates do not count
   std::string missing_code;  // it never answered; the rest is empty then
   std::string missing_text;
   PodFabric facts;
@@ -31,15 +31,15 @@ struct CheckedPod {
 struct TestedPair {
   size_t driver = 0;
   size_t peer = 0;
-  bool alone = false;  // nothing else was tested meanwhile
+  bool alone = false;  // the only test at its time
   PeerAnswer answer;
 };
 
 struct JobCheck {
   bool bench = false;
-  FabricRequest request;  // what the job will be started with
+  FabricRequest request;  // the job's start command
   std::vector<CheckedPod> pods;
-  std::vector<TestedPair> pairs;  // a pair may be there in both directions
+  std::vector<TestedPair> pairs;  // a pair may occur in both directions
 };
 
 struct JobCheckReport {
@@ -47,7 +47,7 @@ struct JobCheckReport {
   int exit_class = 0;
 };
 
-// Pairs that were slow while others were tested too: worth a second look,
+// Pairs that were slow while others were tested too: worth a second test,
 // alone. At most `most`.
 std::vector<std::pair<size_t, size_t>> slow_suspects(const JobCheck& check,
                                                      size_t most);

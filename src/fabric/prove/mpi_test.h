@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `muster fabric mpi`: ping-pong and allreduce through the job's own MPI, and
-// what to think of the figures. mpi_rank_main() is one rank of it, started by
+// `muster fabric mpi`: ping-pong and allreduce through the job's own MPI, and a
+// judgement of the figures. mpi_rank_main() is one rank of it, started by
 // `muster launch`; rank 0 prints.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which libnccl `muster fabric nccl` opens: the given file, that of the given
-// command, else that of the pod's python3, and then where images have one.
+// The libnccl that `muster fabric nccl` opens: the given file, that of the
+// given command, else that of the pod's python3, and then the usual places.
 // Reads the image; loads nothing.
 #pragma once
 
@@ -19,7 +19,7 @@ struct NcclWish {
 // Paths and names for the dynamic linker, the first that opens counts. Error
 // codes "usage": no such file or program; "nccl_missing": the program has none.
 Result<std::vector<std::string>> choose_nccl(const NcclWish& wish);
-// "[json] [--nccl PATH] [-- COMMAND]", as ranks are given it.
+// "[json] [--nccl PATH] [-- COMMAND]", as ranks get it.
 std::vector<std::string> nccl_rank_words(const NcclWish& wish, bool json);
 struct NcclRankWords {
   NcclWish wish;

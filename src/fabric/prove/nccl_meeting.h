@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the ranks of `fabric nccl` come by NCCL's id without an MPI: each has one
-// TCP connection to rank 0 and is dealt its seat for every step over it.
-// Whoever is forked afterwards goes on with the same connections.
-// Every wait has the caller's deadline. Error codes "deadline", "peer_lost",
-// "connect", "limits".
+// Distributes NCCL's id to the ranks of `fabric nccl` without an MPI: each has
+// one TCP connection to rank 0 and gets its seat for every step over it. A
+// child forked afterwards goes on with the same connections. Every wait has the
+// caller's deadline. Error codes "deadline", "peer_lost", "connect", "limits".
 #pragma once
 
 #include <optional>
@@ -38,7 +37,7 @@ class NcclMeeting {
   [[nodiscard]] std::vector<int> steps() const;
   // Rank 0 deals; its own part comes back. nodes 0 ends it for all.
   Result<NcclDeal> deal(int nodes, const NcclId& id, Deadline deadline);
-  // Everybody else.
+  // The other ranks.
   Result<NcclDeal> receive(Deadline deadline);
 
  private:

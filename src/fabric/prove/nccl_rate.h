@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One rank's part of a measured all-reduce: a communicator, a checked sum, the
 // time of a few more. Blocks for as long as NCCL does: the caller has the
-// deadline. Error codes "nccl_fails" (what NCCL or CUDA said), "nccl_wrong"
-// (the sum is not what it must be).
+// deadline. Error codes "nccl_fails" (the message of NCCL or CUDA),
+// "nccl_wrong" (the sum is wrong).
 #pragma once
 
 #include "fabric/collect/nccl_library.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `muster fabric nccl` measured, for people and programs: bus bandwidth
-// by number of nodes, NCCL alone against the job's settings, and what common
-// classes of models need. Pure.
+// The results of `muster fabric nccl`, for people and programs: bus bandwidth
+// by number of nodes, NCCL alone compared with the job's settings, and the
+// needs of common classes of models. Pure.
 #pragma once
 
 #include <optional>
@@ -21,12 +21,12 @@ struct NcclStep {
 };
 
 // "step 2 16 1048576", of a rank: nodes, ranks and nanoseconds. Nothing for any
-// other line, and where a number is missing or out of range.
+// other line, and if a number is missing or out of range.
 std::optional<NcclStep> nccl_step_in(std::string_view line);
 
 struct NcclFigures {
   std::string version;
-  std::string library;                // the file that was opened
+  std::string library;                // the opened file
   std::vector<std::string> settings;  // names that muster set for the job
   std::vector<NcclStep> alone;        // without those; empty if there are none
   std::vector<NcclStep> set;          // as the job runs

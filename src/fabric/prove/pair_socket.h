@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Blocking TCP with deadlines, for processes of their own: the pair test, and
-// who asks NCCL (worker/hang/agent_ras.h).
+// the one that asks NCCL (worker/hang/agent_ras.h).
 #pragma once
 
 #include <chrono>
@@ -24,7 +24,7 @@ Result<UniqueFd> accept_tcp(int listener, Deadline deadline);
 Result<size_t> send_some(int fd, const char* data, size_t size,
                          Deadline deadline);
 Result<size_t> receive_some(int fd, char* data, size_t size, Deadline deadline);
-// Bytes that were sent lie unacknowledged in the kernel.
+// Sent bytes that the peer has not acknowledged.
 bool unacknowledged(int fd);
 // Whole transfers; error code "peer_lost" or "deadline".
 Status send_exactly(int fd, const char* data, size_t size, Deadline deadline);

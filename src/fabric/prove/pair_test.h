@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // check and bench between two pods: one listens, the other drives. Over TCP
-// always; over verbs (pair_verbs.h) where the driver has an adapter to use.
-// Every wait has a deadline; the listener serves one peer and ends.
-// Refuses: more than 4 GiB per direction. Nothing is authenticated: the port
-// is open for one connection, carries no data of the job, and both sides end
-// by their own deadline.
+// always; over verbs (pair_verbs.h) if the driver has an adapter to use. Every
+// wait has a deadline; the listener serves one peer and ends. Refuses: more
+// than 4 GiB per direction. There is no authentication: the port is open for
+// one connection, carries no data of the job, and both sides end by their own
+// deadline.
 #pragma once
 
 #include <string>
@@ -23,12 +23,11 @@ struct PairRequest {
   int megabytes = 1;  // per direction
   int timeout_ms = 10'000;
   int connect_ms = 3'500;  // of it, for the connection
-  // Our own listening socket that the peer is to connect back to; -1: one is
-  // made for the test.
+  // Our own listening socket for the peer's connection; -1: the test makes one.
   int back_listener = -1;
   int back_port = 0;
-  bool rdma = true;  // also over verbs, where both pods have an adapter
-  RailList rails;    // ours, from own_rails()
+  bool rdma = true;           // also over verbs, if both pods have an adapter
+  RailList rails;             // ours, from own_rails()
   bool measure_rdma = false;  // its bandwidth, too
 };
 

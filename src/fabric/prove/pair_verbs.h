@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The verbs part of a pair test: one RC queue pair per rail. The driver writes
 // into the peer's memory and reads it back (so that data goes both ways, and
-// is compared), first 8 bytes, then 64 KiB; then it measures. The peer
-// only opens its side, its CPU takes no part.
-// Refuses: more than 64 MiB in flight. libibverbs is opened at run time;
-// without it there are no rails. Blocks, with deadlines.
+// compares it), first 8 bytes, then 64 KiB; then it measures. The peer only
+// opens its side, its CPU takes no part. Refuses: more than 64 MiB in flight.
+// Opens libibverbs at run time; without it there are no rails. Blocks, with
+// deadlines.
 #pragma once
 
 #include <memory>
@@ -31,8 +31,8 @@ struct RailResult {
   double port_gbps = -1;   // the slower port's rate
 };
 
-// What this pod offers for a test: its facts collected, probe and all. Costs
-// milliseconds, and a fork: once per process, before there are threads.
+// This pod's rails for a test: collects its facts, probe and all. Costs
+// milliseconds, and a fork: call it once per process, before there are threads.
 // Without verbs in the build: none.
 RailList own_rails();
 
@@ -52,8 +52,7 @@ class VerbsServer {
 };
 
 // The driver's side over the pair's TCP connection. `measure`: also bandwidth.
-// An error is one of the TCP connection; what is wrong with a rail is in its
-// result.
+// An error concerns the TCP connection; a rail's trouble is in its result.
 Result<std::vector<RailResult>> drive_rails(int fd, const RailList& mine,
                                             bool measure, Deadline deadline);
 

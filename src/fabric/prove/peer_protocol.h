@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `muster fabric peer`, the helper in each pod of a job-wide check, is
-// told and answers: one line of JSON each way, through the job's own channel
-// (never over the network that is being tested). Pure.
+// The orders and answers of `muster fabric peer`, the helper in each pod of a
+// job-wide check: one line of JSON each way, through the job's own channel
+// (never over the network under test). Pure.
 #pragma once
 
 #include <string>
@@ -47,8 +47,8 @@ std::string to_json(const PeerAnswer& answer);
 Result<PeerOrder> peer_order_from_json(std::string_view text);
 Result<PeerAnswer> peer_answer_from_json(std::string_view text);
 
-// The helper itself: orders on stdin until it ends. Serves other pods' tests
-// on a thread per connection meanwhile.
+// The helper itself: orders on stdin until it ends. Meanwhile serves other
+// pods' tests on a thread per connection.
 int peer_main();
 
 }  // namespace muster

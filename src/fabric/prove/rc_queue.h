@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // RcQueue: one reliable-connected queue pair with 4 MiB of memory, from opening
-// the adapter to polling completions. Owns every verbs object it makes; memory
-// of a GPU stays its caller's.
-// Refuses nothing by itself: each step returns the library's reason.
+// the adapter to polling completions. Owns every verbs object that it makes;
+// memory of a GPU stays its caller's. Each step returns the library's reason
+// for a failure.
 #pragma once
 
 #include "fabric/collect/verbs_library.h"
@@ -51,7 +51,7 @@ class RcQueue {
   [[nodiscard]] const RcAddress& address() const { return mine_; }
   [[nodiscard]] char* memory() { return memory_.data(); }
   // To RTS. `mtu`: of the path, bytes. Error codes "rdma_gid",
-  // "rdma_unreachable" (nobody answers for the address), "rdma_open".
+  // "rdma_unreachable" (no host has the address), "rdma_open".
   Status connect(const RcAddress& peer, int mtu);
   // Posts `count` writes (or reads) of `size` bytes and waits for all. Error
   // codes "rdma_unreachable" (no answer), "rdma_data", "deadline".

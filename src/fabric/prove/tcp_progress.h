@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far the kernel got with a TCP connection, and a watch that tells a slow
+// The progress of a TCP connection in the kernel, and a watch that tells a slow
 // one (bytes trickle) from a stalled one (full-sized packets vanish).
 #pragma once
 
@@ -8,12 +8,11 @@
 
 namespace muster {
 
-// Bytes that the other end has acknowledged plus bytes received; 0 if the
-// kernel does not say.
+// Bytes that the other end has acknowledged plus bytes received; 0 if unknown.
 uint64_t tcp_progress(int fd);
 
-// Longer than the kernel's first retransmissions, so that one lost packet is
-// not taken for a stall.
+// Longer than the kernel's first retransmissions, so that one lost packet does
+// not look like a stall.
 constexpr int kStallMs = 2500;
 constexpr int kStallPollMs = 250;
 

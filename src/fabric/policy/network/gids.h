@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RoCE addresses of a port: which table entries a pod can use, which one NCCL
-// of a version takes alone, which one is best. The scan repeats
+// RoCE addresses of a port: the table entries that a pod can use, the one that
+// NCCL of a version takes by itself, the best one. The scan repeats
 // ncclIbGetGidIndex of NCCL 2.21 and later step by step. Pure.
 #pragma once
 
@@ -25,8 +25,8 @@ std::string gid_network(const FabricGid& gid, int bits);
 // 169.254.x.y, which NCCL's scan takes like any other IPv4 address.
 bool is_ipv4_link_local(const FabricGid& gid);
 
-// RoCE v2, readable, not refused by a probe, its interface (where known) in
-// this pod, and with an address of `kind`.
+// RoCE v2, readable, not refused by a probe, its interface (if known) in this
+// pod, and with an address of `kind`.
 std::vector<const FabricGid*> usable_gids(const PodFabric& pod,
                                           const FabricPort& port,
                                           GidAddress kind);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// NCCL network plugins found in images: which one NCCL loads by itself, what
-// it is for, and which switch it obeys. Pure.
+// NCCL network plugins in images: the one that NCCL loads by itself, its
+// purpose, and the switch that it obeys. Pure.
 #pragma once
 
 #include <optional>
@@ -37,16 +37,16 @@ std::optional<EffectiveValue> asked_plugin(const PodFabric& pod);
 std::optional<PluginView> loaded_plugin(const PodFabric& pod);
 // Any plugin of `kind` in the image, loaded or not.
 std::optional<PluginView> find_plugin(const PodFabric& pod, PluginKind kind);
-// aws-ofi-nccl, where the machine's adapters need it.
+// aws-ofi-nccl, if the machine's adapters need it.
 std::optional<PluginView> find_ofi_plugin(const PodFabric& pod);
-// NCCL_NET_PLUGIN names plugins, and none of them that is in the image is of
-// `kind`, nor one of which nothing is known: a plugin of `kind` stays unloaded.
+// NCCL_NET_PLUGIN names plugins, and none of those in the image is of `kind` or
+// unknown: a plugin of `kind` stays unloaded.
 bool kept_out(const PodFabric& pod, PluginKind kind);
 // NCCL of this version does not know the interface of the plugin, and goes on
 // without it: it dropped v4 with 2.19 and v5 with 2.26.
 bool is_too_old(const PluginView& plugin, const NcclVersion& version);
 // The value for NCCL_NET that selects it: "AWS Libfabric", "gIB", …; "" if
-// not known.
+// unknown.
 std::string network_name(const PluginView& plugin);
 // The value for NCCL_NET_PLUGIN: "ofi" for libnccl-net-ofi.so.
 std::string plugin_suffix(const FabricPlugin& plugin);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every adapter port of a pod with what it is good for: kind of network, seen
-// by NCCL or not, usable or not and why. Then the compute set of RoCE ports:
-// those for moving training data, without the node's front end. Pure.
+// Every adapter port of a pod with its use: kind of network, seen by NCCL or
+// not, usable or not and why. Then the compute set of RoCE ports: those for
+// training data, without the node's front end. Pure.
 #pragma once
 
 #include <optional>
@@ -31,7 +31,7 @@ struct PortView {
   std::string role;        // one word for people
   std::string reason;
 
-  // "mlx5_0", or "mlx5_0:2" where the adapter has several ports.
+  // "mlx5_0", or "mlx5_0:2" if the adapter has several ports.
   [[nodiscard]] std::string name() const;
 };
 
@@ -44,13 +44,13 @@ bool is_software(const FabricHca& hca);
 const FabricHca* find_hca(const PodFabric& pod, std::string_view name);
 
 LinkKind link_kind(const FabricHca& hca, const FabricPort& port);
-// `version`: of NCCL, where it is known.
+// `version`: of NCCL, if known.
 std::vector<PortView> view_ports(
     const PodFabric& pod, const std::optional<NcclVersion>& version = {});
 
-// Chooses among the usable ports of `kind`: takes all, then drops the front
-// end of RoCE machines (facts of the pod's interfaces, GIDs, rates, GPUs)
-// unless nothing, or no port near some GPU, would be left.
+// Chooses among the usable ports of `kind`: takes all, then drops the front end
+// of RoCE machines (by the pod's interfaces, GIDs, rates, GPUs) unless no port,
+// or no port near some GPU, would remain.
 void choose_ports(const PodFabric& pod, LinkKind kind,
                   std::vector<PortView>& ports);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Machines whose makers publish which adapters are for the GPUs. A table of
-// names, and so the last to be asked: only for adapters that are all there by
-// these names, and of which nothing else told what they are for. Pure.
+// names, and so the last resort: only for adapters that are all there by these
+// names, and whose purpose nothing else shows. Pure.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ struct PublishedMachine {
   const char* source;
 };
 
-// nullptr: none is published for it.
+// nullptr: not in the table.
 const PublishedMachine* published_machine(const PodFabric& pod);
 // Empty if the pod has not all of them, or has virtual functions.
 std::vector<std::string> published_adapters(const PodFabric& pod);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Interfaces for TCP: which one the peers use, and which ones NCCL takes by
-// its own order (ib*, then all but docker*/lo/virbr*, then docker*, lo,
+// Interfaces for TCP: the one that the peers use, and those that NCCL takes in
+// its own order (ib*, then all except docker*/lo/virbr*, then docker*, lo,
 // virbr*). Source: NCCL src/misc/socket.cc. Pure.
 #pragma once
 
@@ -27,9 +27,9 @@ bool is_tunnel(const FabricNetdev& netdev);
 std::string_view netdev_class_name(NetdevClass kind);
 
 struct PrimaryInterface {
-  std::string name;  // empty: not known
+  std::string name;  // empty: unknown
   std::string reason;
-  bool by_name = false;  // only its name speaks for it
+  bool by_name = false;  // only its name suggests it
 };
 // The interface holding the address that the peers use; else the usable one
 // with the default route; else the only usable one.
@@ -42,7 +42,7 @@ std::vector<std::string> nccl_interfaces(const PodFabric& pod,
                                          const std::string& ifname = {});
 
 const FabricNetdev* find_netdev(const PodFabric& pod, const std::string& name);
-// The interface of an adapter's port: as said, else the owner of its GIDs,
+// The interface of an adapter's port: as given, else the owner of its GIDs,
 // else the one with the address of one; "" if none is known.
 std::string port_netdev(const PodFabric& pod, const FabricPort& port);
 // "10.1.2.3" of "10.1.2.3/24".

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known of UCX in a pod. Pure.
+// UCX in a pod, as far as known. Pure.
 #pragma once
 
 #include "fabric/facts/facts.h"
@@ -13,8 +13,8 @@ bool has_ucx(const PodFabric& pod);
 
 // Open MPI's switch for HCOLL, the collectives of HPC-X and Mellanox OFED.
 inline constexpr const char* kHcollSwitch = "OMPI_MCA_coll_hcoll_enable";
-// It, or a version as only those builds of Open MPI have it ("4.1.7a1",
-// "4.1.5rc2"), shows that HCOLL is there.
+// That switch, or a version of those builds of Open MPI only ("4.1.7a1",
+// "4.1.5rc2"), shows that the pod has HCOLL.
 bool shows_hcoll(const PodFabric& pod);
 
 }  // namespace muster

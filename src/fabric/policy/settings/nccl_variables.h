@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// NCCL's environment variables as data: in which versions, which values.
-// Source: NCCL guide (env.rst), and what each tag from 2.3.5 to 2.30.7 reads.
-// Pure.
+// NCCL's environment variables as data: their versions and values. Source: NCCL
+// guide (env.rst), and the reads of each tag from 2.3.5 to 2.30.7. Pure.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +25,8 @@ struct NcclVariable {
   const char* instead = nullptr;
 };
 
-// The most channels a version has, which it cuts larger numbers down to.
-// Source: MAXCHANNELS of NCCL at each tag and of ROCm/rccl.
+// The most channels of a version, which cuts larger numbers down to it. Source:
+// MAXCHANNELS of NCCL at each tag and of ROCm/rccl.
 int64_t max_channels(const NcclVersion& version, bool rccl);
 // `rccl`: as AMD's library reads it.
 // "NCCL_DEBUG" for CCL_DEBUG, NCLL_DEBUG, nccl_DEBUG: nearly the prefix, and a
@@ -39,7 +38,7 @@ std::vector<std::string> nccl_variable_names();
 // Of NCCL_EXCLUDE_IB_HCA and the like: the variable without the word that says
 // how, NCCL_IB_HCA; "" of other names.
 std::string nccl_list_meant(std::string_view name);
-// Begins with NCCL_ and is read by somebody else: images (NCCL_VERSION),
+// Begins with NCCL_ and belongs to another reader: images (NCCL_VERSION),
 // PyTorch, network plugins, tests.
 bool is_others_variable(std::string_view name);
 
