@@ -31,7 +31,7 @@ class LoaderSearch {
   [[nodiscard]] std::optional<LoadedFrom> find(const std::string& name,
                                                const std::string& by) const;
   // All libraries that `program` loads at its start, however many steps away,
-  // by the name that needs them; of two the first. At most 300 libraries.
+  // under the names by which files need them; of two the first. At most 300.
   [[nodiscard]] std::map<std::string, LoadedFrom> all_needed(
       const std::string& program) const;
   // The libraries that a file needs; nullopt: not a program or library.
