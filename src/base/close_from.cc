@@ -59,7 +59,7 @@ bool end_listed(int first, bool mark_only) {
 }
 
 void end_from(int first, bool mark_only) {
-  // Whatever the error: a runtime's profile may refuse what it does not know
+  // On any error: a runtime's profile may refuse a call that it does not know
   // with EPERM.
   if (::syscall(SYS_close_range, static_cast<unsigned>(first), ~0U,
                 mark_only ? kMarkOnly : 0U) == 0 ||

@@ -57,8 +57,8 @@ bool await_bytes(int fd, std::chrono::steady_clock::time_point until) {
 
 }  // namespace
 
-// Of the things that a path may name only a pipe makes one wait, at first for
-// somebody who opens its other end: with O_NONBLOCK it counts as empty then.
+// Of the things that a path may name only a pipe blocks, at first until another
+// process opens its other end: with O_NONBLOCK it counts as empty then.
 Result<std::string> read_file(const std::string& path, size_t limit) {
   constexpr std::chrono::seconds kPatience{10};
   const auto until = std::chrono::steady_clock::now() + kPatience;

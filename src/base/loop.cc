@@ -145,7 +145,8 @@ struct FdWatch::Impl : std::enable_shared_from_this<FdWatch::Impl> {
     blocking = true;
   }
 
-  // Of a descriptor that blocks: somebody who shares it may have been faster.
+  // For a descriptor that blocks: a process that shares it may have been
+  // faster.
   [[nodiscard]] bool ready(bool write) {
     if (!blocking && !polled) return true;
     const short wanted = write ? POLLOUT : POLLIN;

@@ -73,7 +73,7 @@ void raise_soft_limits() {
   }
 }
 
-// What is named by no descriptor of the plan.
+// The numbers in the child that the plan does not name.
 void fill_stdio(const ChildPlan& plan) {
   for (int target = 0; target < 3; ++target) {
     const bool given =
@@ -221,8 +221,8 @@ Result<std::string> path_of(const SpawnOptions& options) {
   return path;
 }
 
-// What the child is given, and its end of the report, above all numbers that
-// it gives them: so that no dup2 overwrites a later source. Owned by `moved`.
+// The child's descriptors, and its end of the report, moved above all numbers
+// that it gets: so that no dup2 overwrites a later source. Owned by `moved`.
 Status move_descriptors(const SpawnOptions& options, int report,
                         ChildPlan& plan, std::vector<UniqueFd>& moved) {
   int first_free = 3;

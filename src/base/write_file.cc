@@ -28,7 +28,7 @@ namespace muster {
 namespace {
 
 constexpr std::chrono::seconds kPatience{10};  // with a pipe's reader
-constexpr int kMaxLinks = 40;                  // as the kernel has it
+constexpr int kMaxLinks = 40;                  // as in the kernel
 
 tl::unexpected<Error> unwritable(int error, const std::string& path) {
   return fail_errno(error, "file_unwritable", "cannot write", path);

@@ -13,7 +13,7 @@ namespace muster {
 
 namespace {
 
-// What the command prints on stdout for --help; "" where that cannot be caught.
+// The command's stdout for --help; "" if it cannot be caught.
 std::string own_help(const Command& command) {
   const UniqueFd memory(::memfd_create("help", MFD_CLOEXEC));
   const UniqueFd before(::dup(STDOUT_FILENO));

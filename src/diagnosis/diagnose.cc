@@ -232,8 +232,8 @@ class Judge {
     explain_xid();
   }
 
-  // What the driver told of the rank's GPU near its end; the worst of it, where
-  // the rank's own words are the cause.
+  // The driver's errors for the rank's GPU near its end; the worst of them, if
+  // the rank's own lines are the cause.
   void told_by_driver() {
     const RankEvidence* const rank = find_rank(evidence_, winner_->rank);
     if (rank == nullptr) return;
@@ -248,7 +248,7 @@ class Judge {
     }
   }
 
-  // What an Xid means and what to do, from its number alone.
+  // The meaning of an Xid and the remedy, from its number alone.
   void explain_xid() {
     const auto number = parse_integer(values_["xid"]);
     if (!number) return;

@@ -26,7 +26,8 @@ struct FactClass {
   ExitClass exit_class;
 };
 
-// muster's own codes. What the same job would meet again is never in 200-209.
+// muster's own codes. A failure that the same job would meet again is never in
+// 200-209.
 constexpr std::array<FactClass, 57> kFactClasses = {{
     {"dns_unresolved", ExitClass::kWorkersNotReady},
     {"dns_failure", ExitClass::kWorkersNotReady},
@@ -267,7 +268,7 @@ class Decision {
     for (const NodeEvidence& node : evidence_.nodes) {
       if (node.outcome != NodeOutcome::kLost) continue;
       const bool there = first_ != nullptr && first_->node == node.node;
-      // It told of its rank's end; but a kill may come from the pod's own end.
+      // It reported its rank's end; but a kill may come from the pod's own end.
       const bool by_worker = there && told_to_end(*first_);
       const bool first = first_ == nullptr || by_worker ||
                          (!there && left_ns(node) < ended_ns(*first_));

@@ -160,8 +160,8 @@ Verdict judge(LogEvidence& log, const LogRequest& request,
   return more ? verdict : *own;
 }
 
-// Secrets that can be told by their form: a log of somebody else comes without
-// the environment that names them.
+// Masks secrets that show by their form: a foreign log comes without the
+// environment that names them.
 void mask_secrets(Verdict& verdict) {
   const auto masker = Masker::create({});
   if (!masker) return;  // without patterns of a user nothing can fail

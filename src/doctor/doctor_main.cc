@@ -176,7 +176,8 @@ Result<Severity> run(DoctorCommand& command) {
   auto hosts = worker_names(command);
   if (!hosts) return fail(hosts.error());
   command.mark.id = random_id();
-  // Workers know no hostfile: they are told whom they must find.
+  // Workers know no hostfile: the launcher passes the names that they must
+  // find.
   command.examine.names.push_back(own_hostname());
   for (size_t i = 0; i < hosts->size() && i < kNamesToFind; ++i) {
     command.examine.names.push_back((*hosts)[i]);

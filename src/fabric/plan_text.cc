@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plan for people: pods with equal settings are told together.
+// The plan for people: joins pods with equal settings.
 #include <algorithm>
 #include <utility>
 
@@ -92,7 +92,7 @@ void add_reason(std::string& out, const FabricSetting& setting) {
   out += "    because " + setting.reason + "\n";
 }
 
-// Variables that have one reason are told one below the other.
+// Lists variables with one reason one below the other.
 void add_settings(std::string& out, const std::vector<FabricSetting>& all) {
   for (size_t i = 0; i < all.size(); ++i) {
     add_setting(out, all[i]);

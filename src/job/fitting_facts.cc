@@ -20,7 +20,7 @@ size_t json_size(std::string_view text) {
   return json.size();
 }
 
-// What a shorter message will leave out, the first first.
+// The values that a shorter message omits, in order.
 std::vector<std::string> by_worth(const NodeFacts& facts) {
   std::vector<std::string> names;
   for (const auto& [name, value] : facts.environment) names.push_back(name);

@@ -19,7 +19,7 @@ namespace muster {
 
 namespace {
 
-// What a message may echo of a line.
+// The part of a line that a message may echo.
 std::string excerpt(std::string_view text) { return printable(text, 60); }
 
 // Where an entry stands, to say so in every error about it.

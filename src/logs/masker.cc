@@ -19,8 +19,8 @@ constexpr size_t kShortestValue = 8;
 constexpr size_t kMaxPatterns = 100;
 constexpr int kMaxKeyLines = 400;  // with all subkeys of a PGP key
 
-// As it is, as JSON has it, and as a shell is given it: a quote or a backslash
-// of a secret looks otherwise there.
+// Plain, in JSON's form, and in a shell's: a quote or a backslash of a secret
+// looks different there.
 void add_forms(std::string_view secret, std::vector<std::string>& out) {
   std::string json;
   append_json_string(json, secret);

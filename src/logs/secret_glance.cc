@@ -104,7 +104,7 @@ uint64_t long_runs(uint64_t bytes, bool last) {
   return bytes;
 }
 
-// What the next block has to know of the ones before it.
+// The state that the next block needs from the ones before it.
 struct Carry {
   uint64_t word = 0;  // the last byte was one of a word
   uint64_t blank = 0;
@@ -153,7 +153,7 @@ bool names_secret(std::string_view line, size_t offset, const ByteMarks& block,
   return false;
 }
 
-// "password VALUE", as netrc has it.
+// "password VALUE", as in netrc.
 bool is_password_word(std::string_view line, size_t w) {
   if (w < 4 || line.substr(w - 4, 5) != "passw") return false;
   const std::string_view rest = line.substr(w + 1);

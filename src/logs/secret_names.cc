@@ -90,8 +90,8 @@ bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
 bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Most names are told apart here, without a copy. Every name that has a kind
-// has one of them; secret_glance.cc looks for their first letters.
+// Rejects most names here, without a copy. Every name that has a kind has one
+// of them; secret_glance.cc looks for their first letters.
 bool holds_stem(std::string_view name) {
   constexpr std::string_view kStems[] = {"pass", "secret", "token", "key",
                                          "cred", "pw",     "sig",   "cookie",

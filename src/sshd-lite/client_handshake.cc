@@ -36,8 +36,8 @@ const char* SshClient::Impl::stage_name(Stage stage) {
 // False: it is over, or too early for libssh.
 bool SshClient::Impl::check_banner() {
   if (ssh_get_serverbanner(session_) != nullptr) {
-    // It came after our last look, and libssh took it. What is there now is no
-    // version line.
+    // It came after our last look, and libssh took it. The bytes now there are
+    // not a version line.
     hear_banner();
     return true;
   }

@@ -222,7 +222,7 @@ bool Connection::step(Clock::time_point deadline) {
   }
   if (n < 0 && errno != EINTR) return false;
   if (n == 0 && tidy) {
-    // What the login has used, and what is free of pid 1's own memory: most
+    // Frees the login's memory, and the free parts of pid 1's own: most
     // sessions only wait from now on.
     tidied_ = true;
     ::malloc_trim(0);

@@ -34,7 +34,7 @@ CryptoProfile crypto_profile(bool fips) { return fips ? kFips : kOrdinary; }
 bool platform_is_fips(const std::string& root) {
   const auto text = read_file(root + "/proc/sys/crypto/fips_enabled");
   if (text && trim(*text) == "1") return true;
-  // OpenSSL may be told by its own configuration, whatever the kernel says.
+  // OpenSSL's own configuration may say so, whatever the kernel says.
   return root.empty() && !SshKey::generate(KeyType::kEd25519);
 }
 

@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view kMark = "muster-door ";
 constexpr std::string_view kNonceMark = " door=";
 constexpr size_t kNonceDigits = 32;
-// What the secret is for, so that it is good for nothing else.
+// The purpose of the secret, so that it serves no other.
 constexpr std::string_view kPurpose = "muster door, version 1";
 
 std::string hex(const unsigned char* bytes, size_t size) {

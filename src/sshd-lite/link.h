@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a connection child and pid 1 say to each other: one message per packet
+// The messages between a connection child and pid 1: one message per packet
 // of an AF_UNIX SOCK_SEQPACKET pair, one letter and NUL-ended strings.
 //
 //   child -> pid 1   K                         the keys are agreed

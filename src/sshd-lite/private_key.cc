@@ -56,8 +56,8 @@ Result<SshKey> load_private_key(const std::string& file) {
   if (file.empty()) return tl::unexpected(no_private_key(file));
   auto text = read_file(file, kMaxPrivateKeyFile);
   if (!text) {
-    // Only a missing file may be replaced by an ephemeral key; one that cannot
-    // be read is a mistake to be told.
+    // Only a missing file may be replaced by an ephemeral key; an unreadable
+    // one is a mistake to report.
     if (::access(file.c_str(), F_OK) != 0 &&
         (errno == ENOENT || errno == ENOTDIR)) {
       return tl::unexpected(no_private_key(file));

@@ -467,7 +467,7 @@ void Server::report_exit(ConnectionId connection, int wait_status) {
   end_if_stopped(connection);
 }
 
-// A child that somebody has stopped (SIGSTOP) never ends its session.
+// A stopped child (SIGSTOP) never ends its session.
 void Server::end_if_stopped(ConnectionId connection) {
   Child* child = find(connection);
   if (child == nullptr || !child->deadline) return;
@@ -483,7 +483,8 @@ void Server::child_ended(ConnectionId id) {
   const auto child = std::find_if(children_.begin(), children_.end(),
                                   [id](const Child& c) { return c.id == id; });
   if (child == children_.end()) return;
-  // It may have come and gone while we were busy: who it was is to be told.
+  // The peer may have come and gone while we were busy: its record is still
+  // due.
   child->gone = true;
   for (int i = 0; i < kLastWords && read_link(id); ++i) {
   }

@@ -190,7 +190,7 @@ std::string account_words(const SshdAccount& account) {
                               : account.user;
 }
 
-// Why `limit` keeps out somebody whom this server would let in.
+// Why `limit` denies access to a user whom this server would let in.
 std::optional<std::string> why_unmet(const std::string& name,
                                      const AccessLimit& limit,
                                      const SshdAccount& account) {

@@ -32,7 +32,7 @@ struct RankStack {
   int rank = -1;
   int pid = 0;          // of the process in question: a shell's only child, say
   std::string program;  // its name
-  std::string state;    // "R", "S", "D", … as /proc/PID/stat has it
+  std::string state;    // "R", "S", "D", … as in /proc/PID/stat
   int threads = 0;
   std::vector<std::string> frames;  // "function (file)", innermost first
   std::string problem;              // why there are no frames

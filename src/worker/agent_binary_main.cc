@@ -43,8 +43,8 @@ std::string command_in_name(const char* argv0) {
   return "";
 }
 
-// What is part of muster: the doctor of this pod, for one in the launcher, and
-// an ssh that connects by itself.
+// Commands of `muster`: the doctor of this pod, for one in the launcher, and an
+// ssh that connects by itself.
 int become_muster(std::vector<std::string> words,
                   const std::vector<std::string>& args) {
   const std::string muster = muster::muster_path();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the C library and the shell say in another language than English, as
-// they do where a user's LANG is theirs: "Permiso denegado" is "Permission
-// denied" to every rule. The table is rules/foreign.tsv.
+// Messages of the C library and the shell in another language than English,
+// from users with another LANG: "Permiso denegado" is "Permission denied" to
+// every rule. The table is rules/foreign.tsv.
 #pragma once
 
 #include <string>

@@ -22,7 +22,7 @@ enum class CauseRole {
   kCause,        // says what went wrong by itself
   kGeneric,      // true, but a cause in the same rank says more: a traceback
   kWeak,         // a victim's view that may be all there is: a watchdog
-  kConsequence,  // somebody else failed first: a lost peer
+  kConsequence,  // another process failed first: a lost peer
 };
 
 enum class StrainKind;  // strain.h
@@ -73,7 +73,7 @@ struct LineMeaning {
   Captures facts;  // numbers of the job: batch size, epoch
 };
 
-// What the words of a line may mean that no rule knows.
+// The likely class of a line that matches no rule, by its words.
 struct LineGuess {
   bool error_shape = false;  // it looks like an error
   bool calm = false;         // it tells of nothing bad, whatever its words

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the Xids of NVIDIA's driver mean. Its events and the kernel's log tell
-// them, and both are read by this table. The table is rules/xids.tsv. Pure; any
-// thread.
+// The meaning of the Xids of NVIDIA's driver, for those in its events and those
+// in the kernel's log. The table is rules/xids.tsv. Pure; any thread.
 #pragma once
 
 #include <string>
@@ -15,7 +14,7 @@ struct XidMeaning {
   int number = 0;
   XidFault fault = XidFault::kEither;
   bool ends = false;       // the work on the GPU ends by it
-  bool leave_out = false;  // the node, until somebody has seen to the GPU
+  bool leave_out = false;  // the node, until an operator has seen to the GPU
   std::string_view text;   // "the GPU has fallen off the bus"
 };
 

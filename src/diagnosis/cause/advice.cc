@@ -54,7 +54,7 @@ constexpr std::array<std::string_view, 36> kOpeners = {
     "pendingdeprecationwarning",
     "remember to"};
 
-// What a line tells by itself, in the name before "=" or ":".
+// The kind of a line by its name before "=" or ":".
 constexpr std::array<std::string_view, 12> kTelling = {
     "code",  "status", "state",     "reason",  "errno", "signal",
     "error", "exit",   "exception", "message", "fault", "result"};

@@ -77,7 +77,7 @@ const Candidate* reason_behind(const Candidate& bare,
   // Open MPI begins each line of its message so. A lost daemon or a SIGTERM
   // that follows is its consequence.
   const bool starred = bare.line.find("*** ") != std::string::npos;
-  // "Last error:" of who was told that a peer had gone.
+  // "Last error:" of a rank that heard of a lost peer.
   const bool victim_too = bare.rule->role == CauseRole::kConsequence;
   for (const Candidate* candidate : own) {
     const bool victim = (candidate->rule->role == CauseRole::kWeak &&
@@ -118,8 +118,8 @@ const Candidate* own_words(const Candidate& end,
   return &end;
 }
 
-// A driver tells of a GPU by numbers; the rank's own words for the same say
-// what it did there.
+// A driver names a GPU by numbers; the rank's own message for the same error
+// says what it did there.
 const Candidate* words_for(const Candidate& best,
                            const std::vector<const Candidate*>& own) {
   if (!best.fact || !best.values.contains("xid")) return &best;
@@ -149,8 +149,8 @@ const Candidate* reduce(const std::vector<const Candidate*>& own) {
       });
   const auto key = [wrote_itself](const Candidate& candidate) {
     const int vague = vagueness(candidate);
-    // Of several ways to tell one end, the one that names it best. What a
-    // launcher tells of a rank stands in another stream than its own words.
+    // Of several lines about one end, the one that names it best. A launcher's
+    // line about a rank is in another stream than the rank's own.
     return std::make_tuple(vague, vague == 2 ? -weight(candidate) : 0,
                            wrote_itself && candidate.relayed, candidate.order,
                            same_line_order(candidate), -weight(candidate));

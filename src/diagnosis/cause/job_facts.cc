@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the launcher did and saw: limits, signals, MPI_Abort, the end of mpirun,
-// and the findings that stopped the job.
+// The launcher's actions and observations: limits, signals, MPI_Abort, the end
+// of mpirun, and the findings that stopped the job.
 #include <algorithm>
 #include <csignal>
 
@@ -62,7 +62,7 @@ void read_findings(FactList& facts) {
   }
 }
 
-// What a program wrote of itself, so never proven.
+// From a program's own line, so never proven.
 void read_collectives(FactList& facts) {
   const bool stopped = std::any_of(
       facts.evidence().findings.begin(), facts.evidence().findings.end(),

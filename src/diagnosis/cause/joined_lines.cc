@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whose a line is, where another line of the same log tells: error stacks and
+// Finds the writer of a line by another line of the same log: error stacks and
 // reports of launchers name the rank once, and go on without it.
 #include <map>
 

@@ -167,7 +167,7 @@ class Scanner {
     WentOn went_on = {};
     std::vector<Candidate> found = {};
   };
-  // What is left of them, until all are read.
+  // The remaining ones, until all are read.
   struct Read {
     Owner owner;
     size_t started = 0;  // the order of the line by which it had
@@ -302,7 +302,7 @@ class Scanner {
                                  candidate.rule->role == CauseRole::kControl));
   }
 
-  // It names failures, but tells of none.
+  // It names failures, but reports none.
   static bool names_only(std::string_view text) {
     return is_advice(text) || is_setting(text);
   }
@@ -404,7 +404,7 @@ class Scanner {
   int64_t well_ns_ = kLongAgo;      // the last time that all was well
   int64_t trouble_ns_ = kLongAgo;   // the last time that it was not
   int64_t done_ns_ = kLongAgo;      // the last time that all was over
-  int64_t success_ns_ = kLongAgo;   // the last time that somebody ended well
+  int64_t success_ns_ = kLongAgo;   // the last time that a process ended well
   bool said_success_ = false;
   bool death_somewhere_ = false;
 };

@@ -179,7 +179,7 @@ void read_work_counts(const Evidence& evidence, std::set<int>& ranks) {
   }
 }
 
-// What was said of the job while it hung, by evidence that is gone since.
+// The finding on the job while it hung, whose evidence no longer exists.
 void read_hang(const Evidence& evidence, std::set<int>& ranks) {
   for (const Finding& finding : evidence.findings) {
     if (finding.code == "hang" && finding.rank >= 0) ranks.insert(finding.rank);

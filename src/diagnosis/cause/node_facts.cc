@@ -72,7 +72,7 @@ void read_lost(const NodeEvidence& node, FactList& facts) {
                  line + ", at its memory limit")
         ->rank = only_rank_on(node, facts);
   } else {
-    // A worker that gave us up tells of us, not of itself.
+    // A worker that took us for lost says nothing about itself.
     const bool ours = node.error.code == "launcher_silent";
     Candidate* const candidate =
         facts.add_for(node, ours ? "launcher_stalled" : "daemon_lost",

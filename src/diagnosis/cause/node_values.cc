@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a node's samples say, as words for the sentences of the rules.
+// Turns a node's samples into values for the sentences of the rules.
 #include <algorithm>
 #include <climits>
 #include <cmath>

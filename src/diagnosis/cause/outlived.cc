@@ -30,7 +30,7 @@ bool is_reason(const Candidate& candidate, const std::set<int64_t>& victims) {
            !victims.contains(candidate.time_ns)));
 }
 
-// When somebody wrote that it missed a peer.
+// The time of a line about a missed peer.
 std::set<int64_t> times_of_victims(const std::vector<Candidate>& candidates) {
   std::set<int64_t> times;
   for (const Candidate& one : candidates) {

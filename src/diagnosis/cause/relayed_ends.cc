@@ -42,7 +42,7 @@ void drop_launchers_traceback(std::vector<Candidate>& found) {
 
 namespace {
 
-// Somebody crashed, or the launcher says that it kills the others.
+// A process crashed, or the launcher says that it kills the others.
 bool makes_launcher_kill(const Candidate& end) {
   const std::string& code = end.rule->code;
   const bool crash = code == "segfault" || code == "fpe" ||

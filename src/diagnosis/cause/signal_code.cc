@@ -41,7 +41,7 @@ bool is_told(const Ending& ending, const Captures& captures) {
   return code == -ending.signal || code == kShells + ending.signal;
 }
 
-// Null: it tells of no signal.
+// Null: it names no signal.
 const Ending* ending_of(const LineMatch& match) {
   if (match.rule->code != "exit_nonzero_silent") return nullptr;
   const auto* const found = std::find_if(

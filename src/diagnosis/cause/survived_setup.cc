@@ -37,7 +37,7 @@ void SurvivedSetup::drop(std::vector<Candidate>& candidates) const {
     return std::any_of(candidates.begin(), candidates.end(), is);
   };
   if (any([](const Candidate& end) { return code_of(end) == "127"; })) return;
-  // Somebody's other code, or another reason: the shell went on.
+  // Another process's code, or another reason: the shell went on.
   const bool went_on = any([](const Candidate& other) {
     return !other.setup && (other.rule->code != "exit_nonzero_silent" ||
                             !code_of(other).empty());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the job's command and a traceback tell, as words for the sentences of
-// the rules.
+// Turns the job's command and a traceback into values for the sentences of the
+// rules.
 #include <algorithm>
 #include <optional>
 

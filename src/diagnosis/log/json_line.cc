@@ -45,8 +45,9 @@ bool take_string(std::string_view& text, std::string& value) {
   return true;
 }
 
-// `"name": value` in front of `text`, and the comma behind it. What is no
-// string ends at the next comma: an object's fields are read as the line's.
+// `"name": value` in front of `text`, and the comma behind it. A value that is
+// not a string ends at the next comma: it reads an object's fields as the
+// line's.
 bool take_field(std::string_view& text, Field& field) {
   skip_blanks(text);
   if (!text.starts_with('"')) return false;

@@ -9,7 +9,7 @@ namespace muster {
 
 namespace {
 
-// "[1780] ", "1780: " and "  1780  ", as cat -n has it.
+// "[1780] ", "1780: " and "  1780  ", as from cat -n.
 std::optional<int> take_line_number(std::string_view& line) {
   std::string_view rest = line;
   marks::take_blanks(rest);

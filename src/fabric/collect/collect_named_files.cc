@@ -57,7 +57,7 @@ class Look {
     };
     if (std::any_of(libraries_.begin(), libraries_.end(), has)) return false;
     if (loader_.find(name, search_.nccl)) return false;
-    // Directories that somebody gave to ldconfig by hand are only there.
+    // A directory that a user gave to ldconfig by hand is only there.
     const auto cache = read_file(root_ + "/etc/ld.so.cache", kLargestCache);
     return !cache ||
            cache->find("/" + name + std::string(1, '\0')) == cache->npos;

@@ -36,7 +36,7 @@ std::vector<std::string> expand(const std::string& pattern) {
   return out;
 }
 
-// What the directory says about a plugin that only has NCCL's usual name.
+// The kind of a plugin with NCCL's usual name, by its directory.
 std::string network_by_place(const std::string& path) {
   const std::string lower = to_lower(path);
   if (lower.find("ofi") != lower.npos) return "AWS Libfabric";
@@ -83,7 +83,7 @@ std::map<std::string, std::string> read_conf(const std::string& path) {
   return out;
 }
 
-// What the checks of users' variables look at.
+// The variables that the checks of users' values read.
 bool matters(std::string_view name) {
   for (const char* prefix : {"NCCL_",
                              "UCX_",

@@ -151,7 +151,8 @@ struct Family {
 };
 
 // The digits behind the marker; RCCL has " : " between. `whole`: nothing
-// follows the window. What is cut off at its end is left in it for the next.
+// follows the window. Leaves a version that is cut off at its end for the next
+// one.
 std::string version_in(std::string& window, const std::string& marker,
                        bool whole) {
   constexpr size_t kOverlap = 64;

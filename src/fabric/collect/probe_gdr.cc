@@ -27,8 +27,8 @@ namespace {
 constexpr size_t kBytes = 64 << 10;
 constexpr int kDmaBufHandle = 1;  // CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD
 
-// Nearest to the first GPU, which is also CUDA's. Adapters that fail without
-// a GPU tell nothing of GPUDirect.
+// Nearest to the first GPU, which is also CUDA's. Adapters that fail without a
+// GPU prove nothing about GPUDirect.
 const RailEnd* nearest_end(const PodFabric& pod, const RailList& rails) {
   const RailEnd* best = nullptr;
   int best_rank = 0;
@@ -134,7 +134,7 @@ void probe_gdr(const std::string& cuda, ProbeEnd end, PodFabric& pod) {
       pod.gdr_trouble = line.substr(6);
     }
   }
-  // CUDA itself may be what hangs; that tells nothing of GPUDirect.
+  // CUDA itself may hang; that proves nothing about GPUDirect.
   const bool ours = begun == "registration" || begun == "write";
   if (pod.gdr_verified || !ours) return;
   if (result.end == ForkedResult::End::kFinished) return;

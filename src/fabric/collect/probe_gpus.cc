@@ -198,7 +198,7 @@ FabricGpu& gpu_at(PodFabric& pod, std::string_view pci) {
   return gpu;
 }
 
-// The PCI addresses that the lines told of.
+// The PCI addresses in the lines.
 std::vector<std::string> take_lines(const std::string& text, PodFabric& pod) {
   std::vector<std::string> seen;
   for (const auto line : split(text, '\n')) {

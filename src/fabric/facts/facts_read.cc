@@ -212,7 +212,7 @@ class FactsIn {
     if (!json.is_string()) return std::nullopt;
     return leading_number(json.get_ref<const std::string&>());
   }
-  // "64M", "64 MiB", "8192 kB": as df, ulimit and manifests have it.
+  // "64M", "64 MiB", "8192 kB": as in df, ulimit and manifests.
   static double unit_of(std::string_view word) {
     const size_t at = word.find_first_not_of("0123456789. ");
     if (at == word.npos) return 1;
@@ -383,7 +383,7 @@ Result<FactsFile> read_facts(std::string_view given, const std::string& where) {
     }
     PodFabric& pod = out.pods.back();
     if (pod.name.empty()) pod.name = "pod-" + std::to_string(i);
-    // "ml.p5.48xlarge", as SageMaker has it.
+    // "ml.p5.48xlarge", SageMaker's form.
     if (pod.shape.starts_with("ml.")) pod.shape.erase(0, 3);
     if (!pod.nccl_version.empty() && !parse_nccl_version(pod.nccl_version)) {
       report.notes.push_back("pods[" + std::to_string(i) + "].nccl_version: " +

@@ -50,7 +50,7 @@ std::optional<double> rate_of_pair(const std::string& word) {
   return one ? std::optional(*one * 2) : std::nullopt;
 }
 
-// What the driver of a card calls its adapters.
+// The names that a card's driver gives its adapters.
 const char* names_of_card(const std::string& lower) {
   constexpr std::array<std::pair<const char*, const char*>, 8> kCards = {
       {{"thor", "bnxt_re"},

@@ -13,7 +13,7 @@ std::string NcclVersion::text() const {
 }
 
 std::optional<NcclVersion> parse_nccl_version(std::string_view text) {
-  // "v2.27.3-1", "NCCL version 2.21.5+cuda12.4", as logs and tags have it.
+  // "v2.27.3-1", "NCCL version 2.21.5+cuda12.4", as in logs and tags.
   text.remove_prefix(std::min(text.size(), text.find_first_of("0123456789")));
   text = text.substr(0, text.find_first_not_of("0123456789."));
   const auto parts = split(text, '.');

@@ -146,7 +146,7 @@ void take_nccl_log(Json& pod) {
     Json read = text ? read_log(*text) : Json::object();
     if (read.empty()) continue;  // said to be an unknown field
     pod.erase(key);
-    // What the person wrote down beside it counts.
+    // Fields that the person wrote beside it win.
     for (const auto& item : read.items()) {
       if (!pod.contains(item.key())) pod[item.key()] = item.value();
     }

@@ -25,7 +25,7 @@ bool is_variable(std::string_view word) {
              "abcdefghijklmnopqrstuvwxyz") == word.npos;
 }
 
-// "NCCL_DEBUG:", as a manifest has it.
+// "NCCL_DEBUG:", as in a manifest.
 bool is_yaml_name(std::string_view word) {
   return word.size() > 1 && word.ends_with(':') &&
          word.find('_') != word.npos &&
@@ -154,8 +154,8 @@ bool begins_program(std::string_view word) {
                  "nsys",       "&&",     ";",       "|",       "&"});
 }
 
-// A script's or a manifest's; a value may have blanks, which is a mistake that
-// somebody should be told of.
+// A script's or a manifest's; a value may have blanks, a mistake that the user
+// should hear about.
 Json variables_of_line(std::string_view line) {
   Json out = Json::object();
   std::string name;

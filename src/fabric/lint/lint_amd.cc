@@ -101,7 +101,7 @@ void lint_rccl_name(FabricJob& job, FabricPodState& pod,
                    [&](auto& variable) { return name == variable.name; });
   if (known == std::end(kRccl)) {
     const std::string meant = meant_name(name);
-    if (meant.empty()) return;  // a newer version's, or of somebody else
+    if (meant.empty()) return;  // a newer version's, or another program's
     return lint_warn(job, pod, "lint_unknown_name",
                      name + " is not an RCCL variable and has no effect",
                      "did you mean " + meant + "?");

@@ -35,7 +35,7 @@ void lint_line_name(FabricJob& job, const FabricPodState& pod,
       "write " + meant + "=VALUE without blanks and without export");
 }
 
-// What does not belong into a value; "" if nothing.
+// The part that does not belong into a value; "" if none.
 std::string stray_mark(const FabricPodState& pod, const std::string& value) {
   if (value.empty()) return "";
   if (value.front() == '"' || value.front() == '\'') return "quotation marks";

@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kName = "GLOO_SOCKET_IFNAME";
 
-// What is wrong with one name; "" if nothing is.
+// The error of one name; "" if none.
 std::string trouble_with(const FabricPodState& pod, const std::string& name,
                          bool alone) {
   if (name.starts_with('^') || name.starts_with('=')) {

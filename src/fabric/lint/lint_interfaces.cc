@@ -79,8 +79,8 @@ void lint_first(FabricJob& job, FabricPodState& pod, const std::string& value,
           pod.primary.reason, "NCCL_SOCKET_IFNAME==" + pod.primary.name});
 }
 
-// For certain: it is down, or somebody looked at it and at others, and only
-// those have one.
+// For certain: it is down, or the facts list addresses, and only others have
+// one.
 bool has_no_address(const FabricNetdev& netdev, bool others) {
   const NetdevClass kind = netdev_class(netdev);
   if (kind == NetdevClass::kDown) return true;

@@ -208,9 +208,9 @@ void lint_matches(FabricJob& job, FabricPodState& pod, const std::string& name,
 }
 
 // Ports with link-local addresses beside ports with others. In one layer-2
-// network they may do; where each cable is a network of its own, NCCL asks for
-// a peer by an address that is at the end of another cable.
-// Those that a prefix takes are told with it (rails.cc).
+// network they may do; if each cable is a network of its own, NCCL asks for a
+// peer by an address that is at the end of another cable. rails.cc reports
+// those that a prefix takes.
 void lint_unaddressed(FabricJob& job, FabricPodState& pod,
                       const NameList& list) {
   std::vector<std::string> without;

@@ -290,7 +290,7 @@ void lint_plugin_name(FabricJob& job, FabricPodState& pod,
   lint_warn(job, pod, "lint_plugin_missing",
             name + "=" + users.value +
                 " is not in the image: NCCL goes on with its own InfiniBand "
-                "code, or TCP, without a word",
+                "code, or TCP, silently",
             "correct the name, or put the plugin into the image");
 }
 

@@ -36,7 +36,7 @@ void lint_open_mpi_btl(FabricJob& job, const FabricPodState& pod) {
   }
 }
 
-// Open MPI's UCX component wants an mlx adapter, or to be told otherwise.
+// Open MPI's UCX component wants an mlx adapter, or a setting.
 void lint_open_mpi_pml(FabricJob& job, const FabricPodState& pod) {
   const std::string value = value_of(pod, "OMPI_MCA_pml");
   if (value != "ucx" || !pod.facts->hcas || !pod.facts->hcas->empty()) return;

@@ -33,7 +33,7 @@ std::vector<Rate> rates_of(const JobCheck& check) {
     add(pair.driver, pair.peer, result.to_gbps, pair.alone);
     add(pair.peer, pair.driver, result.from_gbps, pair.alone);
   }
-  // What was measured alone stands for all of that pod's ways: the others were
+  // A pair measured alone stands for all of that pod's ways: the others were
   // slow, if so, because of the test's own load.
   std::set<size_t> senders;
   std::set<size_t> receivers;

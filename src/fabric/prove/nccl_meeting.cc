@@ -51,8 +51,8 @@ Result<std::string> hear(int fd, Deadline deadline) {
 
 tl::unexpected<Error> stranger() {
   return fail({"peer_lost",
-               "the ranks of fabric nccl do not find together",
-               "rank 0 heard from somebody else",
+               "the ranks of fabric nccl do not meet",
+               "a process that is not a rank connected to rank 0",
                {},
                {}});
 }

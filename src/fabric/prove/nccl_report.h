@@ -15,8 +15,8 @@ struct NcclStep {
   int nodes = 0;
   int ranks = 0;
   double seconds = -1;  // of one all-reduce
-  // Bytes that each rank must move, by that time, as nccl-tests has it; GB/s.
-  // -1 for one rank, which moves nothing.
+  // Bytes that each rank must move, by that time, as in nccl-tests; GB/s. -1
+  // for one rank, which moves nothing.
   [[nodiscard]] double bus_gigabytes() const;
 };
 

@@ -109,7 +109,7 @@ int print_result(const FabricOptions& options, const PairResult& result) {
   return 0;
 }
 
-// What is wrong in this pod before any packet is sent.
+// Trouble in this pod before it sends any packet.
 Status check_limits(const PodFabric& pod) {
   constexpr int64_t kEnough = 64LL << 20;
   const bool rdma = yes(pod.uverbs);

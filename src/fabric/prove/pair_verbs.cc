@@ -148,8 +148,8 @@ Status measure(RcQueue& queue, bool bandwidth, RailResult& result,
   return {};
 }
 
-// What has worked so far: tells a dead way from packets that do not fit, and
-// those from packets that are lost under load.
+// The steps that have worked so far: distinguishes a dead way from packets that
+// do not fit, and those from packets that are lost under load.
 enum class Passed { kNothing, kSmall, kMedium };
 
 // Opens both ends with this path MTU and moves data; measures for a `result`.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the two sides of a pair test say to each other over TCP: messages of 64
-// bytes, a letter and a number in decimal, some followed by bytes.
+// The protocol of the two sides of a pair test over TCP: messages of 64 bytes,
+// a letter and a number in decimal, some followed by bytes.
 //   P ping (echoed)          C connect back to that port (answer D or F)
 //   B that many bytes follow (answer D)      R send that many bytes
 //   V that many bytes of JSON follow: a step of the verbs test

@@ -39,7 +39,7 @@ bool wants_job(const FabricOptions& options) {
          Role::kLauncher;
 }
 
-// What the job would be started with.
+// The job's start command.
 Result<FabricRequest> request_of(const FabricOptions& fabric,
                                  const LaunchOptions& options) {
   NetworkWish wish{options.profile, fabric.app_profiles, "", options.site_file};

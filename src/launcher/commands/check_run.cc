@@ -155,7 +155,7 @@ void CheckRun::plan_second_looks() {
   }
 }
 
-// What was slow while others used the network too.
+// Pairs that were slow while others used the network too.
 void CheckRun::plan_slow_again() {
   first_alone_ = rounds_.size();
   for (const auto& pair : slow_suspects(result_, kMostSlow)) {

@@ -105,7 +105,7 @@ Status check_durations(const OptionWords& raw, Timeouts& t) {
     int64_t longest;
   };
   constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
-  // As agents are told them.
+  // In the form that agents get.
   constexpr int64_t kTold = std::numeric_limits<int32_t>::max();
   const Row all[] = {
       {raw.connect_timeout, "--connect-timeout", t.connect_ms, kAny},

@@ -31,8 +31,8 @@ namespace muster {
 namespace {
 
 constexpr size_t kLinesKept = 200;
-// Somebody may keep the pipes open after the program has ended, or no more be
-// read of what we write: so long without a line, and then it is over.
+// A process may keep the pipes open after the program has ended, or our reader
+// may stop: after so long without a line it is over.
 constexpr auto kLastWords = std::chrono::seconds(2);
 constexpr auto kLongestEnd = std::chrono::seconds(30);  // whatever comes
 
@@ -188,7 +188,7 @@ int run_task(const std::vector<std::string>& argv, const TaskPlace& place) {
       WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
   const Verdict verdict = judge(place, argv, status, output);
   if (verdict.failed()) say(verdict, code);
-  // A reader may still wait for a pipe that somebody keeps open.
+  // A reader may still wait for a pipe that another process keeps open.
   std::_Exit(code);
 }
 

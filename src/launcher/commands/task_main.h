@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// `muster task -- PROGRAM`: one process that somebody else starts per rank
-// (srun, flux run, torchrun), with muster's log lines, masking and verdict, and
-// its own exit code. No connection, no placement. Signals are handed on.
+// `muster task -- PROGRAM`: runs one process that another launcher starts per
+// rank (srun, flux run, torchrun), with muster's log lines, masking and
+// verdict, and its own exit code. No connection, no placement. Forwards
+// signals.
 #pragma once
 
 #include <string>

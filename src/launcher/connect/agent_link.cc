@@ -109,7 +109,7 @@ void AgentLink::send_too_large(wire::FrameType type, uint32_t id, size_t size) {
   loop_.post([this, alive = alive_, type, id, error = std::move(error)] {
     if (!*alive || !events_.on_closed) return;
     if (type != wire::FrameType::kStart) return close(error);
-    constexpr int kCannotExecute = 126;  // as a shell has it for E2BIG
+    constexpr int kCannotExecute = 126;  // a shell's code for E2BIG
     events_.on_frame({wire::FrameType::kStartFailed, 0,
                       static_cast<uint16_t>(hello_.node), id,
                       wire::to_json(wire::StartFailed{error, kCannotExecute})});

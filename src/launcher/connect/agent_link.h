@@ -24,7 +24,7 @@ struct AgentLinkEvents {
   std::function<void(const wire::Frame&)> on_frame;
   // Final. Before on_ready: this attempt failed; after: the agent is lost.
   std::function<void(Error)> on_closed;
-  std::function<void()> on_drained;  // as TransportEvents has it
+  std::function<void()> on_drained;  // as in TransportEvents
 };
 
 // An agent answers hello once it holds the pod. Until then it waits for an

@@ -23,7 +23,7 @@ namespace muster {
 struct DialerEvents {
   std::function<void(const wire::HelloReply&)> on_ready;
   std::function<void(const wire::Frame&)> on_frame;
-  std::function<void()> on_drained;         // as TransportEvents has it
+  std::function<void()> on_drained;         // as in TransportEvents
   std::function<void(Error)> on_lost;       // after commit()
   std::function<void(Error)> on_permanent;  // before: no use to wait
 };

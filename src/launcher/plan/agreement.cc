@@ -82,9 +82,8 @@ std::vector<PlannedHost> planned_hosts(const AgreementInput& in,
   return hosts;
 }
 
-// Where /tmp cannot be written (a read-only root without a volume there), MPIs
-// and programs are led to the next place that can. A TMPDIR that somebody set
-// stays.
+// If /tmp is not writable (a read-only root without a volume there), MPIs and
+// programs get the next place that is. A TMPDIR that is already set stays.
 void choose_temporary_directory(const NodeFacts& facts, EnvMerge& env) {
   const auto& places = facts.writable;
   if (env.find("TMPDIR") != nullptr || places.empty()) return;
@@ -268,7 +267,7 @@ bool quota_limits(const AgreementInput& in) {
       });
 }
 
-// What the command line asks for; a line that starts natively may ask, too.
+// The command line's request; a line that starts natively may have one, too.
 Result<BindRequest> bind_request(const AgreementInput& in) {
   std::string bind_to = in.options->bind_to;
   if (bind_to.empty() && in.discovery->line) {

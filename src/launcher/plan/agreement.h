@@ -46,8 +46,8 @@ struct AgreementInput {
   bool spawns = false;         // … or MPI_Comm_spawn
 };
 
-// Of ranks whose own environment does not say it: as rank 0's pod has it, or
-// rank 0's host and a port that is free there.
+// For ranks without one in their own environment: rank 0's pod's, or rank 0's
+// host and a port that is free there.
 struct MeetingPlace {
   std::string address;  // MASTER_ADDR
   std::string port;     // MASTER_PORT

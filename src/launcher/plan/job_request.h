@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the command line asks for, ours or an mpirun line, as the planner's
-// request: programs with their numbers, hosts and variables, and the mapping.
-// Pure.
+// Turns the command line, ours or an mpirun line, into the planner's request:
+// programs with their numbers, hosts and variables, and the mapping. Pure.
 #pragma once
 
 #include <string>

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an mpirun must be told so that it reaches hosts through muster's relay,
-// uses muster's hostfile, and puts the rank wrapper before each program. One
-// family at a time; every spelling that a version of it reads.
-// Sources: ORTE and PRRTE parameter names from `ompi_info --all --level 9` and
-// `prte_info --all`; Hydra's and Intel MPI's variables from their manuals, and
-// HYDRA_LAUNCHER_AUTOFORK from MPICH's tools/bootstrap/external.
-// Pure.
+// The settings by which an mpirun reaches hosts through muster's relay, uses
+// muster's hostfile, and puts the rank wrapper before each program. One family
+// at a time; every spelling that a version of it reads. Sources: ORTE and PRRTE
+// parameter names from `ompi_info --all --level 9` and `prte_info --all`;
+// Hydra's and Intel MPI's variables from their manuals, and
+// HYDRA_LAUNCHER_AUTOFORK from MPICH's tools/bootstrap/external. Pure.
 #pragma once
 
 #include <string>

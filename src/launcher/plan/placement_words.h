@@ -12,7 +12,7 @@
 
 namespace muster {
 
-// "slot", "node", "ppr:N:node"; empty: as `spec` has it.
+// "slot", "node", "ppr:N:node"; empty: the value in `spec`.
 Status set_map_by(const std::string& text, JobSpec& spec);
 
 Status check_placement(const LaunchOptions& options);

@@ -22,8 +22,8 @@ struct JobBinding {
   }
 };
 
-// `facts` and `visible`, what ranks there would see without us, by planned
-// node. GPUs that somebody has chosen by a variable stay as they are.
+// `facts` and `visible`, the devices that ranks there would see without us, by
+// planned node. GPUs that a variable already selects stay as they are.
 JobBinding bind_job(const BindRequest& request, const Plan& plan,
                     const std::vector<const NodeFacts*>& facts,
                     const std::vector<Environment>& visible);

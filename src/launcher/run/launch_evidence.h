@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the launcher knows about a run, as Evidence for the diagnosis. Pure.
+// Turns the launcher's knowledge of a run into Evidence for the diagnosis.
+// Pure.
 #pragma once
 
 #include <vector>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Package, NUMA node, core and caches of some CPUs, from the kernel's files.
-// What the kernel does not say stays unknown. `root` is put before every
-// absolute path. Ten small files for each CPU: ask for those that matter.
+// Values that the kernel does not give stay unknown. `root` is put before every
+// absolute path. Reads ten small files for each CPU: ask only for those that
+// matter.
 #pragma once
 
 #include <string>

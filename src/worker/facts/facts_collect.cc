@@ -54,9 +54,9 @@ void add_shared_memory(NodeFacts& facts, const std::string& root) {
   facts.shm_free = static_cast<int64_t>(shm.f_bavail) * block;
 }
 
-// What the pod was given, without what muster put there.
-// Not the links of services: Kubernetes gives each pod its own, they never
-// travel, and a namespace may have thousands of services.
+// The pod's own variables, without those that muster set, and without the links
+// of services: Kubernetes gives each pod its own, they never travel, and a
+// namespace may have thousands of services.
 void add_environment(NodeFacts& facts) {
   for (auto& [name, value] : current_environment()) {
     if (is_service_link(name, value)) continue;
@@ -99,8 +99,8 @@ std::string short_words(const std::vector<std::string>& argv) {
   return out + "…";
 }
 
-// What a program will load counts, not what else is in the image. Of several
-// the first that is here and has an NCCL.
+// The libraries that a program will load count, not others in the image. Of
+// several the first that is here and has an NCCL.
 void take_programs(const std::string& root,
                    const std::vector<ProgramCall>& programs, KnownFiles& known,
                    NodeFacts& facts, LaunchAdds& adds) {

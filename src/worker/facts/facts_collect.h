@@ -31,7 +31,7 @@ NodeFacts collect_all_facts(const std::string& root, const CgroupPlace& place,
                             const std::string& gpu_facts = {},
                             std::vector<ProgramCall> programs = {},
                             bool drivers = true);
-// What a worker can learn of its image before any job comes.
+// The facts of its image that a worker collects before any job.
 KnownFiles learn_image(const std::string& root);
 
 }  // namespace muster

@@ -31,8 +31,7 @@ std::vector<GpuPlace> nvidia_places(const std::string& root,
                                     const std::vector<std::string>& mig,
                                     size_t count) {
   const std::string base = root + "/proc/driver/nvidia/gpus";
-  std::vector<GpuPlace>
-      gpus;  // by PCI address, as CUDA_DEVICE_ORDER may have it
+  std::vector<GpuPlace> gpus;  // by PCI address, a choice of CUDA_DEVICE_ORDER
   const auto names = list_sys(base);
   for (const std::string& name : names.value_or(std::vector<std::string>{})) {
     GpuPlace place;

@@ -31,8 +31,8 @@ std::optional<DriverAnswers> ask_gpu_facts(const std::string& socket);
 // drivers. Ends at once where no GPU answers (1), and when none does any more.
 int gpu_facts_main(const std::string& socket);
 
-// The process, as the worker's pid 1 has it. Started anew when it ends after
-// having been of use, a few times. Loop thread.
+// The process, from the worker's pid 1. Starts it anew, a few times, when it
+// ends after it has served. Loop thread.
 class GpuFactsProcess {
  public:
   GpuFactsProcess(Loop& loop, Reaper& reaper) : reaper_(reaper), again_(loop) {}

@@ -22,7 +22,7 @@ namespace {
 
 constexpr Milliseconds kInterval{5'000};
 constexpr Milliseconds kStale{15'000};
-// A GPU in trouble may tell of thousands in a second.
+// A GPU in trouble may report thousands in a second.
 constexpr Milliseconds kXidPace{1'000};
 constexpr size_t kLongestLine = 8192;
 constexpr std::string_view kProblem = "problem ";
@@ -82,7 +82,7 @@ bool write_line(const std::string& line) {
   return write_all(STDOUT_FILENO, line + "\n").has_value();
 }
 
-// Counts Xids until they may be told: the first of a kind at once, more of it
+// Counts Xids until it may report them: the first of a kind at once, more of it
 // once a second.
 class XidPace {
  public:
@@ -191,7 +191,7 @@ std::optional<GpuSample> gpu_sample_from_line(std::string_view line) {
   return out;
 }
 
-// What was seen last holds until now, but not for ever.
+// The last value holds until now, but not for ever.
 double GpuUse::held_us(Clock::time_point now) const {
   const auto passed = std::min<Clock::duration>(now - *at_, kStale);
   return std::chrono::duration<double, std::micro>(passed).count();

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// How busy a pod's GPUs are while its ranks run, what of their memory is taken,
-// and which errors (Xids) NVIDIA's driver tells of. A helper process
-// (`muster-agent gpu-watch`) asks every 5 s and writes a line: NVML for
-// NVIDIA's, sysfs for AMD's; it waits for the driver's events in between. The
-// agent itself opens no driver, so that a sick GPU holds up nothing but the
-// helper. What it does not say for 15 s is unknown again; Xids stay counted.
-// Loop thread.
+// The load of a pod's GPUs while its ranks run, their memory in use, and the
+// errors (Xids) that NVIDIA's driver reports. A helper process (`muster-agent
+// gpu-watch`) asks every 5 s and writes a line: NVML for NVIDIA's, sysfs for
+// AMD's; it waits for the driver's events in between. The agent itself opens no
+// driver, so that a sick GPU holds up only the helper. Values older than 15 s
+// are unknown again; Xids stay counted. Loop thread.
 #pragma once
 
 #include <sys/types.h>
@@ -75,7 +74,7 @@ class GpuWatch {
   // of muster-agent. `library`: instead of the driver's (tests).
   void start(const std::string& binary, const std::string& library = {});
   void tell(wire::PodCounters& out) const;
-  // What the helper has written by now; on_xid is called if there is news.
+  // Takes the helper's output so far; calls on_xid for new ones.
   void catch_up();
 
  private:

@@ -24,7 +24,7 @@ class MemoryWatch {
 
   void start();
   void stop();
-  // What the launcher knows by now.
+  // The usage that the launcher already knows.
   void told(const wire::HealthSample& sample);
 
  private:

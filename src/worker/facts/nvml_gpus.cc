@@ -134,8 +134,8 @@ std::optional<XidNews> NvmlGpus::wait_xid(Milliseconds patience) {
   if (code != 0 && code != kTimeout) {
     if (++failures_ >= kMostFailures) {
       events_ = nullptr;
-      problem_ = "the driver does not tell of Xids any more: error " +
-                 std::to_string(code);
+      problem_ =
+          "the driver no longer reports Xids: error " + std::to_string(code);
     } else {
       ::usleep(kFailurePauseUs);
     }

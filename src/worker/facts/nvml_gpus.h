@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// NvmlGpus: the pod's NVIDIA GPUs as a process that holds NVML open sees them:
-// their names, and the events by which the driver tells of critical Xids. Each
-// call may stay in a sick driver: only for processes of their own.
+// NvmlGpus: the pod's NVIDIA GPUs in a process that holds NVML open: their
+// names, and the driver's events for critical Xids. Each call may hang in a
+// sick driver: only for processes of their own.
 #pragma once
 
 #include <optional>

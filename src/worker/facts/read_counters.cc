@@ -26,7 +26,7 @@ void add(int64_t& sum, std::optional<int64_t> value) {
   if (value && *value >= 0) sum = std::max<int64_t>(sum, 0) + *value;
 }
 
-// cpu.stat of v2 has microseconds, cpuacct of v1 nanoseconds; both tell of the
+// cpu.stat of v2 has microseconds, cpuacct of v1 nanoseconds; both count the
 // CPU limit's periods.
 void read_cpu(const CgroupPlace& place, wire::PodCounters& out) {
   if (place.version != 2) {

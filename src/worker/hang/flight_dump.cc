@@ -273,7 +273,7 @@ class Dump {
     }
   }
 
-  // Of a long record: what was over long ago tells nothing.
+  // In a long record, calls that were over long ago do not matter.
   static void keep_few(std::map<int64_t, FlightCall>& calls) {
     constexpr size_t kMany = 1 << 14;
     if (calls.size() <= kMany) return;

@@ -15,7 +15,7 @@
 
 namespace muster {
 
-// What an interpreter's command line runs.
+// The program on an interpreter's command line.
 struct MainProgram {
   enum class Kind { kUnknown, kScript, kCode, kModule };
   Kind kind = Kind::kUnknown;

@@ -19,8 +19,8 @@ namespace muster {
 
 namespace {
 
-// libpmix has so long for each who knocks, twice: its CPUs may be crowded, and
-// at one look somebody may just have come.
+// libpmix has this long for each connection, twice: its CPUs may be crowded,
+// and a connection may have come just before one look.
 constexpr Milliseconds kLook{500};
 constexpr int kLooks = 2;
 constexpr Milliseconds kGuard{1'000};  // that a stranger may hold ranks up
@@ -92,8 +92,8 @@ void PmixDoor::look_later() {
   next_look_.start(kept_ ? kLook : Milliseconds(0), [this] { look(); });
 }
 
-// A select() that waits for the old socket looks at the new one once somebody
-// has knocked at the old, which stays open: its turn may come again.
+// A select() that waits for the old socket looks at the new one once a peer has
+// connected to the old, which stays open: its turn may come again.
 void PmixDoor::give_to(int port) {
   inside_ = listener_on(port);
   kept_ = UniqueFd(inside_ < 0 ? -1 : ::fcntl(inside_, F_DUPFD_CLOEXEC, 0));

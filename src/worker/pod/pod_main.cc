@@ -242,7 +242,7 @@ bool only_we_write(const std::string& file) {
   }
 }
 
-// What the command line and file name, filled up from the key directory.
+// The options of command line and file, completed from the key directory.
 KeyFiles choose_keys(const SshdConfig& config) {
   const auto directory = find_key_dir();
   KeyFiles keys = directory ? key_files_in(*directory) : KeyFiles{};

@@ -55,7 +55,7 @@ size_t waiting_capacity(size_t max_children) {
   return std::clamp<rlim_t>(left / 4, kMin, kMax);
 }
 
-// What an agent's end means for the job that it served.
+// The meaning of an agent's end for its job.
 std::string job_end(int wait_status) {
   const int code = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : -1;
   switch (code) {

@@ -16,8 +16,8 @@ namespace muster {
 
 namespace {
 
-// What is planned for a local rank counts only if the MPI put as many ranks
-// here as were planned; otherwise it is another one's.
+// The plan for a local rank counts only if the MPI put as many ranks here as
+// planned; otherwise it is another one's.
 Environment environment_for(const AgentProcessInfo& parent,
                             const wire::Attached& rank) {
   Environment env = parent.rank_env;

@@ -25,9 +25,9 @@ constexpr int64_t kDefaultPipeSize = 64 * 1024;
 constexpr size_t kBusy = 4096;
 constexpr size_t kPlenty = LineBuffer::kMaxPiece / 2;
 constexpr Milliseconds kGather{1};
-// What a pipe holds of a rank that prints without a pause, so that it need not
-// stop before its pipe is read again. The kernel may refuse: a user's pipes
-// hold 64 MiB by default.
+// The pipe of a rank that prints without a pause holds this much, so that the
+// rank need not stop before its pipe is read again. The kernel may refuse: a
+// user's pipes hold 64 MiB by default.
 constexpr int kBusyPipeSize = 256 * 1024;
 }  // namespace
 
@@ -58,7 +58,7 @@ void OutputStream::add_credit(uint32_t bytes) {
 void OutputStream::process_exited() {
   if (ended()) return;
   const int size = ::fcntl(pipe_.get(), F_GETPIPE_SZ);
-  // What a full pipe holds, and the read that sees its end.
+  // The content of a full pipe, and the read that sees its end.
   free_bytes_ = (size > 0 ? size : kDefaultPipeSize) + 1;
   read_or_wait();
 }

@@ -82,9 +82,10 @@ void AgentProcess::signal(int number) const {
   }
 }
 
-// The kernel holds a process up while it lists what is mapped, so the older one
-// is the less often it is asked. One that seems to be alone may still load what
-// joins the others, so it is asked again, and told of once it was so twice.
+// The kernel holds a process up while it lists its maps, so an older one is
+// asked less often. A process that seems to be alone may still load the library
+// that joins the others, so it is asked again, and reported when it was alone
+// twice.
 void AgentProcess::sample_later(Milliseconds delay) {
   sample_timer_.start(delay, [this] {
     const bool was_lonely = !lonely_mpi_.empty();

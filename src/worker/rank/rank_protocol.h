@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the rank wrapper and its agent say to each other over a Unix
+// The messages between the rank wrapper and its agent over a Unix
 // SOCK_SEQPACKET socket in the launch's run directory. One packet is one
 // message: a tag byte and a body.
 //

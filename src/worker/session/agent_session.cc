@@ -140,7 +140,7 @@ void AgentSession::on_sigterm(const signalfd_siginfo& info) {
   if (phase_ == Phase::kHello || phase_ == Phase::kClaiming) {
     return leave(kAgentDone);
   }
-  // Pid 0 is somebody outside of the container, 1 our own pod's init.
+  // Pid 0 is a process outside of the container, 1 our own pod's init.
   const bool from_pod = info.ssi_pid <= 1;
   const std::string text =
       from_pod ? std::string("pod is being stopped (SIGTERM from ") +

@@ -228,7 +228,7 @@ std::string rate_text(const FabricPodState& pod) {
   return "";
 }
 
-// One pod of which its GPUs are told: what is between them needs no adapter.
+// One pod with known GPUs: the path between them needs no adapter.
 bool stays_inside(const FabricJob& job, const FabricPodState& pod) {
   return job.pods.size() < 2 && !pod.facts->hcas && pod.facts->gpus &&
          !pod.facts->gpus->empty();

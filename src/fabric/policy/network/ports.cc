@@ -199,7 +199,7 @@ std::string PortView::name() const {
 namespace {
 
 // The kernel's names, and those of rdma-core's udev rules: rocep… for RoCE,
-// rdmap… for a link that is neither, which only EFA has. "ibp…" tells nothing:
+// rdmap… for a link that is neither, which only EFA has. "ibp…" proves nothing:
 // some sites call RoCE so.
 LinkKind kind_by_name(const std::string& name) {
   for (const char* ethernet : {"rocep", "roce", "mlx5_bond", "irdma", "bnxt_re",

@@ -351,7 +351,7 @@ bool is_mellanox(const FabricHca& hca) {
 }
 
 // MVAPICH came to UCX and libfabric with 3; before, it opens the adapters by
-// itself, on InfiniBand without being told.
+// itself, on InfiniBand without a setting.
 bool is_mvapich2(const FabricPodState& pod) {
   return is_family(pod, "mvapich") && pod.facts->mpi.version.starts_with("2");
 }

@@ -95,7 +95,7 @@ void pin_rdma(FabricJob& job, FabricPodState& pod) {
       std::string(transport_name(job.transport)) + " in every pod",
       FabricConfidence::kProven,
       "NCCL guide, NCCL_NET"};
-  setting.alone = "the same network, or TCP without a word";
+  setting.alone = "the same network, or silently TCP";
   setting.rejected = {"unset: a pod that loses its network would hang the job"};
   propose(job, pod, setting);
 }

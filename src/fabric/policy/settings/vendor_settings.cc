@@ -158,7 +158,7 @@ void set_gib(FabricJob& job, FabricPodState& pod) {
          policy("NCCL", "NCCL_NET", network_name(*gib),
                 gib->plugin->name.empty() ? "the plugin" : gib->plugin->name,
                 "cluster-toolkit examples/gke-a3-ultragpu"),
-         "the plugin, or InfiniBand and TCP without a word",
+         "the plugin, or silently InfiniBand and TCP",
          "unset: where the plugin fails, NCCL would go on without it");
   const bool sourced = effective(*pod.facts, "NCCL_TUNER_CONFIG_PATH") ||
                        effective(*pod.facts, "NCCL_NET");
@@ -206,7 +206,7 @@ void pin_slingshot(FabricJob& job, FabricPodState& pod) {
          policy("NCCL", "NCCL_NET", name,
                 ofi->plugin->name.empty() ? "the plugin" : ofi->plugin->name,
                 kShs),
-         "the plugin, or TCP without a word",
+         "the plugin, or silently TCP",
          "unset: where the plugin fails, NCCL would go on without it");
 }
 
