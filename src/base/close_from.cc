@@ -36,7 +36,7 @@ int number(const char* name) {
 }
 
 // readdir() would allocate. Closing while reading is fine: the kernel goes on
-// from the next number, whatever has become of the last.
+// from the next number.
 bool end_listed(int first, bool mark_only) {
   const int directory =
       ::open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -44,7 +44,7 @@ void set_nonblocking(int fd, bool on) {
 
 namespace {
 
-// Waits until a pipe has bytes or no writer; false: not by then, with errno.
+// Waits until a pipe has bytes or no writer; false: not in time, with errno.
 bool await_bytes(int fd, std::chrono::steady_clock::time_point until) {
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
       until - std::chrono::steady_clock::now());
@@ -87,7 +87,7 @@ Status write_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t n = ::write(fd, bytes.data(), bytes.size());
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0 && errno == EAGAIN) {  // made so by whom it is shared with
+    if (n < 0 && errno == EAGAIN) {  // made so by a process that shares it
       pollfd room{fd, POLLOUT, 0};
       ::poll(&room, 1, -1);
       continue;
@@ -136,8 +136,8 @@ Status send_with_fds(int socket, std::string_view bytes,
 
 Result<Received> receive_with_fds(int socket, size_t limit) {
   Received out;
-  // Not filled with zeros: most packets are a hundredth of what may come, and
-  // each page that is touched stays with the connection.
+  // Not filled with zeros: most packets are a hundredth of the limit, and each
+  // touched page stays with the connection.
   const auto room = std::make_unique_for_overwrite<char[]>(limit);
   iovec part{room.get(), limit};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kMaxFds)] = {};

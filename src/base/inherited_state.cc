@@ -11,7 +11,7 @@ void mend_inherited_state() {
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
     if (::fcntl(fd, F_GETFD) >= 0) continue;
     // The wrong way round: reading a closed stdin and writing to a closed
-    // stdout fail as before, so that it is seen. The lowest free number is
+    // stdout still fail, so that the error shows. The lowest free number is
     // `fd`.
     static_cast<void>(
         ::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY));

@@ -55,7 +55,7 @@ size_t plain_prefix(std::string_view text) {
   for (; at + 16 <= text.size(); at += 16) {
     const __m128i bytes =
         _mm_loadu_si128(reinterpret_cast<const __m128i*>(text.data() + at));
-    // Signed: what is above 0x7f is below 0x20, too.
+    // Signed: bytes above 0x7f are below 0x20, too.
     const __m128i special =
         _mm_or_si128(_mm_or_si128(_mm_cmplt_epi8(bytes, _mm_set1_epi8(0x20)),
                                   _mm_cmpeq_epi8(bytes, _mm_set1_epi8(0x7f))),

@@ -78,7 +78,7 @@ Result<UniqueFd> listen_on_path(const std::string& path, int type) {
                       "set TMPDIR to a shorter directory"});
   }
   std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
-  ::unlink(path.c_str());  // of a process that is gone
+  ::unlink(path.c_str());  // of a process that has ended
   UniqueFd out = open_socket(AF_UNIX, type);
   if (!out || !listens_at(out.get(), address) ||
       ::chmod(path.c_str(), 0600) != 0) {

@@ -23,7 +23,7 @@ namespace muster::log {
 namespace {
 
 struct State {
-  // Recursive: a sink may have something to say itself.
+  // Recursive: a sink may log itself.
   std::recursive_mutex mutex;
   std::atomic<Level> level{Level::kInfo};  // also options.level
   Options options;                         // guarded, as all below

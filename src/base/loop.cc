@@ -55,8 +55,7 @@ Timer::Timer(Loop& loop) : impl_(std::make_shared<Impl>(loop)) {}
 Timer::~Timer() { cancel(); }
 
 void Timer::start(Milliseconds delay, std::function<void()> fire) {
-  // The clock counts nanoseconds in 64 bits: what is meant as "never" must not
-  // come out as "now".
+  // The clock counts nanoseconds in 64 bits: a "never" must not become "now".
   constexpr Milliseconds kLongest = std::chrono::hours(24 * 365 * 100);
   impl_->fire = std::move(fire);
   const uint64_t generation = ++impl_->generation;
@@ -132,8 +131,9 @@ struct FdWatch::Impl : std::enable_shared_from_this<FdWatch::Impl> {
     timer->async_wait([timer, handler](const auto& error) { handler(error); });
   }
 
-  // Asio makes a descriptor non-blocking at the first wait. That would reach
-  // everybody who shares it, as the shell does with our stdin, and outlast us.
+  // Asio makes a descriptor non-blocking at the first wait. That would affect
+  // every process that shares it, as the shell shares our stdin, and outlast
+  // us.
   template <class Handler>
   void wait(asio::posix::stream_descriptor::wait_type what,
             const Handler& handler) {
@@ -159,7 +159,7 @@ struct FdWatch::Impl : std::enable_shared_from_this<FdWatch::Impl> {
   asio::posix::stream_descriptor stream;
   Direction reading;
   Direction writing;
-  bool always_ready = false;  // epoll does not take such a file
+  bool always_ready = false;  // epoll refuses such a file
   bool polled = false;        // … has no room (fs.epoll.max_user_watches)
   bool waited = false;
   bool blocking = false;

@@ -35,7 +35,7 @@ sockaddr_in6 loopback6(int port) {
   return out;
 }
 
-// The error of a connection that is being made, 0 once it is there.
+// The error of a connection under way, 0 once it is established.
 int settle(int socket, std::chrono::milliseconds limit) {
   using std::chrono::steady_clock;
   const auto end = steady_clock::now() + limit;

@@ -165,7 +165,7 @@ class PickleReader {
     }
   }
 
-  // Little endian; 0 and not ok_ where the bytes end.
+  // Little endian; 0 and not ok_ if the bytes end.
   uint64_t number(uint64_t size) {
     if (!ok_ || size > out_.bytes_.size() - at_) {
       ok_ = false;
@@ -207,7 +207,7 @@ class PickleReader {
 
   bool put(uint64_t place) {
     if (!ok_ || !above(1) || place >= kMostRefs) return false;
-    // Not sparse: a few bytes shall not fill the memory.
+    // Not sparse: a few bytes must not fill the memory.
     if (place > memo_.size() + 256) return false;
     if (place >= memo_.size()) {
       refs_ += place + 1 - memo_.size();

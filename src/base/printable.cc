@@ -44,8 +44,8 @@ bool is_control(uint32_t code) {
   return code < 0x20 || (code >= 0x7f && code < 0xa0);
 }
 
-// Marks and overrides of the writing direction, separators of lines, and what
-// takes no place: a text looks like another with them.
+// Marks and overrides of the writing direction, separators of lines, and
+// zero-width characters: a text looks like another with them.
 bool deceives(uint32_t code) {
   return code == 0x61c || (code >= 0x200b && code <= 0x200f) ||
          (code >= 0x2028 && code <= 0x202e) ||
@@ -83,7 +83,7 @@ std::string printable_line(std::string_view text, size_t limit) {
   constexpr std::string_view kCut = "...";
   if (text.size() <= limit && is_plain(text)) return std::string(text);
   std::string out;
-  size_t cut = 0;  // where the mark still has room behind
+  size_t cut = 0;  // while the mark still has room behind
   for (size_t at = 0; at < text.size();) {
     const Character c = character_at(text.substr(at));
     if (out.size() + kCut.size() <= limit) cut = out.size();

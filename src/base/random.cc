@@ -11,7 +11,7 @@ namespace muster {
 
 std::uint64_t random_bits() {
   std::uint64_t value = 0;
-  // So few bytes come whole; only a signal ends the call without them.
+  // So few bytes come whole; only a signal ends the call before.
   while (::getrandom(&value, sizeof value, 0) != sizeof value) {
     if (errno == EINTR) continue;
     std::perror(

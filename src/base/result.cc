@@ -12,7 +12,7 @@ std::string Error::text() const {
   out += what;
   if (!why.empty()) out += ": " + why;
   if (!hint.empty()) {
-    // A hint may begin with a command, which stays as it is to be typed.
+    // A hint may begin with a command, which stays as typed.
     const bool sentence = hint.front() >= 'A' && hint.front() <= 'Z';
     out += (sentence ? ". " : "; ") + hint;
   }

@@ -33,9 +33,9 @@ std::vector<std::string> writable_candidates() {
 namespace {
 
 // 0, or why `directory` takes no file, or none that can be locked: a file
-// system without flock (NFS, Lustre, some of FUSE) takes files all the same. By
-// a file without a name: one with a name would stay where this process is
-// killed before it can remove it. Not every file system has such files. With a
+// system without flock (NFS, Lustre, some of FUSE) takes files all the same.
+// Tries a file without a name: one with a name would stay if this process is
+// killed before it removes it. Not every file system has such files. With a
 // byte in it: a full one still takes names.
 int file_error(const std::string& directory, bool lock) {
   const auto try_out = [lock](int fd) {
@@ -90,7 +90,7 @@ std::string unsuited(const std::string& path, int made) {
              : strerror(locked);
 }
 
-// Where another user owns a directory of the name, perhaps to keep us out, ours
+// If another user owns a directory of the name, perhaps to block ours, ours
 // stands beside it, with random letters at the end of its name. All processes
 // find the first of these. Empty: errno says why not.
 std::string beside_foreign(const std::string& path) {
@@ -147,7 +147,8 @@ Result<RuntimeDir> RuntimeDir::create(const std::string& name) {
                     "mount an emptyDir at /tmp or set TMPDIR to one"});
 }
 
-// The file appears under its name when it is locked: no process finds it free.
+// The file appears under its name when it is locked: no process finds it
+// unlocked.
 Result<RuntimeDir> RuntimeDir::create_owned(const std::string& name) {
   auto out = create(name);
   if (!out) return out;

@@ -59,8 +59,8 @@ std::string drop_in_directory() {
 
 namespace {
 
-// An mpirun looks for its daemons beside the name it was called by. Where that
-// is a link from another directory (/usr/local/bin/mpirun), it finds none.
+// An mpirun looks for its daemons beside the name of its call. If that is a
+// link from another directory (/usr/local/bin/mpirun), it finds none.
 bool has_mpi_daemons(const std::filesystem::path& directory) {
   std::error_code error;
   for (const char* name : {"orted", "prted", "hydra_pmi_proxy"}) {

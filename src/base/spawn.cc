@@ -58,8 +58,8 @@ void report_stage(int report, Stage stage, int error) {
   ::_exit(127);
 }
 
-// Not the stack's: where its hard limit is infinite, as in most containers, the
-// C library gives each thread 2 MiB instead of the soft limit's usual 8.
+// Not the stack's: with an infinite hard limit, as in most containers, the C
+// library gives each thread 2 MiB instead of the soft limit's usual 8.
 void raise_soft_limits() {
   for (const auto resource : {RLIMIT_MEMLOCK, RLIMIT_NOFILE, RLIMIT_CORE}) {
     rlimit limit{};
@@ -116,8 +116,8 @@ void fill_stdio(const ChildPlan& plan) {
     highest = std::max(highest, target);
   }
   if (!options.inherit_stdio) fill_stdio(plan);
-  // Everything of ours is close-on-exec already; this catches what libraries
-  // opened without it, and what we were started with.
+  // Everything of ours is close-on-exec already; this catches descriptors that
+  // libraries opened without it, and inherited ones.
   close_on_exec_from(highest + 1);
   if (!options.cwd.empty() && ::chdir(options.cwd.c_str()) != 0) {
     child_fails(plan.report, Stage::kDirectory);
@@ -126,7 +126,7 @@ void fill_stdio(const ChildPlan& plan) {
   child_fails(plan.report, Stage::kExec);
 }
 
-// GCC and Clang tell it in different ways.
+// GCC and Clang have different macros for it.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define MUSTER_SANITIZED 1
 #elif defined(__has_feature)
@@ -137,8 +137,7 @@ void fill_stdio(const ChildPlan& plan) {
 
 // As vfork: the child borrows our memory until its exec, which spares copying
 // our page tables, most of the cost of a start. It has a stack of its own, and
-// only what run_child() does happens there. Sanitizers watch stacks: they get
-// a real fork.
+// only runs run_child(). Sanitizers watch stacks: they get a real fork.
 pid_t start_child(const ChildPlan& plan) {
 #if defined(MUSTER_SANITIZED)
   const pid_t pid = ::fork();
@@ -321,7 +320,7 @@ Result<pid_t> spawn(const SpawnOptions& options, int* bind_error) {
 
 namespace {
 
-// `file` is there, and yet cannot be run.
+// `file` exists, and yet cannot run.
 tl::unexpected<Error> not_runnable(const std::string& name,
                                    const std::string& file,
                                    const std::string& why) {

@@ -174,7 +174,7 @@ std::string_view utf8_prefix(std::string_view text, size_t most) {
   };
   size_t end = most;
   for (int i = 0; i < 3 && end > 0 && continues(end); ++i) --end;
-  // More bytes that continue one are no UTF-8.
+  // More continuation bytes are not UTF-8.
   return text.substr(0, continues(end) ? most : end);
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// write_file_atomically(): one way to write a file that a user named. A regular
-// file is replaced by a new one with a random name from the same directory.
-// Links are followed, devices, pipes and descriptors are written. A file that
-// cannot be replaced (a bind mount, a read-only directory) is written in place,
-// once its file system has room.
-// Refuses: links, pipes and devices that another user put into a shared sticky
-// directory (as proc(5), fs.protected_symlinks), pipes without a reader.
+// write_file_atomically(): one way to write a file that a user named. Replaces
+// a regular file by a new one with a random name from the same directory.
+// Follows links, writes to devices, pipes and descriptors. Writes a file that
+// cannot be replaced (a bind mount, a read-only directory) in place, once its
+// file system has room. Refuses: links, pipes and devices that another user put
+// into a shared sticky directory (as proc(5), fs.protected_symlinks), pipes
+// without a reader.
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/stat.h>
@@ -43,7 +43,7 @@ std::string parent(const std::string& path) {
   return out.empty() ? "." : out;
 }
 
-// Did another user put `entry` into a directory where anybody may?
+// Whether another user put `entry` into a world-writable directory.
 bool planted(const struct stat& entry, const std::string& directory) {
   struct stat shared {};
   return ::stat(directory.c_str(), &shared) == 0 &&
@@ -51,8 +51,8 @@ bool planted(const struct stat& entry, const std::string& directory) {
          entry.st_uid != ::geteuid() && entry.st_uid != shared.st_uid;
 }
 
-// The descriptor that a path stands for. One that is opened anew would lose its
-// place, and a regular file behind it what was written before.
+// The descriptor that a path stands for. Opening it anew would lose its
+// position, and the earlier content of a regular file behind it.
 std::optional<int> descriptor_of(const std::string& path) {
   if (path == "/dev/stdout") return STDOUT_FILENO;
   if (path == "/dev/stderr") return STDERR_FILENO;
@@ -121,7 +121,7 @@ Status write_patiently(int fd, std::string_view bytes,
   return {};
 }
 
-// Our own descriptors are close-on-exec; those that we were given are not.
+// Our own descriptors are close-on-exec; inherited ones are not.
 Status write_descriptor(int fd, std::string_view text,
                         const std::string& path) {
   const int flags = ::fcntl(fd, F_GETFD);
@@ -129,7 +129,7 @@ Status write_descriptor(int fd, std::string_view text,
   return write_patiently(fd, text, path);
 }
 
-// Nothing is lost where there is no room: it is taken before the first byte.
+// Loses nothing on a full disk: takes the room before the first byte.
 Status write_in_place(const Target& target, std::string_view text,
                       const std::string& path) {
   UniqueFd fd(::open(target.path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY |
@@ -152,14 +152,14 @@ Status write_in_place(const Target& target, std::string_view text,
   return {};
 }
 
-// 0, or the errno; with it nothing is left behind and nothing was changed.
+// 0, or the errno; then nothing is left behind and nothing has changed.
 int replace(const Target& target, std::string_view text, int mode) {
   const std::string temporary = parent(target.path) + "/.muster-" + random_id();
   UniqueFd fd(::open(temporary.c_str(),
                      O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                      mode));
   if (!fd) return errno;
-  // A private file stays one; a foreign owner's is not handed back to him.
+  // A private file stays one; a foreign owner does not get his back.
   if (target.exists && (mode & 077) != 0 && !target.planted) {
     static_cast<void>(
         ::fchown(fd.get(), target.info.st_uid, target.info.st_gid) == 0);

@@ -47,7 +47,7 @@ int run_as_init(const std::vector<std::string>& argv) {
   options.argv = argv;
   options.env = current_environment();
   options.inherit_stdio = true;
-  // The program keeps the terminal and the limits that it would have had.
+  // The program keeps the terminal and the limits of a direct start.
   options.new_session = false;
   options.raise_soft_limits = false;
   loop.post([&] {

@@ -400,7 +400,7 @@ Command version_command() {
           false};
 }
 
-// By name, so that who wants one makes one: each is a page of text.
+// By name, so that only a caller makes one: each is a page of text.
 constexpr std::pair<std::string_view, Command (*)()> kTable[] = {
     {"launch", launch_command},
     {"worker", worker_command},

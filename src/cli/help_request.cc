@@ -32,7 +32,7 @@ HelpRequest asks_for_help(const std::vector<OptionHelp>& options,
     const OptionHelp* option = find_flag(options, word.substr(0, equals));
     if (word == "--help") return HelpRequest::kPage;
     if (word == "--help-all") return HelpRequest::kAll;
-    if (option == nullptr) break;  // the command says what is wrong
+    if (option == nullptr) break;  // the command reports the error
     if (has_flag(*option, "--help")) return HelpRequest::kPage;
     if (!option->value.empty() && equals == std::string::npos) ++i;
   }

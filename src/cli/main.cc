@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// muster: picks one function by the first word, or by the name under which it
-// was called (mpirun, mpiexec, ssh, sshd), and returns what that returns.
-// Refuses unknown words, with the nearest command.
+// muster: picks one function by the first word, or by its own name (mpirun,
+// mpiexec, ssh, sshd), and returns its result. Refuses unknown words, with the
+// nearest command.
 #include <signal.h>
 #include <unistd.h>
 
@@ -70,11 +70,11 @@ void end_by(int signal) {
 }
 
 // The kernel drops signals to pid 1 that are left at their default: a command
-// that waits for workers would outlive its pod's grace. Commands that heed
-// signals themselves block them, and the handler never runs.
+// that waits for workers would outlive its pod's grace. Commands that handle
+// signals themselves block them, and this handler never runs.
 void heed_signals_as_pid_1(const std::string& command) {
-  // A worker heeds them from its loop, and the sandbox of its connections
-  // takes no handler; `entry` may become one.
+  // A worker handles them in its loop, and the sandbox of its connections
+  // allows no handler; `entry` may become one.
   if (::getpid() != 1 || command == "worker" || command == "sshd" ||
       command == "entry") {
     return;
@@ -110,8 +110,8 @@ int run(int argc, char** argv) {
   return unknown(word);
 }
 
-// A hostfile or a report that a full disk cut off is not a success. A reader
-// that stops early (`| head`) has what it wants.
+// A hostfile or a report that a full disk cut off is a failure. A reader that
+// stops early (`| head`) has what it wants.
 int heard(int code) {
   errno = 0;
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;

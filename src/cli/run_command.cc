@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a command line to the command: its page for --help, one sentence for an
-// option that it does not have, else the command itself.
+// unknown option, else the command itself.
 #include <algorithm>
 #include <cstdio>
 #include <optional>
@@ -16,8 +16,8 @@ namespace {
 
 using Arguments = std::vector<std::string>;
 
-// The first "--word" of `args` that the page does not know. Commands that say
-// more about their own options, and words of other programs, are left alone.
+// The first "--word" of `args` that the page does not know. Skips commands that
+// say more about their own options, and words of other programs.
 std::optional<std::string> unknown_option(const Command& command,
                                           const Arguments& args,
                                           Arguments& known) {
@@ -41,8 +41,8 @@ std::optional<std::string> unknown_option(const Command& command,
   return std::nullopt;
 }
 
-// As the first word, or behind options of ours; what follows a program is the
-// program's. `-h` is short for it only where nothing else can be meant: ssh and
+// As the first word, or behind options of ours; words behind a program are the
+// program's. `-h` is short for it only if it cannot mean anything else: ssh and
 // sshd have a meaning of their own for it.
 HelpRequest wants_help(const Command& command, const Arguments& args) {
   if (args.empty()) return HelpRequest::kNone;
@@ -58,7 +58,7 @@ HelpRequest wants_help(const Command& command, const Arguments& args) {
                    std::find(command.words.begin(), command.words.end(),
                              args[0]) != command.words.end());
   }
-  // A page is only made where it may be wanted: every launch comes by here.
+  // Makes a page only if it may be needed: every launch passes here.
   const bool may =
       std::any_of(args.begin(), args.end(), [](const std::string& word) {
         return word.starts_with("--help") || word == "-h";

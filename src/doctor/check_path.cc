@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One directory, tried for real: a file is written to the disk and removed.
+// One directory, with a real test: writes a file to the disk and removes it.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asks the dynamic linker which libraries a program would get. The program
-// itself is not run.
+// Asks the dynamic linker for the libraries of a program. Does not run the
+// program itself.
 #include <elf.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -57,8 +57,8 @@ std::string linker_of(const std::string& file) {
   return "";
 }
 
-// Everything that `options` prints until it ends or the deadline is over; then
-// it is killed. Always reaped.
+// The output of `options` until it ends or the deadline is over; then it is
+// killed. Always reaped.
 std::string output_of(SpawnOptions options) {
   auto pipe = make_pipe();
   if (!pipe) return "";
@@ -112,8 +112,8 @@ ProgramState check_program(const std::string& program,
   const auto path = find_program(program, search_path);
   if (!path) return state;
   state.path = *path;
-  // $ORIGIN is the directory of the file, not of a link to it: so the kernel
-  // tells the linker, which by itself would take the path as it is given.
+  // $ORIGIN is the directory of the file, not of a link to it: the kernel
+  // passes it so to the linker, which by itself would take the given path.
   std::error_code failed;
   const auto file = std::filesystem::canonical(state.path, failed);
   if (failed) return state;

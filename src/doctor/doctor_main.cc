@@ -54,12 +54,12 @@ void declare(CLI::App& app, DoctorCommand& command) {
       ->check(CLI::ExistingDirectory);
   app.add_option("-o,--output", command.output, "what to print (text)")
       ->check(CLI::IsMember({"text", "json"}));
-  // From a launcher's doctor to a worker's; no business of people.
+  // From a launcher's doctor to a worker's; hidden from users.
   app.add_option("--mark", command.mark_text)->group("");
 }
 
-// Of the pod that this process is in. Only marks are made if only those were
-// asked for.
+// For the pod of this process. Only leaves marks if the options ask only for
+// those.
 DoctorReport own_report(const DoctorCommand& command) {
   if (command.mark.step == MarkStep::kList ||
       command.mark.step == MarkStep::kRemove) {

@@ -26,8 +26,8 @@ void check_writable(const PodState& pod, DoctorFindings& out) {
        "  - {name: tmp, emptyDir: {}}"});
 }
 
-// Operators start a worker by that name. A pod that no operator has made may
-// well have another sshd.
+// Operators start a worker by that name. A pod without an operator may well
+// have another sshd.
 void check_sshd(const PodState& pod, DoctorFindings& out) {
   if (pod.foreign_sshd.empty()) return;
   const bool of_operator =

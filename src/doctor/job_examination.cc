@@ -55,7 +55,7 @@ void add_absent(const PodAnswer& answer, Findings& out) {
       answer.host);
 }
 
-// The versions that agents compare before a launch, too.
+// The same versions that agents compare before a launch.
 void add_version_skew(const std::vector<PodAnswer>& answers, Findings& out) {
   std::vector<NodeFacts> facts;
   std::vector<std::string> hosts;
@@ -108,8 +108,8 @@ void add_library_skew(const std::vector<PodAnswer>& answers, Findings& out) {
 
 using Groups = std::map<std::vector<std::string>, std::vector<std::string>>;
 
-// Pods that see the same marks share a directory; the largest group is taken
-// for the right one.
+// Pods that see the same marks share a directory; the largest group counts as
+// the right one.
 void add_unshared(const std::string& path, const Groups& groups,
                   Findings& out) {
   if (groups.size() < 2) return;

@@ -14,7 +14,7 @@ tl::unexpected<Error> usage(std::string what, std::string hint) {
   return fail(Error{"usage", std::move(what), "", "", std::move(hint)});
 }
 
-// Where several daemons share a range they need room: one port each, at least.
+// Several daemons that share a range need room: one port each, at least.
 std::string port_settings(const PortRange& range) {
   const std::string first = std::to_string(range.first);
   const std::string last = std::to_string(range.last);
@@ -119,7 +119,7 @@ std::string egress_rules(const NetpolRequest& request) {
   return out;
 }
 
-// "NAME" or "PREFIX/NAME", as Kubernetes has them.
+// "NAME" or "PREFIX/NAME", as in Kubernetes.
 bool is_label_key(std::string_view text) {
   const size_t slash = text.find('/');
   const bool prefixed = slash != std::string_view::npos;
@@ -153,7 +153,7 @@ Status check(const NetpolRequest& request) {
     return usage("'" + request.label + "' is not the key of a label",
                  "as in --label training.kubeflow.org/job-name");
   }
-  // A policy that is wider than what was asked for is worse than none.
+  // A policy that is wider than requested is worse than none.
   if (request.posture == Posture::kRestricted && request.ports.first == 0) {
     return usage("--posture restricted names no port",
                  "add --port-range, as in 40000-40999");

@@ -18,8 +18,8 @@ bool listens(const PodState& pod, int port) {
   return pod.listening.contains(port);
 }
 
-// Envoy's ports as Istio sets them: 15001 and 15006 take the pod's traffic,
-// 15020 and 15021 are for health (istio.io, "Ports used by Istio").
+// Envoy's ports in Istio: 15001 and 15006 take the pod's traffic, 15020 and
+// 15021 are for health (istio.io, "Ports used by Istio").
 void check_istio(const PodState& pod, DoctorFindings& out) {
   std::string ports;
   for (const int port : {15000, 15001, 15006, 15020, 15021, 15090}) {

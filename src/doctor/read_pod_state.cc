@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The looking behind `muster doctor`.
+// Reads the pod for `muster doctor`.
 
 #include <unistd.h>
 
@@ -118,8 +118,8 @@ std::vector<std::string> words_of(const std::string& program) {
   return out;
 }
 
-// Of a whole command what runs in the end is looked at: `sh -c` and the like
-// need nothing that matters.
+// For a whole command examines the program that finally runs: `sh -c` and the
+// like need nothing that matters.
 ProgramState look_at_program(const std::string& root, const Environment& env,
                              const std::string& program) {
   const std::vector<std::string> words = words_of(program);

@@ -35,7 +35,7 @@ std::string stable_hash(std::string_view text) {
   return out;
 }
 
-// How the names of all areas of this PID namespace of this boot begin.
+// The prefix of the areas of this PID namespace of this boot.
 std::string own_areas(const std::string& proc = "/proc") {
   const auto boot = read_file(proc + "/sys/kernel/random/boot_id");
   std::error_code error;
@@ -122,7 +122,7 @@ void clear_after_killed_agents() {
       if (!name.starts_with(prefix) || !is_own_directory(area)) {
         continue;
       }
-      // The agent that has it just now clears up by itself.
+      // The agent that holds it cleans up by itself.
       const UniqueFd guard(
           ::open(agent_area_lock(area).c_str(), O_RDWR | O_CLOEXEC));
       if (!guard || ::flock(guard.get(), LOCK_EX | LOCK_NB) != 0) continue;

@@ -67,7 +67,7 @@ CpuChoice by_numa(const BindNode& node) {
   return out;
 }
 
-// The cores beside a GPU are dealt evenly to the ranks that use a GPU there.
+// Divides the cores beside a GPU evenly among the ranks that use a GPU there.
 CpuChoice by_gpu(const BindNode& node) {
   std::map<int, std::vector<CpuCore>> cores;
   for (const CpuCore& core : in_order(node.cores)) {
@@ -115,8 +115,8 @@ CpuChoice choose_cpus(const BindRequest& request, const BindNode& node) {
     return tl::unexpected(
         not_bound(node, "its cores are unknown", "", "use --bind-to none"));
   }
-  // The quota's time runs out on every CPU alike; bound ranks then wait for
-  // one that others have used up (a barrier waits for the slowest).
+  // The quota's time runs out on every CPU alike; bound ranks then wait for one
+  // whose time others have used up (a barrier waits for the slowest).
   if (node.cpu_quota > 0 && node.cpu_quota < cpu_count(node) - 1e-3) {
     const std::string quota = std::to_string(node.cpu_quota);
     return tl::unexpected(not_bound(

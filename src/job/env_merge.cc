@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The list of what never travels, with a reason for each, and the merge. Pure.
+// The list of variables that never travel, with a reason for each, and the
+// merge. Pure.
 #include "job/env_merge.h"
 
 #include <algorithm>

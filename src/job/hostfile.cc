@@ -22,7 +22,7 @@ namespace {
 // The part of a line that a message may echo.
 std::string excerpt(std::string_view text) { return printable(text, 60); }
 
-// Where an entry stands, to say so in every error about it.
+// The place of an entry, for every error about it.
 struct Place {
   std::string source;
   int line = 0;
@@ -120,7 +120,7 @@ Result<HostPart> split_host(std::string_view word, const Place& place) {
   return part;
 }
 
-// Words that some MPI understands and that change nothing for us.
+// Words that some MPI understands and muster ignores.
 bool is_foreign_key(std::string_view key) {
   static constexpr std::array<std::string_view, 8> kKeys = {
       "user",  "ifname", "binding", "map",

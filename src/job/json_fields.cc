@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The only place of this library that sees nlohmann/json. Parsing runs with
-// exceptions off and looks at types before it takes a value. Pure.
+// The only place of this library that sees nlohmann/json. Parses with
+// exceptions off and checks types before it takes a value. Pure.
 #include "job/json_fields.h"
 
 #include <cmath>
@@ -300,7 +300,7 @@ int JsonReader::list_size(const char* name) {
   return static_cast<int>(found->size());
 }
 
-// Both move, as each is read once: a copy would recurse into what is nested.
+// Both move, as each is read once: a copy would recurse into nested values.
 JsonReader JsonReader::element(const char* name, int index) {
   // `name` is there: list_size() has looked, unless a mistake came since.
   json& list = (*json_)[name];

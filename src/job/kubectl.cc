@@ -18,7 +18,7 @@ constexpr std::string_view kExec = "kubectl exec {pod} -n {namespace} --";
 constexpr std::string_view kNode =
     "kubectl get pod {pod} -n {namespace} -o wide";
 constexpr std::string_view kAll = "kubectl get pods -n {namespace} -o wide";
-// Of an Indexed Job's pod the name ends at random; these labels do not.
+// The name of an Indexed Job's pod ends at random; these labels do not.
 constexpr std::string_view kLogsOfIndex =
     "kubectl logs -n {namespace} -l batch.kubernetes.io/job-name={job},"
     "batch.kubernetes.io/job-completion-index={index}";

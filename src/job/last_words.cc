@@ -14,9 +14,9 @@ namespace muster {
 
 namespace {
 
-// A pod without room for a thread or a descriptor, or without memory, is all
-// that throws, as far as is known. No stack is unwound: a forked child would
-// clean up what is its parent's.
+// Only a pod without room for a thread or a descriptor, or without memory,
+// throws, as far as known. Does not unwind the stack: a forked child would
+// clean up its parent's state.
 [[noreturn]] void last_words() {
   const char* hint = "This is an error inside muster, please report it";
   std::string why = "unknown exception";

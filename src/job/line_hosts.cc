@@ -10,7 +10,7 @@ namespace muster {
 
 namespace {
 
-// 0: all that the host has. So many ranks per node are held against that.
+// 0: all slots of the host. Checks this many ranks per node against them.
 int slots_for_program(const MpirunLine& line, const HostEntry& host) {
   if (host.slots_given) return host.slots;
   return host.all_slots || line.per_node.value_or(1) > 1 ? 0 : 1;

@@ -72,7 +72,7 @@ bool maps(const LineOption& option) {
   }
 }
 
-// So many per socket, core or what a file says; slots for each of PE=N CPUs.
+// A number per socket, core or an entry of a file; slots for each of PE=N CPUs.
 bool counts(const LineOption& option) {
   static constexpr std::array<std::string_view, 5> kNames = {
       "npersocket", "ppr", "cpus-per-proc", "cpus-per-rank", "nolocal"};

@@ -82,12 +82,12 @@ bool maps_ranks(const MpiParameter& parameter) {
          parameter.value != "0" && to_lower(parameter.value) != "false";
 }
 
-// A line with the option that says the same.
+// A line with the equivalent option.
 void set_mapping(const std::string& policy, MpirunLine& line) {
   if (policy.empty() || policy[0] == ':') return;  // modifiers only
   const auto same =
       parse_mpirun_line({"mpirun", "--map-by", policy, "x"}, kOpenMpiLauncher);
-  if (!same) return;  // mpirun will say what is wrong with it
+  if (!same) return;  // mpirun will report the error
   line.map_by = same->map_by;
   line.by_node = same->by_node;
   line.per_node = same->per_node;

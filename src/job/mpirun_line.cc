@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One pass over the words. The set of launchers that the line can belong to
-// shrinks with every option that only some of them have. An option that none
-// knows is taken to have no value, and reported: the caller must not rely on
+// One pass over the words. The set of possible launchers of the line shrinks
+// with every option that only some of them have. An option that none knows
+// counts as one without a value, and is reported: the caller must not rely on
 // where the program starts then. Pure.
 #include "job/mpirun_line.h"
 
@@ -208,8 +208,8 @@ class Parser {
     return {};
   }
 
-  // mpirun_rsh [options] [HOST...] [NAME=VALUE...] PROGRAM: hosts are listed
-  // bare where there is no hostfile, one per rank.
+  // mpirun_rsh [options] [HOST...] [NAME=VALUE...] PROGRAM: without a hostfile
+  // hosts are bare words, one per rank.
   void take_mpirun_rsh_words() {
     if (line_.launchers != kMpirunRshLauncher) return;
     if (line_.hostfiles.empty() && app_.np) {

@@ -13,7 +13,7 @@ namespace muster {
 
 namespace {
 
-// Parameters of Open MPI that say how daemons are reached and on which hosts.
+// Parameters of Open MPI for the way to daemons and their hosts.
 bool is_ours(const LineOption& option) {
   static constexpr std::array<std::string_view, 13> kNames = {
       "plm",

@@ -11,14 +11,14 @@ namespace muster {
 
 namespace {
 
-// Options that change nothing that a native start does differently.
+// Options without a different effect in a native start.
 constexpr std::array<std::string_view, 9> kHarmless = {
     "nooversubscribe", "byslot", "v",
     "verbose",         "q",      "quiet",
     "genvall",         "envall", "print-all-exitcodes"};
 
-// Parameters of the launcher itself or of how it reaches its daemons have no
-// meaning without it; the rest are the ranks'.
+// Parameters of the launcher itself or of its way to daemons have no meaning
+// without it; the rest are the ranks'.
 bool is_launchers(std::string_view name) {
   static constexpr std::array<std::string_view, 10> kPrefixes = {
       "plm",  "orte", "routed", "oob",  "rmaps",
@@ -27,7 +27,7 @@ bool is_launchers(std::string_view name) {
                      [name](auto prefix) { return name.starts_with(prefix); });
 }
 
-// True: understood; what it asks is in `out`.
+// True: understood; its request is in `out`.
 bool take_binding(const std::string& value, NativeLine& out) {
   if (value == "none" || value == "core" || value == "numa") {
     out.bind_to = value;

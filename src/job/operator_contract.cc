@@ -63,7 +63,7 @@ bool role_from_env(const PodView& view, const char* name, Contract& contract) {
   return true;
 }
 
-// LeaderWorkerSet numbers the pods of a group; Volcano tells every pod the
+// LeaderWorkerSet numbers the pods of a group; Volcano gives every pod the
 // names of all workers.
 bool role_from_workload(const PodView& view, Contract& contract) {
   const Workload workload = detect_workload(view.env);

@@ -11,8 +11,8 @@ namespace muster {
 
 namespace {
 
-// A word that may follow a colon. The path has no job's number for "nojobid" to
-// leave out, and muster writes lines as they come ("raw").
+// A word that may follow a colon. The path has no job number that "nojobid"
+// could remove, and muster writes lines as they come ("raw").
 bool is_qualifier(std::string_view word) {
   const std::string lower = to_lower(word);
   return lower == "nocopy" || lower == "nojobid" || lower == "raw";
@@ -29,8 +29,8 @@ std::string_view take_qualifiers(std::string_view name, OutputFiles& out) {
   return name.substr(0, colon);
 }
 
-// The value of --output: "tag,dir=/o:nocopy". Open MPI takes any beginning of a
-// directive that is like no other.
+// The value of --output: "tag,dir=/o:nocopy". Open MPI takes any unique
+// beginning of a directive.
 OutputFiles of_directives(std::string_view text) {
   OutputFiles out;
   for (const std::string_view directive : split(text, ',')) {

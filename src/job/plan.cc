@@ -15,7 +15,7 @@ std::string counted(int64_t count, const std::string& noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
-// Where a program may go, in its own order, and how many slots it has there.
+// The hosts of a program, in its own order, with its slots there.
 std::vector<AppHost> places_of(const AppSpec& app,
                                const std::vector<PlannedHost>& hosts) {
   std::vector<AppHost> out;
@@ -30,7 +30,7 @@ std::vector<AppHost> places_of(const AppSpec& app,
   return out;
 }
 
-// How many ranks a program has that is not given a number.
+// The number of ranks of a program without one.
 int64_t capacity(const JobSpec& spec, const AppSpec& app,
                  const std::vector<PlannedHost>& hosts) {
   int64_t total = 0;
@@ -45,7 +45,7 @@ bool names_own_hosts(const JobSpec& spec) {
                      [](const AppSpec& app) { return !app.hosts.empty(); });
 }
 
-// "2 hosts x 4 slots = 8", or "4 + 2 slots = 6" where they differ.
+// "2 hosts x 4 slots = 8", or "4 + 2 slots = 6" if they differ.
 std::string arithmetic(const std::vector<PlannedHost>& hosts, int64_t total) {
   const int first = hosts[0].slots;
   const bool same = std::all_of(
@@ -137,7 +137,7 @@ Status check_per_node(const JobSpec& spec,
   return {};
 }
 
-// How many ranks each program gets; the sum is the size of the world.
+// The number of ranks of each program; the sum is the size of the world.
 Result<std::vector<int>> ranks_per_app(const JobSpec& spec,
                                        const std::vector<PlannedHost>& hosts) {
   std::vector<int> counts;
@@ -180,7 +180,7 @@ Result<std::vector<int>> ranks_per_app(const JobSpec& spec,
   return counts;
 }
 
-// One program of several, or so many per node, has no place.
+// One program of several, or one with ranks per node, has no place.
 tl::unexpected<Error> no_room(const JobSpec& spec, const AppSpec& app,
                               int asked,
                               const std::vector<PlannedHost>& hosts) {
@@ -214,8 +214,7 @@ tl::unexpected<Error> no_room(const JobSpec& spec, const AppSpec& app,
 }
 
 // How many of the `count` ranks of a program each of its places takes beside
-// the ranks that are there. Where there are more than slots, the rest is dealt
-// evenly on top.
+// the ranks already there. Deals ranks beyond the slots evenly on top.
 std::vector<int> room_on(const JobSpec& spec,
                          const std::vector<AppHost>& places,
                          const std::vector<int>& used, int count) {
@@ -236,8 +235,8 @@ std::vector<int> room_on(const JobSpec& spec,
   return room;
 }
 
-// The nodes of the ranks of one program: fill up in order, or deal one by one.
-// False: not all of them have a place.
+// The nodes of the ranks of one program: fills up in order, or deals one by
+// one. False: some have no place.
 bool place_app(const JobSpec& spec, int count,
                const std::vector<AppHost>& places, std::vector<int>& used,
                std::vector<int>& node_of) {
@@ -274,7 +273,7 @@ void place_in_turns(const JobSpec& spec, int count,
   }
 }
 
-// The node of every rank. By node, so many per node and on hosts of its own,
+// The node of every rank. By node, with ranks per node and on hosts of its own,
 // each program starts anew, as in Open MPI.
 Result<std::vector<int>> place(const JobSpec& spec,
                                const std::vector<PlannedHost>& hosts,

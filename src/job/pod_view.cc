@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The looking behind job/pod_view.h: opens files, blocks only on the pod's own
-// file system. Key files are asked for by access(2), never by their modes:
-// Secrets come with any.
+// Reads the pod for job/pod_view.h: opens files, blocks only on the pod's own
+// file system. Checks key files by access(2), never by their modes: Secrets
+// come with any.
 #include "job/pod_view.h"
 
 #include <arpa/inet.h>
@@ -65,8 +65,8 @@ bool holds_keys(const std::string& directory) {
          (readable("id_rsa") || readable("id_ecdsa") || readable("id_ed25519"));
 }
 
-// A key is there, or a mount for ssh lies where this user may not go: at
-// /root/.ssh, where mpi-operator mounts the key unless told otherwise.
+// A key exists, or a mount for ssh lies where this user may not go: at
+// /root/.ssh, mpi-operator's default.
 bool locks_keys(const std::string& directory) {
   const std::string key = directory + "/id_rsa";
   if (access(key.c_str(), F_OK) == 0) return access(key.c_str(), R_OK) != 0;

@@ -31,7 +31,7 @@ std::string_view without_number(std::string_view label) {
   return label.substr(0, label.find_last_not_of("0123456789") + 1);
 }
 
-// `name`, which is none of the job's, among hosts that are called like it.
+// The likely host for `name`, which is not the job's, among similar names.
 std::optional<Stranger> like_one_of(const std::string& name,
                                     const std::vector<HostEntry>& job) {
   const std::string label = to_lower(first_label(name));
@@ -64,7 +64,7 @@ void give_one_slot_each(std::vector<HostEntry>& hosts, int ranks) {
 
 std::vector<Stranger> use_job_names(std::vector<HostEntry>& hosts,
                                     const std::vector<HostEntry>& job) {
-  constexpr size_t kMostGuesses = 8;  // each is compared with the whole job
+  constexpr size_t kMostGuesses = 8;  // each is compared with all of the job
   std::set<std::string> labels;
   for (const HostEntry& host : job) {
     labels.insert(to_lower(first_label(host.name)));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each rule groups the pods by one value and speaks once. Pure.
+// Each rule groups the pods by one value and reports once. Pure.
 #include "job/skew.h"
 
 #include <algorithm>
@@ -105,7 +105,7 @@ constexpr Rule kRules[] = {
      [](const NodeFacts& pod) { return pod.muster_version; }},
 };
 
-// A coarser rule of the same subject already spoke.
+// A coarser rule on the same subject has already reported.
 bool already_told(const std::vector<Finding>& findings, std::string_view code) {
   const auto told = [&findings](std::string_view other) {
     return std::any_of(findings.begin(), findings.end(),
@@ -118,8 +118,8 @@ bool already_told(const std::vector<Finding>& findings, std::string_view code) {
   return code == "nccl_patch_skew" && told("nccl_skew");
 }
 
-// The first pod speaks: what its image has the others have, or nccl_skew is
-// told.
+// The first pod decides: the others have its image's version, or nccl_skew
+// reports it.
 void check_programs(const std::vector<NodeFacts>& pods,
                     std::vector<Finding>& findings) {
   for (const NodeFacts& pod : pods) {

@@ -13,7 +13,7 @@ namespace {
 // ssh(1): these take a value, in the same word or the next.
 constexpr std::string_view kWithValue = "BbcDEeFIiJLlmOopQRSWw";
 constexpr std::string_view kFlags = "1246AaCGgKkMNfnqsTtVvXxYy";
-// They ask for something that this client and our server do not have.
+// They ask for features that this client and our server do not have.
 constexpr std::string_view kRefused = "DGJLMNORQSWfsw";
 constexpr int kMaxConnectSeconds = 3600;
 
@@ -47,7 +47,7 @@ Status take_port(const std::string& text, const std::string& where,
   return taken;
 }
 
-// "1M", "512K", "100000"; 0 for what names no amount ("default", "none 1h").
+// "1M", "512K", "100000"; 0 without an amount ("default", "none 1h").
 uint64_t rekey_limit(std::string_view text) {
   text = text.substr(0, text.find_first_of(" \t"));
   int shift = 0;

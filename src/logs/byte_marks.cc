@@ -11,8 +11,8 @@
 #include <algorithm>
 #include <cstring>
 
-// One function is built for a newer processor than the rest of the program;
-// whatever it calls has to be as well.
+// One function is built for a newer processor than the rest of the program; so
+// must every function that it calls be.
 #define MUSTER_WIDE [[gnu::target("avx512f,avx512bw"), gnu::always_inline]]
 #define MUSTER_WIDE_ENTRY [[gnu::target("avx512f,avx512bw")]]
 
@@ -175,9 +175,9 @@ MUSTER_WIDE_ENTRY uint64_t wide_stems(std::string_view text, size_t at) {
 const ByteReader kNarrowByteReader = {narrow_marks, narrow_stems};
 const ByteReader kWideByteReader = {wide_marks, wide_stems};
 
-// The dynamic loader has asked the processor already. The compiler's own answer
-// would come with code that asks it again whenever the program starts, which in
-// a virtual machine takes a twentieth of a start.
+// The dynamic loader has already queried the processor. The compiler's own
+// answer would come with code that queries it again at each start, which in a
+// virtual machine takes a twentieth of a start.
 bool has_wide_bytes() {
 #ifdef CPU_FEATURE_ACTIVE
   return CPU_FEATURE_ACTIVE(AVX512BW) != 0;

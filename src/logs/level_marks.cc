@@ -22,7 +22,7 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
 bool holds(std::string_view line, char c) { return line.find(c) != kNowhere; }
 
-// The first characters of what a function looks for: asked before it.
+// The first characters of a function's marks: tested before it.
 class FirstOf {
  public:
   constexpr explicit FirstOf(std::string_view characters) {
@@ -209,8 +209,8 @@ Found program_level(std::string_view line) {
   return std::nullopt;
 }
 
-// Is the word at [begin, end) set apart as a level: "[error]", "ERROR:",
-// " - ERROR - ", "| INFO |", "ERROR text", or alone behind a time?
+// Whether the word at [begin, end) is set apart as a level: "[error]",
+// "ERROR:", " - ERROR - ", "| INFO |", "ERROR text", or alone behind a time.
 bool set_apart(std::string_view line, size_t begin, size_t end,
                bool after_time) {
   const char before = begin > 0 ? line[begin - 1] : '\0';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hand-written scanners: they run on every line of every log that is read.
+// Hand-written scanners: they run on every line of every log.
 #include "logs/line_origin.h"
 
 #include <algorithm>
@@ -174,8 +174,8 @@ bool all_of(std::string_view text, bool (*fits)(char)) {
   return !text.empty();
 }
 
-// "10.0.0.7: " and "job-worker-3: " of pdsh. Other words before a colon say
-// too often something else.
+// "10.0.0.7: " and "job-worker-3: " of pdsh. Other words before a colon too
+// often mean something else.
 bool take_pdsh_prefix(std::string_view& text, ParsedLine& line) {
   const size_t end = text.find(": ");
   if (end == std::string_view::npos || end > 253) return false;

@@ -23,7 +23,7 @@ bool ends_above(std::string_view text) {
   return text.ends_with('A') && movement_at_end(text) < text.size();
 }
 
-// Does a secret follow? "token:", "--password", "Bearer", "-----BEGIN RSA".
+// Whether a secret follows: "token:", "--password", "Bearer", "-----BEGIN RSA".
 bool leads_to_secret(std::string_view before) {
   constexpr size_t kKeyHead = 40;
   const std::string_view head =
@@ -36,9 +36,9 @@ bool leads_to_secret(std::string_view before) {
          word == "bearer" || word == "basic" || word == "token";
 }
 
-// Where a line that is too long is cut: behind one of its last blanks or
-// commas, so that no secret lies half in either part and is not seen in both.
-// The end of `text`, if there is no such place.
+// The cut of a line that is too long: behind one of its last blanks or commas,
+// so that no secret is split and missed in both parts. The end of `text`, if
+// there is no such place.
 size_t place_to_cut(std::string_view text) {
   constexpr size_t kLookBack = 2048;
   const size_t least = text.size() - std::min(text.size(), kLookBack);
@@ -58,7 +58,7 @@ std::string_view trimmed_state(std::string_view text) {
     while (!text.empty() && is_filler(text.back())) text.remove_suffix(1);
     text = text.substr(0, movement_at_end(text));
   }
-  // In front blanks stay, for they align, unless the cursor moves behind them.
+  // Blanks in front stay, for they align, unless the cursor moves behind them.
   for (;;) {
     const size_t begin = text.find_first_not_of(" \b\r");
     if (begin == std::string_view::npos) return {};
@@ -78,7 +78,7 @@ std::string_view trimmed_state(std::string_view text) {
 
 void LineSplitter::feed(std::string_view bytes, int64_t now_ns,
                         const Sink& sink) {
-  // Asked once, not for each of the many lines that have none.
+  // Tested once, not for each of the many lines that have none.
   const bool plain = bytes.find('\r') == std::string_view::npos;
   while (!bytes.empty()) {
     if (whole_line(bytes, plain, sink)) continue;
@@ -136,7 +136,7 @@ void LineSplitter::finish(const Sink& sink) {
   held_.clear();
 }
 
-// Cuts what is held, which `next` follows, but never within a UTF-8 character.
+// Cuts the held text, which `next` follows, but never within a UTF-8 character.
 void LineSplitter::cut_line(char next, const Sink& sink) {
   size_t end = held_.size();
   const auto inside = [](char c) {

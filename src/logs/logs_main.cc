@@ -71,7 +71,8 @@ void append_json_line(std::string& out, const ParsedLine& line,
   out += "}\n";
 }
 
-// How serious the lines of a log are: as told, as marked, and as those around.
+// The level of a log's lines: by their record, their mark, and their
+// neighbours.
 class Levels {
  public:
   LogLevel of(const ParsedLine& line) {
@@ -117,7 +118,7 @@ int print_log(int fd, const LogFilter& filter) {
     if (const auto line = joiner.add(parse_line(*text))) {
       append_line(out, filter, levels, *line);
     }
-    // Of a log that is still written ("kubectl logs -f") all that is there.
+    // For a log that is still written ("kubectl logs -f") everything so far.
     if (out.empty() || (out.size() < kFlushAt && reader.has_line())) continue;
     if (!write_all(STDOUT_FILENO, out)) return 1;
     out.clear();

@@ -49,7 +49,7 @@ Result<Masker> Masker::create(const MaskOptions& options) {
   std::vector<std::string> values;
   for (const auto& [name, value] : options.environment) {
     if (!is_secret_name(name)) continue;
-    // A value of several lines is printed as such.
+    // A value of several lines is printed in lines.
     for (const std::string_view line : split(value, '\n')) {
       if (line.size() >= kShortestValue && is_secret(name, line) &&
           !line.starts_with("-----")) {
@@ -113,7 +113,7 @@ KeyMark key_mark(std::string_view text, size_t from, std::string_view word) {
   return {};
 }
 
-// Masks what of a line lies inside private keys between BEGIN and END.
+// Masks the parts of a line inside private keys between BEGIN and END.
 bool mask_key_blocks(std::string& line, MaskState& state) {
   const std::string_view text = line;
   std::string clean;
@@ -141,7 +141,7 @@ bool mask_key_blocks(std::string& line, MaskState& state) {
   return true;
 }
 
-// PuTTY's: a head with its name, "Private-Lines: 14", and so many lines.
+// PuTTY's: a head with its name, "Private-Lines: 14", and that many lines.
 bool mask_putty_key(std::string& line, MaskState& state) {
   constexpr std::string_view kHead = "PuTTY-User-Key-File-";
   constexpr std::string_view kCount = "Private-Lines: ";
@@ -169,7 +169,7 @@ bool mask_putty_key(std::string& line, MaskState& state) {
 }
 
 bool mask_private_key(std::string& line, MaskState& state) {
-  // One after the other: a line of the one's key may begin the other.
+  // One after the other: a line of one key may begin the other.
   const bool putty = mask_putty_key(line, state);
   return putty || mask_key_blocks(line, state);
 }

@@ -5,8 +5,8 @@ namespace muster {
 
 namespace {
 
-// A user id without a name has no login shell that Open MPI could know; what it
-// assumes then is right, as its daemons are started without one.
+// A user id without a name has no login shell that Open MPI could know; its
+// default is right, as its daemons start without one.
 bool is_shell_guess(std::string_view line) {
   return line.find("] WARNING: local probe returned unhandled shell:") !=
          std::string_view::npos;

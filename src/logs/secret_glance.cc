@@ -93,9 +93,9 @@ std::string_view url_line(std::string_view text, size_t at) {
   return text.substr(at, std::min(text.find('\n', at), text.size()) - at);
 }
 
-// Where at least 16 bytes of `bytes` follow each other: no token and no value
-// of an Authorization header is shorter, and most words of a text are. What
-// lies behind the block counts as more of them, unless the line ends in it.
+// The places in `bytes` with at least 16 bytes in a row: no token and no value
+// of an Authorization header is shorter, and most words of a text are. Bytes
+// behind the block count as more of them, unless the line ends in it.
 uint64_t long_runs(uint64_t bytes, bool last) {
   const uint64_t behind = last ? 0 : ~uint64_t{0};
   for (const unsigned by : {1U, 2U, 4U, 8U}) {
@@ -113,7 +113,7 @@ struct Carry {
   bool stem = false;  // there may have been one in the block before
 };
 
-// Is there a stem in the name that ends before `bit`? A name has at most 64
+// Whether the name that ends before `bit` has a stem. A name has at most 64
 // bytes: one that began in the block before may have its stem there.
 bool stem_before(size_t bit, uint64_t stems, const ByteMarks& block,
                  bool carried) {
@@ -132,8 +132,8 @@ bool may_begin_secret(std::string_view name) {
   return may_name_secret(name) || name.starts_with("PuTTY-User-Key-File-");
 }
 
-// Does a '=' or ':' of `marks` stand behind a secret's name, or in a URL with
-// an '@' or of a webhook?
+// Whether a '=' or ':' of `marks` stands behind a secret's name, or in a URL
+// with an '@' or of a webhook.
 bool names_secret(std::string_view line, size_t offset, const ByteMarks& block,
                   uint64_t stems, Carry& carry) {
   for (uint64_t marks = block.equals | block.colons; marks != 0;

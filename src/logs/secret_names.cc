@@ -34,7 +34,7 @@ constexpr Words<26> kTokens = {
     "licensekey",    "privatekey",    "secretkey",  "accesskey",
     "signingkey",    "sharedkey",     "accountkey", "accesstoken",
     "signature",     "encryptionkey"};
-// Anywhere in a name, as it is written without the signs between its parts.
+// Anywhere in a name, written without the signs between its parts.
 constexpr Words<13> kAnywhere = {
     "password",   "passwd",      "passphrase", "secret",    "credential",
     "api_key",    "apikey",      "access_key", "accesskey", "private_key",
@@ -50,7 +50,7 @@ constexpr Words<26> kAbout = {
     "size",   "count",   "ttl",      "expiry", "expires",  "timeout", "policy",
     "format", "header",  "prefix",   "suffix", "field",    "url",     "uri",
     "sock",   "enabled", "required", "ref",    "algorithm"};
-// Before "key": of tables, of caches, of arrays, what everybody may know.
+// Before "key": of tables, of caches, of arrays, of public keys.
 constexpr Words<46> kPlainKeys = {
     "sort",    "primary", "foreign", "partition", "public", "pub",    "cache",
     "group",   "hash",    "index",   "lookup",    "dict",   "map",    "json",
@@ -65,7 +65,7 @@ constexpr Words<28> kPlainTokens = {
     "start", "end",     "begin", "stop",  "image", "video",  "audio",
     "next",  "last",    "first", "prev",  "per",   "num",    "max",
     "min",   "special", "think", "class", "blank", "ignore", "tool"};
-// Before "pass": of programs that go over something more than once.
+// Before "pass": of programs with several passes.
 constexpr Words<16> kPlainPasses = {
     "single", "multi",   "two",      "one", "first", "second", "third", "last",
     "num",    "forward", "backward", "fwd", "bwd",   "max",    "min",   "per"};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One pass: at each start of a word the table of token prefixes is asked; at
-// '=' and ':' the name before; at "://" the URL.
+// One pass: at each start of a word looks into the table of token prefixes; at
+// '=' and ':' at the name before; at "://" at the URL.
 #include "logs/secret_shapes.h"
 
 #include <algorithm>
@@ -17,8 +17,8 @@ namespace {
 
 using Alphabet = TokenAlphabet;
 
-// Which two letters a token may begin with: one bit per pair of the low five
-// bits, so that only few words of a text reach the table.
+// The two letters with which a token may begin: one bit per pair of the low
+// five bits, so that only few words of a text reach the table.
 constexpr unsigned pair_of(char first, char second) {
   return (static_cast<unsigned>(first) & 0x1fU) << 5U |
          (static_cast<unsigned>(second) & 0x1fU);
@@ -107,7 +107,7 @@ bool is_authorization(std::string_view name) {
   return to_lower(name).ends_with("authorization");
 }
 
-// In a log "pass: …" is most often a test's, "key: …" anything.
+// In a log "pass: …" is mostly a test's result, "key: …" anything.
 bool is_common_word(std::string_view name) {
   const std::string word = to_lower(name);
   return word == "pass" || word == "pw" || word == "auth" || word == "bearer";

@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kMaxLine = 16 * 1024;
 constexpr size_t kMaxIgnored = 16;  // sentences kept; the rest are counted
 
-// All of them only take away what this server does not have.
+// All of them only forbid things that this server does not have.
 constexpr std::array<std::string_view, 6> kHarmlessOptions = {
     "restrict",
     "no-pty",

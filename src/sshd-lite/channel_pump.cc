@@ -41,7 +41,7 @@ ChannelPump::ChannelPump(ssh_session_struct* session,
   }
 }
 
-// libssh buffers output without bound, so nothing is added while some waits.
+// libssh buffers output without bound, so adds nothing while some waits.
 bool ChannelPump::may_send() const {
   return (ssh_get_poll_flags(session_) & SSH_WRITE_PENDING) == 0 &&
          ssh_channel_window_size(channel_) > 0;
@@ -85,8 +85,8 @@ bool ChannelPump::pump() {
 }
 
 // libssh opens the window again at each read, however much it still holds, and
-// loses bytes once it holds 128 MiB. So whatever it holds is taken at once, and
-// nothing more until the program has had all of it: two windows at most.
+// loses bytes once it holds 128 MiB. So this takes everything it holds at once,
+// and nothing more until the program has had all of it: two windows at most.
 bool ChannelPump::take_stdin() {
   const int held =
       std::exchange(stdin_arrived_, false) ? ssh_channel_poll(channel_, 0) : 0;
@@ -141,8 +141,8 @@ std::string_view ChannelPump::read_output(Output& output,
   }
   const auto count = static_cast<size_t>(n);
   if (wait_status_) output.left_after_end -= count;
-  // Less than there was room for was all; of a program that has ended, its
-  // pipe has to say so.
+  // Fewer bytes than there was room for were all; for a program that has ended,
+  // its pipe must confirm that.
   output.readable = count == room || wait_status_;
   if (count == buffer.size() && !std::exchange(held_, true)) {
     hold_packets(ssh_get_fd(session_), true);  // more comes at once

@@ -64,9 +64,9 @@ void SshClient::Impl::start() {
   });
   may_speak_ = options_.identity->door_secret().empty();
   if (may_speak_) return wake();
-  // Their line first: it says whether ours needs a proof in front. A peer that
-  // waits for us, as a proxy that wants to know the protocol, waits no longer
-  // than this.
+  // The server's line comes first: it shows whether ours needs a proof in
+  // front. A peer that waits for us, such as a proxy that detects the protocol,
+  // waits no longer than this.
   stage_timer_.start(kGreetingWait, [this] {
     may_speak_ = true;
     step();
@@ -133,7 +133,7 @@ std::string SshClient::Impl::banner() const {
   return text != nullptr ? text : "";
 }
 
-// No member may be touched after the callback: it may have destroyed us, but
+// Do not touch a member after the callback: it may have destroyed us, except
 // for the reference that the loop's handler or the caller holds.
 void SshClient::Impl::fail_with(Error error) {
   const auto keep = shared_from_this();
@@ -161,8 +161,8 @@ void SshClient::Impl::step() {
   const OnePacket held(fd_, stage_ != Stage::kRunning || queue_.size() > 0);
   if (!banner_seen_ && !check_banner()) return;
   if (!may_speak_) return;
-  // After each packet libssh wants to hear that the socket takes more, which it
-  // mostly does: asked at once, that is not a wait of its own.
+  // After each packet libssh waits for a writable socket, which it mostly is:
+  // asking at once saves a wait.
   for (int asked = 0; stage_ != Stage::kOver && stage_ != Stage::kRunning;) {
     if (advance()) continue;
     const bool wait = stage_ == Stage::kOver || !writes_wait();
@@ -185,7 +185,7 @@ void SshClient::Impl::run_step() {
     if (stage_ == Stage::kOver) return;
     moved = arrived_[0] || arrived_[1] || moved;
   }
-  if (moved) wake();  // there is more, but the others come first
+  if (moved) wake();  // there is more, but other sessions come first
   finish_if_over();
 }
 
@@ -232,7 +232,7 @@ bool SshClient::Impl::write_queue() {
 void SshClient::Impl::finish_if_over() {
   const bool connected = ssh_is_connected(session_) != 0;
   if (connected && ssh_channel_is_closed(channel_) == 0) return;
-  // Nothing that was received may be left behind.
+  // Received bytes must not be left behind.
   for (const int is_stderr : {0, 1}) {
     while (deliver(is_stderr)) {
       if (stage_ == Stage::kOver) return;

@@ -47,8 +47,8 @@ bool SshClient::Impl::check_banner() {
     return false;
   }
   if (seen->begun && !seen->line) {
-    // libssh would take what is there, and the rest would look foreign. What is
-    // only looked at stays readable: not again at once.
+    // libssh would take the first part, and the rest would look foreign. Bytes
+    // that are only peeked at stay readable: do not poll again at once.
     watch_->stop_reading();
     banner_pause_.start(kBannerPause,
                         [this] { watch_->on_readable([this] { step(); }); });
@@ -67,8 +67,8 @@ void SshClient::Impl::hear_banner() {
   stage_timer_.cancel();
 }
 
-// Before libssh has said its version line. The send buffer is empty; should the
-// line be lost, the way in is that of everybody.
+// Before libssh sends its version line. The send buffer is empty; if the line
+// is lost, the client logs in like any other.
 void SshClient::Impl::answer_door(std::string_view version_line) {
   const auto nonce = nonce_of(version_line);
   const std::string& secret = options_.identity->door_secret();
@@ -115,8 +115,8 @@ bool SshClient::Impl::connect_step() {
 }
 
 // libssh picks an RSA key's kind of signature from the server's list of
-// extensions and would ask for one with SHA-1 before that has come. It comes
-// behind the key exchange, so who has the answer to a later question has it.
+// extensions and would use SHA-1 before that has come. The list comes behind
+// the key exchange, so a client that has the answer to a later question has it.
 bool SshClient::Impl::service_step() {
   const int rc = ssh_service_request(session_, "ssh-userauth");
   if (rc == SSH_AGAIN) return false;

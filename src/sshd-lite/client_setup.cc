@@ -45,7 +45,7 @@ void set_client_options(ssh_session_struct* session, int fd,
       {SSH_OPTIONS_COMPRESSION, "no"},
   };
   for (const auto& [option, value] : values) {
-    // In FIPS mode a list that names nothing permitted is refused; the
+    // In FIPS mode OpenSSL refuses a list without a permitted name; the
     // library's own default then stands.
     if (ssh_options_set(session, option, value) != SSH_OK) {
       log::debug("ssh: option {} not taken", static_cast<int>(option));

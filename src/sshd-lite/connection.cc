@@ -23,13 +23,13 @@ namespace {
 constexpr Milliseconds kCommandTimeout{30000};  // authenticated, then nothing
 constexpr Milliseconds kFlushTimeout{5000};
 constexpr auto kNoDeadline = Clock::time_point::max();
-// A session at work is not held up by tidying.
+// Clean-up must not delay a session at work.
 constexpr int kQuietMilliseconds = 200;
-// After each packet libssh wants to hear that the socket takes more, which it
-// mostly does: asked at once, that is not a wait of its own.
+// After each packet libssh waits for a writable socket, which it mostly is:
+// asking at once saves a wait.
 constexpr int kAskedAtOnce = 8;
 // Until the login. A key exchange takes four, three keys and their signatures
-// at most eight. libssh checks a signature before we hear of it, and answers
+// at most eight. libssh checks a signature before it reports it, and answers
 // the method "none" by itself: counting packets bounds both.
 constexpr uint64_t kMostPackets = 32;
 
@@ -133,7 +133,7 @@ bool Connection::authenticate() {
     if (attempts_ > 0 || !fingerprint_.empty()) {
       tell(Denied{printable(user_, 32), fingerprint_});
     }
-    // At once: who is let talk on would have every further key answered.
+    // At once: otherwise libssh would answer every further key.
     if (refused || talks_on) {
       ssh_session_set_disconnect_message(
           session_, refused ? "too many keys refused"
@@ -172,9 +172,8 @@ void Connection::say_refusal() {
   ssh_channel_close(channel_);
 }
 
-// Until the peer has taken everything and hung up: closing first, with bytes of
-// its unread, would make the kernel reset the connection and lose our last
-// ones.
+// Until the peer has taken everything and hung up: if we closed first, with
+// unread bytes, the kernel would reset the connection and lose our last ones.
 void Connection::flush() {
   const auto deadline = Clock::now() + kFlushTimeout;
   while (alive() && step(deadline)) {
@@ -188,8 +187,7 @@ bool Connection::step(Clock::time_point deadline) {
     while (alive() && pump_->pump()) {
       if (writes_wait()) ssh_event_dopoll(event_, 0);
     }
-    // Nothing below waits without a deadline: a client that stands still says
-    // nothing more.
+    // No wait below lacks a deadline: a client that stands still sends nothing.
     if (pump_->finished() && (!alive() || deadline == kNoDeadline)) {
       return alive();
     }
@@ -239,8 +237,8 @@ bool Connection::step(Clock::time_point deadline) {
   return !broken();
 }
 
-// True: the socket has taken what there was, and something may have come: the
-// caller looks. (During the key exchange the session is not in the event.)
+// True: the socket has taken all bytes, and more may have come: the caller
+// looks. (During the key exchange the session is not in the event.)
 bool Connection::ask_at_once() {
   if (!keys_agreed_ || !writes_wait()) return false;
   for (int i = 0; i < kAskedAtOnce && alive() && writes_wait(); ++i) {

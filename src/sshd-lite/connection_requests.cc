@@ -24,7 +24,7 @@ Connection& self(T* userdata) {
   return *static_cast<Connection*>(userdata);
 }
 
-// "": nothing to speak of, as the size of a window.
+// "": a reason not worth reporting, such as the size of a window.
 std::string name_of(ssh_message message) {
   const int kind = ssh_message_subtype(message);
   switch (ssh_message_type(message)) {
@@ -116,7 +116,8 @@ int Connection::on_key(const char* user, ssh_key key, char state) {
     return SSH_AUTH_DENIED;
   }
   authenticated_ = true;
-  // Told now: the client's command may be in the same packet as its signature.
+  // Reported now: the client's command may be in the same packet as its
+  // signature.
   tell(Authenticated{printable(user_, 32), fingerprint_});
   return SSH_AUTH_SUCCESS;
 }
@@ -149,9 +150,9 @@ int Connection::on_exec(const char* command) {
   asked_ = true;
   refusal_ = start(command);
   if (!refusal_) return 0;
-  // A client whose request fails looks at nothing that follows: it is granted,
-  // and ends with the reason. Our own launcher waits for the reason, and must
-  // not take it for an agent's.
+  // A client whose request fails ignores everything that follows: so the
+  // request succeeds, and ends with the reason. Our own launcher waits for the
+  // reason, and must not take it for an agent's.
   const bool of_launcher =
       std::string_view(command).find("muster-agent") != std::string_view::npos;
   return of_launcher ? 1 : 0;

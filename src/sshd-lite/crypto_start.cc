@@ -10,8 +10,8 @@ namespace muster {
 
 namespace {
 
-// To ask for one algorithm of a kind makes the table of its kind. Which one
-// does not matter, nor whether there is one: a platform in FIPS mode may have
+// A query for one algorithm of a kind makes the table of its kind. It does not
+// matter which one, nor whether it exists: a platform in FIPS mode may have
 // none of that name. Ciphers come first: for each of them OpenSSL 3.0 goes
 // through all names that it has until then.
 void make_cipher_table() {

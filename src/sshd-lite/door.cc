@@ -13,12 +13,12 @@ namespace muster {
 
 namespace {
 
-// Guests that came together do not leave together: a flood would come back as
-// one wave.
+// Connections that came together do not leave together: a flood would come back
+// as one wave.
 constexpr int kOutAtOnce = 8;
 constexpr Milliseconds kOutPause{50};
 // A version line with the start of a key exchange behind it, or a proof, has as
-// many bytes. Up to there the kernel does not wake us.
+// many bytes. Below that the kernel does not wake us.
 constexpr int kEnough = kProofSize;
 constexpr int kTerseAtOnce = 8;
 
@@ -43,7 +43,7 @@ Door::Door(Loop& loop, DoorOptions options, DoorEvents events)
 void Door::admit(UniqueFd socket, std::string peer) {
   Visitor visitor{std::move(socket), std::move(peer), new_nonce()};
   const std::string line = server_version_line(visitor.nonce);
-  // An empty send buffer takes it; a peer that is gone shows below.
+  // An empty send buffer takes it; a lost peer shows below.
   (void)::send(visitor.socket.get(), line.data(), line.size(),
                MSG_DONTWAIT | MSG_NOSIGNAL);
   wake_at(visitor.socket, kEnough);
@@ -121,7 +121,7 @@ void Door::hear_the_terse() {
     if (guest->until > limit || left-- <= 0) break;
     guest->heard = true;
     wake_at(guest->visitor.socket, 1);
-    listen_to(guest);  // anew: it may have said it already
+    listen_to(guest);  // anew: it may have sent it already
   }
   if (guest == guests_.end()) return;
   terse_timer_.start(options_.terse, [this] { hear_the_terse(); });

@@ -69,8 +69,8 @@ std::optional<AllowedCommand> agent_command(const ExecPolicy& policy,
   return out;
 }
 
-// The words of a line as a shell has them, where it holds nothing for a shell
-// to do: plain words, and text in quotes without $ ` \ and !.
+// A line's words as in a shell, if it holds nothing for a shell to do: plain
+// words, and text in quotes without $ ` \ and !.
 std::optional<std::vector<std::string>> shell_words(std::string_view line) {
   std::vector<std::string> out;
   bool in_word = false;
@@ -128,7 +128,7 @@ bool is_number(const std::string& word) {
          word.find_first_not_of("0123456789") == std::string::npos;
 }
 
-// A question that changes nothing, as the words to run; empty: none.
+// A query that changes nothing, as argv; empty: none.
 Words question_words(Words words) {
   std::string name = words[0];
   for (const std::string_view directory : {"/bin/", "/usr/bin/"}) {
@@ -172,8 +172,8 @@ Words question_words(Words words) {
   return {};
 }
 
-// A question that manifests and launchers ask a worker over ssh before they
-// call mpirun: does it answer, what is its name, is a file there?
+// A query that manifests and launchers send to a worker over ssh before they
+// call mpirun: whether it answers, its name, whether a file exists.
 std::optional<AllowedCommand> launcher_question(std::string_view command) {
   if (command.size() > kMaxAgentCommand) return std::nullopt;
   const auto words = shell_words(command);

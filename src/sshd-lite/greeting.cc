@@ -60,8 +60,8 @@ bool Greeting::read_line(Milliseconds limit, std::string& line) const {
   return line.starts_with("SSH-");
 }
 
-// The line alone at first: if a key exchange that does not suit came with it,
-// libssh would end before it has said what would suit.
+// The line alone at first: if an unsuitable key exchange came with it, libssh
+// would end before it has sent its own list.
 bool Greeting::finish(Milliseconds limit) {
   std::string line;
   if (!read_line(limit, line) || !write_all(decoy_.get(), line)) return false;

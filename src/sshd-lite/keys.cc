@@ -27,7 +27,7 @@ bool exists(const std::string& path) {
   return ::access(path.c_str(), F_OK) == 0;
 }
 
-// False: there is no such file.
+// False: the file does not exist.
 bool read_authorized(const KeyFiles& files, JobKeys& keys) {
   bool read_any = false;
   for (const std::string& file : files.authorized) {
@@ -44,7 +44,7 @@ bool read_authorized(const KeyFiles& files, JobKeys& keys) {
     std::move(parsed.ignored.begin(), parsed.ignored.end(),
               std::back_inserter(keys.notes));
   }
-  // A file that is there but holds nothing usable must stay a refusal.
+  // A file without a usable key must stay a refusal.
   if (read_any || files.only_authorized || !keys.private_key) return read_any;
   if (auto own = keys.private_key.public_part()) {
     keys.authorized.push_back(std::move(*own));
@@ -52,7 +52,7 @@ bool read_authorized(const KeyFiles& files, JobKeys& keys) {
   return false;
 }
 
-// With what every login is to show, made once.
+// Makes the copies for every login once.
 bool read_and_remember(const KeyFiles& files, JobKeys& keys) {
   const bool read_any = read_authorized(files, keys);
   for (SshKey& key : keys.authorized) key.remember_fingerprint();
@@ -133,7 +133,7 @@ const JobKeys& KeyStore::current() {
   if (now == seen_) return keys_;
   seen_ = std::move(now);
   auto fresh = load_keys(files_);
-  // A key of the worker's own has no file; who may log in to it has.
+  // A key of the worker's own has no file; the authorized keys have one.
   JobKeys beside;
   if (!fresh && fresh.error().code == "key_missing" &&
       keys_.source == kEphemeral && read_and_remember(files_, beside)) {

@@ -19,7 +19,7 @@ constexpr const char* kMountHint =
     "mount the job's SSH Secret there (mpi-operator and Trainer do), make one "
     "with `muster keygen`, or name its directory with --key-dir";
 
-// The line of its fdinfo; "": not known, as in some sandboxes. (statx tells it
+// The line of its fdinfo; "": unknown, as in some sandboxes. (statx offers it
 // only since Linux 5.8.)
 std::string mount_of(const UniqueFd& file) {
   const auto info =

@@ -19,7 +19,7 @@ namespace muster {
 
 namespace {
 
-// GCC and Clang tell it in different ways; its shadow counts as data.
+// GCC and Clang have different macros for it; its shadow counts as data.
 #if defined(__SANITIZE_ADDRESS__)
 #define MUSTER_ADDRESS_SANITIZER 1
 #elif defined(__has_feature)
@@ -37,7 +37,7 @@ constexpr uint32_t kArchitecture = 0;  // no filter on other machines
 #endif
 
 // Reading, writing, waiting, memory, time, ending. A sanitizer's runtime and
-// OpenSSL's random generator are content with these.
+// OpenSSL's random generator need no more.
 constexpr std::array kAllowed = {
     SYS_read,
     SYS_write,

@@ -28,12 +28,12 @@ namespace {
 // After the child's own deadline: it should have left by itself.
 constexpr Milliseconds kDeadlineSlack{2000};
 constexpr Milliseconds kAcceptPause{200};  // out of descriptors or processes
-// A login takes a tenth of it. So no login loses its place at work, and
-// a flood costs at most max_unauthenticated forks in this time.
+// A login takes a tenth of it. So no login in progress loses its place, and a
+// flood costs at most max_unauthenticated forks in this time.
 constexpr Milliseconds kSafeAge{250};
 constexpr Milliseconds kReadyPause{5};
-// A peer that opens connections as fast as this loop takes them must not have
-// the whole loop.
+// A peer that opens connections as fast as this loop takes them must not
+// monopolise the loop.
 constexpr int kAcceptsAtOnce = 16;
 constexpr int kStartsAtOnce = 4;  // in each pause
 constexpr size_t kMaxLeaving = 8;
@@ -64,7 +64,7 @@ bool is_loopback(const std::string& peer) {
     ::dup2(null, STDIN_FILENO);
     ::dup2(null, STDOUT_FILENO);
   }
-  // The two kept go far above the rest, then to 3 and 4.
+  // Moves the two that it keeps far above the rest, then to 3 and 4.
   const int high_socket = ::fcntl(socket.get(), F_DUPFD_CLOEXEC, 5);
   const int high_link = ::fcntl(link.get(), F_DUPFD_CLOEXEC, 5);
   if (high_socket < 0 || high_link < 0) ::_exit(1);
@@ -151,8 +151,8 @@ void Server::accept_some() {
   }
 }
 
-// Of those that have not logged in and are old enough, the oldest of the
-// address that has the most; end(): none.
+// The peers without a login that are old enough: the oldest of the address that
+// has the most; end(): none.
 std::list<Server::Child>::iterator Server::find_victim(bool keys_agreed) {
   const auto limit = Clock::now() - kSafeAge;
   const auto may_go = [&](const Child& child) {
@@ -178,9 +178,9 @@ size_t Server::strangers() const {
       }));
 }
 
-// A flood must not keep the launcher out: someone gives way, first those that
-// have got nowhere. The connection stays open unserved. False: those inside
-// have only just come.
+// A flood must not keep the launcher out: one peer loses its place, first those
+// without a key exchange. The connection stays open unserved. False: all are
+// too young.
 bool Server::make_room() {
   if (strangers() < options_.max_unauthenticated) return true;
   auto victim = children_.end();
@@ -188,7 +188,8 @@ bool Server::make_room() {
     victim = find_victim(false);
     if (victim == children_.end()) victim = find_victim(true);
     if (victim == children_.end()) return false;
-    // It may have said what this loop has not read yet, as that it is in.
+    // It may have sent a message that this loop has not read yet, such as a
+    // login.
     const bool agreed = victim->keys_agreed;
     read_link(victim->id);
     read_link(victim->id);
@@ -317,7 +318,7 @@ bool Server::read_link(ConnectionId id) {
   auto message = receive_with_fds(child->link.get(), kMaxLinkMessage);
   if (!message && message.error().code == "again") return false;
   if (!message || message->eof) {
-    child->watch->stop_reading();  // it is ending; the reaper tells the rest
+    child->watch->stop_reading();  // it is ending; the reaper reports the rest
     return false;
   }
   const auto request = decode_request(message->bytes);
@@ -423,8 +424,8 @@ void Server::handle_exec(Child& child, const ExecRequest& request) {
   (void)send_with_fds(link, encode(LinkReply(ProgramStarted{})), fds);
 }
 
-// A kubelet asks every few seconds for as long as the pod lives: where that
-// ends well again and again, one record in ten minutes counts them.
+// A kubelet probes every few seconds while the pod lives: if that ends well
+// again and again, one record in ten minutes counts them.
 bool Server::is_one_of_many(const Child& child, int wait_status) {
   if (!child.is_probe || !child.is_kubelets) return false;
   const auto now = Clock::now();

@@ -37,9 +37,9 @@ constexpr std::array<std::string_view, 15> kRestrictingWords = {
     "rsaauthentication",
 };
 
-// Logins other than by key, forwarding, terminals, PAM and files of the
-// session are not served at all; bounds on connections and the choice of
-// ciphers are this server's own.
+// This server does not have logins other than by key, forwarding, terminals,
+// PAM or files of the session; bounds on connections and the choice of ciphers
+// are its own.
 constexpr std::array<std::string_view, 106> kHarmlessWords = {
     "acceptenv",
     "allowagentforwarding",

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The JSON form of every control message: one list of fields per message,
-// read and written alike. `shown` is text for people, which a hostile peer may
-// have written. `required` fields are those without which a message
-// means nothing; all others may be left out by an older peer. Pure.
+// The JSON form of every control message: one list of fields per message, read
+// and written alike. `shown` is text for people, which a hostile peer may have
+// written. A message means nothing without its `required` fields; an older peer
+// may omit all others. Pure.
 #include "wire/messages.h"
 
 #include "base/is.h"

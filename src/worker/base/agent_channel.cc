@@ -15,7 +15,7 @@ namespace muster {
 
 namespace {
 
-// The start of what arrived instead of frames, fit for one line of text.
+// The start of the bytes that are not frames, fit for one line of text.
 std::string printable_start(std::string_view bytes) {
   std::string out;
   for (const char c : bytes.substr(0, 60)) {

@@ -24,7 +24,7 @@ constexpr size_t kLongestAnswer = 4 << 20;
                             int out) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(1);
-  ::setsid();  // so that what it starts goes with it
+  ::setsid();  // so that its children go with it
   for (const int signal :
        {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGPIPE, SIGCHLD}) {
     ::signal(signal, SIG_DFL);
@@ -32,7 +32,7 @@ constexpr size_t kLongestAnswer = 4 << 20;
   sigset_t none;
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  // The launcher must see the end of the agent, whatever hangs in here.
+  // The launcher must see the end of the agent, even if this child hangs.
   constexpr int kOut = 3;
   if (out != kOut) ::dup2(out, kOut);
   ::fcntl(kOut, F_SETFD, FD_CLOEXEC);
@@ -43,7 +43,7 @@ constexpr size_t kLongestAnswer = 4 << 20;
   }
   close_from(kOut + 1);
   const bool written = write_all(kOut, work()).has_value();
-  // Threads may still sit in the resolver; nothing of theirs is worth waiting.
+  // Threads may still sit in the resolver; they are not worth waiting for.
   ::_exit(written ? 0 : 1);
 }
 
@@ -72,7 +72,7 @@ AgentHelper::~AgentHelper() { end(); }
 
 void AgentHelper::end() {
   if (pid_ == 0) return;
-  reaper_.forget(pid_);  // still reaped, as a stranger
+  reaper_.forget(pid_);  // the reaper still reaps it, as unknown
   ::kill(-std::exchange(pid_, 0), SIGKILL);
 }
 
@@ -91,7 +91,7 @@ Status AgentHelper::start(const std::string& binary,
   options.argv = {binary, subcommand};
   options.env = current_environment();
   options.parent_death_signal = SIGKILL;
-  options.raise_soft_limits = false;  // it reports the limits that we have
+  options.raise_soft_limits = false;  // it reports our limits
   options.fds = {{in.get(), 0}, {pipe->write.get(), 1}};
   const auto pid = spawn(options);
   if (!pid) return tl::unexpected(pid.error());
@@ -100,7 +100,7 @@ Status AgentHelper::start(const std::string& binary,
 }
 
 // libpmix, the only one here with threads, starts after all facts are known;
-// and this child uses nothing of it.
+// and this child does not use it.
 Status AgentHelper::start(const Work& work) {
   auto pipe = make_pipe();
   if (!pipe) return tl::unexpected(pipe.error());

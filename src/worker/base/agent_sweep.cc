@@ -23,7 +23,8 @@ ProcessTable process_table(const std::string& proc) {
     if (!pid || *pid <= 0) continue;
     const auto stat = read_file(proc + "/" + name + "/stat", 4096);
     if (!stat) continue;
-    // The command, in parentheses, may hold anything: look behind the last one.
+    // The command, in parentheses, may hold anything: search behind the last
+    // one.
     const size_t behind = stat->rfind(')');
     if (behind == std::string::npos) continue;
     const auto words = split_words(std::string_view(*stat).substr(behind + 1));

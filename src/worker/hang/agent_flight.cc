@@ -29,7 +29,7 @@ int64_t nanoseconds(const timespec& time) {
   return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 
-// Which state of a file was seen: PyTorch writes over an older dump.
+// The state of a file that was seen: PyTorch writes over an older dump.
 struct Stamp {
   ino_t inode = 0;
   int64_t written_ns = 0;
@@ -81,9 +81,9 @@ bool ask_for_dump(const wire::FlightPlace& place) {
   return false;
 }
 
-// Until `end` for one that is whole and another than `before`, then that one: a
-// rank that has written one about its failure may write no other. nullopt:
-// none.
+// Waits until `end` for a whole record that differs from `before`, then takes
+// that one: a rank that has written one about its failure may write no other.
+// nullopt: none.
 std::optional<wire::FlightRecord> read_record(const wire::FlightPlace& place,
                                               const Stamp& before,
                                               Clock::time_point end) {
@@ -147,7 +147,7 @@ wire::FlightPlace flight_place(int rank, std::string_view environ_text) {
 std::vector<wire::FlightRecord> read_flight_records(
     const wire::FlightRequest& request, Milliseconds limit) {
   const Clock::time_point end = Clock::now() + limit;
-  // The records that the asked ranks had written before.
+  // The records that the ranks in question had written before.
   std::map<int, Stamp> before;
   for (const wire::FlightPlace& place : request.places) {
     if (!request.ask) break;

@@ -42,7 +42,7 @@ class Conversation {
     return out;
   }
 
-  // All that comes until the other side ends it, or time is up.
+  // All bytes until the other side ends, or time is up.
   std::string rest() {
     while (held_.size() < kLongest && more()) {
     }
@@ -88,8 +88,8 @@ std::string ras_address_of(std::string_view environ_text) {
   return address;
 }
 
-// "host:port", "[v6]:port", or "" for NCCL's default, which is what localhost
-// is to it: of either family.
+// "host:port", "[v6]:port", or "" for NCCL's default, which is its own
+// localhost: of either family.
 std::string ask_ras(const std::string& address, Milliseconds limit) {
   if (address == kOff) return {};
   const Deadline end = Clock::now() + limit;

@@ -23,7 +23,7 @@ constexpr size_t kCallsAround = 4;
 constexpr size_t kMostFrames = 256;
 constexpr size_t kLongestText = 96;
 
-// The end of a path tells more than its beginning, so that is what goes.
+// The end of a path says more than its beginning: cuts the beginning.
 std::string shown(std::string_view text) {
   if (text.size() > kLongestText) {
     text.remove_prefix(text.size() - kLongestText);
@@ -173,8 +173,8 @@ class Dump {
     if (names.size() > 1 && found->group.description.empty()) {
       found->group.description = shown(data_.text(names[1]).value_or(""));
     }
-    // The group was made anew under its old name: what was before is of
-    // another.
+    // The group was recreated under its old name: earlier calls are another
+    // group's.
     if (!found->calls.empty() && *seq < found->calls.rbegin()->first) {
       found->calls.clear();
     }
@@ -239,7 +239,7 @@ class Dump {
     }
   }
 
-  // The innermost frame that is the user's: not PyTorch's, not Python's own.
+  // The user's innermost frame: not PyTorch's, not Python's own.
   [[nodiscard]] std::string place_of(std::span<const Ref> frames) const {
     const auto told = [this](Ref frame) {
       const std::string_view path = word(frame, "filename");
@@ -263,8 +263,8 @@ class Dump {
     return frames.empty() ? std::string() : told(frames[0]);
   }
 
-  // A group has one stream: what is behind a call that is over is over, too,
-  // whatever the recorder could see of its parts.
+  // A group has one stream: calls behind one that is over are over, too,
+  // whatever the recorder could see of their parts.
   static void complete_in_order(std::map<int64_t, FlightCall>& calls) {
     bool over = false;
     for (auto it = calls.rbegin(); it != calls.rend(); ++it) {

@@ -27,7 +27,7 @@ class Statements {
  public:
   explicit Statements(std::string_view source) : source_(source) {}
 
-  // false: brackets or quotes do not fit together.
+  // false: brackets or quotes do not match.
   bool read(std::vector<Statement>& out) {
     while (at_ < source_.size()) {
       if (!read_one(out)) return false;
@@ -60,7 +60,7 @@ class Statements {
     return true;
   }
 
-  // To the line's end that ends the statement.
+  // To the end of the statement's last line.
   bool pass_logical_line() {
     int depth = 0;
     for (; at_ < source_.size(); ++at_) {
@@ -112,7 +112,7 @@ class Statements {
   int line_ = 1;
 };
 
-// Statements that may catch what is raised within them.
+// Statements that may catch an exception within them.
 bool may_catch(std::string_view head) {
   if (head.starts_with("async ")) head = trim(head.substr(6));
   for (const std::string_view word : {"try", "with"}) {
@@ -126,7 +126,7 @@ bool may_catch(std::string_view head) {
   return false;
 }
 
-// Does the option have a value in the next word?
+// Whether the option has a value in the next word.
 bool takes_next(std::string_view word) {
   return word == "-W" || word == "-X" || word == "--check-hash-based-pycs";
 }

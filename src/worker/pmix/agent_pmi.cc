@@ -12,12 +12,12 @@ namespace muster {
 
 namespace {
 
-// The descriptor that a rank knows as PMI_FD.
+// The ranks' number of the PMI_FD descriptor.
 constexpr int kPmiFd = 3;
 constexpr Milliseconds kArrivalsWait{1'000};
 
-// Ranks must not hear of CPUs, or of neighbours on them, to which the kernel
-// does not bind them.
+// Ranks must not get CPUs, or neighbours on them, to which the kernel does not
+// bind them.
 void keep_bindable(std::vector<std::string>& lists) {
   std::vector<std::vector<int>> wanted;
   for (const std::string& list : lists) {
@@ -62,7 +62,7 @@ void AgentPmi::ranks_ended(const wire::Frame& frame) {
 }
 
 // libpmix answers for a rank once that has committed, and does not say how long
-// that may take: who has is answered for within the time.
+// that may take: the answer comes within the time for ranks that have.
 void AgentPmi::find_arrivals(uint32_t id) {
   auto came = std::make_shared<std::set<int>>();
   if (job_) {
@@ -145,7 +145,7 @@ UniqueFd AgentPmi::prepare(int rank, Environment& env,
   set_env(env, "PMI_RANK", std::to_string(rank));
   set_env(env, "PMI_SIZE", std::to_string(job_->world.size()));
   set_env(env, "PMI_SPAWNED", "0");
-  // MPICH 5 ends where it finds the variables of PMI and of PMIx.
+  // MPICH 5 ends if it finds the variables of PMI and of PMIx.
   if (find_env(env, "MPIR_CVAR_PMI_VERSION") == nullptr) {
     set_env(env, "MPIR_CVAR_PMI_VERSION", "1");
   }
@@ -167,7 +167,7 @@ void AgentPmi::ended(int rank, wire::Exited& exit) {
   exit.by_pmix = info.by_pmix;
   exit.aborted = info.aborted;
   if (!info.aborted) return;
-  // The code that it gave counts, however the stop then ended it.
+  // The rank's code counts, however the stop then ended it.
   const int code = info.abort_code & 0xff;
   exit.wait_status = W_EXITCODE(code == 0 ? 1 : code, 0);
 }

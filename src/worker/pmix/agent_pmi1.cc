@@ -47,7 +47,7 @@ AgentPmi1::AgentPmi1(Loop& loop, const World& world, ModexClient& modex,
   listen();
 }
 
-// Nearly all programs use PMI_FD: without a port they run as well.
+// Nearly all programs use PMI_FD: they run without a port as well.
 void AgentPmi1::listen() {
   auto listener = listen_on_loopback();
   if (!listener) return;
@@ -130,7 +130,7 @@ Result<UniqueFd> AgentPmi1::connect(int rank) {
 }
 
 void AgentPmi1::rank_ended(int rank) {
-  // Its last words may still be in the socket: finalize, or abort.
+  // Its last messages may still be in the socket: finalize, or abort.
   constexpr int kMostReads = 64;
   for (int i = 0; i < kMostReads && links_.count(rank) > 0; ++i) {
     if (!read_some(rank)) break;
@@ -181,7 +181,7 @@ void AgentPmi1::flush(int rank) {
       return;
     }
     if (n < 0) {
-      // The reader notices the end; what it still sent is worth reading.
+      // The reader notices the end; bytes that it still sent are worth reading.
       link.unsent.clear();
       break;
     }

@@ -11,7 +11,7 @@ namespace {
 // libpmix answers a client from a copy, made in its own time.
 constexpr size_t kKept = 64;
 
-// Not to be avoided: libpmix' upcalls have no argument for a pointer of ours.
+// Unavoidable: libpmix' upcalls have no argument for a pointer of ours.
 std::atomic<PmixBridge*> current_bridge{nullptr};
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Job control and spawn, which we refuse. Present all the same: libpmix does
-// part of the work (clean-up directories) only where a function is.
-// libpmix' thread; see agent_pmix_upcalls.h.
+// part of the work (clean-up directories) only if the function exists. libpmix'
+// thread; see agent_pmix_upcalls.h.
 #include "worker/pmix/agent_pmix_bridge.h"
 #include "worker/pmix/agent_pmix_upcalls.h"
 

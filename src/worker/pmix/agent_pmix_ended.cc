@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// That a rank has ended, as the event PMIX_EVENT_PROC_TERMINATED, for ranks
-// that have registered for that code by name. Not for handlers of everything,
-// and not as PMIX_ERR_PROC_ABORTED and the like: Open MPI registers for those
-// whether anybody asked or not, and calls MPI_Abort on each of them, in every
-// rank, over the first cause in the log. A job whose rank failed ends anyway.
-// Loop thread.
+// Passes a rank's end, as the event PMIX_EVENT_PROC_TERMINATED, to ranks that
+// have registered for that code by name. Not to handlers of everything, and not
+// as PMIX_ERR_PROC_ABORTED and the like: Open MPI always registers for those,
+// and calls MPI_Abort on each of them, in every rank, over the first cause in
+// the log. A job whose rank failed ends anyway. Loop thread.
 #include <memory>
 
 #include "job/exit_codes.h"

@@ -11,12 +11,12 @@ namespace muster {
 
 namespace {
 
-// Open MPI 4 takes itself for a singleton unless its own launcher (or one that
-// it knows by name) is seen; without "orte" in the list it believes PMIx. The
-// other two: its launcher has bound it as it should be, or not at all.
-// The last is what mpirun says; with "orte_externally_bound", which is made for
-// other launchers, every rank reads the whole machine's topology (13 ms of CPU
-// with two CPUs, more with more), even if nothing in it asks for one.
+// Open MPI 4 takes itself for a singleton unless it sees its own launcher (or
+// one that it knows by name); without "orte" in the list it believes PMIx. The
+// other two: its launcher has bound it correctly, or not at all. mpirun sets
+// the last one; with "orte_externally_bound", which is for other launchers,
+// every rank reads the whole machine's topology (13 ms of CPU with two CPUs,
+// more with more), even if its program does not need one.
 constexpr std::pair<const char*, const char*> kOpenMpi4[] = {
     {"OMPI_MCA_schizo", "^orte"},
     {"OMPI_MCA_hwloc_base_binding_policy", "none"},
@@ -26,7 +26,7 @@ constexpr const char* kOpenMpi4Cpus = "OMPI_MCA_orte_base_applied_binding";
 
 constexpr std::string_view kUri = "PMIX_SERVER_URI";
 
-// Whence Open MPI 4 has MPI_INFO_ENV, and programs what they want to know.
+// The source of Open MPI 4's MPI_INFO_ENV, and of values that programs read.
 void add_programs(const World& world, int rank, Environment& out) {
   const ProgramLists programs = program_lists(world);
   out.emplace_back("OMPI_UNIVERSE_SIZE", std::to_string(world.size()));
@@ -58,7 +58,7 @@ Environment pmix_rank_env(const World& world, int rank, int port,
                      {"PMIX_HOSTNAME", world.host(world.own_node())},
                      {"PMIX_VERSION", std::to_string(PMIX_VERSION_MAJOR) + "." +
                                           std::to_string(PMIX_VERSION_MINOR)}};
-  // A client takes the newest that it knows for the server's version.
+  // A client takes the newest version that it knows for the server's.
 #if PMIX_VERSION_MAJOR >= 5
   out.emplace_back(std::string(kUri) + "51", uri);
 #endif

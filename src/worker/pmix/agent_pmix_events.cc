@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Events that one rank sends to others (PMIx_Notify_event). libpmix passes them
-// to the ranks of its own node. Here an event is packed as libpmix packs, goes
-// through the launcher to all other nodes, and is given to their libpmix, which
-// knows which of its clients have asked for such events and which of them the
-// range includes. agent_pmix_ended.cc reports the end of a rank.
-// Refuses: events above 256 KiB. libpmix' thread, except for deliver.
+// to the ranks of its own node. This file packs an event as libpmix does and
+// sends it through the launcher to all other nodes; their libpmix knows which
+// of its clients have registered for such events and which of them the range
+// includes. agent_pmix_ended.cc reports the end of a rank. Refuses: events
+// above 256 KiB. libpmix' thread, except for deliver.
 #include <cstdlib>
 #include <memory>
 
@@ -124,7 +124,8 @@ pmix_status_t pmix_notify_event(pmix_status_t code, const pmix_proc_t* source,
   }
   bridge->post(
       [bridge, text = packed.text()] { bridge->modex().spread(text); });
-  // No caller learns who got it; and libpmix 4.2 locks up in its callback.
+  // The caller does not learn who got it; and libpmix 4.2 locks up in its
+  // callback.
   return PMIX_OPERATION_SUCCEEDED;
 }
 
@@ -146,7 +147,7 @@ bool deliver_pmix_event(const PmixLibrary& library, std::string_view text) {
 void pmix_event(size_t, pmix_status_t, const pmix_proc_t*, pmix_info_t[],
                 size_t, pmix_info_t[], size_t,
                 pmix_event_notification_cbfunc_fn_t callback, void* data) {
-  // waitpid tells which rank died, sooner and more surely.
+  // waitpid reports which rank died, sooner and more surely.
   if (callback != nullptr) {
     callback(PMIX_EVENT_ACTION_COMPLETE, nullptr, 0, nullptr, nullptr, data);
   }

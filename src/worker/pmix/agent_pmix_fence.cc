@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fences, and connect and disconnect, which are fences without data. libpmix
-// asks once all participants of this node have arrived, or those that it has
-// not lost; for one of some ranks, all of this node, not at all. libpmix'
-// thread; see agent_pmix_upcalls.h.
+// calls once all participants of this node have arrived, except lost ones; for
+// a fence of some ranks that are all on this node, not at all. libpmix' thread;
+// see agent_pmix_upcalls.h.
 #include <algorithm>
 #include <cstdlib>
 
@@ -36,7 +36,7 @@ bool of_all_ranks(const pmix_proc_t procs[], size_t nprocs) {
   });
 }
 
-// Has libpmix lost one that the others wait for?
+// Whether libpmix has lost one that the others wait for.
 pmix_status_t local_status(const pmix_info_t info[], size_t ninfo) {
   for (size_t i = 0; i < ninfo; ++i) {
     if (std::string_view(info[i].key) == PMIX_LOCAL_COLLECTIVE_STATUS) {
@@ -75,8 +75,8 @@ pmix_status_t pmix_fence(const pmix_proc_t procs[], size_t nprocs,
   std::string who = pmix_participants(*bridge, "pmix", procs, nprocs);
   if (who.empty()) return PMIX_ERR_NOT_SUPPORTED;
   if (bridge->world().all_here() && of_all_ranks(procs, nprocs)) {
-    // libpmix has all data. Not PMIX_OPERATION_SUCCEEDED, after which it takes
-    // us for not yet asked, and asks again if it loses a rank right now.
+    // libpmix has all data. Not PMIX_OPERATION_SUCCEEDED, after which it calls
+    // again if it loses a rank right now.
     callback(local_status(info, ninfo), nullptr, 0, data, nullptr, nullptr);
     return PMIX_SUCCESS;
   }

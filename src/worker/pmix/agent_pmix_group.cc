@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Groups, which Open MPI 5 builds the communicators of MPI Sessions with: a
+// Groups, from which Open MPI 5 builds the communicators of MPI Sessions: a
 // fence among the members, from which each node learns the same context id and
-// the contributions of the others. libpmix asks once all members of this node
+// the contributions of the others. libpmix calls once all members of this node
 // have arrived. libpmix' thread, except for answers; see agent_pmix_upcalls.h.
 #include <cstdlib>
 #include <cstring>
@@ -24,7 +24,7 @@ uint64_t hash(std::string_view text) {
   return out;
 }
 
-// No colon and no other sign that means something to participants.h.
+// No colon and no other character with a meaning in participants.h.
 std::string kind_of(const char* operation, const char* group) {
   constexpr char kDigits[] = "0123456789abcdef";
   std::string out = operation;
@@ -39,7 +39,7 @@ struct GroupCall {
   std::string who;
   bool construct = false;
   bool wants_id = false;
-  std::string data;  // what this node's members contribute
+  std::string data;  // contributions of this node's members
   pmix_info_cbfunc_t callback = nullptr;
   void* callback_data = nullptr;
 };

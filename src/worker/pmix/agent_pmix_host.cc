@@ -25,7 +25,7 @@ namespace {
 
 constexpr int kKeptFree = 1 << 20;
 
-// Libraries newer than our headers copy a longer struct than we know.
+// Libraries newer than our headers copy a longer struct than ours.
 union Module {
   pmix_server_module_t known;
   char padding[1024];
@@ -93,7 +93,7 @@ Status init_server(const PmixLibrary& library, const World& world,
                    const std::string& directory) {
   ScopedEnvironment environment;
   for (const auto& [name, value] : kPmixSettings) environment.set(name, value);
-  // libpmix wants a topology, no rank asks for one, and the machine's takes 40
+  // libpmix wants a topology that no rank uses, and the machine's takes 40
   // files of each CPU. Without plugins: they bring X11 and libxml2 with ICU.
   environment.set("HWLOC_SYNTHETIC", "core:1 pu:1");
   environment.set("HWLOC_PLUGINS_PATH", "/dev/null");
@@ -200,8 +200,8 @@ AgentPmixHost::AgentPmixHost(std::unique_ptr<Impl> impl)
     : impl_(std::move(impl)) {}
 
 AgentPmixHost::~AgentPmixHost() {
-  // It joins libpmix' thread, which may hang: agent_main() bounds the end. With
-  // what libpmix still has of ranks that died inside, it was seen to crash.
+  // It joins libpmix' thread, which may hang: agent_main() bounds the end.
+  // libpmix was seen to crash in it over state of ranks that had died inside.
   if (impl_->inside_port > 0 && impl_->inside.empty()) {
     impl_->bridge->library().server_finalize();
   }
@@ -245,9 +245,9 @@ Result<std::unique_ptr<AgentPmixHost>> AgentPmixHost::open(
 
 Status AgentPmixHost::start() {
   Impl& impl = *impl_;
-  // libpmix' thread would get a heap of its own, which glibc lets grow by no
-  // more than what is asked for: a system call for every few values stored.
-  // Nor shall it shrink and grow again with each fence.
+  // libpmix' thread would get a heap of its own, which glibc grows only by each
+  // request: a system call for every few stored values. Nor should it shrink
+  // and grow again with each fence.
   ::mallopt(M_ARENA_MAX, 1);
   ::mallopt(M_TRIM_THRESHOLD, kKeptFree);
   auto library = open_pmix_library();

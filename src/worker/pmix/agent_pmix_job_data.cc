@@ -21,8 +21,8 @@ std::string comma_list(const std::vector<int>& ranks) {
   return out;
 }
 
-// "h0,h1" and "0,1;2,3" of the nodes that run ranks: an empty field would be
-// read as a rank.
+// "h0,h1" and "0,1;2,3" for the nodes that run ranks: libpmix would read an
+// empty field as a rank.
 Status add_maps(const PmixLibrary& library, const World& world,
                 PmixInfos& out) {
   std::string hosts;
@@ -58,7 +58,7 @@ int map_index(const World& world, int node) {
   return index;
 }
 
-// Where the ranks of this node are bound, by local rank.
+// The CPUs of this node's ranks, by local rank.
 struct Bindings {
   std::vector<std::vector<int>> cpus;
   CpuPlaces places;
@@ -79,8 +79,8 @@ Bindings bindings_of(const World& world) {
   return out;
 }
 
-// As Open MPI's own launchers say it, without the "hwloc:" of the standard,
-// which Open MPI does not read.
+// In the form of Open MPI's own launchers, without the "hwloc:" of the
+// standard, which Open MPI does not read.
 void add_binding(const Bindings& bindings, int local_rank, PmixInfos& out) {
   const auto index = static_cast<size_t>(local_rank);
   const std::vector<int>& cpus = bindings.cpus[index];
@@ -154,12 +154,12 @@ void add_job(const World& world, const std::string& directory, PmixInfos& out) {
   add_program(world, world.app_of(own.front()), out);
 }
 
-// Where all ranks are ours, libpmix ends fences by itself once it has lost who
-// is missing, and, when it loses two at a time, twice, with a tracker that it
+// If all ranks are ours, libpmix ends fences by itself once it has lost a
+// missing rank, and, when it loses two at a time, twice, with a tracker that it
 // has freed (4.2 to 6.1, ptl_base_sendrecv.c). It leaves them to us, so that
 // each ends once, if it takes the job for one rank larger than it is. It counts
-// by the first size that it gets; ranks believe the last, and are sent what
-// there is of each rank that libpmix counts, which must be something.
+// by the first size that it gets; ranks believe the last, and get the data of
+// each rank that libpmix counts, which must not be empty.
 void add_size(const World& world, PmixJobData& out) {
   out.job.add_u32(PMIX_JOB_SIZE, world.size() + (world.all_here() ? 1 : 0));
   if (!world.all_here()) return;

@@ -47,7 +47,7 @@ bool find(void* library, const char* name, Function& function) {
   return function != nullptr;
 }
 
-// The name of the first function that is missing, or nullptr.
+// The name of the first missing function, or nullptr.
 const char* find_all(void* library, PmixLibrary& out) {
 #define MUSTER_FIND(name, member) \
   if (!find(library, name, out.member)) return name

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far a rank is: connected (PMIx_Init), finalized, aborted. libpmix'
+// The MPI state of a rank: connected (PMIx_Init), finalized, aborted. libpmix'
 // thread; see agent_pmix_upcalls.h.
 #include "worker/pmix/agent_pmix_bridge.h"
 #include "worker/pmix/agent_pmix_upcalls.h"

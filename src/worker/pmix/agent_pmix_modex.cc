@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rank here wants to know what a rank elsewhere has put. libpmix' thread;
-// see agent_pmix_upcalls.h. The other direction is AgentPmixHost::serve_get().
+// A rank here asks for the data of a rank elsewhere. libpmix' thread; see
+// agent_pmix_upcalls.h. The other direction is AgentPmixHost::serve_get().
 #include "worker/pmix/agent_pmix_bridge.h"
 #include "worker/pmix/agent_pmix_upcalls.h"
 

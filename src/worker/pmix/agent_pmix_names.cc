@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // publish, lookup, unpublish: names that the launcher keeps for all nodes.
 // Values travel as a type and bytes: strings, byte objects and plain numbers,
-// which is all that MPI publishes; anything else is refused.
-// libpmix' thread; see agent_pmix_upcalls.h.
+// which is all that MPI publishes; it refuses other types. libpmix' thread; see
+// agent_pmix_upcalls.h.
 #include <cstring>
 #include <optional>
 
@@ -33,7 +33,7 @@ std::optional<std::string> encode_value(const pmix_value_t& value) {
   return out.append(reinterpret_cast<const char*>(&value.data), kNumberBytes);
 }
 
-// What lookup's callback is given: the array and everything in it.
+// The arguments of lookup's callback: the array and everything in it.
 struct Found {
   wire::NamesReply reply;
   std::vector<pmix_pdata_t> data;

@@ -47,7 +47,7 @@ pmix_status_t pmix_query(pmix_proc_t*, pmix_query_t* queries, size_t nqueries,
     }
   }
   if (infos->size() == 0) return PMIX_ERR_NOT_SUPPORTED;
-  // Not from here: libpmix must have seen our return first.
+  // In a later turn: libpmix must have seen our return first.
   bridge->post([callback, data, all, given = infos.release()] {
     callback(all ? PMIX_SUCCESS : PMIX_QUERY_PARTIAL_SUCCESS, given->data(),
              given->size(), data, release_infos, given);

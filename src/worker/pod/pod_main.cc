@@ -111,7 +111,7 @@ void define_options(CLI::App& app, WorkerArgs& out) {
   app.add_flag("-v,--verbose", out.verbose, "debug messages");
 }
 
-// Durations and the key directory; what CLI11 cannot check.
+// Checks durations and the key directory, which CLI11 cannot check.
 Status finish_options(WorkerArgs& args) {
   const auto orphan = parse_duration_ms(args.orphan_grace);
   const auto grace = parse_duration_ms(args.stop_grace);
@@ -156,7 +156,7 @@ std::string home_directory() {
   return entry != nullptr && entry->pw_dir != nullptr ? entry->pw_dir : "/";
 }
 
-// The files of a pattern, sorted; none if nothing fits.
+// The files of a pattern, sorted; none if nothing matches.
 std::vector<ConfigFile> included_files(const std::string& pattern) {
   std::vector<ConfigFile> out;
   glob_t found{};
@@ -178,9 +178,9 @@ std::vector<ConfigFile> included_files(const std::string& pattern) {
   return out;
 }
 
-// The file of -f, or where it is not given the image's own sshd_config without
-// its key settings: they are about a machine, not about this job. A file that
-// is not there restricts nothing; one that cannot be read might.
+// The file of -f, or else the image's own sshd_config without its key settings:
+// they are about a machine, not about this job. A missing file restricts
+// nothing; an unreadable one might.
 Result<SshdConfig> read_config(const SshdArgs& args) {
   const bool given = !args.config_file.empty();
   const std::string path = given ? args.config_file : kStockConfig;
@@ -230,8 +230,8 @@ Status check_limits(const SshdConfig& config) {
                     "no sshd_config"});
 }
 
-// As sshd's StrictModes: no other user may write to the file or to a directory
-// above it.
+// As in sshd's StrictModes: no other user may write to the file or to a
+// directory above it.
 bool only_we_write(const std::string& file) {
   for (std::filesystem::path path = file;; path = path.parent_path()) {
     struct stat state {};
@@ -314,7 +314,7 @@ int sshd_main(const std::vector<std::string>& args) {
     log::debug("{} is ignored", note);
   }
   for (const std::string& problem : config.problems) log::warn("{}", problem);
-  // The rest is set by the environment: the YAML's command is OpenSSH's.
+  // The environment sets the rest: the YAML's command is OpenSSH's.
   WorkerArgs settings;
   settings.pod.log_json = json;
   CLI::App app;

@@ -29,7 +29,7 @@ namespace muster {
 
 namespace {
 
-// After KILL everything is gone in an instant, or never (uninterruptible I/O).
+// After KILL everything ends in an instant, or never (uninterruptible I/O).
 constexpr Milliseconds kKillTimeout{3000};
 constexpr Milliseconds kGoodbyeTimeout{1000};
 
@@ -43,8 +43,8 @@ Environment program_environment() {
 }
 
 // A flood costs two descriptors for each child of a stranger, and one for each
-// that waits, at the door or behind it for a child. Of what the children leave,
-// half is kept for the rest of this process.
+// connection that waits, before its first bytes or for a child. The rest of
+// this process keeps half of what the children leave.
 size_t waiting_capacity(size_t max_children) {
   constexpr size_t kMin = 32;
   constexpr size_t kMax = 4096;
@@ -78,8 +78,8 @@ PodWorker::PodWorker(Loop& loop, PodOptions options)
     : loop_(loop),
       options_(std::move(options)),
       reaper_(loop),
-      // pid 1 has no default actions: a signal without a handler is lost, and
-      // that is what should happen to HUP, USR1 and USR2.
+      // pid 1 has no default actions: a signal without a handler is lost, as
+      // HUP, USR1 and USR2 should be.
       signals_(
           loop, {SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2},
           [this](const signalfd_siginfo& info) {
@@ -96,7 +96,7 @@ PodWorker::PodWorker(Loop& loop, PodOptions options)
 
 Status PodWorker::start() {
   ::signal(SIGPIPE, SIG_IGN);
-  // A line less in the log is better than a pod that waits for its reader.
+  // A lost line of the log is better than a pod that waits for its reader.
   log::redirect([](const std::string& line) {
     static_cast<void>(write_now(STDERR_FILENO, line));
   });
@@ -126,7 +126,7 @@ Status PodWorker::start() {
 }
 
 // Now, when no launch waits for it. An agent that comes before it is done, or
-// that is asked about another file, finds out by itself.
+// needs another file, finds out by itself.
 void PodWorker::learn() {
   if (std::string socket = gpu_facts_.start(options_.agent); !socket.empty()) {
     spawner_->add_agent_env(kGpuFactsVariable, std::move(socket));
@@ -188,7 +188,7 @@ Status PodWorker::make_server() {
   events.on_exec = [this](
                        ConnectionId id,
                        const ExecRequest& request) -> Result<StartedProgram> {
-    // A command that began now would miss the stop, and hold up the pod's.
+    // A command that began now would miss the stop, and delay the pod's.
     if (stop_signal_ != 0 || leaving_) {
       return fail(Error{"exec_refused",
                         "command refused",

@@ -18,7 +18,7 @@ namespace muster {
 
 namespace {
 
-constexpr int kSweepRounds = 20;  // then what is left is beyond us
+constexpr int kSweepRounds = 20;  // then the leftovers are beyond us
 constexpr Milliseconds kSweepInterval{100};
 constexpr Milliseconds kStoppedInterval{1000};
 constexpr int kStoppedLooks = 3;
@@ -59,8 +59,8 @@ void apply(const EnvChange& change, Environment& env) {
   set_env(env, change.name, std::move(value));
 }
 
-// A command may hold one that nothing tells from a word; that it is logged all
-// the same is the price of --allow-any-command.
+// A command may hold a secret that looks like any word; logging it all the same
+// is the price of --allow-any-command.
 std::string without_secrets(const std::string& command,
                             const Environment& env) {
   const auto masker = Masker::create({env, {}});
@@ -90,7 +90,7 @@ Result<StartedProgram> Spawner::start(ConnectionId connection,
                                       const ExecRequest& request) {
   const auto allowed = decide_exec(options_.policy, request.command);
   if (!allowed) {
-    // The sentence quotes the command, and cuts it: masked before that.
+    // The sentence quotes the command, and cuts it: mask it before that.
     const auto told = decide_exec(
         options_.policy, without_secrets(request.command, options_.env));
     if (!told) return tl::unexpected(told.error());
@@ -131,8 +131,8 @@ void Spawner::ended(const ChildExit& exit) {
   if (program == programs_.end()) return;
   const Program ended = std::move(*program);
   programs_.erase(program);
-  // Daemons that a foreign command left running on purpose (orted) stay; what
-  // an agent leaves behind has lost its launcher.
+  // Daemons that a foreign command left running on purpose (orted) stay; the
+  // leftovers of an agent have lost their launcher.
   if (ended.is_agent || killing_) {
     sweep_later(ended.tag, WIFSIGNALED(exit.wait_status));
   }

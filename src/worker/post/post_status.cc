@@ -63,7 +63,7 @@ Status post(const std::string& body) {
   const auto token = read_file(token_file, kMaxToken);
   if (!token) return refuse("its token cannot be read", token_file);
   const std::string word(trim(*token));
-  // Of a header's own characters it would make another header.
+  // A character of a header's own syntax would make another header.
   if (word.find_first_of("\r\n ") != word.npos) {
     return refuse("its token is none", token_file);
   }

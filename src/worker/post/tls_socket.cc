@@ -81,7 +81,7 @@ bool is_address(const std::string& host) {
          ::inet_pton(AF_INET6, host.c_str(), bytes) == 1;
 }
 
-// The certificate has to be for this name, or this address.
+// The certificate must be for this name, or this address.
 bool expect_name(const OpenSsl& api, void* ssl, const std::string& host) {
   if (is_address(host)) {
     return api.set1_ip(api.get0_param(ssl), host.c_str()) == 1;

@@ -16,7 +16,7 @@ InputPipe::InputPipe(Loop& loop, SendFrame send, uint32_t id, UniqueFd pipe)
 }
 
 bool InputPipe::write(std::string_view bytes) {
-  if (!watch_) {  // the process closed its end: swallow, and keep them coming
+  if (!watch_) {  // the process closed its end: swallow, and keep bytes coming
     grant(bytes.size());
     return true;
   }

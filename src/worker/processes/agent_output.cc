@@ -18,10 +18,10 @@ namespace {
 // Reads per turn of the loop: enough for throughput, few enough for fairness.
 constexpr int kReadsPerTurn = 4;
 constexpr int64_t kDefaultPipeSize = 64 * 1024;
-// A turn that brought so much, a block of stdio, was in the middle of more to
-// come; one that brought half of what a read can bring need not wait to bring
-// much. (Not a whole read: the start of a line takes room from it, and credit
-// may allow no second one.)
+// A turn that brought this much, a block of stdio, was in the middle of more;
+// one that brought half of a full read need not wait to bring much. (Not a
+// whole read: the start of a line takes room from it, and credit may allow no
+// second one.)
 constexpr size_t kBusy = 4096;
 constexpr size_t kPlenty = LineBuffer::kMaxPiece / 2;
 constexpr Milliseconds kGather{1};
@@ -96,7 +96,7 @@ void OutputStream::read_some() {
     taken += count;
     if (const auto piece = lines_.add(count)) {
       emit(*piece);
-      flush_.cancel();  // what is left came just now
+      flush_.cancel();  // the rest came just now
     }
     if (count < room.size()) break;
   }

@@ -15,20 +15,20 @@ namespace muster {
 namespace {
 // How long output may still come from a background process after the exit.
 constexpr Milliseconds kLinger{2000};
-// The last words of a failed rank are there by then, unless another process
+// The last output of a failed rank is there by then, unless another process
 // holds its pipes.
 constexpr Milliseconds kLastWords{50};
-// Programs that end before this are asked nothing.
+// The agent does not ask programs that end before this.
 constexpr Milliseconds kFirstMpiSample{150};
 static_assert(kFirstMpiSample > RecentProcesses::kMoment);
 constexpr Milliseconds kNextMpiSample{1000};
-// Text without a line end waits so long for one. Rank 0 reads stdin, so that
+// Text without a line end waits this long for one. Rank 0 reads stdin, so that
 // its text may be a prompt.
 constexpr Milliseconds kPartialLine{1000};
 constexpr Milliseconds kPrompt{100};
 
-// By a signal, or, as a shell tells it, its command by SIGKILL. A rank that
-// ends otherwise may only have missed another one that the kernel killed.
+// By a signal, or, through a shell, its command by SIGKILL. A rank that ends
+// otherwise may only have missed another one that the kernel killed.
 bool was_killed(int wait_status) {
   constexpr int kShells = 128;
   return WIFSIGNALED(wait_status) ||
@@ -119,7 +119,7 @@ void AgentProcess::look_for_nccl() {
 }
 
 void AgentProcess::tell_lonely() {
-  // The other ranks are the same: said once for all.
+  // The other ranks are the same: reports it once for all.
   if (info_.rank != 0 || std::exchange(told_lonely_, true)) return;
   send_(wire::FrameType::kLog, 0, 0,
         wire::to_json(wire::LogLine{

@@ -67,7 +67,7 @@ Environment AgentProcesses::environment_for(
   }
   if (request.kind == wire::ProcessKind::kDaemon) {
     // A killed orted or prted leaves its session directory: in ours it goes
-    // with us. (Not for mpirun: it would hand our path on to other hosts.)
+    // with us. (Not for mpirun, which would pass our path on to other hosts.)
     for (const char* name :
          {"OMPI_MCA_orte_tmpdir_base", "PRTE_MCA_prte_tmpdir_base"}) {
       if (find_env(env, name) == nullptr) set_env(env, name, identity_.run_dir);
@@ -105,7 +105,7 @@ void AgentProcesses::start(uint32_t id, const wire::StartRequest& request) {
   const auto pid = spawn(options, &bind_error);
   if (!pid) return refuse(id, pid.error());
   if (bind_error != 0) {
-    // As the wrapper of mpirun's ranks: slow is better than not at all.
+    // Like the wrapper of mpirun's ranks: slow is better than not at all.
     log("warn", "rank " + std::to_string(request.rank) +
                     " is not bound to CPUs " + cpu_list_text(request.cpus) +
                     ": " + strerror(bind_error));
@@ -169,7 +169,7 @@ void AgentProcesses::add(AgentProcessInfo info, AgentProcess::Pipes pipes,
       nccl_rank_ = rank;
     };
   }
-  // The entry goes on a later turn: its own code is still on the stack here.
+  // Erases the entry on a later turn: its own code is still on the stack here.
   auto complete = [this, id] {
     loop_.post([this, id] { processes_.erase(id); });
   };

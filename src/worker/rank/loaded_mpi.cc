@@ -17,7 +17,7 @@ MpiServers mpi_servers(const Environment& env) {
 void LoadedMpi::add(std::string_view name) {
   // The MPICH ABI initiative gave libmpi.so.12 to MPICH and all of its kin;
   // Debian's MPICH keeps libmpich.so.12. Open MPI 1.10 was the last with
-  // another number than 20 and 40, and also 12: its libopen-pal tells.
+  // another number than 20 and 40, and also has 12: its libopen-pal shows it.
   if (name.starts_with("libopen-pal.")) open_mpi = true;
   if (name.starts_with("libmpich.") || name.starts_with("libmpi.so.12")) {
     mpich = true;

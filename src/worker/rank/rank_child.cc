@@ -22,10 +22,10 @@ namespace muster {
 
 namespace {
 
-// The same stop signal within this time comes from two who mean the same.
+// The same stop signal within this time comes from two senders of one stop.
 constexpr std::chrono::milliseconds kEcho{250};
 
-// Remembers when each stop signal was passed on.
+// Remembers when it passed each stop signal on.
 class EchoFilter {
  public:
   bool is_echo(int number) {
@@ -94,8 +94,8 @@ int exec_rank(const RankCommand& command) {
     env.push_back(name + "=" + value);
   }
   if (argv[0].find('/') != std::string::npos) {
-    // execvpe() has sh read what the kernel refuses: fine for a script without
-    // a first line, not for a program of another machine.
+    // execvpe() lets sh read a file that the kernel refuses: right for a script
+    // without a first line, wrong for a program of another machine.
     ::execve(argv[0].c_str(), pointers(argv).data(), pointers(env).data());
     if (errno != ENOEXEC) return errno;
     if (is_elf(argv[0].c_str())) return ENOEXEC;

@@ -34,7 +34,7 @@ void complain(const std::string& text) {
 
 struct Attachment {
   UniqueFd socket;
-  Pipe out;  // the read ends are the agent's by now
+  Pipe out;  // the agent owns the read ends by now
   Pipe err;
   Environment env;  // to add
 };
@@ -100,7 +100,7 @@ int cannot_start(const std::string& program, int saved_errno) {
 }
 
 // For mpirun this process' end is the rank's, and the agent may want mpirun to
-// hear of it later. That agent's own end is an answer, too.
+// notice it later. That agent's own end is an answer, too.
 void wait_for_leave(int socket) {
   constexpr timeval kForever{};
   ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &kForever, sizeof kForever);
@@ -109,7 +109,7 @@ void wait_for_leave(int socket) {
   }
 }
 
-// Runs the program under the agent's eyes; returns its wait status.
+// Runs the program with the agent attached; returns its wait status.
 int run_attached(const RankCommand& command, Attachment& agent,
                  wire::Attached self) {
   const auto child =
@@ -122,7 +122,7 @@ int run_attached(const RankCommand& command, Attachment& agent,
     tell(agent.socket.get(), RankMessage::kStarted, wire::to_json(self));
     exit = to_exited(wait_for_rank(*child));
   } else {
-    // The agent takes this for the rank's last words: the only report.
+    // The agent takes this for the rank's end: the only report.
     const std::string text = "muster-agent: cannot start " + command.argv[0] +
                              ": " + strerror(child.error()) + "\n";
     static_cast<void>(write_all(agent.err.write.get(), text));

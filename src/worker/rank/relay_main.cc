@@ -32,7 +32,7 @@ int complain(const std::string& text) {
   return kSshFailure;
 }
 
-// The launcher that is above us, not one of another job on this machine.
+// The launcher above us, not one of another job on this machine.
 UniqueFd connect_launcher() {
   if (const char* path = std::getenv("MUSTER_LAUNCHER_SOCKET")) {
     if (UniqueFd socket = connect_unix(path, SOCK_STREAM)) return socket;
@@ -82,7 +82,7 @@ class Relay {
   void send(wire::FrameType type, const std::string& payload) {
     std::string bytes;
     wire::encode(type, 0, 0, 0, payload, bytes);
-    // A launcher that is gone shows as EOF on the next read.
+    // A lost launcher shows as EOF on the next read.
     static_cast<void>(write_all(socket_.get(), bytes));
   }
 
@@ -112,7 +112,7 @@ class Relay {
   void handle(const wire::Frame& frame) {
     switch (frame.type) {
       case wire::FrameType::kOutput:
-        // The reader of our output may be gone; the command still counts.
+        // The reader of our output may be lost; the command still counts.
         static_cast<void>(write_all((frame.flags & wire::kStderr) != 0 ? 2 : 1,
                                     frame.payload));
         return;
@@ -137,7 +137,7 @@ class Relay {
         return;
       }
       default:
-        return;  // a newer launcher may say more
+        return;  // a newer launcher may send more
     }
   }
 
@@ -168,7 +168,7 @@ class Relay {
 
 int relay_main(const std::vector<std::string>& args) {
   ::signal(SIGPIPE, SIG_IGN);
-  // Port, identity and the like do not matter: the launcher's channel is up.
+  // Ignores port, identity and the like: the launcher's channel is up.
   const auto arguments = parse_ssh_arguments(args);
   if (!arguments) return complain(arguments.error().text());
   if (arguments->version) {

@@ -41,7 +41,7 @@ void SocketRelay::read_from(Side& from, Side& to) {
   } else {
     from.ended = true;
   }
-  // Nothing more is read before this is gone.
+  // Reads nothing more before this is written.
   from.watch->stop_reading();
   write_to(to, from);
 }

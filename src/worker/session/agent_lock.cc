@@ -42,7 +42,7 @@ AgentLock::AgentLock(Loop& loop) : timer_(loop) {}
 AgentLock::~AgentLock() {
   if (file_.empty()) return;
   ::unlink(file_.c_str());
-  // A process that waits for the lock sees that the file is gone.
+  // A process that waits for the lock notices that the file has gone.
   const UniqueFd guard(::open(lock_path().c_str(), O_RDWR | O_CLOEXEC));
   if (!guard || ::flock(guard.get(), LOCK_EX | LOCK_NB) != 0) return;
   remove_empty_area(area_);
@@ -85,7 +85,7 @@ Result<bool> AgentLock::take_lock() {
     guard_.reset(
         ::open(lock_path().c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   }
-  if (!guard_ && errno == ENOENT) return false;  // cleared up just now
+  if (!guard_ && errno == ENOENT) return false;  // just cleaned up
   if (!guard_) {
     return fail_errno("no_writable_dir", "cannot lock the pod", area_);
   }
@@ -130,8 +130,8 @@ void AgentLock::evict_others() {
     }
   }
   terminated_ = true;
-  // A process that is just being replaced (exec) shows no environment: the
-  // first look cannot tell that one has gone.
+  // A process in the middle of an exec shows no environment: one look cannot
+  // prove that it has gone.
   if (waiting || (swept && !std::exchange(looked_, true))) {
     timer_.start(kPoll, [this] { step(); });
     return;

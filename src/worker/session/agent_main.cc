@@ -23,7 +23,7 @@ namespace {
 // The session's end joins the thread of libpmix.
 constexpr Milliseconds kEndLimit{3000};
 
-// The name by which we can be started again, whatever argv[0] says.
+// The name that starts us again, whatever argv[0] says.
 std::string own_binary() {
   char path[PATH_MAX];
   const ssize_t n = ::readlink("/proc/self/exe", path, sizeof path);
@@ -33,7 +33,7 @@ std::string own_binary() {
 }  // namespace
 
 int agent_main() {
-  // The launcher decides what an interrupt means; a lost reader is an EPIPE.
+  // The launcher handles an interrupt; a lost reader is an EPIPE.
   for (const int ignored : {SIGPIPE, SIGINT, SIGHUP, SIGQUIT}) {
     ::signal(ignored, SIG_IGN);
   }

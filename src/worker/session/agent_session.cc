@@ -48,7 +48,7 @@ std::string agent_key(const wire::Hello& hello) {
   return hello.launch_id + "-n" + std::to_string(hello.node);
 }
 
-// Which a NetworkPolicy lets in; "": all.
+// The ports that a NetworkPolicy lets in; "": all.
 std::string allowed_ports() {
   const char* range = std::getenv("MUSTER_PORT_RANGE");
   return range != nullptr ? range : "";
@@ -128,7 +128,8 @@ void AgentSession::on_end(ChannelEnd kind, const std::string& text) {
   }
   complain("the launcher is gone (" + text + "); stopping everything of " +
            hello_.launch_id);
-  // It may only have stood still, and reads this before the ends of the ranks.
+  // The launcher may only have stood still, and reads this before the ends of
+  // the ranks.
   send_(wire::FrameType::kLog, 0, 0,
         wire::to_json(wire::LogLine{
             "warn", "gave the launcher up (" + text + ") and ends its ranks",
@@ -239,7 +240,7 @@ void AgentSession::serve(const wire::Frame& frame) {
       return;
     }
     case FrameType::kHeartbeat:
-      return;  // that bytes came is all it says
+      return;  // it only shows that bytes came
     default:
       if (pmi_.frame(frame, run_dir_.path())) return;
       if (stacks_.frame(frame, options_.binary)) return;
@@ -354,7 +355,7 @@ void AgentSession::handle_bye(const wire::Frame& frame) {
 void AgentSession::heartbeat() {
   const wire::HealthSample sample = health_.sample();
   memory_watch_.told(sample);
-  // Only beside ranks: drivers start slowly, and before that nothing computes.
+  // Only beside ranks: drivers start slowly, and nothing computes before.
   if (!processes_.running_ranks().empty()) gpu_watch_.start(options_.binary);
   flight_places_.notice();
   wire::PodCounters counters = health_.counters();

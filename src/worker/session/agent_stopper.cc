@@ -14,7 +14,7 @@ namespace muster {
 
 namespace {
 constexpr Milliseconds kPoll{25};
-// After KILL: inside the kernel, and where it only has no CPU to end on.
+// After KILL: the limits inside the kernel, and without a CPU to end on.
 constexpr Milliseconds kUnkillable{10000};
 constexpr Milliseconds kStarved{60000};
 
