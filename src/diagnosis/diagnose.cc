@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // From the first cause to the verdict: exit code, sentences, evidence,
-// remedies, and what else failed.
+// remedies, and the other failures.
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -45,7 +45,7 @@ class Judge {
   Verdict judge() {
     if (!evidence_.job.bare_log) status_ = exit_status(evidence_);
     std::vector<Candidate> candidates = fact_candidates(evidence_, rules_);
-    // No line counts against it. How most jobs end: to read lines would first
+    // No line counts against it. Most jobs end so: reading lines would first
     // mean to compile every pattern, a tenth of a second.
     if (!evidence_.job.bare_log && status_.success()) {
       return simple("no_failure", Confidence::kProven);
@@ -87,7 +87,7 @@ class Judge {
   }
 
  private:
-  // In a launch of ours, facts tell who ended the job; the output of ranks and
+  // In a launch of ours, facts say who ended the job; the output of ranks and
   // mpirun does not.
   LineScan scan(bool stopped) const {
     LineScan scan = scan_lines(evidence_, rules_, stopped);
@@ -99,7 +99,7 @@ class Judge {
     return scan;
   }
 
-  // The words and acts of ranks whose worker ends them are not a cause.
+  // The output and exits of ranks whose worker ends them are not a cause.
   Verdict stalled(std::vector<Candidate> candidates) {
     const Rule* const rule = rules_.find("launcher_stalled");
     std::erase_if(candidates, [rule](const Candidate& candidate) {
@@ -155,7 +155,7 @@ class Judge {
     return std::move(verdict_);
   }
 
-  // Not who waited is to be looked at.
+  // The missing ranks need attention, not those that waited.
   void name_missing() {
     const std::vector<int> missing = missing_peers(evidence_, *winner_);
     if (missing.empty()) return;
@@ -296,8 +296,8 @@ class Judge {
                          (count > 8 ? " and more" : "");
   }
 
-  // Where mpirun refused to start ranks, its own message may say that the line
-  // is wrong or the program missing. That is never worth a retry.
+  // If mpirun refused to start ranks, its own message may say that the line is
+  // wrong or the program missing. That is never worth a retry.
   ExitStatus of_launch() const {
     const bool tools_own =
         !winner_->fact && (winner_->rank < 0 || winner_->relayed);
@@ -311,7 +311,7 @@ class Judge {
                : exit_status_of(*told);
   }
 
-  // Facts decide. A bare log has none but what it tells.
+  // Facts decide. A bare log has only its lines.
   void choose_exit_code() {
     const ExitStatus status =
         !verdict_.failed()       ? exit_status_of(ExitClass::kSuccess)
@@ -364,7 +364,7 @@ class Judge {
     }
   }
 
-  // A fact that the sentence above may have told.
+  // A fact that the sentence above may have stated.
   void add_state(const std::string& text) {
     if (text != verdict_.cause) add_evidence(text);
   }

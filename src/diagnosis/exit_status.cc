@@ -16,8 +16,8 @@ namespace {
 
 constexpr const char* kSilent = "launcher_silent";
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
-// How much later than what it led to a crash may be heard of: than the end of a
-// peer, and than mpirun's kills.
+// How much later than its consequences we may hear of a crash: later than the
+// end of a peer, and than mpirun's kills.
 constexpr int64_t kCoreNs = 1'000'000'000;
 constexpr int64_t kKilledAfterNs = 5'000'000'000;
 
@@ -123,7 +123,8 @@ class Decision {
 
   ExitStatus decide() const {
     if (const auto refused = refused_start()) return *refused;
-    // The ends of ranks say nothing where no launcher holds the job together.
+    // Without a launcher that holds the job together the ends of ranks say
+    // nothing.
     if (launcher_stalled(evidence_) &&
         (first_ == nullptr || !is_crash(*first_))) {
       return exit_status_of(ExitClass::kWorkerLost);
@@ -148,7 +149,7 @@ class Decision {
     return job_.tool_ended && !job_.tool_stopped_by_us;
   }
 
-  // It crashed as it cleaned up, or ended with -1, as Hydra does where it fails
+  // It crashed during clean-up, or ended with -1, as Hydra does if it fails
   // itself (mpiexec.c): it has chosen no code.
   [[nodiscard]] bool tool_itself_failed() const {
     constexpr int kMinusOne = 255;
@@ -165,7 +166,7 @@ class Decision {
                           WTERMSIG(rank.wait_status) == code));
   }
 
-  // The news of a crash comes late, since the kernel writes a core first. A
+  // The report of a crash comes late, since the kernel writes a core first. A
   // crash therefore stands before the ends of ranks that lacked a peer, and
   // before mpirun's clean-up.
   [[nodiscard]] bool before(const RankEvidence& a,
@@ -189,7 +190,7 @@ class Decision {
       if (!with_mpirun() || !matches_tool(rank)) continue;
       if (of_tool == nullptr || before(rank, *of_tool)) of_tool = &rank;
     }
-    // mpirun knows which of its ranks failed, where ours is one it killed.
+    // mpirun knows which of its ranks failed; ours is one that it killed.
     return first != nullptr && told_to_end(*first) && of_tool != nullptr
                ? of_tool
                : first;
@@ -253,7 +254,8 @@ class Decision {
     return status;
   }
 
-  // When a lost worker was last alive: a silent one is given up long after.
+  // When a lost worker was last alive: it is given up long after it falls
+  // silent.
   [[nodiscard]] static int64_t left_ns(const NodeEvidence& node) {
     const bool silent = node.error.code == "worker_silent";
     const int64_t time = silent && !node.memory.empty()
@@ -262,7 +264,7 @@ class Decision {
     return time > 0 ? time : kNever;
   }
 
-  // Nothing, where the first rank had failed before.
+  // Nothing if the first rank had failed before.
   [[nodiscard]] std::optional<ExitStatus> lost_worker() const {
     std::optional<ExitStatus> status;
     for (const NodeEvidence& node : evidence_.nodes) {
@@ -282,8 +284,8 @@ class Decision {
     return status;
   }
 
-  // All that we saw fail was killed; mpirun says with what the job ended, as
-  // Hydra does of an MPI_Abort.
+  // All failures that we saw were kills; mpirun's code says how the job ended,
+  // as Hydra's after an MPI_Abort.
   [[nodiscard]] std::optional<ExitStatus> status_of_clean_up() const {
     const bool killed = first_ == nullptr || told_to_end(*first_);
     if (!killed) return std::nullopt;
@@ -302,14 +304,14 @@ class Decision {
           });
       return status;
     }
-    // It killed ranks for what it takes for no failure: MPI_Abort with code 0.
+    // It killed ranks although it sees no failure: MPI_Abort with code 0.
     if (first_ != nullptr) return ExitStatus{std::nullopt, 1};
     return std::nullopt;
   }
 
   // A rank of an MPI program ended with 0, and mpirun at once killed another:
-  // so it does for a rank that leaves without MPI_Finalize. After an MPI_Abort
-  // with code 0, which looks alike, it ends with 0 itself.
+  // it does so if a rank leaves without MPI_Finalize. After an MPI_Abort with
+  // code 0, which looks alike, it ends with 0 itself.
   [[nodiscard]] bool somebody_left() const {
     constexpr int64_t kAtOnceNs = 2'000'000'000;
     constexpr int64_t kSameTimeNs = 200'000'000;
@@ -343,7 +345,7 @@ class Decision {
     return {std::nullopt, 1, -1};
   }
 
-  // Another world than the one that was started, or out of it.
+  // Another world than the one that was started, or an exit from it.
   [[nodiscard]] bool left_the_world() const {
     return std::any_of(evidence_.ranks.begin(), evidence_.ranks.end(),
                        [this](const RankEvidence& rank) {

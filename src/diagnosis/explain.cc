@@ -83,7 +83,7 @@ void print_entry(const Rule& rule) {
   }
 }
 
-// `muster explain 203`: the exit code of a launch, and which failures end so.
+// `muster explain 203`: the exit code of a launch, and its failures.
 void print_exit_code(int code, const RuleBook& rules) {
   const auto own = exit_class_by_code(code);
   if (!own) {
@@ -146,8 +146,8 @@ Result<LogRequest> parse_request(const std::vector<std::string>& args) {
   return request;
 }
 
-// The log may say more than a launcher that had seen nothing but an end, and a
-// user's own rules are asked for.
+// The log may say more than a launcher that had seen only an end, and the user
+// asks for rules of his own.
 Verdict judge(LogEvidence& log, const LogRequest& request,
               const RuleBook& rules) {
   Verdict verdict = diagnose(log.take(), rules);

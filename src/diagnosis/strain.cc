@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kNamed = 3;
 constexpr double kThrottled = 0.25;
-// Without all of its tasks, a pod gets nothing done at all.
+// If all of its tasks wait, a pod makes no progress at all.
 constexpr double kStalled = 0.2;
 // A shorter stretch is noise.
 constexpr int64_t kRecentMs = 3000;
@@ -34,8 +34,8 @@ std::string gbps(double rate) {
          (rate < 100 && tenth > 0 ? "." + std::to_string(tenth) : "") + " Gb/s";
 }
 
-// A job that was well for hours and is choked now counts as much as one that
-// was a little choked all the time.
+// A job that was well for hours and is slow now counts as much as one that was
+// a little slow all the time.
 double worst(const NodeStrain& strain, double StrainShares::*share) {
   return strain.recent_ms >= kRecentMs
              ? std::max(strain.job.*share, strain.recent.*share)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a verdict looks: lines for a person, the termination message, JSON.
+// The forms of a verdict: lines for a person, the termination message, JSON.
 #include <algorithm>
 
 #include "base/text.h"
@@ -12,7 +12,7 @@ namespace muster {
 namespace {
 
 constexpr size_t kMaxLineBytes = 400;
-// In one record of a log, with what stands before it: 4 KiB.
+// In one record of a log, with its prefix: 4 KiB.
 constexpr size_t kMaxTextBytes = 3800;
 constexpr size_t kShortText = 200;  // in JSON up to twice that
 
@@ -79,7 +79,7 @@ std::string verdict_text(const Verdict& verdict, int max_lines) {
                           to_text(verdict.confidence) + "), exit code " +
                           std::to_string(verdict.exit_code) +
                           (verdict.retryable ? ", worth a retry" : "")));
-  // What to do counts most, then the first evidence, then the rest.
+  // The remedy counts most, then the first evidence, then the rest.
   const size_t room = static_cast<size_t>(std::max(max_lines, 3)) - 2;
   const size_t remedies = std::min(verdict.remedies.size(), room);
   std::vector<std::string> fixes;

@@ -15,7 +15,7 @@ bool is_word_char(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
 }
 
-// With what advice begins, in small letters; a blank or a colon follows.
+// The beginnings of advice, in small letters; a blank or a colon follows.
 constexpr std::array<std::string_view, 36> kOpeners = {
     "hint",
     "tip",
@@ -91,12 +91,12 @@ bool is_object_dump(std::string_view line) {
   return holds_settings && line.find('=', open) != std::string_view::npos;
 }
 
-// Where advice begins behind what happened.
+// Where advice begins behind the event.
 std::string_view before_advice(std::string_view line) {
   constexpr std::array<std::string_view, 8> kTurns = {
       " please ", " try ",     " consider ",  " did you mean",
       " hint:",   " you may ", " you might ", " make sure "};
-  constexpr size_t kAtLeast = 20;  // what happened takes words, too
+  constexpr size_t kAtLeast = 20;  // the event needs words, too
   const std::string lowered = to_lower(line);
   size_t end = line.size();
   for (const std::string_view turn : kTurns) {

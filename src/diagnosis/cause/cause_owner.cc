@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The owner of a failure, where the line that tells the cause does not name it:
+// Finds the owner of a failure if the line with the cause does not name it:
 // launchers and error stacks name rank and host on other lines.
 #include <cstdlib>
 
@@ -18,7 +18,7 @@ bool same_class(const Candidate& candidate, const Candidate& winner) {
   return candidate.rule == winner.rule;
 }
 
-// What MPI's calls fail of, so that their message may come behind it.
+// Reasons for which MPI's calls fail, so that their message may come later.
 bool is_of_transport(const Rule& rule) {
   const std::string& code = rule.code;
   return code == "rdma_setup_failed" || code == "mlock_limit" ||

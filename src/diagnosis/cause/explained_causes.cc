@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Candidates that another one explains, so that they are out of question
-// whatever their order: what a rank wrote when it was stopped, a script's own
-// failures, evictions from a node that was lost, symptoms of a broken GPU.
+// Candidates that another one explains, whatever their order: lines of a rank
+// that was stopped, a script's own failures, evictions from a node that was
+// lost, symptoms of a broken GPU.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -23,10 +23,9 @@ void drop_after_stop(int64_t stop_ns, std::vector<Candidate>& candidates) {
   });
 }
 
-// "Something failed" is an answer only where there is no other. Beside a
-// silent end it is what was last heard of that rank, and never what its victims
-// wrote. In a log a line may be without its rank; live, such a line is
-// mpirun's.
+// "Something failed" is an answer only if there is no other. Beside a silent
+// end it is the last line of that rank, and never a line of its victims. In a
+// log a line may be without its rank; live, such a line is mpirun's.
 void drop_unknown(bool bare_log, std::vector<Candidate>& candidates) {
   const auto says_nothing = [](const Candidate& candidate) {
     return candidate.rule->code == "unknown";
@@ -73,7 +72,7 @@ void drop_mismatch_of_started(std::vector<Candidate>& candidates) {
 }
 
 // A script goes on after a command that fails ("nvidia-smi: command not
-// found"): what went wrong behind it is the cause. A bare exit code may be the
+// found"): the failure behind it is the cause. A bare exit code may be the
 // command's own.
 void drop_script_errors(std::vector<Candidate>& candidates) {
   int64_t last = INT64_MIN;
@@ -138,9 +137,9 @@ void drop_lone_warnings(std::vector<Candidate>& candidates) {
   }
 }
 
-// Workers that hear nothing from the launcher end what runs there: mpirun then
-// misses its daemons, and ranks were told to end, which a launcher that gets no
-// CPU may hear first.
+// Workers that lose the launcher end their processes: mpirun then misses its
+// daemons, and ranks get a SIGTERM, which a launcher that gets no CPU may hear
+// of first.
 void drop_ended_by_workers(const Evidence& evidence,
                            std::vector<Candidate>& candidates) {
   const bool gave_up = std::any_of(
@@ -203,8 +202,8 @@ void drop_evictions_of_lost_nodes(std::vector<Candidate>& candidates) {
   });
 }
 
-// The kubelet says what a pod was evicted for: that is the cause, and not that
-// it was told to leave. Other tables call the same pod just "Evicted".
+// The kubelet says why it evicted a pod: that is the cause, not the SIGTERM.
+// Other tables call the same pod just "Evicted".
 void drop_reasoned_evictions(std::vector<Candidate>& candidates) {
   std::set<int64_t> reasoned;
   for (const Candidate& candidate : candidates) {
@@ -309,7 +308,8 @@ void drop_who_names_peer(std::vector<Candidate>& reduced) {
   });
 }
 
-// A server that says why it does not serve says more than who found it so.
+// A server that says why it does not serve says more than a client that
+// noticed.
 void drop_refused_clients(std::vector<Candidate>& reduced) {
   const auto serves_not = [](const Candidate& candidate) {
     return candidate.rule->code == "sshd_unavailable";
@@ -326,9 +326,9 @@ bool is_hardware(const Candidate& candidate) {
           candidate.confidence == Confidence::kProven);
 }
 
-// A kernel's log and a rank's are two streams: that a GPU or a node failed is
-// why its ranks could not use it, whichever was heard first. A single rank with
-// symptoms is the one that had the GPU.
+// A kernel's log and a rank's are two streams: the failure of a GPU or a node
+// explains why its ranks could not use it, in any order of the two. A single
+// rank with symptoms is the one that had the GPU.
 void drop_symptoms_of_hardware(std::vector<Candidate>& reduced) {
   bool any = false;
   std::set<std::string> hosts;
@@ -396,9 +396,9 @@ void drop_explained(const Evidence& evidence,
   drop_mismatch_of_started(candidates);
   drop_script_errors(candidates);
   drop_absent_pods(candidates);
-  // "ssh: Could not resolve hostname cd /work; python …": no name was given.
+  // "ssh: Could not resolve hostname cd /work; python …": the line had no name.
   drop_misread("no_name", "dns_unresolved", candidates);
-  // "/bin/sh: /etc/hosts: Permission denied": what it was to write to.
+  // "/bin/sh: /etc/hosts: Permission denied": the file it should write.
   drop_misread("redirected", "exe_not_runnable", candidates);
   // "ucx function returned with failed status(… Input/output error)": no disk.
   drop_misread("over_network", "storage_failed", candidates);

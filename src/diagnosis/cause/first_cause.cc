@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which candidate is the first cause. Each rank is reduced to what says most
+// Finds the first cause. Reduces each rank to the candidate that says most
 // about its own end; then the earliest rank that is not a mere victim wins.
 #include <algorithm>
 #include <map>
@@ -49,8 +49,8 @@ int vagueness(const Candidate& candidate) {
   return candidate.maybe && !candidate.fact ? 1 : 0;
 }
 
-// "EI9999: …": how Huawei's CANN goes on behind an exception's own words, be it
-// behind what Ray or a launcher puts before a line.
+// "EI9999: …": Huawei's CANN continues so behind an exception's own message,
+// also behind a prefix of Ray or a launcher.
 bool has_error_code(std::string_view line) {
   constexpr std::string_view kDigits = "0123456789";
   constexpr size_t kHead = 64;
@@ -100,9 +100,9 @@ const Candidate* reason_behind(const Candidate& bare,
   return &bare;
 }
 
-// A launcher kills what has failed, and who gave up aborts: what the rank
-// itself wrote says more than what was relayed about its end. Of an abort the
-// relay may come first: it is another stream.
+// A launcher kills failed ranks, and a program that gives up aborts: the rank's
+// own lines say more than relayed ones about its end. The relay of an abort may
+// come first: it is another stream.
 const Candidate* own_words(const Candidate& end,
                            const std::vector<const Candidate*>& own) {
   if (!end.death || end.fact) return &end;
@@ -227,7 +227,7 @@ bool better(const Candidate& a, const Candidate& b) {
         (b.rule->code == "interrupted" && gave_up_waiting(a))) {
       return earlier(a, b);
     }
-    // A failure before the job was told to end is still the cause.
+    // A failure before the job's SIGTERM is still the cause.
     if (std::min(step_a, step_b) == 0 && std::max(step_a, step_b) == 1) {
       return earlier(a, b);
     }
@@ -246,8 +246,8 @@ bool same_host(const Candidate& a, const Candidate& b) {
          a.host == b.host;
 }
 
-// A log without rank tags is one writer's: what a launcher relays about rank 3
-// and the lines before it belong together.
+// A log without rank tags is one writer's: a launcher's line about rank 3 and
+// the lines before it belong together.
 bool has_tagged_lines(const Evidence& evidence) {
   return std::any_of(
       evidence.ranks.begin(), evidence.ranks.end(),
@@ -277,7 +277,7 @@ class OwnerIndex {
   std::map<int, std::vector<size_t>> by_rank_;
 };
 
-// A rank that a launcher saw end before anybody waited in vain or lost a peer:
+// A rank that a launcher saw end before others waited in vain or lost a peer:
 // they waited for it.
 std::vector<Candidate>::iterator first_to_leave(
     std::vector<Candidate>& reduced) {
@@ -298,7 +298,7 @@ std::vector<Candidate>::iterator first_to_leave(
 }
 
 // Of ranks that failed alike, the one that a launcher saw end: their lines may
-// come in any order, and a launcher tells the first.
+// come in any order, and a launcher names the first.
 std::vector<Candidate>::iterator whose_end_was_told(
     const std::vector<Candidate>& candidates, std::vector<Candidate>& reduced,
     std::vector<Candidate>::iterator best) {
@@ -317,8 +317,8 @@ std::vector<Candidate>::iterator whose_end_was_told(
   return told == reduced.end() ? best : told;
 }
 
-// mpirun wrote the line for one of its ranks: the lines beside it tell which,
-// if that rank has failed.
+// mpirun wrote the line for one of its ranks: the lines beside it name it, if
+// that rank has failed.
 void name_rank_of_tool(const Evidence& evidence,
                        const std::vector<Candidate>& candidates,
                        Candidate& winner) {

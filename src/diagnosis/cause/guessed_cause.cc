@@ -2,8 +2,8 @@
 // The last tier of a verdict: no rule knows why the job ended, but some line
 // has the shape of an error. Its words name a class ("cannot open": a missing
 // file), with the confidence "possible" and the line itself in the summary.
-// Refuses: to say anything where a rule or a fact explains the end, and to
-// blame warnings and what a line says was survived. Pure.
+// Refuses: to answer if a rule or a fact explains the end, and to blame
+// warnings and failures that a line reports as survived. Pure.
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -30,7 +30,7 @@ bool is_calm(std::string_view line) {
   return level && *level <= LogLevel::kWarn;
 }
 
-// Where wait statuses are known, only the words of failed ranks count.
+// If wait statuses are known, only the words of failed ranks count.
 bool may_have_failed(const Evidence& evidence, int rank) {
   if (evidence.job.bare_log) return true;
   const RankEvidence* const owner = find_rank(evidence, rank);
@@ -82,7 +82,7 @@ class Guesser {
   bool bad_end_;
 };
 
-// Of several who wrote errors, the one whose end a launcher told.
+// Of several writers of errors, the one whose end a launcher reported.
 void keep_who_ended(std::vector<Candidate>& candidates) {
   std::set<int> ends;
   for (const Candidate& end : candidates) {

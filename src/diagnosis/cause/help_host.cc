@@ -22,15 +22,15 @@ bool is_row(std::string_view line) {
          line.substr(colon).starts_with(":  ");
 }
 
-// "[node-3:28596] PMIX ERROR: …", "[node-3:2213] [[INVALID],INVALID] …": who
-// could not join the job wrote it about itself.
+// "[node-3:28596] PMIX ERROR: …", "[node-3:2213] [[INVALID],INVALID] …": a
+// process that could not join the job wrote it about itself.
 bool is_of_failed_start(std::string_view line) {
   return line.find("] PMIX ERROR: ") != std::string_view::npos ||
          line.find("] [[INVALID],INVALID] ") != std::string_view::npos;
 }
 
-// mpi-operator's script enters the pods to start MPI's daemons there; what then
-// fails does not say in which.
+// mpi-operator's script enters the pods to start MPI's daemons there; a later
+// failure does not say in which.
 std::string only_pod_entered(const std::vector<LineEvidence>& lines) {
   std::string only;
   for (const LineEvidence& line : lines) {
@@ -74,7 +74,7 @@ std::string_view host_in_help_line(std::string_view line) {
     const std::string_view name = line.substr(at + kHost.size());
     return name.substr(0, name.find(','));
   }
-  // Ray, of the workers whose end it told.
+  // Ray, about the workers whose end it reported.
   constexpr std::string_view kLogs = "`ray logs raylet.out -ip ";
   if (const size_t at = line.find(kLogs); at != std::string_view::npos) {
     const std::string_view name = line.substr(at + kLogs.size());

@@ -35,7 +35,7 @@ void read_killed_tool(FactList& facts) {
   }
 }
 
-// Of a native start: who never came, and who left.
+// For a native start: the ranks that never came, and those that left.
 bool tells_of_rank(const Finding& finding) {
   return finding.code == "rank_missing" ||
          finding.code == "exit_without_finalize" ||
@@ -130,10 +130,10 @@ void read_lone_worlds(const JobEvidence& job, FactList& facts) {
                     " processes say one after the other that they are rank "
                     "0 of 1");
   candidate->values["world"] = "1";
-  candidate->time_ns = kAfterAll;  // whatever else failed is the cause
+  candidate->time_ns = kAfterAll;  // the cause, whatever else failed
 }
 
-// Where no rank was heard of.
+// If no rank was heard of.
 void read_tool(const JobEvidence& job, FactList& facts) {
   if (!job.tool_ended || job.tool_status == 0 ||
       !facts.evidence().ranks.empty()) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// From lines to candidates. Drops what the program survived: a candidate that
-// the same writer follows up with progress, unless a launcher says that a
-// process ended badly later on.
+// From lines to candidates. Drops failures that the program survived: a
+// candidate that the same writer follows up with progress, unless a launcher
+// says that a process ended badly later on.
 #include <algorithm>
 #include <cstdint>
 #include <set>
@@ -93,7 +93,7 @@ Candidate make_candidate(const Evidence& evidence, const Owner& owner,
   if (candidate.host.empty() && host != candidate.values.end()) {
     candidate.host = host->second;
   }
-  // Whom a launcher could not reach says more than who could not.
+  // The unreachable host says more than the host that could not reach it.
   const auto target = candidate.values.find("target");
   if (target != candidate.values.end()) {
     target->second = host_of_target(target->second);
@@ -264,7 +264,7 @@ class Scanner {
            *good_ns_.begin() > trouble_ns_;
   }
 
-  // A sidecar, or a deleted pod, is told to end when all is done.
+  // A sidecar, or a deleted pod, gets a SIGTERM when all is done.
   bool drop_parting() {
     const int64_t last = good_ns_.empty() ? kLongAgo : *good_ns_.rbegin();
     if (scan_.saw_death || done_ns_ == kLongAgo || done_ns_ < last)
@@ -351,9 +351,9 @@ class Scanner {
     return death_somewhere_;
   }
 
-  // After a bad end only retries, and commands of a script that went on, are
-  // believed to be over: stdout and stderr may be out of order, so that
-  // progress seems to follow the last words.
+  // After a bad end only retries, and commands of a script that went on, count
+  // as over: stdout and stderr may be out of order, so that progress seems to
+  // follow the last output.
   void drop_survived(Read& read) const {
     const bool bad_end = ended_badly(read.owner);
     const std::vector<LineEvidence>& lines = *read.owner.lines;

@@ -82,8 +82,8 @@ std::string_view bracket_before(std::string_view line, std::string_view words) {
   return line.substr(open + 1, end - open - 1);
 }
 
-// PyTorch's report of who is behind: "ranks [3] are the lagging ranks", or the
-// above.
+// PyTorch's report of the ranks behind: "ranks [3] are the lagging ranks", or
+// the above.
 std::string_view lagging_ranks(std::string_view line) {
   const std::string_view ranks =
       bracket_before(line, "] are the lagging ranks");
@@ -100,8 +100,8 @@ std::string_view absent_ranks(std::string_view line) {
              : bracket_before(line, "] finished collective #");
 }
 
-// `reader` is who wrote the lines: where it counts itself among those that are
-// behind, all wait alike.
+// `reader` wrote the lines: if it counts itself among those that are behind,
+// all wait alike.
 void read_lagging(std::string_view line, int reader, std::set<int>& ranks) {
   std::set<int> lagging;
   read_numbers(lagging_ranks(line), lagging);
@@ -133,9 +133,9 @@ void read_lists(const std::vector<LineEvidence>& lines, bool horovod,
   }
 }
 
-// "work sequence id: 2847 PG status: last enqueued work: 2855, …" of who waits,
-// "Last enqueued NCCL work: 2846, last completed NCCL work: 2846" of who is
-// done with all that was asked of it, one short of what the others wait for.
+// "work sequence id: 2847 PG status: last enqueued work: 2855, …" of a rank
+// that waits, "Last enqueued NCCL work: 2846, last completed NCCL work: 2846"
+// of a rank that is done with all its work, one short of the others' wait.
 struct WorkCount {
   int64_t waits_for = -1;
   int64_t enqueued = -1;
@@ -207,7 +207,7 @@ std::vector<int> missing_peers(const Evidence& evidence,
     return {ranks.begin(), ranks.end()};
   }
   // The first one decides: behind a call in which the ranks differ they are out
-  // of step, and who is missing later is so because of it.
+  // of step, and ranks that are missing later are so because of it.
   const auto& collectives = evidence.collectives;
   if (ranks.empty() && !collectives.empty() && collectives.front().waits) {
     ranks.insert(collectives.front().ranks.begin(),

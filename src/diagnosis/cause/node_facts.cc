@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a worker came and went: never ready, lost, told to leave; and what its
-// ranks may see of its GPUs.
+// The life of a worker: never ready, lost, terminated; and the GPUs that its
+// ranks may see.
 #include <algorithm>
 
 #include "diagnosis/cause/fact_list.h"
@@ -27,7 +27,7 @@ void read_never_ready(const NodeEvidence& node, FactList& facts) {
   if (code == "ssh_banner" || code == "ssh_closed") values["mesh"] = "yes";
 }
 
-// Of several ranks, which one took the memory is not known: -1.
+// Among several ranks, the one that took the memory is unknown: -1.
 int only_rank_on(const NodeEvidence& node, const FactList& facts) {
   int found = -1;
   for (const RankEvidence& rank : facts.evidence().ranks) {
@@ -38,16 +38,17 @@ int only_rank_on(const NodeEvidence& node, const FactList& facts) {
   return found;
 }
 
-// A worker that says nothing is given up some time after its end, in which
-// others may have failed for it.
+// A silent worker is given up some time after its end, in which others may have
+// failed because of it.
 int64_t fell_silent_ns(const NodeEvidence& node) {
   const bool silent = node.error.code == "worker_silent";
   return silent && !node.memory.empty() ? node.memory.back().time_ns
                                         : node.lost_ns;
 }
 
-// A worker that gives us up ends its ranks and then leaves: of both we hear
-// late, and of its leaving after the stop that its ranks' ends have led to.
+// A worker that takes us for lost ends its ranks and then leaves: we hear of
+// both late, and of its leaving after the stop that its ranks' ends have
+// caused.
 int64_t gave_up_ns(const NodeEvidence& node, const Evidence& evidence) {
   int64_t first = node.lost_ns;
   for (const RankEvidence& rank : evidence.ranks) {
@@ -83,8 +84,8 @@ void read_lost(const NodeEvidence& node, FactList& facts) {
   }
 }
 
-// A program that finds no GPU says so in the same words whether there is none,
-// no driver, or none that it may see.
+// A program that finds no GPU prints the same message whether there is none, no
+// driver, or none that it may see.
 void read_hidden_gpus(const NodeEvidence& node, FactList& facts) {
   if (node.gpus <= 0 || node.gpus_hidden_by.empty()) return;
   for (const RankEvidence& rank : facts.evidence().ranks) {

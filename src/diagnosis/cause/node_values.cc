@@ -61,14 +61,14 @@ void memory_values(const NodeEvidence& node, Captures& values) {
   if (was_near_limit(node)) {
     values["near_limit"] = "yes";
   } else if (last.bytes > 0 && limit > 0) {
-    // For whom the kernel killed there: no sample shows it.
+    // For victims of the kernel there: no sample shows it.
     values["memory_growth"] = "it grew from " + gib(last.bytes) +
                               " to its limit of " + gib(limit) +
                               " behind the last sample";
   }
-  // Said only where the kernel's counter could be read and did not move.
+  // Only if the kernel's counter could be read and did not move.
   const bool counted = node.oom_kills_at_start >= 0 && !oom_counter_rose(node);
-  // A peak that did not rise under our eyes belongs to an earlier job.
+  // A peak that did not rise during the job belongs to an earlier one.
   int64_t used = last.peak > node.memory.front().peak ? last.peak : 0;
   for (const MemorySample& sample : node.memory) {
     used = std::max(used, sample.bytes);
@@ -97,9 +97,9 @@ void disk_values(const NodeEvidence& node, Captures& values) {
   }
 }
 
-// A rank may take what is left between two samples: the last one was past three
-// quarters, and at its pace the limit was reached when the node went away, at
-// once. A silence that began much earlier says nothing.
+// A rank may take the rest between two samples: the last one was past three
+// quarters, and at its pace the limit was reached when the node disappeared, at
+// once. A silence that began much earlier proves nothing.
 bool was_filling(const NodeEvidence& node) {
   constexpr int64_t kAtOnceNs = 1'000'000'000;
   constexpr int64_t kSlackNs = 100'000'000;

@@ -20,9 +20,9 @@ bool is_about_room(const Candidate& candidate) {
          candidate.line.find("unbound") != std::string::npos;
 }
 
-// Says by itself why the later attempt failed, not only how it ended. Who waits
-// in vain for peers may still wait for those that the first failure took away,
-// whatever exception that becomes.
+// Says by itself why the later attempt failed, not only how it ended. Ranks
+// that wait in vain for peers may still wait for those that the first failure
+// took away, with any exception.
 bool is_reason(const Candidate& candidate, const std::set<int64_t>& victims) {
   return !candidate.maybe && !candidate.script && !candidate.death &&
          (candidate.rule->role == CauseRole::kCause ||

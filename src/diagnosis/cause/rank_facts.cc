@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a rank ended: refused, killed, crashed, with a code, or too early.
+// The end of a rank: refused, killed, crashed, with a code, or too early.
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ std::string loaded_mpi(const RankEvidence& rank) {
   return rank.lonely_mpi + ", which is not the MPI of its mpirun,";
 }
 
-// Which program it was: of a line "mpirun … : …" not the first word.
+// Its program: for a line "mpirun … : …" not the first word.
 std::string refused_program(const Error& refusal, const JobEvidence& job) {
   constexpr std::string_view kCannot = "cannot start ";
   if (refusal.what.starts_with(kCannot)) {
@@ -69,10 +69,10 @@ void read_refusal(const RankEvidence& rank, FactList& facts) {
   }
 }
 
-// When one rank has failed, mpirun ends the others by itself, often before
-// we have heard of either: Hydra kills them, Open MPI sends SIGTERM first.
-// The news of a crash may come after that of its consequences, but no rank
-// crashes because another one was told to end.
+// When one rank has failed, mpirun ends the others by itself, often before we
+// have heard of either: Hydra kills them, Open MPI sends SIGTERM first. The
+// report of a crash may come after that of its consequences, but no rank
+// crashes because another one got a SIGTERM.
 bool mpirun_ended(const RankEvidence& rank, const FactList& facts) {
   constexpr int64_t kLate = 5'000'000'000;
   if (facts.evidence().job.backend == "pmix") return false;

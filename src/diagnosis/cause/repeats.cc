@@ -11,7 +11,7 @@ namespace muster {
 
 namespace {
 
-// Candidates of one owner that differ in this say different things.
+// Candidates of one owner with different values here are not repeats.
 auto kind_of(const Candidate& one) {
   return std::make_tuple(one.rule, one.rank, std::string_view(one.host),
                          one.confidence, one.maybe, one.death, one.script);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // "exit code 139", "code -11", "killed by signal 11", "died with SIGSEGV": an
-// end by a signal, as shells, Python and launchers tell it, is one of the
-// signal's class. Refuses: SIGTERM and SIGINT told as a code, with which others
-// end a program. SIGBUS has several reasons, and stays a maybe. Pure.
+// end by a signal, in the forms of shells, Python and launchers, gets the
+// signal's class. Refuses: SIGTERM and SIGINT as a code, with which others end
+// a program. SIGBUS has several reasons, and stays a maybe. Pure.
 #include <algorithm>
 #include <array>
 #include <csignal>

@@ -81,8 +81,7 @@ const std::vector<LineEvidence>& lines_of(const Evidence& evidence,
 
 }  // namespace
 
-// The innermost frame of the user's own code; where there is none, the
-// innermost one.
+// The innermost frame of the user's own code; without one, the innermost frame.
 std::string place_of_exception(const Evidence& evidence,
                                const Candidate& winner) {
   Frame own;
@@ -101,8 +100,8 @@ std::string place_of_exception(const Evidence& evidence,
   return best.file + ":" + best.line;
 }
 
-// Python does not say in a PermissionError for what a file was opened; the line
-// of the traceback that opens it does.
+// Python does not say in a PermissionError why a file was opened; the line of
+// the traceback that opens it does.
 bool opens_to_read(const Evidence& evidence, const Candidate& winner) {
   std::string before;
   for (const LineEvidence& line : lines_of(evidence, winner)) {

@@ -29,7 +29,7 @@ std::string_view writer_of_help(const Evidence& evidence,
   return {};
 }
 
-// The first rank of which a wait status tells a bad end; null: none.
+// The first rank whose wait status shows a bad end; null: none.
 const Candidate* first_bad_end(const std::vector<Candidate>& candidates) {
   const Candidate* first = nullptr;
   for (const Candidate& candidate : candidates) {
@@ -50,7 +50,7 @@ bool lost_elsewhere(const Evidence& evidence, std::string_view writer) {
                      });
 }
 
-// What connect() says of a peer that does not answer.
+// The errors of connect() for a peer that does not answer.
 bool is_unreached(const Candidate& candidate) {
   return candidate.rule->code == "net_interface_wrong" &&
          (candidate.values.contains("stale") ||
@@ -68,7 +68,7 @@ const Candidate* one_that_left(const std::vector<Candidate>& candidates) {
   return left == candidates.end() ? nullptr : &*left;
 }
 
-// The MPI of another rank misses it. Its words may be stamped before the end
+// The MPI of another rank misses it. Its lines may be stamped before the end
 // that they are about, since an agent hears of an end later.
 bool misses(const Candidate& candidate, const Candidate& left) {
   constexpr int64_t kHeardLateNs = 1'000'000'000;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What NVIDIA's driver said of a node's GPUs. The driver names the GPU and not
-// the process: each rank that may use the GPU may be meant.
+// The errors that NVIDIA's driver reported for a node's GPUs. The driver names
+// the GPU and not the process: each rank that may use the GPU may be meant.
 #include "diagnosis/cause/xid_facts.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace muster {
 namespace {
 
 // A program that meets an error of its GPU has tracebacks to write and other
-// work to end; and the news of an Xid may take longer than that of an end.
+// work to end; and the report of an Xid may take longer than that of an end.
 constexpr int64_t kBeforeNs = 30'000'000'000;
 constexpr int64_t kAfterNs = 2'000'000'000;
 
@@ -38,7 +38,7 @@ bool failed(const RankEvidence& rank) {
          !rank.stopped_by_us;
 }
 
-// When it came, as near to the rank's end as is known; 0: not near.
+// Its time, as near to the rank's end as known; 0: not near.
 int64_t time_near(const XidEvidence& xid, const RankEvidence& rank) {
   for (const int64_t time : {xid.last_ns, xid.first_ns}) {
     if (time >= rank.exit_ns - kBeforeNs && time <= rank.exit_ns + kAfterNs) {
@@ -58,8 +58,8 @@ bool of_machine(const XidEvidence& xid) {
   return meaning != nullptr && is_of_machine(*meaning);
 }
 
-// The same GPU as a pod sees it: several pods of one node may share it, and
-// each hears of its Xids, under an index of its own. nullptr: it does not.
+// The same GPU in another pod's view: several pods of one node may share it,
+// and each gets its Xids, under an index of its own. nullptr: it does not.
 const XidEvidence* same_gpu(const NodeEvidence& node, const XidEvidence& xid) {
   const auto found = std::find_if(
       node.xids.begin(), node.xids.end(), [&xid](const XidEvidence& other) {
@@ -102,8 +102,8 @@ std::string sharers_text(const std::vector<int>& ranks) {
          " may use this GPU";
 }
 
-// Where no rank failed with it, a GPU that is out of order still explains who
-// waited for its ranks; a clearer cause counts more.
+// If no rank failed with it, a GPU that is out of order still explains a rank
+// that waited for its ranks; a clearer cause counts more.
 void add_for_node(const NodeEvidence& node, const XidEvidence& xid,
                   FactList& facts) {
   Candidate* const candidate =

@@ -26,8 +26,8 @@ void skip_blanks(std::string_view& text) {
   text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
 }
 
-// Behind its first quote; false: it does not end. Other escapes stay as they
-// are: no rule asks for them.
+// Behind its first quote; false: it does not end. Keeps other escapes: no rule
+// needs them.
 bool take_string(std::string_view& text, std::string& value) {
   while (!text.empty() && text.front() != '"') {
     char c = text.front();

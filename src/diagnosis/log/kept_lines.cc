@@ -85,8 +85,7 @@ void KeptLines::trim(Writer& writer) {
   while (writer.bytes() > each_) drop_one(writer);
 }
 
-// Each time by a quarter: whatever a log does, all writers are gone through
-// only a few times.
+// By a quarter each time: for any log, it visits all writers only a few times.
 void KeptLines::shrink() {
   const size_t least = budget_ / (kMaxWriters + 1);
   size_t most = 0;

@@ -171,7 +171,7 @@ bool says_more(const LineMeaning& meaning) {
       [](const LineMatch& match) { return match.kind != PatternKind::kMaybe; });
 }
 
-// mpirun runs there, and what it prints is of other hosts.
+// mpirun runs there, and its output is about other hosts.
 bool only_relays(std::string_view host) {
   if (host.empty()) return false;
   for (const std::string_view name : {"-launcher", "-mpimaster"}) {
@@ -185,7 +185,7 @@ bool only_relays(std::string_view host) {
   return false;
 }
 
-// Of Ray, which tells an address where the program may tell a name.
+// Of Ray, which prints an address where the program may print a name.
 bool is_address(std::string_view host) {
   return host.find_first_not_of("0123456789.:") == std::string_view::npos;
 }

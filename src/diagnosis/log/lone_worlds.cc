@@ -8,7 +8,7 @@
 namespace muster {
 
 namespace {
-// Each may say a little more than its place: where it runs, its result.
+// Each may print a little more than its place: its host, its result.
 constexpr int64_t kNear = 3;
 // Lines behind a command that prints the world's size.
 constexpr int64_t kAnswers = 64;

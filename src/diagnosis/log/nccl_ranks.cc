@@ -37,8 +37,8 @@ std::optional<int> number_behind(std::string_view text, std::string_view word) {
   return take_number(text);
 }
 
-// "Channel 00/0 : 4[0] -> 5[1] [receive] via …": who receives writes it, else
-// who sends.
+// "Channel 00/0 : 4[0] -> 5[1] [receive] via …": the receiver writes it, else
+// the sender.
 std::optional<int> end_of_channel(std::string_view text) {
   const size_t at = text.find("NCCL INFO Channel ");
   const size_t colon = text.find(" : ", at);

@@ -28,7 +28,7 @@ const RE2& rank_on_host() {
   return kPattern;
 }
 
-// Only a launcher that begins says this.
+// Only a launcher that begins prints this.
 bool begins_attempt(std::string_view line) {
   if (line.starts_with(kOwn)) line.remove_prefix(kOwn.size());
   return line.starts_with("connecting to ") || line.starts_with("starting ");

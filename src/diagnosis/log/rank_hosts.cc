@@ -15,7 +15,7 @@ constexpr int kMaxRank = 65535;
 constexpr std::string_view kSentence = " on ";
 constexpr size_t kLongestLine = 200;
 
-// A way to say it, and the word without which a line does not say it so.
+// A form of the statement, and a word that each such line has.
 struct Form {
   std::string_view word;
   bool host_first;  // which group is which
@@ -44,8 +44,8 @@ const std::array<Form, 6>& forms() {
   return all;
 }
 
-// "rank 3 on gpu1", which a sentence may say; tables and lists do not, nor who
-// calls it a node.
+// "rank 3 on gpu1", which a sentence may say; tables and lists do not, nor
+// texts that call it a node.
 bool names_device(std::string_view name) {
   static const RE2 device(
       R"((?i)^(gpu|cuda|hip|xpu|npu|dev(ice)?|cpu|core|socket|numa|thread|port|rank|stage|step|epoch|iteration|layer|batch|level|line|eth|ib|mlx\d?|hfi\d?)[\d_:]*$)");

@@ -15,7 +15,7 @@ namespace {
 
 void lint_debugging(FabricJob& job, FabricPodState& pod,
                     std::vector<std::string> names) {
-  // Where the vendor's script sets all of them, nobody should remove one.
+  // If the vendor's script sets all of them, nobody should remove one.
   if (job.transport == FabricTransport::kTcpx) return;
   std::erase_if(names, [](const std::string& name) {
     const NcclVariable* known = find_nccl_variable(name);

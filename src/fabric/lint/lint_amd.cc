@@ -85,7 +85,7 @@ constexpr RcclVariable kRccl[] = {
 std::string meant_name(const std::string& name) {
   const std::string nccls = "N" + name.substr(1);
   if (find_nccl_variable(nccls, true) != nullptr) return nccls;
-  constexpr size_t kPrefix = 5;  // what all have in common makes nothing near
+  constexpr size_t kPrefix = 5;  // a common part makes nothing near
   std::vector<std::string> names;
   for (const RcclVariable& known : kRccl) {
     names.emplace_back(known.name + kPrefix);
@@ -137,7 +137,7 @@ void ask_for(FabricJob& job, FabricPodState& pod, const char* name,
           std::move(source), "set " + std::string(name) + "=1"});
 }
 
-// Memory for spilled registers that is taken and given back at each launch.
+// Memory for spilled registers that each launch takes and gives back.
 void lint_scratch(FabricJob& job, FabricPodState& pod) {
   if (!pod.version) return;
   // RCCL 2.22.3 came with ROCm 6.4.

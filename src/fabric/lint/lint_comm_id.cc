@@ -19,7 +19,7 @@ constexpr NcclVersion kInverted{2, 29, 2};
 constexpr NcclVersion kRepaired{2, 30, 3};
 
 // "10.0.0.1" of "10.0.0.1:2000", "fd00::1" of "[fd00::1]:2000", or a name; ""
-// where there is no port.
+// without a port.
 std::string host_of(const std::string& value) {
   const size_t colon = value.rfind(':');
   if (colon == std::string::npos || colon + 1 == value.size()) return "";

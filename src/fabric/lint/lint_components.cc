@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // lint_components(): words by which users choose transports of UCX, components
-// of Open MPI and providers of libfabric. A word that none of their versions
-// knows leaves the program without what was meant, or ends it. Sources: UCX FAQ
+// of Open MPI and providers of libfabric. A word unknown to all of their
+// versions silently changes the choice, or ends the program. Sources: UCX FAQ
 // and ucp_context.c (aliases), Open MPI's ompi_info and help-mpi-btl-sm.txt,
 // libfabric fi_provider(7) and man pages of its providers. Pure.
 #include <algorithm>

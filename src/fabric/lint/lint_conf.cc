@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// lint_conf(): lines of nccl.conf that do not say what they seem to. NCCL takes
-// what stands before the first = for the name and all behind it for the value,
-// blanks, quotation marks and "export" included (src/misc/param.cc of every
-// version; a carriage return until 2.30.3). Pure.
+// lint_conf(): lines of nccl.conf that do not mean what they seem to. NCCL
+// takes the text before the first = for the name and all behind it for the
+// value, blanks, quotation marks and "export" included (src/misc/param.cc of
+// every version; a carriage return until 2.30.3). Pure.
 #include "base/text.h"
 #include "fabric/facts/gpu_names.h"
 #include "fabric/lint/lint.h"

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// lint_contradictions(): two variables of which one takes the other's effect
-// away, or both together leave a library without a way. A table: what both must
-// be, and what the library makes of it. Only what its source or its guide says
-// is in it; what depends on the pod's network is looked at by the other checks.
-// Pure.
+// lint_contradictions(): two variables, one of which disables the other, or
+// that together leave a library without a way. A table: the values of both, and
+// the library's reaction. Holds only statements of the library's source or
+// guide; the other checks cover the pod's network. Pure.
 #include <algorithm>
 #include <string_view>
 
@@ -24,8 +23,8 @@ enum class Is {
   kIndex,    // a number from 0 on
   kWord,     // one of `words`
   kNotWord,  // set, to none of them
-  kOnly,     // a list of some of `words` and of nothing else
-  kWithout,  // a list that leaves all of `words` out
+  kOnly,     // a list of some of `words` and no others
+  kWithout,  // a list that excludes all of `words`
   kListed,   // a list of what to use, without ^
   kAbove,    // a larger number than the other's
 };
@@ -237,7 +236,7 @@ bool holds(const Side& side, const std::string& value,
                          [&](auto& one) { return among(side.words, one); });
     }
     case Is::kWithout:
-      // "function:words" may have what it needs where it is needed.
+      // "function:words" may have the needed word where it is needed.
       return value.find(':') == value.npos && leaves_out(value, side.words);
     case Is::kListed:
       return !plain_words(value).empty();

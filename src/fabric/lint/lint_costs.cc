@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// lint_costs(): variables that do what they say, and take away what the pod
-// has: NVLink, GPUDirect RDMA, SHARP that is not there. Said as a price, never
-// changed; nothing under profile rl, which says its own. Pure.
+// lint_costs(): variables that work, and disable a feature of the pod: NVLink,
+// GPUDirect RDMA, or demand SHARP that is missing. Reports a cost, never
+// changes a value; nothing under profile rl, which reports its own. Pure.
 #include <algorithm>
 
 #include "base/text.h"
@@ -40,7 +40,7 @@ void lint_peers(FabricJob& job, FabricPodState& pod, const std::string& name,
             "remove it; where peer to peer hangs, NCCL_P2P_LEVEL=NVL keeps it");
 }
 
-// Of how many GPUs the graph files are that come with the images of Azure
+// The number of GPUs of the graph files in the images of Azure
 // (Azure/azhpc-images, topology; Azure/azhpc-images#327; NVIDIA/nccl#1008).
 constexpr std::pair<std::string_view, size_t> kGraphs[] = {{"/ncv4/", 4}};
 
@@ -110,7 +110,7 @@ void lint_rack(FabricJob& job, FabricPodState& pod, const std::string& name,
   const bool off = trim(users.value) == "0" &&
                    (name == "NCCL_CUMEM_ENABLE" || name == "NCCL_MNNVL_ENABLE");
   if (!off || job.pods.size() < 2 || !has_rack_nvlink(*pod.facts)) return;
-  if (no(pod.facts->imex_channel)) return;  // there is nothing to lose
+  if (no(pod.facts->imex_channel)) return;  // there is no loss
   const bool sure = yes(pod.facts->imex_channel);
   report(job, &pod,
          {sure ? Severity::kWarning : Severity::kInfo, "lint_mnnvl_off",

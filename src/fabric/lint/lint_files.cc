@@ -12,7 +12,7 @@ namespace muster {
 
 namespace {
 
-// Nobody reads NCCL's where no NCCL is, nor before its time.
+// Programs without NCCL, or with an older one, do not read NCCL's.
 bool is_read(const FabricPodState& pod, const std::string& name) {
   if (!name.starts_with("NCCL_")) return true;
   if (pod.mpi_only()) return false;

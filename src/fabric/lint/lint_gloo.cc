@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // lint_gloo(): GLOO_SOCKET_IFNAME, which frameworks set beside NCCL's list and
 // often to the same value. Gloo compares whole names, separated by commas, and
-// ends the program where there is none such (pytorch ProcessGroupGloo, gloo
-// transport/tcp/device.cc; aws-samples/aws-do-eks#51). Pure.
+// ends the program if there is no such interface (pytorch ProcessGroupGloo,
+// gloo transport/tcp/device.cc; aws-samples/aws-do-eks#51). Pure.
 
 #include "base/text.h"
 #include "fabric/lint/lint.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// lint_interfaces(): what NCCL_SOCKET_IFNAME chooses among the pod's
-// interfaces, and whether the other pods are reached over that. Source: NCCL
-// src/misc/socket.cc and src/transport/net_socket.cc. Pure.
+// lint_interfaces(): the interfaces of the pod that NCCL_SOCKET_IFNAME chooses,
+// and whether they reach the other pods. Source: NCCL src/misc/socket.cc and
+// src/transport/net_socket.cc. Pure.
 #include <algorithm>
 
 #include "base/text.h"
@@ -24,9 +24,9 @@ bool leads_nowhere(const FabricJob& job, const FabricPodState& pod,
       });
 }
 
-// TCP goes over all interfaces of the list at once. Harmless where all pods
-// meet on each of them; where their networks differ there may be routes, and
-// who names each knows so.
+// TCP goes over all interfaces of the list at once. Harmless if all pods meet
+// on each of them; if their networks differ there may be routes, and a user who
+// names each knows so.
 void lint_spread(FabricJob& job, FabricPodState& pod, const std::string& value,
                  const NameList& list, const std::vector<std::string>& taken) {
   if (taken.size() < 2 || job.pods.size() < 2) return;
@@ -58,7 +58,7 @@ void lint_spread(FabricJob& job, FabricPodState& pod, const std::string& value,
                                         : pod.primary.name)});
 }
 
-// Which interface the bootstrap uses.
+// The bootstrap's interface.
 void lint_first(FabricJob& job, FabricPodState& pod, const std::string& value,
                 const std::string& first) {
   if (pod.primary.name.empty() || first == pod.primary.name) return;

@@ -13,8 +13,8 @@ namespace muster {
 
 namespace {
 
-// A provider that the image's libfabric does not have, or not for what is
-// there.
+// A provider that the image's libfabric does not have, or not for the present
+// adapters.
 void lint_providers(FabricJob& job, const FabricPodState& pod) {
   for (const char* name : kProviderVariables) {
     const std::string value = value_of(pod, name);
@@ -46,7 +46,7 @@ void lint_provider_hardware(FabricJob& job, const FabricPodState& pod) {
     const std::string value = to_lower(value_of(pod, name));
     const auto entries = entries_of(value);
     if (value.starts_with('^') || entries.size() != 1) continue;
-    if (no(has_named_provider(*pod.facts, value))) continue;  // told above
+    if (no(has_named_provider(*pod.facts, value))) continue;  // reported above
     if (has_adapter_for(pod, entries.front())) continue;
     lint_warn(job, pod, "lint_fi_provider",
               name + ("=" + value) +
@@ -76,7 +76,7 @@ void lint_local_provider(FabricJob& job, const FabricPodState& pod) {
   }
 }
 
-// PSM's own list: without the adapter among it, it is of one machine.
+// PSM's own list: without the adapter in it, it stays in one machine.
 void lint_psm_devices(FabricJob& job, const FabricPodState& pod) {
   if (job.pods.size() < 2) return;
   for (const auto& [name, own] :
@@ -103,8 +103,8 @@ std::string family_of(const PodFabric& pod) {
   return shape.substr(0, shape.find('.'));
 }
 
-// Machines with EFA whose adapters have no RDMA read: those of Nitro 3, but
-// for p4d and its kin (EC2 guide, EFA, supported instance types).
+// Machines with EFA whose adapters have no RDMA read: those of Nitro 3, except
+// p4d and its kin (EC2 guide, EFA, supported instance types).
 bool efa_without_read(const PodFabric& pod) {
   static const std::set<std::string> kFamilies = {
       "g5",  "g4dn", "p3dn", "c5n", "i3en", "inf1",
@@ -112,8 +112,8 @@ bool efa_without_read(const PodFabric& pod) {
   return kFamilies.contains(family_of(pod));
 }
 
-// libfabric calls abort() where the value asks for what the adapter has not,
-// since 1.17; older ones pass over it (commit 591e9dff of libfabric).
+// libfabric calls abort() if the value asks for a feature that the adapter
+// lacks, since 1.17; older ones ignore it (commit 591e9dff of libfabric).
 constexpr NcclVersion kEndsWithoutRead{1, 17, 0};
 
 void ask_for_read(FabricJob& job, const FabricPodState& pod,
@@ -187,7 +187,8 @@ void lint_needed_provider(FabricJob& job, const FabricPodState& pod) {
   for (const auto& [name, setting] : pod.facts->environment) {
     const bool fork = name.starts_with("RDMAV_") || name == "IBV_FORK_SAFE";
     if (job.transport != FabricTransport::kEfa || !fork) continue;
-    // NCCL registers memory once, which is what becomes slow; MPI often.
+    // NCCL registers memory once, which is the part that becomes slow; MPI
+    // often.
     report(
         job, &pod,
         {pod.mpi_only() ? Severity::kWarning : Severity::kInfo, "lint_rdmav",

@@ -114,13 +114,13 @@ std::string short_list(const std::vector<std::string>& names) {
                                                       : join(names, ",");
 }
 
-// One finding for all pods whose adapters a list does not name, however they
-// are called in each.
+// One finding for all pods whose adapters a list does not name, with any names
+// in each.
 void report_no_adapter(FabricJob& job, FabricPodState& pod,
                        const std::string& value, const NameList& list) {
   constexpr size_t kMostKinds = 4;
   std::set<std::string> kinds;
-  std::string other;  // what the pods have that the list leaves out
+  std::string other;  // adapters of the pods that the list leaves out
   bool elsewhere = false;
   for (const FabricPodState& any : job.pods) {
     const auto users = effective(*any.facts, "NCCL_IB_HCA");
@@ -190,8 +190,8 @@ void lint_matches(FabricJob& job, FabricPodState& pod, const std::string& name,
     if (found || entry.name.find_first_of("^=") != std::string::npos) continue;
     const bool blank = entry.name.find(' ') != std::string::npos;
     const std::string meant = meant_by(entry.name, list, names);
-    // Interfaces of other nodes may well be listed (NVIDIA/nccl#286); an
-    // adapter that is missing is a rail less.
+    // A list may well name interfaces of other nodes (NVIDIA/nccl#286); a
+    // missing adapter is a rail less.
     report(
         job, &pod,
         {adapters || blank ? Severity::kWarning : Severity::kInfo,
@@ -242,7 +242,7 @@ void lint_ports(FabricJob& job, FabricPodState& pod, const NameList& list) {
     if (view.usable || !admits(list, view.hca->name, view.port->number)) {
       continue;
     }
-    // NCCL passes over ports that are down: a prefix may well cover some.
+    // NCCL skips ports that are down: a prefix may well cover some.
     const bool by_name =
         std::any_of(list.entries.begin(), list.entries.end(),
                     [&](auto& entry) { return entry.name == view.hca->name; });

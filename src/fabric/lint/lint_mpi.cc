@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// lint_mpi(): variables of UCX and Intel MPI that name what the pod has not, or
+// lint_mpi(): variables of UCX and Intel MPI that name things the pod lacks, or
 // exclude each other. Sources: UCX FAQ and ucp_context.c, Intel MPI reference.
 // Pure.
 #include <algorithm>
@@ -20,16 +20,16 @@ bool has(const std::vector<std::string>& list, const char* word) {
   return std::find(list.begin(), list.end(), word) != list.end();
 }
 
-// UCX takes an adapter without its port since 1.21 only. Unknown where nobody
-// said which UCX it is.
+// UCX takes an adapter without its port since 1.21 only. Unknown without UCX's
+// version.
 Known needs_port(const FabricLibrary& ucx) {
   const auto version = parse_nccl_version(ucx.version);
   if (!version) return std::nullopt;
   return *version < NcclVersion{1, 21, 0};
 }
 
-// Why MPI has UCX and nothing else to reach the other pods by; "" if it may
-// have. libfabric's provider mlx is UCX.
+// Why MPI has only UCX to reach the other pods; "" if it may have more.
+// libfabric's provider mlx is UCX.
 std::string only_ucx(const FabricPodState& pod) {
   if (value_of(pod, "OMPI_MCA_pml") == "ucx") return "with OMPI_MCA_pml=ucx";
   if (pod.facts->mpi.family != "intel") return "";

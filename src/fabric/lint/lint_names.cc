@@ -172,7 +172,7 @@ bool all_have_addresses(const PodFabric& pod) {
                       });
 }
 
-// The address under which a serving process is known to the others.
+// The address of a serving process for the others.
 void lint_own_address(FabricJob& job, const FabricPodState& pod) {
   for (const char* name : {"VLLM_HOST_IP", "SGLANG_HOST_IP"}) {
     const std::string value = value_of(pod, name);

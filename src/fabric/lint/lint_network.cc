@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // lint_network(): variables that do not fit the network of the job: RoCE's on
 // InfiniBand, NCCL's own InfiniBand code's beside libfabric, a GID index or a
-// range that means no address of the pod, networks and plugins that are not
-// there. Pure.
+// range that means no address of the pod, missing networks and plugins. Pure.
 #include <algorithm>
 
 #include "base/text.h"
@@ -54,7 +53,7 @@ void lint_without_verbs(FabricJob& job, FabricPodState& pod,
                 "remove it");
       return;
     case FabricTransport::kTcp:
-      // This may be what did it.
+      // This may be the cause.
       if (pod.tcp_by_user || ruled_out_by_users(job)) return;
       report(job, &pod,
              {Severity::kInfo, "lint_no_effect",
@@ -80,8 +79,8 @@ std::vector<const FabricGid*> all_usable(const FabricPodState& pod,
   return out;
 }
 
-// On every port that NCCL uses the entry is known not to work: the kernel shows
-// it to other namespaces only, or no address handle could be made with it.
+// The entry is known to fail on every port that NCCL uses: the kernel shows it
+// to other namespaces only, or it gives no address handle.
 bool dead_everywhere(const FabricPodState& pod, std::int64_t index) {
   bool any = false;
   for (const PortView& view : pod.ports) {
@@ -205,7 +204,7 @@ void lint_gid_scan(FabricJob& job, FabricPodState& pod, const std::string& name,
   }
 }
 
-// Names that the network answers to; empty: not known.
+// Names that the network answers to; empty: unknown.
 std::vector<std::string> network_names(const PluginView& plugin) {
   if (plugin.kind == PluginKind::kOfi) {
     const auto version = parse_nccl_version(plugin.plugin->version);
@@ -317,7 +316,7 @@ void lint_switches(FabricJob& job, FabricPodState& pod, const std::string& name,
   }
 }
 
-// An address of the family that the user demands, on the pods' interface.
+// An address of the family that the user requires, on the pods' interface.
 void lint_socket_family(FabricJob& job, FabricPodState& pod,
                         const std::string& name, const EffectiveValue& users) {
   if (name != "NCCL_SOCKET_FAMILY" || pod.primary.name.empty()) return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // lint_open_mpi(): components, interfaces and collectives of Open MPI that the
-// pod has not, that exclude each other, or that go where the user's other lines
-// do not. Source: Open MPI btl_tcp_component.c. Pure.
+// pod lacks, that exclude each other, or that go where the user's other
+// settings do not. Source: Open MPI btl_tcp_component.c. Pure.
 #include <algorithm>
 
 #include "base/text.h"
@@ -61,7 +61,7 @@ bool names_openib(const FabricPodState& pod) {
 }
 
 // Open MPI 4 leaves InfiniBand to UCX: its openib, which the user names, is off
-// there unless it is allowed (open-mpi/ompi#6300 and the text of its help).
+// there unless allowed (open-mpi/ompi#6300 and the text of its help).
 void lint_without_ucx(FabricJob& job, const FabricPodState& pod) {
   const std::string pml = value_of(pod, "OMPI_MCA_pml");
   const bool excluded = pml.starts_with('^') && has(entries_of(pml), "ucx");
@@ -80,7 +80,7 @@ void lint_without_ucx(FabricJob& job, const FabricPodState& pod) {
             "remove OMPI_MCA_pml, or set OMPI_MCA_btl_openib_allow_ib=1");
 }
 
-// Point to point goes over TCP by the user's will.
+// The user sends point to point over TCP.
 bool messages_on_tcp(const FabricJob& job, const FabricPodState& pod) {
   return ucx_on_tcp(*pod.facts) || open_mpi_on_tcp(job, *pod.facts);
 }
@@ -168,7 +168,7 @@ void lint_hcoll(FabricJob& job, const FabricPodState& pod) {
       (!coll.empty() && coll.starts_with('^') == listed)) {
     return;
   }
-  // On InfiniBand it finds its way by itself, as a rule.
+  // On InfiniBand it usually finds its way by itself.
   const bool roce = job.transport == FabricTransport::kRoce;
   report(job, &pod,
          {roce ? Severity::kWarning : Severity::kInfo, "lint_hcoll",

@@ -146,7 +146,7 @@ bool one_slip_apart(std::string_view a, std::string_view b) {
          a.substr(at + 2) == b.substr(at + 2);
 }
 
-// "" where the name is known, or like none.
+// "" if the name is known, or like none.
 std::string meant_by(const std::string& name) {
   std::string out;
   for (const char* known : kNames) {

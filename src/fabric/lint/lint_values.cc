@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// lint_value(): is the variable NCCL's at all, does this version read it, and
-// what does it make of the value? NCCL reads numbers by strtoll with base 0:
-// "true" is 0 to it, and nothing is said. Pure.
+// lint_value(): whether the variable is NCCL's at all, whether this version
+// reads it, and how it reads the value. NCCL reads numbers by strtoll with base
+// 0: it silently takes "true" for 0. Pure.
 #include <algorithm>
 #include <cstdlib>
 
@@ -35,7 +35,7 @@ constexpr Words kWords[] = {
     {"NCCL_LAUNCH_MODE", "parallel group", false},
 };
 
-// As strtoll(…, 0) does: what it made of the text, and whether it was all.
+// As strtoll(…, 0) does: the number in the text, and whether it was all.
 struct CNumber {
   int64_t value = 0;
   bool whole = false;
@@ -55,7 +55,7 @@ int64_t number_set(const FabricPodState& pod, const char* name,
   return users ? c_number(users->value).value : otherwise;
 }
 
-// Of what is a size: one that is set to nothing does not count.
+// For sizes: an empty one does not count.
 int64_t size_set(const FabricPodState& pod, const char* name,
                  int64_t otherwise) {
   const int64_t size = number_set(pod, name, otherwise);
@@ -63,8 +63,8 @@ int64_t size_set(const FabricPodState& pod, const char* name,
 }
 
 // Like no variable of NCCL's, up to the release whose sources were read. A
-// plugin may have it, or a newer NCCL; but who names a timeout counts on it,
-// and NCCL has those of InfiniBand only.
+// plugin may have it, or a newer NCCL; but a user who names a timeout relies on
+// it, and NCCL has those of InfiniBand only.
 void lint_unheard_of(FabricJob& job, FabricPodState& pod,
                      const std::string& name) {
   constexpr NcclVersion kRead{2, 30, 7};
@@ -82,7 +82,7 @@ void lint_unheard_of(FabricJob& job, FabricPodState& pod,
                   : "remove it"});
 }
 
-// False: NCCL of this version does not read it, and that was said.
+// False: NCCL of this version does not read it, and a finding says so.
 bool lint_name(FabricJob& job, FabricPodState& pod, const std::string& name) {
   const NcclVariable* known =
       find_nccl_variable(name, has_amd_gpus(*pod.facts));
@@ -156,8 +156,8 @@ void lint_number(FabricJob& job, FabricPodState& pod, const std::string& name,
             "remove it, or write a number from " + range);
 }
 
-// Of fewer than eight ranks RCCL takes no more than 64, and two in the place of
-// more (rocm-systems projects/rccl, src/init.cc).
+// With fewer than eight ranks RCCL takes no more than 64, and two in the place
+// of more (rocm-systems projects/rccl, src/init.cc).
 void lint_few_ranks(FabricJob& job, FabricPodState& pod,
                     const std::string& name, const std::string& value) {
   constexpr int64_t kMost = 64;
@@ -215,8 +215,8 @@ void lint_words(FabricJob& job, FabricPodState& pod, const std::string& name,
   }
 }
 
-// NCCL since 2.24 takes the list by its word, also where a function has none
-// of its algorithms: only all_reduce has Tree, NVLSTree and CollNetChain.
+// NCCL since 2.24 takes the list literally, even if it names no algorithm of a
+// function: only all_reduce has Tree, NVLSTree and CollNetChain.
 void lint_algorithms(FabricJob& job, FabricPodState& pod,
                      const std::string& name, const std::string& value) {
   if (name != "NCCL_ALGO" || pod.assumed_version() < kStrictAlgorithms) return;
@@ -306,9 +306,9 @@ void lint_sockets(FabricJob& job, FabricPodState& pod,
 }
 
 // Sends and receives go in steps, each of which has its place in a buffer. NCCL
-// holds no chunk against that place: a longer one lies over its neighbours.
-// Sources: NCCL src/enqueue.cc and computeBuffSizes() of src/init.cc;
-// NVIDIA/nccl#2408, #1496.
+// does not compare a chunk with that place: a longer one lies over its
+// neighbours. Sources: NCCL src/enqueue.cc and computeBuffSizes() of
+// src/init.cc; NVIDIA/nccl#2408, #1496.
 void lint_chunk(FabricJob& job, FabricPodState& pod, const std::string& name,
                 const std::string& value) {
   if (name != "NCCL_CHUNK_SIZE") return;

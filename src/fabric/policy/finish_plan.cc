@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the working table to the plan: what each pod shows, the findings, the
+// From the working table to the plan: the result of each pod, the findings, the
 // verdict and the summary. Pure.
 #include <algorithm>
 
@@ -11,7 +11,7 @@ namespace muster {
 
 namespace {
 
-// Profile rl switches NCCL's network off, where there is NCCL.
+// Profile rl switches NCCL's network off, if the pod has NCCL.
 bool sends_by_tcp(const FabricJob& job) {
   return job.transport == FabricTransport::kTcp ||
          (job.profile == Profile::kRl && !job.mpi_only());
@@ -37,7 +37,7 @@ std::string alone(const FabricPodState& pod) {
   return text;
 }
 
-// The interfaces that lost against the one of the plan.
+// The interfaces that lost to the plan's.
 std::vector<std::string> other_interfaces(const FabricPodState& pod) {
   std::vector<std::string> out;
   if (!pod.facts->netdevs || pod.plan.interface.empty()) return out;
@@ -87,9 +87,8 @@ bool any_with(const FabricPlan& plan, Severity severity) {
       [&](auto& finding) { return finding.severity == severity; });
 }
 
-// One pod, no adapter, nothing of the user's that speaks of a network: its GPUs
-// meet inside, and what is wrong there counts more than a network that nobody
-// uses.
+// One pod, no adapter, and no user's setting for a network: its GPUs meet
+// inside, and trouble there counts more than an unused network.
 bool needs_no_network(const FabricJob& job) {
   if (job.pods.size() != 1 || job.profile != Profile::kAuto) return false;
   const PodFabric& pod = *job.pods.front().facts;
@@ -97,8 +96,8 @@ bool needs_no_network(const FabricJob& job) {
          !job.pods.front().tcp_by_user && pod.gpus && pod.gpus->size() > 1;
 }
 
-// Every pod has RDMA, and a list of the user's in which no adapter is found is
-// all that keeps the job from it.
+// Every pod has RDMA, and only a user's list that matches no adapter keeps the
+// job from it.
 bool list_is_mistaken(const FabricJob& job) {
   bool any = false;
   for (const FabricPodState& pod : job.pods) {

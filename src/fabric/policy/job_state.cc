@@ -50,8 +50,8 @@ void report(FabricJob& job, const FabricPodState* pod, Finding finding) {
 
 namespace {
 
-// A version that does not know the variable would do nothing with it. IBext
-// has code of its own for NCCL_IB_ (lint_values.cc).
+// A version that does not know the variable would ignore it. IBext has code of
+// its own for NCCL_IB_ (lint_values.cc).
 bool is_read(const FabricPodState& pod, const FabricSetting& setting) {
   const NcclVariable* known =
       find_nccl_variable(setting.name, has_amd_gpus(*pod.facts));
@@ -82,7 +82,7 @@ bool same_meaning(const FabricPodState& pod, const FabricSetting& setting,
   if (setting.name == "UCX_NET_DEVICES") {
     return some_of(setting.value, users.value);
   }
-  // Both watch the memory from the kernel: what deadlocks is memhooks.
+  // Both watch the memory from the kernel: only memhooks deadlocks.
   if (setting.name == "FI_MR_CACHE_MONITOR") return users.value == "kdreg2";
   if (setting.name != "NCCL_SOCKET_IFNAME") return false;
   const auto version = pod.assumed_version();

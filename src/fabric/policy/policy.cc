@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order of the policy's steps, each of which is one file, and pods beside
-// which NCCL does not go.
+// The order of the policy's steps, each of which is one file, and the pods that
+// NCCL does not reach.
 #include "fabric/policy/policy.h"
 
 #include <algorithm>
@@ -94,7 +94,7 @@ bool is_bare_launcher(const PodFabric& pod) {
 }
 
 // A launcher that runs no ranks, processes without GPU: NCCL does not go there,
-// so that what the pod lacks takes nobody to TCP. MPI may go there.
+// so the pod's lacks do not take others to TCP. MPI may go there.
 bool is_bystander(const PodFabric& pod, const FabricRequest& request) {
   return is_bare_launcher(pod) ||
          (start(pod, request).mpi_only() && pod.hcas && pod.hcas->empty());
@@ -120,7 +120,7 @@ void add_bystanders(FabricPlan& plan, const Pods& beside,
                            "", ""});
 }
 
-// Some pod has adapters that are used, or would be without profile rl.
+// Some pod has adapters in use, or would have without profile rl.
 bool chooses_ports(const FabricPlan& plan) {
   return std::any_of(plan.pods.begin(), plan.pods.end(), [](auto& pod) {
     return std::any_of(pod.ports.begin(), pod.ports.end(),

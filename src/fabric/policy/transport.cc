@@ -38,7 +38,7 @@ LinkKind link_of(FabricTransport transport) {
   }
 }
 
-// Some entry of the table, where it is known, is of this pod.
+// Some entry of the table, if known, is of this pod.
 bool can_roce(const PodFabric& pod, const PortView& view) {
   if (!view.port->gids || view.port->gids->empty()) return true;
   for (const GidAddress kind :
@@ -89,7 +89,7 @@ std::set<FabricTransport> offers_of(const FabricPodState& state) {
   return out;
 }
 
-// Nobody told the adapters, and the machine is one whose network is published.
+// The facts lack the adapters, and the machine is one with a published network.
 // Whether a plugin for it is in the image counts as ever.
 void take_published(FabricPodState& state) {
   const PodFabric& pod = *state.facts;
@@ -99,7 +99,7 @@ void take_published(FabricPodState& state) {
   const auto network = network_of_shape(pod);
   if (!network) return;
   if (network == FabricTransport::kEfa && !may_have_ofi(state)) return;
-  // With its plugin it was offered.
+  // Its plugin offered it.
   if (network == FabricTransport::kTcpx && pod.plugins) return;
   state.offers.insert(*network);
   state.by_shape = true;
@@ -119,7 +119,7 @@ bool list_matches_nothing(const FabricPodState& state) {
   return any;
 }
 
-// The user's variable that does; "" if none does.
+// The user's variable that does it; "" if none.
 std::string rules_rdma_out(const FabricPodState& state) {
   const PodFabric& pod = *state.facts;
   const auto net = effective(pod, "NCCL_NET");
@@ -134,7 +134,7 @@ std::string rules_rdma_out(const FabricPodState& state) {
   return list_matches_nothing(state) ? "NCCL_IB_HCA" : "";
 }
 
-// Networks compare by their rates only where all ports have one.
+// Compares networks by their rates only if all ports have one.
 bool all_rates_known(const std::vector<PortView>& ports) {
   return std::all_of(ports.begin(), ports.end(), [](auto& view) {
     return !view.usable || view.port->rate_gbps > 0;
@@ -164,8 +164,8 @@ bool only_unknown_ports(const FabricPodState& state) {
 using Score = std::tuple<bool, double, long>;
 
 // Comparable over pods: near every GPU first, then the slowest pod's rate,
-// then, where rates are not known, how many ports the poorest pod has. Ports
-// that would be left out, front ends and the like, do not count.
+// then, without known rates, the number of ports of the poorest pod. Ports that
+// the plan would leave out, front ends and the like, do not count.
 Score score(const FabricJob& job, FabricTransport transport) {
   bool near = true;
   double slowest = 1e12;

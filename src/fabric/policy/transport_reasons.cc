@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why the job uses its network, and why every other one that some pod has was
-// not taken: for explain. Pure.
+// Why the job uses its network, and why it does not use each other one of some
+// pod: for explain. Pure.
 #include <algorithm>
 
 #include "fabric/policy/job_state.h"

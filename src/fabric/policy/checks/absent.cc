@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// "RDMA network not detected": the warning that users know, with the cause in
-// each pod told apart, and what to change. Pure.
+// "RDMA network not detected": the known warning, with the cause in each pod
+// and the remedy. Pure.
 #include <algorithm>
 
 #include "base/text.h"
@@ -137,7 +137,7 @@ bool needs_ofi(const PortView& view) {
   return view.kind == LinkKind::kEfa || view.kind == LinkKind::kSlingshot;
 }
 
-// The adapters are there, and NCCL reaches them by aws-ofi-nccl only.
+// The pod has the adapters, and NCCL reaches them by aws-ofi-nccl only.
 Cause cause_of_ofi(const FabricPodState& state) {
   const auto own = find_ofi_plugin(*state.facts);
   if (kept_out(*state.facts, PluginKind::kOfi) &&
@@ -260,20 +260,20 @@ void report_unknown(FabricJob& job, const FabricPodState& pod) {
 void explain_absence(FabricJob& job) {
   const bool wanted_tcp = job.profile == Profile::kTcp;
   const bool required = job.profile == Profile::kRdma;
-  std::string idle;  // what other pods have and cannot use
+  std::string idle;  // adapters of other pods that the job cannot use
   for (const FabricPodState& pod : job.pods) {
     if (!pod.offers.empty() && idle.empty()) idle = rate_text(pod);
   }
   for (FabricPodState& pod : job.pods) {
     if (!pod.offers.empty() || pod.unknown || wanted_tcp) continue;
-    // A launcher among workers: what it lacks is not what they miss.
+    // A launcher among workers: the workers do not need what it lacks.
     if (pod.mpi_only() && pod.ports.empty() && !job.mpi_only() && !required) {
       continue;
     }
     const Cause cause =
         pod.ports.empty() ? cause_of_no_hca(pod) : cause_of_ports(pod);
     pod.absent = cause.text;
-    // A cluster of CPUs without RDMA is nobody's mistake: TCP is all it has.
+    // A cluster of CPUs without RDMA is as intended: TCP is all it has.
     const bool expected =
         !required && job.mpi_only() && cause.code == "rdma_no_hca";
     std::string text = std::string("RDMA network not detected") +

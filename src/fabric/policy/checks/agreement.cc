@@ -51,8 +51,8 @@ std::string difference(const FabricJob& job, ValueOf value_of) {
   return differing(by_value);
 }
 
-// NCCL since 2.23 compares all of its version (src/init.cc). Where the last
-// number was left out nothing is known of it.
+// NCCL since 2.23 compares all of its version (src/init.cc). A version without
+// the last number proves nothing.
 void check_patches(FabricJob& job) {
   bool compares = false;
   const std::string versions = difference(
@@ -120,7 +120,7 @@ std::string value_in(const FabricPodState& pod, const char* name) {
 // NVLink from one machine of a rack to another needs both in every process: one
 // that has it off does not look for the others there, and they wait for it
 // (NCCL src/mnnvl.cc, ncclMnnvlCheck). Pods of one machine are two hosts to
-// NCCL, and of those nothing but the network is shared.
+// NCCL, and share only the network.
 bool parts_a_rack(const FabricJob& job, std::string_view name) {
   if (name != "NCCL_CUMEM_ENABLE" && name != "NCCL_MNNVL_ENABLE") return false;
   const auto off = [](const FabricPodState& pod, const char* variable) {
@@ -210,8 +210,8 @@ void check_subnets(FabricJob& job) {
           "`muster fabric check` in the launcher's pod shows whether they do"});
 }
 
-// The family of the addresses that an index stands for in this pod; "" where
-// the tables do not tell, or ports differ.
+// The family of the addresses that an index stands for in this pod; "" if the
+// tables are unknown, or ports differ.
 std::string family_at(const FabricPodState& pod, std::int64_t index) {
   std::set<std::string> families;
   for (const PortView& view : pod.ports) {

@@ -83,8 +83,8 @@ void check_cuda(FabricJob& job, const FabricPodState& pod) {
               ", or put cuda-compat into the image"});
 }
 
-// NCCL before the first one that was made for these GPUs: its kernels want more
-// shared memory than they have, or are not there.
+// NCCL before the first release for these GPUs: its kernels want more shared
+// memory than they have, or are missing.
 void check_age(FabricJob& job, const FabricPodState& pod) {
   if (!pod.facts->gpus || !pod.version || has_amd_gpus(*pod.facts)) return;
   for (const FabricGpu& gpu : *pod.facts->gpus) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The NVLink fabric: not ready on some GPU, or not one for all pods. Links are
-// trained by the hardware and look active while the fabric manager has not
-// finished, so only the fabric's own state tells. Nothing that a variable of a
-// job repairs, so this only reports. Source: NVML, nvmlDeviceGetGpuFabricInfo;
-// NCCL src/mnnvl.cc. Pure.
+// The NVLink fabric: not ready on some GPU, or not one for all pods. The
+// hardware trains links, and they look active before the fabric manager has
+// finished, so only the fabric's own state counts. Only reports: a job's
+// variables cannot repair it. Source: NVML, nvmlDeviceGetGpuFabricInfo; NCCL
+// src/mnnvl.cc. Pure.
 #include <set>
 
 #include "base/text.h"
@@ -13,7 +13,7 @@ namespace muster {
 
 namespace {
 
-// "" if the fabric of this GPU works, is not there, or is not known.
+// "" if the fabric of this GPU works, is missing, or is unknown.
 std::string trouble(const FabricGpu& gpu) {
   const std::string state = to_lower(trim(gpu.fabric_state));
   if (state == "in progress" || state == "not started") {
@@ -46,7 +46,7 @@ void check_state(FabricJob& job, const FabricPodState& pod) {
           "trays too), until nvidia-smi -q says Fabric State: Completed"});
 }
 
-// "CLUSTER/CLIQUE" of the pod's GPUs; "" where they have none or several.
+// "CLUSTER/CLIQUE" of the pod's GPUs; "" if they have none or several.
 std::string domain_of(const PodFabric& pod) {
   std::set<std::string> domains;
   if (!pod.gpus) return "";

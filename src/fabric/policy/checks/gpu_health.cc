@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // GPUs that would slow the whole job down, or end it: clocks held down by heat
 // or the power supply, uncorrected memory errors, rows of memory that wait for
-// a reset. By what NVML counts; Xids are in the node's kernel log only. Only
+// a reset. Uses NVML's counters; only the node's kernel log has Xids. Only
 // reports: a job may well be worth running. Pure.
 #include "base/text.h"
 #include "fabric/policy/job_state.h"

@@ -64,8 +64,8 @@ void check_subnets(FabricJob& job, const FabricPodState& pod) {
   }
 }
 
-// The kernel answers for each of its addresses on any interface, as it is set
-// as a rule: what is meant for eight adapters arrives at one of them.
+// By default the kernel answers for each of its addresses on any interface:
+// data for eight adapters arrives at one of them.
 void check_rails(FabricJob& job, const FabricPodState& pod) {
   std::map<std::string, std::vector<std::string>> rails;
   for (const PortView& view : pod.ports) {
@@ -92,7 +92,7 @@ void check_rails(FabricJob& job, const FabricPodState& pod) {
   }
 }
 
-// In one network nobody tells a sender that its packets are too large.
+// In one network a sender gets no error for packets that are too large.
 void check_mtus(FabricJob& job) {
   std::map<std::string, std::map<int, const FabricPodState*>> by_place;
   for (const FabricPodState& pod : job.pods) {

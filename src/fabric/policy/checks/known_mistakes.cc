@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mistakes of single releases of the libraries below a job, which an upgrade or
-// a setting mends. A row is a warning where jobs like this one fail sooner or
-// later, and a remark where only some of them do. Sources: release notes (for
-// NCCL those of its tags) and the reports named in each row. Pure.
+// a setting cures. A row is a warning if jobs like this one fail sooner or
+// later, and a remark if only some of them do. Sources: release notes (for NCCL
+// those of its tags) and the reports named in each row. Pure.
 #include "fabric/policy/checks/known_mistakes.h"
 
 #include <algorithm>
@@ -64,7 +64,7 @@ bool several_pods(const FabricJob& job, const FabricPodState& pod) {
   return job.pods.size() > 1 && !pod.mpi_only();
 }
 
-// The user's number for a variable of NCCL; 0 where there is none.
+// The user's number for a variable of NCCL; 0 if not set.
 int64_t number_of(const FabricPodState& pod, const char* name) {
   const auto users = effective(*pod.facts, name);
   return users ? parse_integer(trim(users->value)).value_or(0) : 0;
@@ -106,7 +106,7 @@ bool one_gpu_each(const FabricJob& job, const FabricPodState& pod) {
          });
 }
 
-// "hopper"; "" where neither number nor name tells it.
+// "hopper"; "" if neither number nor name shows it.
 std::string generation(const FabricGpu& gpu) {
   constexpr std::pair<int, const char*> kNumbers[] = {
       {7, "volta"}, {8, "ampere"}, {9, "hopper"}, {10, "blackwell"}};
@@ -308,7 +308,7 @@ constexpr std::array kMistakes = {
             "between machines that NVLink joins",
             "notes of NCCL 2.27.5",
             "use NCCL 2.27.5, or NCCL_PXN_DISABLE=1"},
-    // Where its compiler was older than gcc 10, as that of the packages was.
+    // If its compiler was older than gcc 10, like that of the packages.
     Mistake{nccl,
             {0, 0, 0},
             {2, 29, 3},

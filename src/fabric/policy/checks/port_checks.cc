@@ -134,9 +134,9 @@ std::string device_id(const std::string& entry) {
   return entry.substr(entry.rfind(' ') + 1);
 }
 
-// A pod with a whole machine's GPUs and few of the adapters that the PCI bus
-// shows: its request names fewer than there are. A pod with some of the GPUs
-// may well have its share; cards for storage are fewer than half.
+// A pod with a whole machine's GPUs and few of the adapters on the PCI bus: its
+// request names too few. A pod with some of the GPUs may well have its share;
+// cards for storage are fewer than half.
 void check_share(FabricJob& job, const FabricPodState& pod) {
   constexpr size_t kWholeMachine = 8;  // GPUs
   const PodFabric& facts = *pod.facts;

@@ -32,7 +32,7 @@ Places places_of(const FabricNetdev& netdev) {
   return out;
 }
 
-// Networks of the pod outside of its RDMA rails; none where one is not known.
+// Networks of the pod outside of its RDMA rails; none if one is unknown.
 Places places_of(const FabricPodState& pod) {
   Places out;
   if (!pod.facts->netdevs) return out;

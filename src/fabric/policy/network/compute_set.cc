@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// choose_ports(): the front end of a RoCE machine is left out, and InfiniBand
-// of storage: of another subnet, slower, or named so by the maker. Otherwise
-// InfiniBand, EFA and Slingshot ports are all taken: their node-level choice is
-// NCCL's or the plugin's, and it is right where every port is on the fabric.
-// Pure.
+// choose_ports(): leaves out the front end of a RoCE machine, and InfiniBand of
+// storage: of another subnet, slower, or named so by the maker. Otherwise takes
+// all InfiniBand, EFA and Slingshot ports: NCCL or the plugin chooses among
+// them, rightly if every port is on the fabric. Pure.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -72,8 +71,8 @@ double median_rate(const std::vector<PortView>& ports) {
   return rates[rates.size() / 2];
 }
 
-// Drops those that `unwanted` names, if something is left and no GPU loses
-// its last near port.
+// Drops the ports that `unwanted` names, if some remain and no GPU loses its
+// last near port.
 template <class Unwanted>
 void drop(const PodFabric& pod, std::vector<PortView>& ports, const char* role,
           const char* reason, Unwanted unwanted) {

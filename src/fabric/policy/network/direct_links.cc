@@ -37,8 +37,7 @@ bool linked_in_pairs(const std::vector<Subnets>& pods) {
   return true;
 }
 
-// A plugin that the user named and of which nothing is known here: it may be
-// made for such links.
+// An unknown plugin that the user named: it may be made for such links.
 bool chose_other_network(const FabricPodState& pod) {
   const auto plugin = loaded_plugin(*pod.facts);
   return plugin && plugin->kind == PluginKind::kUnknown &&

@@ -38,8 +38,8 @@ void keep_bits(Bytes& bytes, int bits) {
   }
 }
 
-// Adapters do not pack RDMA into a tunnel's packets, and yet the addresses of
-// tunnels above their interfaces are in the tables (openucx/ucx#9484).
+// Adapters do not wrap RDMA into a tunnel's packets, and yet the tables hold
+// the addresses of tunnels above their interfaces (openucx/ucx#9484).
 bool interface_serves(const PodFabric& pod, const std::string& name) {
   if (name.empty() || !pod.netdevs) return true;
   const FabricNetdev* netdev = find_netdev(pod, name);
@@ -172,7 +172,7 @@ GidScan nccl_gid(const NcclVersion& version, const FabricPort& port, bool ipv6,
   GidScan scan;
   scan.gid = at_index(port, 0);
   if (version < kGidScan || !port.gids) return scan;
-  // As show_gids prints it in a pod: what is missing below is not ours.
+  // As show_gids prints it in a pod: missing entries are not ours.
   if (foreign_below(port)) scan.aborts = version < kGidScanSafe;
   for (const FabricGid& next : *port.gids) {
     if (no(next.readable)) {

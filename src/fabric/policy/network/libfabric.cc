@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sources: libfabric's fi_efa(7), fi_cxi(7), fi_opx(7), fi_psm2(7) and
-// fi_provider(7); Open MPI ompi/mca/mtl/ofi, which takes every provider but
-// those that do what Open MPI does itself (tcp, udp, shm, sockets).
+// fi_provider(7); Open MPI ompi/mca/mtl/ofi, which takes every provider except
+// those that Open MPI replaces itself (tcp, udp, shm, sockets).
 #include "fabric/policy/network/libfabric.h"
 
 #include <algorithm>
@@ -64,7 +64,7 @@ bool is_admitted(const PodFabric& pod, const std::string& provider) {
   return users->value.starts_with('^') != named;
 }
 
-// By which this pod reaches a network that NCCL has no own way to; "" if by
+// The providers by which this pod reaches a network that NCCL cannot; "" if
 // none.
 std::string provider_here(const FabricPodState& pod) {
   for (const PortView& view : pod.ports) {
@@ -98,7 +98,7 @@ void report_missing(FabricJob& job, const FabricPodState& pod,
           "fi_getinfo", "put a libfabric with this provider into the image"});
 }
 
-// Intel MPI, and oneCCL with it, have nothing but libfabric.
+// Intel MPI, and oneCCL with it, have only libfabric.
 bool lives_on_libfabric(const PodFabric& pod) {
   return pod.mpi.family == "intel" || has_intel_gpus(pod);
 }

@@ -19,7 +19,7 @@ bool names(std::string_view list, std::string_view word) {
   return std::find(entries.begin(), entries.end(), word) != entries.end();
 }
 
-// ucx is taken for verbs only, cm for what libfabric and PSM2 reach.
+// Takes ucx for verbs only, cm for the networks of libfabric and PSM2.
 bool ob1_remains(const FabricJob& job, const std::string& pml) {
   if (!pml.starts_with('^')) return pml == "ob1";
   return names(pml, "cm") && (names(pml, "ucx") || !job.uses_verbs());
@@ -43,7 +43,7 @@ std::vector<std::string> bridges_left_in(const PodFabric& pod,
   if (!pod.netdevs) return out;
   const auto parts = split(excluded, ',');
   for (const FabricNetdev& netdev : *pod.netdevs) {
-    // Whether something is at the other end it does not ask.
+    // It does not ask whether a peer is at the other end.
     FabricNetdev carrier = netdev;
     carrier.running = std::nullopt;
     if (netdev_class(carrier) != NetdevClass::kBridge) continue;

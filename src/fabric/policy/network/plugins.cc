@@ -12,7 +12,7 @@ struct KindWord {
   PluginKind kind;
 };
 
-// Looked for in the network's name, then in the file's.
+// Searched in the network's name, then in the file's.
 constexpr KindWord kWords[] = {
     {"libfabric", PluginKind::kOfi},
     {"ofi", PluginKind::kOfi},
@@ -146,7 +146,7 @@ bool kept_out(const PodFabric& pod, PluginKind kind) {
           listed = true;
         }
       }
-      // A path may lead to where nobody looked; a name is not in the image.
+      // A path may lead anywhere; a name is not in the image.
       if (!listed && word.find('/') == word.npos) continue;
     }
     const PluginKind found = plugin_kind(named);

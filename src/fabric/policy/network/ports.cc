@@ -26,8 +26,8 @@ bool is_unlinked(const std::string& phys_state) {
   return false;
 }
 
-// As sysfs ("4: ACTIVE"), ibv_devinfo ("PORT_ACTIVE (4)"), ibstat ("Active")
-// and people ("up") write it.
+// The forms of sysfs ("4: ACTIVE"), ibv_devinfo ("PORT_ACTIVE (4)"), ibstat
+// ("Active") and people ("up").
 bool is_active(const FabricPort& port) {
   if (port.state.empty()) return !is_unlinked(port.phys_state);
   const std::string state = to_lower(port.state);
@@ -155,8 +155,8 @@ void leave_out_bridges(const PodFabric& pod, std::vector<PortView>& ports) {
 }
 
 // Azure's accelerated networking gives its machines a function of the host's
-// card (mlx5_an0 in Azure's images). Verbs open it, and RoCE from one machine
-// to another is not offered: RDMA there is InfiniBand (Azure/azhpc-images#327).
+// card (mlx5_an0 in Azure's images). Verbs open it, but Azure does not offer
+// RoCE between machines: RDMA there is InfiniBand (Azure/azhpc-images#327).
 void leave_out_accelerated(const PodFabric& pod, std::vector<PortView>& ports) {
   const bool azure = platform_of(pod) == Platform::kAzure;
   for (PortView& view : ports) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Agreement: NCCL joins the i-th adapter of one node with the i-th of the
-// other, so all pods must use the same rails. A rail is known by its subnet
-// (RoCE), else by PCI address or name where the machines are alike, else by
-// position. Then decides where NCCL_IB_HCA is needed. Pure.
+// other, so all pods must use the same rails. Identifies a rail by its subnet
+// (RoCE), else by PCI address or name if the machines are alike, else by
+// position. Then decides whether NCCL_IB_HCA is needed. Pure.
 #include <algorithm>
 #include <map>
 
@@ -93,8 +93,8 @@ bool is_broken_in(const FabricPodState& pod, const std::string& name) {
   });
 }
 
-// As many adapters in both, of which some have other names, though none of
-// that name is broken: another machine, which counts them in another way.
+// As many adapters in both, some with other names, though none of that name is
+// broken: another machine, which counts them in another way.
 bool renumbered(const FabricJob& job, const std::vector<Keys>& pods) {
   for (size_t i = 1; i < pods.size(); ++i) {
     if (pods[i].size() != pods[0].size()) continue;
@@ -138,8 +138,8 @@ std::set<std::string> common_keys(const std::vector<Keys>& pods) {
   return common;
 }
 
-// Ports that the job should not use and the user did not name: a prefix, or
-// what an exclusion left, takes them.
+// Ports that the job should not use and the user did not name: a prefix, or the
+// remainder of an exclusion, takes them.
 void report_extra(FabricJob& job, const FabricPodState& pod,
                   const std::string& value, const NameList& list) {
   std::vector<std::string> extra;
@@ -162,8 +162,8 @@ void report_extra(FabricJob& job, const FabricPodState& pod,
 }
 
 // A port whose table holds link-local addresses only, named beside others that
-// have an address: nothing is planned with it. lint_ports() says why, or
-// report_extra() where a prefix takes it.
+// have an address: the plan does not use it. lint_ports() says why, or
+// report_extra() if a prefix takes it.
 void leave_unaddressed(FabricPodState& pod) {
   const auto lacks = [&](const PortView& view) {
     const auto none = [&](GidAddress kind) {

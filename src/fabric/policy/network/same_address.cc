@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // One address in several pods: of networks that each machine makes for itself,
 // of a CNI's plugin that counts on each node by itself (host-local), or written
-// down once for all. Pods on one node's network share theirs. Only reports.
-// Sources: NVIDIA/nccl#929, k8snetworkplumbingwg/sriov-network-device-plugin
-// #338 and multus-cni#640. Pure.
+// once for all. Pods on one node's network share theirs. Only reports. Sources:
+// NVIDIA/nccl#929, k8snetworkplumbingwg/sriov-network-device-plugin #338 and
+// multus-cni#640. Pure.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -39,7 +39,7 @@ struct Clash {
   bool apart;  // on different nodes, for certain
 };
 
-// None where all are on one node.
+// None if all are on one node.
 std::optional<Clash> clash(const Pods& pods) {
   const std::string* node = nullptr;
   bool all_placed = true;
@@ -145,7 +145,7 @@ void check_adapters(FabricJob& job) {
       pods[address].push_back(&pod);
     }
   }
-  bool doubted = false;  // one remark for all that were written down alike
+  bool doubted = false;  // one remark for all written alike
   for (const auto& [address, owners] : pods) {
     const auto two = clash(owners);
     if (!two || (!two->apart && (doubted || share_adapters(owners)))) continue;

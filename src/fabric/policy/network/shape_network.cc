@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sources: EC2 guide, instance types with EFA of which GPUs or MPI are the
-// purpose (of g5, c5n and the like some sizes have it, if asked for: not here);
-// Azure's sizes, in which an "r" behind the number means RDMA; Google's pages
-// of A3 and A4.
+// Sources: EC2 guide, instance types with EFA for GPUs or MPI (some sizes of
+// g5, c5n and the like have it on request: not here); Azure's sizes, in which
+// an "r" behind the number means RDMA; Google's pages of A3 and A4.
 #include "fabric/policy/network/shape_network.h"
 
 #include <array>

@@ -109,7 +109,7 @@ NetdevClass netdev_class(const FabricNetdev& netdev) {
   if (loopback_only) return NetdevClass::kLoopback;
   if (link_local_only) return NetdevClass::kLinkLocal;
   // An OVS or Linux bridge, or a container's veth, with the default route is
-  // how the pod reaches the others.
+  // the pod's way to the others.
   const bool decoy = is_bridge(netdev) && !yes(netdev.default_route);
   return decoy ? NetdevClass::kBridge : NetdevClass::kUsable;
 }

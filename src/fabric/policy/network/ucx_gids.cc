@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // UCX's own choice of a RoCE address: the first RoCE v2 entry of an IPv4
-// address of which an address handle can be made, and a tunnel above the
-// adapter's interface has such an entry, too. One index for all adapters is
-// set only where that is in the way. Source: openucx/ucx
-// src/uct/ib/base/ib_device.c, uct_ib_device_select_gid; openucx/ucx#9484.
-// Pure.
+// address that gives an address handle; a tunnel above the adapter's interface
+// has such an entry, too. Sets one index for all adapters only if that is in
+// the way. Source: openucx/ucx src/uct/ib/base/ib_device.c,
+// uct_ib_device_select_gid; openucx/ucx#9484. Pure.
 #include <algorithm>
 #include <optional>
 #include <set>
@@ -34,7 +33,7 @@ const FabricGid* tunnel_taken(const FabricPodState& pod, const PortView& view) {
   return netdev != nullptr && is_tunnel(*netdev) ? taken : nullptr;
 }
 
-// An index that is right for every adapter whose table is known; -1: none.
+// An index that is right for every adapter with a known table; -1: none.
 int common_index(const FabricPodState& pod) {
   std::optional<std::set<int>> common;
   for (const PortView& view : pod.ports) {

@@ -59,7 +59,7 @@ void set_mode(FabricJob& job, FabricPodState& pod) {
   propose(job, pod, setting);
 }
 
-// One rail that all pods have; "" if none is known to be that.
+// One rail that all pods have; "" if none is known.
 std::string common_subnet(const std::vector<Subnets>& pods) {
   for (const std::string& subnet : pods.front()) {
     if (std::all_of(pods.begin(), pods.end(),
@@ -70,7 +70,7 @@ std::string common_subnet(const std::vector<Subnets>& pods) {
   return "";
 }
 
-// The user named one adapter: whichever that is, it is one rail.
+// The user named one adapter: it is one rail in any case.
 bool names_one(const PodFabric& pod) {
   const auto users = effective(pod, "UCX_NET_DEVICES");
   return users && users->value != "all" && !users->value.starts_with('^') &&

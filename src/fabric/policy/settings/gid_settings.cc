@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// RoCE address choice per NCCL version: leave the scan alone where it finds a
-// usable entry on every port; else an address family, a range, and only at
-// last an index, which switches the scan off for all adapters of a process.
-// Source: NCCL src/transport/net_ib/connect.cc; networking troubleshooting
-// page of the NCCL guide; NVIDIA/nccl#718, #890, #1573. Pure.
+// RoCE address choice per NCCL version: leaves the scan alone if it finds a
+// usable entry on every port; else an address family, a range, and only at last
+// an index, which switches the scan off for all adapters of a process. Source:
+// NCCL src/transport/net_ib/connect.cc; networking troubleshooting page of the
+// NCCL guide; NVIDIA/nccl#718, #890, #1573. Pure.
 #include <algorithm>
 #include <map>
 
@@ -34,7 +34,7 @@ bool contains(const std::vector<const FabricGid*>& list, const FabricGid* gid) {
   return std::find(list.begin(), list.end(), gid) != list.end();
 }
 
-// Where the port has nothing better, an IPv4 address of 169.254 will do: NCCL
+// If the port has nothing better, an IPv4 address of 169.254 will do: NCCL
 // takes it, and peers on the same cable reach it.
 bool lands_on_link_local(const FabricPodState& pod, const PortView& view,
                          const FabricGid* gid) {
@@ -97,7 +97,7 @@ IndexChoice best_index(const FabricPodState& pod) {
   return best;
 }
 
-// With an index of the user's there is no scan, which a family would lead.
+// With a user's index there is no scan that a family could steer.
 bool scans(const FabricPodState& pod) {
   const auto users = effective(*pod.facts, "NCCL_IB_GID_INDEX");
   return !users || parse_integer(trim(users->value)).value_or(-1) < 0;
@@ -179,7 +179,7 @@ void set_index(FabricJob& job, FabricPodState& pod) {
   if (best.kind == GidAddress::kLinkLocal) report_link_local(job, pod);
 }
 
-// Peers that are known by such an address themselves are near enough.
+// Peers that have such an address themselves are near enough.
 void check_link_local(FabricJob& job, const FabricPodState& pod) {
   FabricGid peers;
   peers.gid = bare_address(pod.facts->peer_address);
@@ -209,8 +209,8 @@ void set_family(FabricJob& job, FabricPodState& pod) {
   propose(job, pod, setting);
 }
 
-// A range that holds an address of every chosen port of every pod, where
-// NCCL's own first choice would differ between networks.
+// A range that holds an address of every chosen port of every pod, if NCCL's
+// own first choice would differ between networks.
 std::string common_range(const FabricJob& job, int bits) {
   std::map<std::string, int> own_choice;  // range -> ports that choose it
   int ports = 0;
@@ -269,7 +269,7 @@ void set_range(FabricJob& job) {
   }
 }
 
-// An unknown version is taken for a new one; an old one would need more.
+// An unknown version counts as a new one; an old one would need more.
 void note_old_version(FabricJob& job, FabricPodState& pod) {
   if (pod.version || pod.mpi_only() ||
       effective(*pod.facts, "NCCL_IB_GID_INDEX")) {

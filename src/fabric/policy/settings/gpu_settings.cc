@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What GPUs, drivers and pod limits demand of NCCL: by probe, never by the
-// name of an algorithm. Transport switches are set on all pods or on none,
-// because both ends of a communicator must agree. Pure.
+// The settings that GPUs, drivers and pod limits require of NCCL: by probe,
+// never by the name of an algorithm. Transport switches are set on all pods or
+// on none, because both ends of a communicator must agree. Pure.
 #include <algorithm>
 #include <array>
 #include <set>
@@ -18,8 +18,8 @@ namespace {
 
 constexpr int64_t kSmallShm = 256LL << 20;
 constexpr int64_t kSmallMemlock = 64LL << 20;
-// No refusal where it is small: NCCL ends at its first buffers as a rule
-// (NVIDIA/nccl-tests#206), but a job of few channels keeps below 8 MiB.
+// No refusal if it is small: NCCL usually ends at its first buffers
+// (NVIDIA/nccl-tests#206), but a job of few channels stays below 8 MiB.
 
 template <class Test>
 const FabricPodState* first_pod(const FabricJob& job, Test test) {
@@ -249,7 +249,7 @@ bool distances_differ(const FabricPodState& pod) {
   return seen.size() > 1;
 }
 
-// Where no adapter is near a GPU, NCCL does not even try.
+// If no adapter is near a GPU, NCCL does not even try.
 void check_flat_topology(FabricJob& job, FabricPodState& pod) {
   const PodFabric& facts = *pod.facts;
   if (!flat_topology(facts, pod.ports) || effective(facts, "NCCL_TOPO_FILE") ||

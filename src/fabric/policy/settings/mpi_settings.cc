@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// UCX, Open MPI, libfabric, MPICH and Intel MPI: kept off RDMA where the job
-// cannot use it everywhere, kept on the chosen adapters where NCCL is, and
-// otherwise left alone. Sources: Open MPI documentation (TCP, InfiniBand and
-// RoCE), UCX FAQ, libfabric fi_tcp(7), Intel MPI reference. Pure.
+// UCX, Open MPI, libfabric, MPICH and Intel MPI: keeps them off RDMA if the job
+// cannot use it everywhere, and on the chosen adapters if NCCL is, and
+// otherwise leaves them alone. Sources: Open MPI documentation (TCP, InfiniBand
+// and RoCE), UCX FAQ, libfabric fi_tcp(7), Intel MPI reference. Pure.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -61,7 +61,7 @@ std::optional<PrimaryInterface> users_interface(const FabricPodState& pod) {
                                          " (" + users->origin + ")"};
 }
 
-// That of the pods' network; the user's for NCCL where every pod has one.
+// That of the pods' network; the user's for NCCL if every pod has one.
 void choose_interfaces(FabricJob& job) {
   const bool all = std::all_of(job.pods.begin(), job.pods.end(), [](auto& pod) {
     return users_interface(pod).has_value();
@@ -72,8 +72,8 @@ void choose_interfaces(FabricJob& job) {
 }
 
 // Interfaces that Open MPI would offer to its peers beside the right one. It
-// asks whether they are up, not whether something is at the other end: docker0
-// without containers is offered, too (open-mpi/ompi#6377).
+// checks whether they are up, not whether a peer is at the other end: it offers
+// docker0 without containers, too (open-mpi/ompi#6377).
 bool has_decoys(const FabricPodState& pod) {
   if (!pod.facts->netdevs || interface_of(pod).empty()) return false;
   return std::any_of(
@@ -162,7 +162,7 @@ void set(FabricJob& job, FabricPodState& pod, const char* library,
   propose(job, pod, setting);
 }
 
-// HPC-X is there, of which NCCL's plugin is a part.
+// The pod has HPC-X, which NCCL's plugin is a part of.
 bool has_hcoll(const FabricPodState& pod) {
   return shows_hcoll(*pod.facts) ||
          find_plugin(*pod.facts, PluginKind::kIbExt).has_value();
@@ -247,7 +247,7 @@ bool offers_loopback(const FabricPodState& pod) {
          !interface_of(pod).empty();
 }
 
-// The user has it on TCP, whatever adapters there are (openucx/ucx#9908).
+// The user keeps it on TCP, with any adapters (openucx/ucx#9908).
 void keep_ucx_off_bridges(FabricJob& job, FabricPodState& pod) {
   if (!ucx_on_tcp(*pod.facts)) return;
   if (has_bridge(pod) || offers_loopback(pod)) set_ucx_interface(job, pod);
@@ -256,7 +256,7 @@ void keep_ucx_off_bridges(FabricJob& job, FabricPodState& pod) {
 // Names MPICH's libfabric provider; an MPICH that reads it has no UCX.
 constexpr const char* kMpichProvider = "MPIR_CVAR_OFI_USE_PROVIDER";
 
-// The user's providers leave it in.
+// Whether the user's providers include it.
 bool libfabric_may_use_tcp(const PodFabric& pod) {
   const auto leaves_it_in = [&](const char* name) {
     const auto users = effective(pod, name);
@@ -266,7 +266,7 @@ bool libfabric_may_use_tcp(const PodFabric& pod) {
   return leaves_it_in("FI_PROVIDER") && leaves_it_in(kMpichProvider);
 }
 
-// With a list of what to leave out, Open MPI would stop using TCP.
+// With a list of exclusions, Open MPI would stop using TCP.
 void set_open_mpi_interface(FabricJob& job, FabricPodState& pod) {
   const bool ours = is_family(pod, "openmpi") || pod.facts->mpi.family.empty();
   if (!ours || effective(*pod.facts, "OMPI_MCA_btl_tcp_if_exclude")) return;
@@ -275,8 +275,8 @@ void set_open_mpi_interface(FabricJob& job, FabricPodState& pod) {
       "Open MPI documentation, btl_tcp_if_include");
 }
 
-// UCX and libfabric try the addresses of all interfaces too, where the image
-// has them.
+// UCX and libfabric try the addresses of all interfaces too, if the image has
+// them.
 void set_interface(FabricJob& job, FabricPodState& pod, bool ucx_too) {
   if (!has_decoys(pod)) return;
   const std::string& name = interface_of(pod);
@@ -297,8 +297,8 @@ void set_interface(FabricJob& job, FabricPodState& pod, bool ucx_too) {
   }
 }
 
-// A line is the same for all pods. Where their interfaces have other names,
-// Open MPI takes networks; "" where one is not known.
+// A line is the same for all pods. If their interfaces have other names, Open
+// MPI takes networks; "" if one is unknown.
 std::string line_interface(const FabricJob& job, bool networks) {
   std::set<std::string> names;
   std::set<std::string> places;
@@ -317,7 +317,7 @@ std::string line_interface(const FabricJob& job, bool networks) {
   return join({places.begin(), places.end()}, ",");
 }
 
-// What to write on an mpirun line that muster does not start.
+// The options for an mpirun line that muster does not start.
 void add_mpirun_args(FabricJob& job) {
   const FabricPodState& pod = job.pods.front();
   auto& args = job.mpirun_args;

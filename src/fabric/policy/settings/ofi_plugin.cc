@@ -49,9 +49,9 @@ void check(FabricJob& job, const FabricPodState& pod) {
   }
 }
 
-// Before 1.18 libfabric uses RDMA read only where it is told to, and p4d is the
-// first machine whose EFA has it (sagemaker-training-toolkit#121; the EFA
-// cheatsheet of awsome-distributed-training).
+// Before 1.18 libfabric uses RDMA read only on request, and p4d is the first
+// machine whose EFA has it (sagemaker-training-toolkit#121; the EFA cheatsheet
+// of awsome-distributed-training).
 void set_read(FabricJob& job, FabricPodState& pod) {
   const auto libfabric = parse_nccl_version(pod.facts->libfabric.version);
   const std::string shape = to_lower(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // CCL_KVS_IFACE: the interface at which processes with Intel's GPUs meet. Left
-// alone, oneCCL takes the first one that is not lo, be it of a bridge or a
-// tunnel, and waits there without an end. Processes of one pod meet on lo.
+// alone, oneCCL takes the first one that is not lo, even a bridge's or a
+// tunnel's, and waits there without an end. Processes of one pod meet on lo.
 // Source: uxlfoundation/oneCCL#209, src/atl/util/pm/pmi_resizable_rt. Pure.
 #include <algorithm>
 
@@ -27,7 +27,7 @@ bool uses_oneccl(const PodFabric& pod) {
          });
 }
 
-// MPI tells the processes of each other.
+// With MPI, processes learn of each other.
 bool meets_by_mpi(const PodFabric& pod) {
   for (const char* name : {"CCL_ATL_TRANSPORT", "CCL_KVS_MODE"}) {
     const auto users = effective(pod, name);
@@ -55,7 +55,7 @@ void set_interface(FabricJob& job, FabricPodState& pod) {
   if (own.empty()) return;
   const bool alone = job.pods.size() < 2;
   const std::string first = own.front()->name;
-  if (first.empty()) return;  // not told
+  if (first.empty()) return;  // unknown
   // A facts file may hold one node of a cluster, whose peers are not on lo.
   if (alone && !(facts.hcas && facts.hcas->empty())) return;
   // One interface, or the right one, leaves no choice.

@@ -32,7 +32,7 @@ bool is_full(const std::string& text) {
 }
 
 // The first index with a full key on all chosen ports; -1 if 0 is right, or
-// nothing is known.
+// unknown.
 int index_needed(const FabricPodState& pod) {
   int needed = -1;
   for (const PortView& view : pod.ports) {

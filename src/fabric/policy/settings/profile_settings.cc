@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Profile rl: NCCL's InfiniBand and P2P off, as users of some RL stacks ask
-// for. Says what it costs and which narrower remedies exist: no RL framework
-// that was read switches them off because of the algorithm. Pure.
+// Profile rl: NCCL's InfiniBand and P2P off, as users of some RL stacks
+// require. Says the cost and the narrower remedies: the RL frameworks that we
+// read do not switch them off because of the algorithm. Pure.
 #include <algorithm>
 
 #include "base/text.h"
@@ -67,7 +67,7 @@ std::string price(const FabricJob& job) {
          "NVLink or PCIe";
 }
 
-// NCCL stops where NCCL_NET names a network that is switched off.
+// NCCL stops if NCCL_NET names a network that is switched off.
 void check_demand(FabricJob& job, const FabricPodState& pod) {
   const auto net = effective(*pod.facts, "NCCL_NET");
   if (!net || to_lower(trim(net->value)) != "ib" || keeps_ib_on(pod)) return;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Intel's and Cornelis' PSM below MPI. libfabric's psm3 says that it is there
-// on any Ethernet and opens no adapter (open-mpi/ompi#11295,
-// easybuilders/easybuild-easyconfigs#18925): without one Open MPI is kept from
-// libfabric, of which nothing but tcp would be left. PSM2 sends memory of GPUs
-// only where it is told to (open-mpi/ompi#4899). Pure.
+// Intel's and Cornelis' PSM below MPI. libfabric's psm3 claims any Ethernet and
+// opens no adapter (open-mpi/ompi#11295,
+// easybuilders/easybuild-easyconfigs#18925): without one keeps Open MPI off
+// libfabric, which would only have tcp. PSM2 sends memory of GPUs only on
+// request (open-mpi/ompi#4899). Pure.
 #include <algorithm>
 
 #include "fabric/facts/effective.h"

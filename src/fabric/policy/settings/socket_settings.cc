@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// NCCL_SOCKET_IFNAME: only where NCCL's own order would take another
-// interface than the one that the peers use; NCCL_SOCKET_FAMILY: only where the
-// pods have no family of addresses in common otherwise. Pure.
+// NCCL_SOCKET_IFNAME: only if NCCL's own order would take another interface
+// than the one that the peers use; NCCL_SOCKET_FAMILY: only if the pods have no
+// family of addresses in common otherwise. Pure.
 #include <algorithm>
 #include <optional>
 
@@ -41,7 +41,7 @@ std::string reason_for(const FabricPodState& pod, const std::string& first) {
          ") first, and the peers use " + pod.primary.name;
 }
 
-// Where NCCL listens in this pod: by the user, by muster, or by itself.
+// NCCL's interface in this pod: by the user, by muster, or by itself.
 const FabricNetdev* listening(const FabricPodState& pod) {
   if (has_setting(pod, "NCCL_SOCKET_IFNAME") && !pod.primary.name.empty()) {
     return find_netdev(*pod.facts, pod.primary.name);
@@ -113,8 +113,8 @@ void take_users_interface(FabricPodState& pod, const EffectiveValue& users) {
 }
 
 // On InfiniBand NCCL listens on IPoIB, which joins the adapters that move the
-// data: where the pods meet there, nothing has to be set; where that is not
-// known, a name alone says nothing against it.
+// data: if the pods meet there, it needs no setting; if that is unknown, a name
+// alone proves nothing against it.
 bool ipoib_will_do(const FabricJob& job) {
   const bool meet = interfaces_meet(job, false);
   return job.transport == FabricTransport::kInfiniBand &&
@@ -128,7 +128,7 @@ bool ipoib_will_do(const FabricJob& job) {
 void set_interfaces(FabricJob& job) {
   const bool data_on_tcp =
       job.transport == FabricTransport::kTcp || job.profile == Profile::kRl;
-  // The same for all pods, and each looks at all pods: asked once, where
+  // The same for all pods, and each looks at all pods: computed once, if
   // needed.
   std::optional<bool> meet;
   std::optional<bool> ipoib;

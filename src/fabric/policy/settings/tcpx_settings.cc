@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // GPUDirect-TCPX of Google's A3 High. Its values come with the vendor's profile
 // script, whose interfaces are those of containers, eth0 for control and eth1
-// to eth4 for data. On the hosts' network they have the kernel's names, and are
-// named here. TCPXO (FasTrak) finds its own. Source: NVIDIA/JAX-Toolbox#716,
+// to eth4 for data. On the hosts' network they have the kernel's names, which
+// this sets. TCPXO (FasTrak) finds its own. Source: NVIDIA/JAX-Toolbox#716,
 // gcp-autoconfig.sh; container-engine-accelerators gpudirect-tcpx. Pure.
 #include <algorithm>
 
@@ -24,7 +24,7 @@ bool is_tcpx(const PodFabric& pod) {
          name.find("fastrak") == std::string::npos;
 }
 
-// The interfaces for data: all that can be used but the one for control.
+// The interfaces for data: all usable ones except the one for control.
 std::vector<std::string> data_interfaces(const FabricPodState& pod) {
   std::vector<std::string> out;
   if (!pod.facts->netdevs) return out;

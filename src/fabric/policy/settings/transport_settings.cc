@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The variables that follow from the job's transport: NCCL_NET, the adapter
-// list, and the plugin where the wrong one would be loaded. Pure.
+// list, and the plugin if the wrong one would load. Pure.
 #include <algorithm>
 #include <set>
 
@@ -21,7 +21,7 @@ bool offers_rdma_anywhere(const FabricJob& job) {
                      [](auto& pod) { return !pod.offers.empty(); });
 }
 
-// A plugin for TCP in every image, and nothing but TCP: it may stay.
+// A plugin for TCP in every image, and only TCP: it may stay.
 bool all_fast_sockets(const FabricJob& job) {
   return std::all_of(job.pods.begin(), job.pods.end(), [](auto& pod) {
     const auto loaded = loaded_plugin(*pod.facts);
@@ -46,7 +46,7 @@ void set_tcp(FabricJob& job, FabricPodState& pod) {
       std::all_of(job.pods.begin(), job.pods.end(),
                   [](auto& other) { return other.tcp_by_user; });
   if (all_by_user || all_fast_sockets(job)) return;
-  // NCCL_NET came with 2.10; plugins of that time are not kept out.
+  // NCCL_NET came with 2.10; it does not keep out plugins of that time.
   const bool old = pod.version && *pod.version < kNetByName;
   if (old && job.profile != Profile::kTcp && !offers_rdma_anywhere(job)) return;
   FabricSetting setting{"NCCL",

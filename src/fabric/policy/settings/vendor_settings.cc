@@ -92,8 +92,8 @@ FabricSetting policy(const char* library, const char* name, std::string value,
                         source};
   setting.alone = "its default";
   setting.rejected = {"unset: the default is made for other networks"};
-  // Timeouts, queue pairs, classes, sizes of queues and how messages are
-  // matched: who sets others knows the network.
+  // Timeouts, queue pairs, classes, sizes of queues and matching of messages: a
+  // user who sets others knows the network.
   const std::string_view word = name;
   setting.tuning = word.starts_with("NCCL_IB_") ||
                    word.starts_with("FI_CXI_DEFAULT_") ||
@@ -101,7 +101,7 @@ FabricSetting policy(const char* library, const char* name, std::string value,
   return setting;
 }
 
-// For values that choose: what would be chosen otherwise, and why it lost.
+// For values that choose: the other choice, and why it lost.
 void choose(FabricJob& job, FabricPodState& pod, FabricSetting setting,
             const char* alone, const char* lost) {
   setting.alone = alone;
@@ -190,8 +190,8 @@ void set_oci_queue_pairs(FabricJob& job, FabricPodState& pod) {
                  std::string(platform_name(Platform::kOci)), kOci));
 }
 
-// With it a plugin that finds no network is an error. In a pod that is alone
-// it would only cost (its README).
+// With it a plugin that finds no network is an error. In a single pod it would
+// only cost (its README).
 void pin_slingshot(FabricJob& job, FabricPodState& pod) {
   const auto ofi = find_ofi_plugin(*pod.facts);
   if (job.pods.size() < 2 || !ofi || effective(*pod.facts, "NCCL_NET")) return;
