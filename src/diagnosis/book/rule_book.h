@@ -76,7 +76,7 @@ struct LineMeaning {
 // The likely class of a line that matches no rule, by its words.
 struct LineGuess {
   bool error_shape = false;  // it looks like an error
-  bool calm = false;         // it tells of nothing bad, whatever its words
+  bool calm = false;         // it reports nothing bad, whatever its words
   const Rule* rule = nullptr;
 };
 
