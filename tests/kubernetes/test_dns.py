@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The cluster's DNS while a job starts and while it runs: it stands still, as
-a CoreDNS without a processor does, or is away, as between two of its pods."""
+a CoreDNS without a processor does, is away, as between two of its pods, or is
+restarted."""
 import contextlib
 import sys
 import time
@@ -21,16 +22,34 @@ REFUSE = f"""table inet {TABLE} {{
 }}"""
 
 
+def server():
+    """The process of CoreDNS."""
+    found = on_node("pgrep", "-x", "coredns").split()
+    check(len(found) == 1, f"{len(found)} CoreDNS")
+    return found[0]
+
+
 @contextlib.contextmanager
 def still():
     """No answer, for as long as it takes."""
-    server = on_node("pgrep", "-x", "coredns").split()
-    check(len(server) == 1, f"{len(server)} CoreDNS")
-    on_node("kill", "-STOP", *server)
+    stopped = server()
+    on_node("kill", "-STOP", stopped)
     try:
         yield
     finally:
-        on_node("kill", "-CONT", *server)
+        on_node("kill", "-CONT", stopped)
+
+
+def restart():
+    """It is killed, and the node starts it again, with an empty cache."""
+    killed = server()
+    on_node("kill", "-KILL", killed)
+
+    def another():
+        found = on_node("sh", "-c", "pgrep -x coredns || true").split()
+        return len(found) == 1 and found != [killed]
+
+    until(another, "another CoreDNS")
 
 
 @contextlib.contextmanager
@@ -74,6 +93,28 @@ def test_it_stands_still_while_a_job_starts():
 
 def test_it_is_away_while_a_job_starts():
     starts_after(away, 10)
+
+
+def test_it_restarts_while_a_job_starts_and_runs():
+    """Again and again until the ranks are up, and once more after that."""
+    with namespace("dns-restart") as ns:
+        jobs = {way: MpiJob(ns, way, mpijob(way, [
+            *line, "sh", "-c", "echo all-is-up; sleep 5; echo all-is-done"]))
+            for way, line in WAYS.items()}
+        for _ in range(3):
+            restart()
+            time.sleep(1)
+        for way, job in jobs.items():
+            pod = job.launcher()["metadata"]["name"]
+            until(lambda pod=pod: ns.kubectl("logs", pod)[1].count("all-is-up")
+                  >= 2, f"{way}: output of both ranks")
+        restart()
+        for way, job in jobs.items():
+            end = job.finish()
+            logs = [job.log(pod) for pod in job.launchers()]
+            check(end == "Succeeded" and len(logs) == 1,
+                  f"{way}: {end}, {len(logs)} launchers", *logs)
+            check(logs[0].count("all-is-done") == 2, f"{way}: cut", logs[0])
 
 
 def test_a_job_that_runs_needs_none():
