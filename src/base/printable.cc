@@ -79,6 +79,20 @@ bool is_plain(std::string_view text) {
 
 }  // namespace
 
+std::string without_escapes(std::string_view text) {
+  std::string out;
+  for (size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    if (c == '\x1b' && at + 1 < text.size() && text[at + 1] == '[') {
+      at += 2;
+      while (at < text.size() && (text[at] < '@' || text[at] > '~')) ++at;
+    } else if (static_cast<unsigned char>(c) >= ' ' && c != '\x7f') {
+      out += c;
+    }
+  }
+  return out;
+}
+
 std::string printable_line(std::string_view text, size_t limit) {
   constexpr std::string_view kCut = "...";
   if (text.size() <= limit && is_plain(text)) return std::string(text);

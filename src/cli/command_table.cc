@@ -312,6 +312,28 @@ Command ps_command() {
   return command;
 }
 
+Command top_command() {
+  Command command = status_command();
+  command.name = "top";
+  command.summary = "a live table of the ranks and pods of the launch";
+  command.run = top_main;
+  command.examples = {
+      {"kubectl exec -it job/pi-launcher -- muster top", "live, from outside"},
+      {"muster top -o json", "one sample, for programs"},
+      {"muster top --interval 5 --record /tmp/top.jsonl",
+       "a sample every 5 s until the job ends"}};
+  command.exit_codes = {{"0", "shown, or the job has ended"},
+                        {"1", "none runs here, or it went without a word"},
+                        {"2", "wrong command line"}};
+  command.option_lines =
+      "  --interval SECONDS      between two looks, 0.5 to 60 (2)\n"
+      "  --record FILE           appends a sample to FILE at each look, as a "
+      "line of JSON,\n"
+      "                          and shows no table\n"
+      "  -o text|json            one sample, and no table that stays\n";
+  return command;
+}
+
 Command stack_command() {
   Command command = status_command();
   command.name = "stack";
@@ -414,6 +436,7 @@ constexpr std::pair<std::string_view, Command (*)()> kTable[] = {
     {"logs", logs_command},
     {"status", status_command},
     {"ps", ps_command},
+    {"top", top_command},
     {"stack", stack_command},
     {"explain", explain_command},
     {"explain-log", explain_log_command},

@@ -1,26 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "logs/status_line.h"
 
+#include "base/printable.h"
+
 namespace muster {
 
 namespace {
 
 constexpr std::string_view kErase = "\r\x1b[K";
-
-// Without escape sequences and other control characters.
-std::string plain(std::string_view text) {
-  std::string out;
-  for (size_t at = 0; at < text.size(); ++at) {
-    const char c = text[at];
-    if (c == '\x1b' && at + 1 < text.size() && text[at + 1] == '[') {
-      at += 2;
-      while (at < text.size() && (text[at] < '@' || text[at] > '~')) ++at;
-    } else if (static_cast<unsigned char>(c) >= ' ' && c != '\x7f') {
-      out += c;
-    }
-  }
-  return out;
-}
 
 bool continues(char c) {
   return (static_cast<unsigned char>(c) & 0xc0U) == 0x80;
@@ -39,7 +26,7 @@ std::string_view cut(std::string_view text, size_t width) {
 
 void StatusLine::set(Owner owner, std::string_view tag,
                      std::string_view state) {
-  bars_[owner] = plain(tag) + plain(state);
+  bars_[owner] = without_escapes(tag) + without_escapes(state);
 }
 
 void StatusLine::remove(Owner owner) { bars_.erase(owner); }

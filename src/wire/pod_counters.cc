@@ -21,6 +21,21 @@ void visit(Visitor& visitor, Is<GpuXid> auto& xid) {
 }
 
 template <class Visitor>
+void visit(Visitor& visitor, Is<RankUse> auto& rank) {
+  visitor.required("id", rank.id);
+  visitor.field("cpu_us", rank.cpu_us);
+  visitor.field("memory", rank.memory_bytes);
+}
+
+template <class Visitor>
+void visit(Visitor& visitor, Is<GpuNow> auto& gpu) {
+  visitor.shown("id", gpu.id);
+  visitor.field("percent", gpu.percent);
+  visitor.field("memory_used", gpu.memory_used);
+  visitor.field("memory_total", gpu.memory_total);
+}
+
+template <class Visitor>
 void visit(Visitor& visitor, Is<PodCounters> auto& counters) {
   visitor.field("cpu_us", counters.cpu_us);
   visitor.field("cpu_periods", counters.cpu_periods);
@@ -44,6 +59,11 @@ void visit(Visitor& visitor, Is<PodCounters> auto& counters) {
   visitor.field("grown", counters.grown);
   visitor.objects("xids", counters.xids,
                   [](auto& inner, auto& xid) { visit(inner, xid); });
+  visitor.objects("gpu_list", counters.gpu_list,
+                  [](auto& inner, auto& gpu) { visit(inner, gpu); });
+  visitor.objects("ranks", counters.ranks,
+                  [](auto& inner, auto& rank) { visit(inner, rank); });
+  visitor.field("ranks_at_ms", counters.ranks_at_ms);
   visitor.shown("nccl_version", counters.nccl_version);
   visitor.shown("nccl_path", counters.nccl_path);
   visitor.field("nccl_rank", counters.nccl_rank);

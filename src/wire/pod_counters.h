@@ -29,6 +29,21 @@ struct GpuXid {
   int64_t last_ms = 0;   // … and the last
 };
 
+// What one rank of the pod, with the processes below it, has used so far.
+struct RankUse {
+  uint32_t id = 0;            // of its frames
+  int64_t cpu_us = -1;        // CPU time
+  int64_t memory_bytes = -1;  // resident; what processes share counts for each
+};
+
+// One GPU or MIG instance, now; -1: not known.
+struct GpuNow {
+  std::string id;  // as in gpu_ids; empty: not known
+  int64_t percent = -1;
+  int64_t memory_used = -1;
+  int64_t memory_total = -1;
+};
+
 struct PodCounters {
   int64_t cpu_us = -1;
   int64_t cpu_periods = -1;      // of the CPU limit …
@@ -51,6 +66,7 @@ struct PodCounters {
   int64_t gpu_memory_total = -1;
   // Names of these GPUs, or MIG instances; empty: unknown.
   std::vector<std::string> gpu_ids;
+  std::vector<GpuNow> gpu_list;  // one by one; an older agent tells none
   // Counters of loss that grew since the job's agent started, as
   // "mlx5_0/1 packet_seq_err +12".
   std::vector<std::string> grown;
@@ -59,6 +75,8 @@ struct PodCounters {
   std::string nccl_version;
   std::string nccl_path;
   int nccl_rank = -1;
+  std::vector<RankUse> ranks;  // those that run; an older agent tells none
+  int64_t ranks_at_ms = -1;    // when, by the pod's steady clock
 };
 
 constexpr size_t kMostXids = 64;

@@ -3,6 +3,10 @@
 
 #include <re2/re2.h>
 
+#include <algorithm>
+
+#include "base/text.h"
+
 namespace muster {
 
 namespace {
@@ -16,27 +20,53 @@ const RE2& pattern() {
   return kPattern;
 }
 
-std::string lower(std::string text) {
-  for (char& c : text) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return text;
+// "loss=0.693", "'loss': 2.34", "lm loss: 1.2E+00"; not "val_loss".
+const RE2& loss_pattern() {
+  static const RE2 kPattern(
+      R"((?i)\b(?:train_|training_)?loss\b['"]?[\s:=]{1,4})"
+      R"(([-+]?\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf)\b)");
+  return kPattern;
 }
 
 }  // namespace
 
-std::string progress_in(std::string_view line) {
+std::vector<ProgressMark> progress_marks(std::string_view line) {
   re2::StringPiece rest(line.data(), line.size());
+  std::vector<ProgressMark> out;
   std::string unit;
   std::string at;
   std::string all;
-  std::string first;
   while (RE2::FindAndConsume(&rest, pattern(), &unit, &at, &all)) {
-    std::string found = lower(unit) + " " + at;
-    if (!all.empty()) return found + "/" + all;
-    if (first.empty()) first = std::move(found);
+    out.push_back({to_lower(unit), parse_integer(at).value_or(0),
+                   parse_integer(all).value_or(0)});
   }
-  return first;
+  return out;
+}
+
+std::string progress_text(const std::vector<ProgressMark>& marks) {
+  std::string out;
+  for (const ProgressMark& mark : marks) {
+    out += (out.empty() ? "" : " ") + mark.unit + " " + std::to_string(mark.at);
+    if (mark.total > 0) out += "/" + std::to_string(mark.total);
+  }
+  return out;
+}
+
+std::string loss_in(std::string_view line) {
+  std::string out;
+  RE2::PartialMatch(re2::StringPiece(line.data(), line.size()), loss_pattern(),
+                    &out);
+  return out;
+}
+
+std::string progress_in(std::string_view line) {
+  const auto marks = progress_marks(line);
+  if (marks.empty()) return {};
+  const auto with_total =
+      std::find_if(marks.begin(), marks.end(),
+                   [](const auto& mark) { return mark.total > 0; });
+  return progress_text(
+      {with_total == marks.end() ? marks.front() : *with_total});
 }
 
 std::string last_progress(const std::vector<RankEvidence>& ranks) {

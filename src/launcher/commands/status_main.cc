@@ -105,18 +105,20 @@ void add_launches(const std::string& root, std::vector<RunningLaunch>& out) {
     for (const std::string& name : names_in(directory)) {
       const std::string path = directory + "/" + name;
       if (!name.starts_with("muster-run-") || !is_run_directory(path)) continue;
-      const auto text = read_file(path + "/status.json", 64 << 20);
-      if (!text) continue;
-      auto status = job_status_from_json(*text);
-      if (!status) continue;
-      if (auto now = aged(std::move(*status), steady_ms())) {
-        out.push_back({path, std::move(*now)});
-      }
+      if (auto now = status_in(path)) out.push_back({path, std::move(*now)});
     }
   }
 }
 
 }  // namespace
+
+std::optional<JobStatus> status_in(const std::string& directory) {
+  const auto text = read_file(directory + "/status.json", 64 << 20);
+  if (!text) return {};
+  auto status = job_status_from_json(*text);
+  if (!status) return {};
+  return aged(std::move(*status), steady_ms());
+}
 
 std::vector<RunningLaunch> running_launches() {
   std::vector<RunningLaunch> out;

@@ -20,11 +20,6 @@ struct Head {
   uint64_t length;
 };
 
-struct Line {
-  int64_t time_ns;
-  std::string_view text;
-};
-
 Head head_at(const std::string& kept, size_t at) {
   Head head;
   std::memcpy(&head, kept.data() + at, sizeof head);
@@ -38,6 +33,7 @@ bool is_trouble(std::string_view text, const RuleBook* rules) {
 }
 
 // Indices of the lines before `end` that look like trouble or stand behind one.
+template <class Line>
 std::vector<size_t> trouble(const std::vector<Line>& lines, size_t end,
                             const RuleBook* rules) {
   std::vector<size_t> out;
@@ -72,25 +68,39 @@ void LineTail::keep(std::string_view line, int64_t time_ns) {
   kept_.append(line);
 }
 
-void LineTail::append_to(std::vector<LineEvidence>& out,
-                         const RuleBook* rules) const {
-  std::vector<Line> lines;
+std::vector<LineTail::Line> LineTail::lines() const {
+  std::vector<Line> out;
   for (size_t at = start_; at < kept_.size();) {
     const Head head = head_at(kept_, at);
     at += sizeof head;
-    lines.push_back(
+    out.push_back(
         {head.time_ns, std::string_view(kept_).substr(at, head.length)});
     at += head.length;
   }
-  const size_t last = lines.size() - std::min(lines.size(), limit_);
-  std::vector<size_t> chosen = trouble(lines, last, rules);
-  for (size_t i = last; i < lines.size(); ++i) chosen.push_back(i);
-  for (const size_t i : chosen) {
-    LineEvidence line;
-    line.time_ns = lines[i].time_ns;
-    line.stderr_stream = is_stderr_;
-    line.text = lines[i].text;
-    out.push_back(std::move(line));
+  return out;
+}
+
+void LineTail::append(const Line& line, std::vector<LineEvidence>& out) const {
+  LineEvidence one;
+  one.time_ns = line.time_ns;
+  one.stderr_stream = is_stderr_;
+  one.text = line.text;
+  out.push_back(std::move(one));
+}
+
+void LineTail::append_to(std::vector<LineEvidence>& out,
+                         const RuleBook* rules) const {
+  const std::vector<Line> all = lines();
+  const size_t last = all.size() - std::min(all.size(), limit_);
+  for (const size_t i : trouble(all, last, rules)) append(all[i], out);
+  for (size_t i = last; i < all.size(); ++i) append(all[i], out);
+}
+
+void LineTail::append_newest(std::vector<LineEvidence>& out) const {
+  const std::vector<Line> all = lines();
+  for (size_t i = all.size() - std::min(all.size(), limit_); i < all.size();
+       ++i) {
+    append(all[i], out);
   }
 }
 

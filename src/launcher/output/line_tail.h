@@ -30,7 +30,17 @@ class LineTail {
   void append_to(std::vector<LineEvidence>& out,
                  const RuleBook* rules = nullptr) const;
 
+  // Only the last ones, oldest first.
+  void append_newest(std::vector<LineEvidence>& out) const;
+
  private:
+  struct Line {
+    int64_t time_ns;
+    std::string_view text;
+  };
+  [[nodiscard]] std::vector<Line> lines() const;
+  void append(const Line& line, std::vector<LineEvidence>& out) const;
+
   size_t limit_;
   size_t bytes_;
   bool is_stderr_;

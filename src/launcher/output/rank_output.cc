@@ -39,6 +39,12 @@ bool stderr_is_stdout() {
          out.st_ino == err.st_ino;
 }
 
+void sort_by_time(std::vector<LineEvidence>& lines) {
+  std::stable_sort(
+      lines.begin(), lines.end(),
+      [](const auto& a, const auto& b) { return a.time_ns < b.time_ns; });
+}
+
 // A frame of output for each of a few hundred processes, less for each of
 // thousands.
 size_t tail_bytes(size_t processes) {
@@ -423,10 +429,24 @@ std::vector<LineEvidence> RankOutput::last_lines(ProcessKey key,
        {&found->second->out, &found->second->err}) {
     stream->tail.append_to(out, rules);
   }
-  std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) {
-    return a.time_ns < b.time_ns;
-  });
+  sort_by_time(out);
   return out;
+}
+
+std::vector<LineEvidence> RankOutput::newest_lines(ProcessKey key) const {
+  const auto found = processes_.find(key);
+  if (found == processes_.end()) return {};
+  std::vector<LineEvidence> out;
+  found->second->out.tail.append_newest(out);
+  found->second->err.tail.append_newest(out);
+  sort_by_time(out);
+  return out;
+}
+
+uint64_t RankOutput::lines_of(ProcessKey key) const {
+  const auto found = processes_.find(key);
+  if (found == processes_.end()) return 0;
+  return found->second->out.sequence + found->second->err.sequence;
 }
 
 std::vector<ProcessKey> RankOutput::quiet_after_traceback(Milliseconds quiet) {

@@ -95,6 +95,10 @@ class RankOutput {
   // `rules` may help to find (LineTail).
   [[nodiscard]] std::vector<LineEvidence> last_lines(
       ProcessKey key, const RuleBook* rules = nullptr) const;
+  // The last 12 of each stream alone, for who looks often.
+  [[nodiscard]] std::vector<LineEvidence> newest_lines(ProcessKey key) const;
+  // Lines that a process has written so far.
+  [[nodiscard]] uint64_t lines_of(ProcessKey key) const;
   // Ranks that wrote a traceback and then, for `quiet`, nothing at all: each
   // once.
   std::vector<ProcessKey> quiet_after_traceback(Milliseconds quiet);

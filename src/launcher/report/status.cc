@@ -23,6 +23,10 @@ T take(const Json& json, const char* name, T otherwise) {
   if (found == json.end()) return otherwise;
   if constexpr (std::is_same_v<T, std::string>) {
     return found->is_string() ? found->template get<T>() : otherwise;
+  } else if constexpr (std::is_same_v<T, bool>) {
+    return found->is_boolean() ? found->template get<T>() : otherwise;
+  } else if constexpr (std::is_same_v<T, double>) {
+    return found->is_number() ? found->template get<T>() : otherwise;
   } else {
     return found->is_number_integer() ? found->template get<T>() : otherwise;
   }
@@ -50,12 +54,6 @@ std::string label(const std::string& value) {
     out += c == '\n' ? ' ' : c;
   }
   return out + "\"";
-}
-
-std::string xid_status(const wire::GpuXid& xid) {
-  return "GPU " + std::to_string(xid.gpu) + ": " + xid_text(xid.xid) +
-         (xid.count > 1 ? ", " + std::to_string(xid.count) + " times" : "") +
-         ", the last " + human_duration_ms(xid.last_ms) + " ago";
 }
 
 std::string pad(std::string text, size_t width) {
@@ -117,6 +115,101 @@ constexpr PodCounterName kPodCounters[] = {
     {"gauge", "gpu_memory_total", "worker_gpu_memory_bytes",
      "Memory of the pod's GPUs.", &wire::PodCounters::gpu_memory_total},
 };
+
+// Numbers of a person's size: 1.2345678 CPUs are 1.235.
+double rounded(double value) {
+  return value < 0
+             ? -1
+             : static_cast<double>(static_cast<int64_t>(value * 1000 + 0.5)) /
+                   1000;
+}
+
+constexpr std::pair<const char*, double PodRates::*> kRates[] = {
+    {"cpus_used", &PodRates::cpu},
+    {"network_received_per_second", &PodRates::network_received},
+    {"network_sent_per_second", &PodRates::network_sent},
+    {"rdma_received_per_second", &PodRates::rdma_received},
+    {"rdma_sent_per_second", &PodRates::rdma_sent},
+};
+
+Json rates_json(const PodRates& rates) {
+  Json out;
+  for (const auto& [name, value] : kRates) out[name] = rounded(rates.*value);
+  return out;
+}
+
+PodRates rates_from(const Json& json) {
+  PodRates out;
+  for (const auto& [name, value] : kRates) {
+    out.*value = take<double>(json, name, -1);
+  }
+  return out;
+}
+
+constexpr std::pair<const char*, double RankStatus::*> kRankNumbers[] = {
+    {"cpus_used", &RankStatus::cpu},
+    {"cpus_used_mean", &RankStatus::cpu_mean},
+    {"gpu_percent", &RankStatus::gpu_percent},
+    {"gpu_percent_mean", &RankStatus::gpu_mean},
+    {"lines_per_second", &RankStatus::lines_per_second},
+};
+
+constexpr std::pair<const char*, int64_t RankStatus::*> kRankCounts[] = {
+    {"cpus_used_mean_ms", &RankStatus::cpu_mean_ms},
+    {"memory_bytes", &RankStatus::memory_bytes},
+    {"gpu_memory_used", &RankStatus::gpu_memory_used},
+    {"gpu_memory_total", &RankStatus::gpu_memory_total},
+    {"lines", &RankStatus::lines},
+    {"progress_before_ms", &RankStatus::progress_before_ms},
+};
+
+constexpr std::pair<const char*, std::string RankStatus::*> kRankTexts[] = {
+    {"host", &RankStatus::host},
+    {"state", &RankStatus::state},
+    {"exit", &RankStatus::exit},
+    {"doing", &RankStatus::doing},
+    {"last_line", &RankStatus::last_line},
+    {"progress", &RankStatus::progress},
+    {"progress_before", &RankStatus::progress_before},
+    {"loss", &RankStatus::loss},
+    {"straggler", &RankStatus::straggler},
+};
+
+Json rank_json(const RankStatus& rank) {
+  Json out = {{"rank", rank.rank},
+              {"pid", rank.pid},
+              {"failed", rank.failed},
+              {"gpus", rank.gpus}};
+  for (const auto& [name, text] : kRankTexts) out[name] = rank.*text;
+  for (const auto& [name, count] : kRankCounts) out[name] = rank.*count;
+  for (const auto& [name, value] : kRankNumbers) {
+    out[name] = rounded(rank.*value);
+  }
+  return out;
+}
+
+RankStatus rank_from(const Json& json) {
+  RankStatus out;
+  out.rank = take<int>(json, "rank", -1);
+  out.pid = take<int>(json, "pid", 0);
+  out.failed = take<bool>(json, "failed", false);
+  for (const auto& [name, text] : kRankTexts) {
+    out.*text = take<std::string>(json, name, "");
+  }
+  for (const auto& [name, count] : kRankCounts) {
+    out.*count = take<int64_t>(json, name, out.*count);
+  }
+  for (const auto& [name, value] : kRankNumbers) {
+    out.*value = take<double>(json, name, -1);
+  }
+  const auto gpus = json.find("gpus");
+  if (gpus != json.end() && gpus->is_array()) {
+    for (const Json& gpu : *gpus) {
+      if (gpu.is_string()) out.gpus.push_back(gpu.get<std::string>());
+    }
+  }
+  return out;
+}
 
 class Exposition {
  public:
@@ -237,6 +330,14 @@ std::string to_json(const JobStatus& status) {
     for (const PodCounterName& name : kPodCounters) {
       out["workers"].back()[name.json] = w.used.*name.value;
     }
+    out["workers"].back().update(rates_json(w.rates));
+    Json& gpus = out["workers"].back()["gpu_list"] = Json::array();
+    for (const wire::GpuNow& gpu : w.used.gpu_list) {
+      gpus.push_back({{"id", gpu.id},
+                      {"percent", gpu.percent},
+                      {"memory_used", gpu.memory_used},
+                      {"memory_total", gpu.memory_total}});
+    }
     Json& xids = out["workers"].back()["xids"] = Json::array();
     for (const wire::GpuXid& xid : w.used.xids) {
       xids.push_back({{"xid", xid.xid},
@@ -250,12 +351,12 @@ std::string to_json(const JobStatus& status) {
     }
   }
   for (const RankStatus& r : status.ranks) {
-    out["ranks"].push_back({{"rank", r.rank},
-                            {"host", r.host},
-                            {"state", r.state},
-                            {"pid", r.pid},
-                            {"exit", r.exit},
-                            {"doing", r.doing}});
+    out["ranks"].push_back(rank_json(r));
+  }
+  if (status.ended) {
+    out["ended"] = {{"exit_code", status.ended->exit_code},
+                    {"code", status.ended->code},
+                    {"text", status.ended->text}};
   }
   return out.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
@@ -302,30 +403,38 @@ Result<JobStatus> job_status_from_json(const std::string& text) {
                            take<int64_t>(w, "heartbeat_age_ms", -1),
                            take<int>(w, "attempts", 0),
                            take<int>(w, "restarts", 0),
-                           {}});
+                           {},
+                           rates_from(w)});
     for (const PodCounterName& name : kPodCounters) {
       out.workers.back().used.*name.value = take<int64_t>(w, name.json, -1);
     }
+    entries(w, "gpu_list", [&out](const Json& gpu) {
+      out.workers.back().used.gpu_list.push_back(
+          {take<std::string>(gpu, "id", ""), take<int64_t>(gpu, "percent", -1),
+           take<int64_t>(gpu, "memory_used", -1),
+           take<int64_t>(gpu, "memory_total", -1)});
+    });
     entries(w, "xids", [&out](const Json& x) {
       wire::GpuXid xid;
       xid.xid = take<int>(x, "xid", 0);
       xid.gpu = take<int>(x, "gpu", -1);
       xid.pci = take<std::string>(x, "pci", "");
       xid.uuid = take<std::string>(x, "uuid", "");
-      const auto mig = x.find("mig");
-      xid.mig = mig != x.end() && mig->is_boolean() && mig->get<bool>();
+      xid.mig = take<bool>(x, "mig", false);
       xid.count = take<int64_t>(x, "count", 0);
       xid.first_ms = take<int64_t>(x, "first_ms", 0);
       xid.last_ms = take<int64_t>(x, "last_ms", 0);
       out.workers.back().used.xids.push_back(std::move(xid));
     });
   });
-  entries(json, "ranks", [&out](const Json& r) {
-    out.ranks.push_back(
-        {take<int>(r, "rank", -1), take<std::string>(r, "host", ""),
-         take<std::string>(r, "state", ""), take<int>(r, "pid", 0),
-         take<std::string>(r, "exit", ""), take<std::string>(r, "doing", "")});
-  });
+  entries(json, "ranks",
+          [&out](const Json& r) { out.ranks.push_back(rank_from(r)); });
+  const auto ended = json.find("ended");
+  if (ended != json.end() && ended->is_object()) {
+    out.ended = JobEnd{take<int>(*ended, "exit_code", 0),
+                       take<std::string>(*ended, "code", ""),
+                       take<std::string>(*ended, "text", "")};
+  }
   return out;
 }
 
@@ -337,11 +446,21 @@ std::optional<JobStatus> aged(JobStatus status, int64_t steady_now_ms) {
   return status;
 }
 
+std::string xid_status(const wire::GpuXid& xid) {
+  return "GPU " + std::to_string(xid.gpu) + ": " + xid_text(xid.xid) +
+         (xid.count > 1 ? ", " + std::to_string(xid.count) + " times" : "") +
+         ", the last " + human_duration_ms(xid.last_ms) + " ago";
+}
+
 std::string status_text(const JobStatus& status) {
   std::string out = "job     " + shown_command(status.command) + "  (launch " +
                     status.launch_id + ")\n" + "phase   " + status.phase +
                     " since " + human_duration_ms(status.phase_ms) +
                     ", job since " + human_duration_ms(status.job_ms) + "\n";
+  if (status.ended) {
+    out += "ended   with exit code " + std::to_string(status.ended->exit_code) +
+           ": " + status.ended->text + "\n";
+  }
   size_t ready = 0;
   for (const WorkerStatus& w : status.workers) ready += w.state == "ready";
   out += "workers " + std::to_string(ready) + " of " +

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state of a running launch, for `muster status`, `muster ps` and
-// Prometheus: one value, three forms. The launcher keeps it in status.json of
-// its run directory, where another shell in the pod reads it. Pure.
+// What a running launch is doing, for `muster status`, `ps` and `top` and for
+// Prometheus: one value and its forms. The launcher keeps it in status.json of
+// its run directory, from where another shell in the pod reads it. Pure.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +14,15 @@
 
 namespace muster {
 
+// Over the last seconds; -1: not known.
+struct PodRates {
+  double cpu = -1;               // CPUs in use
+  double network_received = -1;  // bytes a second
+  double network_sent = -1;
+  double rdma_received = -1;
+  double rdma_sent = -1;
+};
+
 struct WorkerStatus {
   std::string host;
   std::string state;  // connecting, ready, lost
@@ -25,6 +34,7 @@ struct WorkerStatus {
   int attempts = 0;
   int restarts = 0;  // ready, gone, and dialled again
   wire::PodCounters used;
+  PodRates rates;
 };
 
 struct RankStatus {
@@ -32,8 +42,35 @@ struct RankStatus {
   std::string host;
   std::string state;  // starting, running, exited, not started, lost
   int pid = 0;
-  std::string exit;   // "exited with code 0"; empty while it runs
-  std::string doing;  // "in MPI_Finalize after KeyError: 3"; empty: none
+  std::string exit;     // "exited with code 0"; empty while it runs
+  std::string doing;    // "in MPI_Finalize after KeyError: 3"; empty: not known
+  bool failed = false;  // ended otherwise than well
+  // Of the rank with the processes below it; -1, or empty: not known.
+  double cpu = -1;                     // CPUs in use over the last seconds
+  double cpu_mean = -1;                // … over cpu_mean_ms
+  int64_t cpu_mean_ms = 0;             // at most half a minute
+  int64_t memory_bytes = -1;           // resident
+  std::vector<std::string> gpus = {};  // those that it was given, by name
+  double gpu_percent = -1;             // their mean, now
+  double gpu_mean = -1;                // … over half a minute
+  int64_t gpu_memory_used = -1;
+  int64_t gpu_memory_total = -1;
+  int64_t lines = 0;
+  double lines_per_second = -1;
+  std::string last_line = {};
+  std::string progress = {};         // "epoch 3/10 step 700"
+  std::string progress_before = {};  // … so long ago:
+  int64_t progress_before_ms = 0;
+  std::string loss = {};
+  // Why it stands out among the ranks: "CPU 2 %, median 99 %"; mostly empty.
+  std::string straggler = {};
+};
+
+// How a job has ended.
+struct JobEnd {
+  int exit_code = 0;
+  std::string code;  // of its verdict
+  std::string text;  // a sentence
 };
 
 struct JobStatus {
@@ -56,6 +93,7 @@ struct JobStatus {
   std::vector<WorkerStatus> workers;
   std::vector<RankStatus> ranks;
   int64_t forgotten_ranks = 0;  // more that ended well, of a script
+  std::optional<JobEnd> ended = {};
 };
 
 // Time to the next write: a young launch changes quickly, and its readers must
@@ -70,10 +108,29 @@ Result<JobStatus> job_status_from_json(const std::string& text);
 // writes it every 2 s.
 std::optional<JobStatus> aged(JobStatus status, int64_t steady_now_ms);
 
-// A few lines: phase, since when, missing workers, ranks by state.
+// "GPU 0: Xid 79: the GPU has fallen off the bus (…), the last 12 s ago".
+std::string xid_status(const wire::GpuXid& xid);
+// A few lines: phase, since when, who is missing, ranks by state.
 std::string status_text(const JobStatus& status);
+// Fills `straggler` of the ranks that run and differ from the median of all in
+// one fact: progress, GPU use or CPU use. None where many differ.
+void mark_stragglers(JobStatus& status);
+
 // One line per rank.
 std::string ps_text(const JobStatus& status);
+
+struct TopView {
+  size_t columns = 80;
+  size_t rows = 0;  // 0: as many as there are
+  bool by_rank = false;
+  bool color = false;
+  std::string note = {};  // a line more at the end
+};
+// A table of pods, each with its ranks (or of ranks alone) that is no larger
+// than `view` says, and below it what is wrong. Where it does not fit, pods
+// stand for their ranks, but for those that are failed or stand out.
+std::string top_text(const JobStatus& status, const TopView& view);
+
 // Text exposition format 0.0.4. Names: docs/metrics.md.
 std::string metrics_text(const JobStatus& status);
 

@@ -100,4 +100,20 @@ NodeStrain StrainHistory::strain() const {
   return out;
 }
 
+PodRates StrainHistory::rates() const {
+  if (samples_.size() < 2) return {};
+  const Sample& from = samples_[samples_.size() - 2];
+  const Sample& to = samples_.back();
+  const double seconds = static_cast<double>(to.time_ns - from.time_ns) / 1e9;
+  const auto rate = [&](int64_t wire::PodCounters::*counter, double unit) {
+    const double grown = growth(from.counters.*counter, to.counters.*counter);
+    return grown < 0 ? -1 : grown / seconds / unit;
+  };
+  return {rate(&wire::PodCounters::cpu_us, 1e6),
+          rate(&wire::PodCounters::network_received, 1),
+          rate(&wire::PodCounters::network_sent, 1),
+          rate(&wire::PodCounters::rdma_received, 1),
+          rate(&wire::PodCounters::rdma_sent, 1)};
+}
+
 }  // namespace muster

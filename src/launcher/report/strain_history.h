@@ -11,6 +11,7 @@
 
 #include "base/loop.h"
 #include "diagnosis/evidence.h"
+#include "launcher/report/status.h"
 #include "wire/pod_counters.h"
 
 namespace muster {
@@ -20,6 +21,8 @@ class StrainHistory {
   // By a steady clock: a clock set back by an hour would hide that hour.
   void add(Clock::time_point now, const wire::PodCounters& counters);
   [[nodiscard]] NodeStrain strain() const;
+  // Of the last two samples.
+  [[nodiscard]] PodRates rates() const;
 
  private:
   struct Sample {

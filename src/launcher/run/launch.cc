@@ -4,6 +4,7 @@
 // about the state.
 #include "launcher/run/launch.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -91,6 +92,8 @@ Status Launch::prepare() {
   auto directory = RuntimeDir::create_owned("run-" + launch_id_);
   if (!directory) return muster::fail(directory.error());
   directory_ = std::move(*directory);
+  end_file_.reset(::open((directory_.path() + "/end.json").c_str(),
+                         O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
   OutputFiles files;
   if (discovery_.line) files = output_files(*discovery_.line);
   if (options_.log_directory.empty()) options_.log_directory = files.directory;
@@ -165,6 +168,9 @@ void Launch::heartbeat(uint16_t node, const wire::Frame& frame) {
   if (const auto used = wire::pod_counters_from_json(frame.payload)) {
     pod.counters = *used;
     pod.strain.add(Clock::now(), *used);
+    for (const wire::RankUse& rank : used->ranks) {
+      histories_[{node, rank.id}].used(used->ranks_at_ms, rank);
+    }
     for (const XidEvidence& xid : pod.xids.add(used->xids, realtime_ns())) {
       log::warn("{}", xid_line(fleet_->dialer(node).host(), xid));
     }
@@ -324,21 +330,34 @@ JobStatus Launch::status() const {
   out.dropped_lines = output_->dropped_lines();
   out.lost_output_bytes = output_->dropped_bytes();
   out.stalled_ms = output_->stalled().count();
+  out.ended = ended_;
   if (fleet_) out.workers = worker_status(*fleet_, node_of_host_, pods_);
   if (run_) {
-    out.ranks = rank_status(*run_);
+    out.ranks = rank_status(*run_, histories_);
+    mark_stragglers(out);
     out.forgotten_ranks = static_cast<int64_t>(run_->ranks().forgotten());
   }
   return out;
 }
 
-// For `muster status` and `muster ps` in another shell of this pod.
+// For `muster status`, `ps` and `top` in another shell of this pod.
 void Launch::write_status() {
+  if (run_) {
+    see_ranks(*run_, *output_, pods_,
+              rank_gpus(agreement_.plan, agreement_.binding), histories_);
+  }
   const JobStatus now = status();
   static_cast<void>(
       write_file_atomically(directory_.path() + "/status.json", to_json(now)));
   status_timer_.start(Milliseconds{status_interval_ms(now.job_ms)},
                       [this] { write_status(); });
+}
+
+void Launch::tell_end(const Verdict& verdict) {
+  if (directory_.path().empty()) return;
+  ended_ = JobEnd{exit_code_, verdict.code, output_->masked(verdict.headline)};
+  write_status();
+  static_cast<void>(write_all(end_file_.get(), to_json(status())));
 }
 
 }  // namespace muster

@@ -31,6 +31,7 @@
 #include "launcher/plan/agreement.h"
 #include "launcher/report/metrics_server.h"
 #include "launcher/report/nccl_spread.h"
+#include "launcher/report/rank_history.h"
 #include "launcher/report/report_writer.h"
 #include "launcher/report/status.h"
 #include "launcher/report/trainer_progress.h"
@@ -105,6 +106,7 @@ class Launch {
   [[nodiscard]] std::string progress() const;
   [[nodiscard]] JobStatus status() const;
   void write_status();
+  void tell_end(const Verdict& verdict);  // to who watches
   void tell(const std::vector<Finding>& findings);
   [[nodiscard]] std::string facts_json() const;
   void fill_workers(LaunchReport& report) const;
@@ -115,6 +117,10 @@ class Launch {
   std::string launch_id_;
   std::string agent_;
   RuntimeDir directory_;
+  // Empty until all is over. Who has it open reads the end in it, be the
+  // directory gone or not.
+  UniqueFd end_file_;
+  std::optional<JobEnd> ended_;
   LogFolder log_folder_;
   PhaseClock clock_;
   int64_t started_ns_ = 0;
@@ -143,6 +149,7 @@ class Launch {
   std::unique_ptr<JobRun> run_;
   std::unique_ptr<NcclAlarm> nccl_;
   PodRecords pods_;
+  RankHistories histories_;
   NcclSpread loaded_nccl_;
   int reconnects_ = 0;
   std::vector<Laggard> laggards_;

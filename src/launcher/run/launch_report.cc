@@ -162,6 +162,7 @@ void Launch::report() {
   announce(report, options_);
   exit_code_ = report.verdict.exit_code;
   const Verdict verdict = report.verdict;
+  tell_end(verdict);
   writer_ = std::make_unique<ReportWriter>(loop_, std::move(report), options_);
   event_ = std::make_unique<VerdictEvent>(loop_, reaper_, agent_);
   event_->post(options_.event, verdict, discovery_.hostname,

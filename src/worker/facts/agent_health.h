@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The payload of a heartbeat: the pod's memory against its limit, and its use
-// so far. On cgroup v2 an OOM kill takes the agent too, so the evidence must
-// leave the pod before. Reads a handful of small files; loop thread.
+// What a heartbeat carries: how near the pod is to its memory limit, and what
+// it has used so far. On cgroup v2 an OOM kill takes the agent too, so the
+// evidence must have left the pod before. Reads a handful of small files, and
+// one for each process of the pod; loop thread.
 #pragma once
 
+#include <sys/types.h>
+
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "wire/messages.h"
 #include "wire/pod_counters.h"
@@ -20,6 +25,11 @@ class HealthSampler {
 
   [[nodiscard]] wire::HealthSample sample() const;
   wire::PodCounters counters();
+  // What `ranks` (frame id, pid) and all below them have used: by a walk over
+  // /proc, or as of the last one where the next would take more than a
+  // kRankShare-th of one CPU.
+  void tell_ranks(const std::vector<std::pair<uint32_t, pid_t>>& ranks,
+                  wire::PodCounters& out);
   [[nodiscard]] const CgroupPlace& cgroup() const { return place_; }
   // Bytes with and without page cache; -1 if unknown.
   [[nodiscard]] int64_t memory_charge() const;
@@ -28,9 +38,14 @@ class HealthSampler {
   [[nodiscard]] int64_t oom_kills() const;
 
  private:
+  static constexpr int kRankShare = 400;
+
   std::string root_;
   CgroupPlace place_;
   GrownErrors errors_;
+  std::vector<wire::RankUse> ranks_;
+  int64_t ranks_at_ms_ = -1;
+  int64_t next_walk_us_ = 0;  // by the steady clock
 };
 
 }  // namespace muster

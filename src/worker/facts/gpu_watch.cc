@@ -31,11 +31,23 @@ void add(int64_t& sum, int64_t value) {
   if (value >= 0) sum = std::max<int64_t>(sum, 0) + value;
 }
 
-void add_memory(void* nvml, void* device, GpuSample& out) {
-  const auto memory = nvml_memory(nvml, device);
-  if (!memory) return;
-  add(out.memory_used, static_cast<int64_t>(memory->used));
-  add(out.memory_total, static_cast<int64_t>(memory->total));
+// A GPU, or an instance of one, of which the driver tells no use.
+void add_gpu(wire::GpuNow gpu, GpuSample& out) {
+  ++out.gpus;
+  add(out.memory_used, gpu.memory_used);
+  add(out.memory_total, gpu.memory_total);
+  out.ids.push_back(gpu.id);
+  out.each.push_back(std::move(gpu));
+}
+
+void add_nvidia(void* nvml, void* device, const std::string& id,
+                int64_t percent, GpuSample& out) {
+  wire::GpuNow gpu{id, percent};
+  if (const auto memory = nvml_memory(nvml, device)) {
+    gpu.memory_used = static_cast<int64_t>(memory->used);
+    gpu.memory_total = static_cast<int64_t>(memory->total);
+  }
+  add_gpu(std::move(gpu), out);
 }
 
 GpuSample sample_nvidia(const NvmlGpus& nvidia) {
@@ -43,18 +55,18 @@ GpuSample sample_nvidia(const NvmlGpus& nvidia) {
   void* const nvml = nvidia.nvml();
   for (const NvmlGpu& gpu : nvidia.gpus()) {
     void* const device = gpu.handle;
-    out.gpus +=
-        std::max<int64_t>(1, static_cast<int64_t>(gpu.instances.size()));
-    for (const NvmlInstance& one : gpu.instances) out.ids.push_back(one.uuid);
-    if (gpu.instances.empty()) out.ids.push_back(gpu.uuid);
     NvmlUtilization busy{};
+    int64_t percent = -1;
     if (ask_driver(nvml, "nvmlDeviceGetUtilizationRates", device, &busy)) {
-      add(out.busy_percent, busy.gpu);
+      percent = busy.gpu;
+      add(out.busy_percent, percent);
     }
     for (const NvmlInstance& one : gpu.instances) {
-      add_memory(nvml, one.handle, out);
+      add_nvidia(nvml, one.handle, one.uuid, -1, out);
     }
-    if (gpu.instances.empty()) add_memory(nvml, device, out);
+    if (gpu.instances.empty()) {
+      add_nvidia(nvml, device, gpu.uuid, percent, out);
+    }
     unsigned long long reasons = 0;
     if (ask_driver(nvml, "nvmlDeviceGetCurrentClocksThrottleReasons", device,
                    &reasons)) {
@@ -156,11 +168,12 @@ GpuSample sample_amd(const std::string& root) {
     if (::access(node.c_str(), F_OK) != 0) continue;
     const int64_t busy = number_in(device + "gpu_busy_percent");
     if (busy < 0) continue;  // another vendor's
-    ++out.gpus;
     add(out.busy_percent, busy);
-    add(out.memory_used, number_in(device + "mem_info_vram_used"));
-    add(out.memory_total, number_in(device + "mem_info_vram_total"));
+    add_gpu({"", busy, number_in(device + "mem_info_vram_used"),
+             number_in(device + "mem_info_vram_total")},
+            out);
   }
+  out.ids.clear();
   return out;
 }
 
@@ -171,23 +184,57 @@ std::string to_line(const GpuSample& sample) {
         sample.memory_total, sample.slowed}) {
     out += std::to_string(value) + " ";
   }
-  return out + (sample.ids.empty() ? "-" : join(sample.ids, ","));
+  std::vector<std::string> each;
+  for (const wire::GpuNow& gpu : sample.each) {
+    each.push_back(std::to_string(gpu.percent) + ":" +
+                   std::to_string(gpu.memory_used) + ":" +
+                   std::to_string(gpu.memory_total));
+  }
+  return out + (sample.ids.empty() ? "-" : join(sample.ids, ",")) + " " +
+         (each.empty() ? "-" : join(each, ","));
 }
+
+namespace {
+
+// False: not as to_line() writes it.
+bool read_each(std::string_view word, GpuSample& out) {
+  if (word == "-") return true;
+  for (const auto one : split(word, ',')) {
+    const auto numbers = split(one, ':');
+    wire::GpuNow gpu;
+    int64_t* const fields[] = {&gpu.percent, &gpu.memory_used,
+                               &gpu.memory_total};
+    if (numbers.size() != std::size(fields)) return false;
+    for (size_t i = 0; i < std::size(fields); ++i) {
+      const auto value = parse_integer(numbers[i]);
+      if (!value || *value < -1) return false;
+      *fields[i] = *value;
+    }
+    if (out.each.size() < out.ids.size()) gpu.id = out.ids[out.each.size()];
+    out.each.push_back(std::move(gpu));
+  }
+  return true;
+}
+
+}  // namespace
 
 std::optional<GpuSample> gpu_sample_from_line(std::string_view line) {
   const auto words = split_words(line);
   GpuSample out;
   int64_t* const fields[] = {&out.gpus, &out.busy_percent, &out.memory_used,
                              &out.memory_total, &out.slowed};
-  if (words.size() != std::size(fields) + 1) return std::nullopt;
+  constexpr size_t kIds = std::size(fields);
+  if (words.size() != kIds + 2) return std::nullopt;
   for (size_t i = 0; i < std::size(fields); ++i) {
     const auto value = parse_integer(words[i]);
     if (!value || *value < -1) return std::nullopt;
     *fields[i] = *value;
   }
   if (out.gpus < 1 || out.gpus > kMostGpus) return std::nullopt;
-  if (words.back() == "-") return out;
-  for (const auto id : split(words.back(), ',')) out.ids.emplace_back(id);
+  if (words[kIds] != "-") {
+    for (const auto id : split(words[kIds], ',')) out.ids.emplace_back(id);
+  }
+  if (!read_each(words[kIds + 1], out)) return std::nullopt;
   return out;
 }
 
@@ -228,6 +275,7 @@ void GpuUse::tell(wire::PodCounters& out, Clock::time_point now) const {
   if (now - *at_ > kStale) return;
   out.gpus = last_.gpus;
   out.gpu_ids = last_.ids;
+  out.gpu_list = last_.each;
   if (last_.busy_percent >= 0) {
     out.gpu_percent = last_.busy_percent / last_.gpus;
   }

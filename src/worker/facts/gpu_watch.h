@@ -32,9 +32,11 @@ struct GpuSample {
   int64_t memory_total = -1;
   int64_t slowed = -1;  // GPUs whose clocks are held down by heat or power
   std::vector<std::string> ids = {};  // their names; empty: not known
+  std::vector<wire::GpuNow> each = {};
 };
 
-// "2 112 1234 5678 0 GPU-5e…,GPU-77…", "-" for no names; nullopt: no such line.
+// "2 112 1234 5678 0 GPU-5e…,GPU-77… 12:34:56,100:1200:5622": names, then use
+// and memory of each; "-" for none. nullopt: no such line.
 std::string to_line(const GpuSample& sample);
 std::optional<GpuSample> gpu_sample_from_line(std::string_view line);
 

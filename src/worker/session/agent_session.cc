@@ -355,12 +355,18 @@ void AgentSession::handle_bye(const wire::Frame& frame) {
 void AgentSession::heartbeat() {
   const wire::HealthSample sample = health_.sample();
   memory_watch_.told(sample);
-  // Only beside ranks: drivers start slowly, and nothing computes before.
-  if (!processes_.running_ranks().empty()) gpu_watch_.start(options_.binary);
+  // Only beside ranks: drivers start slowly, and before that nothing computes.
+  const auto running = processes_.running_ranks();
+  if (!running.empty()) gpu_watch_.start(options_.binary);
   flight_places_.notice();
   wire::PodCounters counters = health_.counters();
   gpu_watch_.tell(counters);
   processes_.tell_nccl(counters);
+  std::vector<std::pair<uint32_t, pid_t>> ranks;
+  for (const AgentProcess* rank : running) {
+    ranks.emplace_back(rank->info().id, rank->info().pid);
+  }
+  health_.tell_ranks(ranks, counters);
   send_(wire::FrameType::kHeartbeat, 0, 0,
         wire::heartbeat_payload(sample, counters));
   heartbeat_timer_.start(Milliseconds(std::max(hello_.heartbeat_ms, 50)),
