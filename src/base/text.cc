@@ -149,6 +149,12 @@ std::string human_duration_ms(int64_t milliseconds) {
   return buffer;
 }
 
+std::string human_seconds(int64_t milliseconds) {
+  const int64_t seconds = milliseconds / 1000;
+  return seconds < 120 ? std::to_string(seconds) + " s"
+                       : human_duration_ms(seconds * 1000);
+}
+
 std::string shell_quote(std::string_view word) {
   static constexpr std::string_view kSafe =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"

@@ -26,7 +26,9 @@ std::optional<int64_t> parse_duration_ms(std::string_view text);
 std::string human_bytes(uint64_t bytes);
 // 61500 -> "61.5 s", 120 -> "120 ms", 150000 -> "2 min 30 s".
 std::string human_duration_ms(int64_t milliseconds);
-// Quotes for /bin/sh only if needed.
+// The same without parts of a second: 61500 -> "61 s".
+std::string human_seconds(int64_t milliseconds);
+// Quotes for /bin/sh only where needed.
 std::string shell_quote(std::string_view word);
 std::string to_lower(std::string_view text);
 // At most `most` bytes, and no part of a UTF-8 character at their end.

@@ -29,7 +29,7 @@ struct GpuXid {
   int64_t last_ms = 0;   // … and the last
 };
 
-// What one rank of the pod, with the processes below it, has used so far.
+// The use of one rank of the pod and of the processes below it, so far.
 struct RankUse {
   uint32_t id = 0;            // of its frames
   int64_t cpu_us = -1;        // CPU time

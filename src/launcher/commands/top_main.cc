@@ -178,7 +178,7 @@ void put(const std::string& text) {
 }
 
 // The terminal as a screen of its own, whose keys come one by one. It is put
-// back however this ends, but for SIGKILL.
+// back however this ends, except by SIGKILL.
 class Screen {
  public:
   Screen() {

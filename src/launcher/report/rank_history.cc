@@ -77,8 +77,9 @@ void RankHistory::read(const std::vector<LineEvidence>& newest) {
   std::string progress;
   std::string loss;
   for (auto line = newest.rbegin(); line != newest.rend(); ++line) {
-    if (progress.empty()) progress = progress_text(progress_marks(line->text));
-    if (loss.empty()) loss = loss_in(line->text);
+    const std::string text = without_escapes(line->text);
+    if (progress.empty()) progress = progress_text(progress_marks(text));
+    if (loss.empty()) loss = loss_in(text);
     if (!progress.empty() && !loss.empty()) break;
   }
   if (!progress.empty()) progress_ = std::move(progress);

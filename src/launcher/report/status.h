@@ -126,9 +126,9 @@ struct TopView {
   bool color = false;
   std::string note = {};  // a line more at the end
 };
-// A table of pods, each with its ranks (or of ranks alone) that is no larger
-// than `view` says, and below it what is wrong. Where it does not fit, pods
-// stand for their ranks, but for those that are failed or stand out.
+// A table of pods, each with its ranks (or of ranks alone), within the size of
+// `view`, and below it the failures and stragglers. Where it does not fit, pods
+// stand for their ranks, except for those that failed or stand out.
 std::string top_text(const JobStatus& status, const TopView& view);
 
 // Text exposition format 0.0.4. Names: docs/metrics.md.

@@ -31,7 +31,7 @@ void mark(const std::vector<std::pair<RankStatus*, std::string>>& odd,
   }
 }
 
-// Whose neighbours in the order are as many on both sides.
+// The upper one of an even number.
 double median(std::vector<double> values) {
   const auto middle =
       values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -62,10 +62,9 @@ void mark_by(const Ranks& ranks, const char* what, double least, double scale,
     const bool low = middle >= least && own <= middle / 2;
     const bool high = own >= middle * 2 && own - middle >= least;
     if (!low && !high) continue;
-    odd.emplace_back(
-        rank, std::string(what) + " " + percent(own * scale) + ", median " +
-                  percent(middle * scale) + " over " +
-                  human_duration_ms(rank->cpu_mean_ms / 1000 * 1000));
+    odd.emplace_back(rank, std::string(what) + " " + percent(own * scale) +
+                               ", median " + percent(middle * scale) +
+                               " over " + human_seconds(rank->cpu_mean_ms));
   }
   mark(odd, known.size());
 }
@@ -110,11 +109,9 @@ void mark_late(const Ranks& ranks) {
     for (const Place& one : group) {
       if (one.now >= middle->before) continue;
       odd.emplace_back(
-          one.rank,
-          one.rank->progress + "; the median was at " +
-              reference.progress_before + " " +
-              human_duration_ms(reference.progress_before_ms / 1000 * 1000) +
-              " ago");
+          one.rank, one.rank->progress + "; the median was at " +
+                        reference.progress_before + " " +
+                        human_seconds(reference.progress_before_ms) + " ago");
     }
     mark(odd, group.size());
   }

@@ -35,7 +35,7 @@ constexpr std::array<const char*, kColumns> kTitles = {
     "POD, RANK", "POD",     "STATE",      "CPU",         "MEMORY",
     "GPU",       "GPU MEM", "NET IN/OUT", "RDMA IN/OUT", "LINES/S",
     "PROGRESS",  "LOSS",    "LAST LINE"};
-// What goes first where the terminal is narrow.
+// The columns that a narrow terminal lacks, the first to go first.
 constexpr std::array kFirstToGo = {kRdma,     kGpuMemory, kLines,  kNetwork,
                                    kProgress, kLoss,      kMemory, kGpu};
 constexpr size_t kLongestName = 28;
@@ -194,6 +194,10 @@ Row rank_row(const RankStatus& rank, bool wide, bool indent) {
   return row;
 }
 
+void add(double& sum, double value) {
+  if (value >= 0) sum = std::max(sum, 0.0) + value;
+}
+
 std::string pod_state(const Pod& pod) {
   if (pod.worker != nullptr && pod.worker->state != "ready") {
     return pod.worker->step.empty() ? pod.worker->state : pod.worker->step;
@@ -213,15 +217,17 @@ Row pod_row(const Pod& pod) {
   cells[kName] = short_host(pod.host);
   cells[kState] = pod_state(pod);
   double lines = -1;
+  double cpu = -1;
   for (const RankStatus* rank : pod.ranks) {
-    if (rank->state != "running" || rank->lines_per_second < 0) continue;
-    lines = std::max(lines, 0.0) + rank->lines_per_second;
+    if (rank->state != "running") continue;
+    add(lines, rank->lines_per_second);
+    add(cpu, rank->cpu);
   }
   cells[kLines] = lines_text(lines);
   if (pod.worker == nullptr) return row;
   const WorkerStatus& worker = *pod.worker;
   if (worker.state == "ready") {
-    cells[kCpu] = cpu_text(worker.rates.cpu);
+    cells[kCpu] = cpu_text(worker.rates.cpu < 0 ? cpu : worker.rates.cpu);
     cells[kMemory] =
         worker.memory_limit > 0
             ? pair_of(bytes(worker.memory_bytes), bytes(worker.memory_limit))
@@ -429,10 +435,10 @@ std::string heading(const JobStatus& status) {
   if (!status.ended) {
     return "launch " + printable_line(status.launch_id) + "  phase " +
            printable_line(status.phase) + "  job since " +
-           human_duration_ms(status.job_ms / 1000 * 1000);
+           human_seconds(status.job_ms);
   }
   return "launch " + printable_line(status.launch_id) + "  ended after " +
-         human_duration_ms(status.job_ms / 1000 * 1000) + " with exit code " +
+         human_seconds(status.job_ms) + " with exit code " +
          std::to_string(status.ended->exit_code);
 }
 
@@ -454,7 +460,9 @@ std::string counts(const JobStatus& status) {
     out += ", " + std::to_string(count) + " " + printable_line(state);
   }
   if (failed > 0) out += ", " + std::to_string(failed) + " failed";
-  if (odd > 0) out += ", " + std::to_string(odd) + " out of step";
+  if (odd > 0)
+    out +=
+        ", " + std::to_string(odd) + (odd == 1 ? " straggler" : " stragglers");
   return out + ", " + std::to_string(status.lines) + " lines";
 }
 

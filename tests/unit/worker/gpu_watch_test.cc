@@ -26,9 +26,24 @@ TEST_CASE("lines there and back, and what is none") {
   CHECK(back->memory_total == 2'000);
   CHECK(back->slowed == -1);
   CHECK(back->ids == std::vector<std::string>{"GPU-1", "GPU-2"});
+  const auto each = gpu_sample_from_line(
+      to_line({2,
+               112,
+               30,
+               160,
+               0,
+               {"GPU-1", "GPU-2"},
+               {{"GPU-1", 12, 10, 80}, {"GPU-2", 100, 20, -1}}}));
+  REQUIRE(each);
+  REQUIRE(each->each.size() == 2);
+  CHECK(each->each[1].id == "GPU-2");
+  CHECK(each->each[1].percent == 100);
+  CHECK(each->each[1].memory_used == 20);
+  CHECK(each->each[1].memory_total == -1);
   for (const char* line :
-       {"", "8", "8 1 2 3", "8 1 2 3 4", "8 1 2 3 4 5 6", "0 1 2 3 4 -",
-        "65 1 2 3 4 -", "8 -2 2 3 4 -", "8 x 2 3 4 -"}) {
+       {"", "8", "8 1 2 3", "8 1 2 3 4", "8 1 2 3 4 -", "8 1 2 3 4 5 6 7",
+        "0 1 2 3 4 - -", "65 1 2 3 4 - -", "8 -2 2 3 4 - -", "8 x 2 3 4 - -",
+        "8 1 2 3 4 - 1:2", "8 1 2 3 4 - 1:2:3:4", "8 1 2 3 4 - 1:-2:3"}) {
     INFO(line);
     CHECK_FALSE(gpu_sample_from_line(line));
   }

@@ -3,8 +3,11 @@
 // EFA ports.
 #include "worker/facts/read_counters.h"
 
+#include <unistd.h>
+
 #include "../base/temporary_directory.h"
 #include "catch.h"
+#include "worker/facts/agent_health.h"
 #include "worker/facts/grown_errors.h"
 
 namespace muster {
@@ -108,6 +111,9 @@ TEST_CASE("a heartbeat carries both, and an older peer reads its part") {
   used.nccl_version = "2.28.9";
   used.nccl_path = "/venv/libnccl.so.2";
   used.nccl_rank = 4;
+  used.ranks = {{3, 1'000, 2'000}, {4, -1, -1}};
+  used.ranks_at_ms = 77;
+  used.gpu_list = {{"GPU-1", 40, 10, 80}};
   const std::string text = wire::heartbeat_payload(health, used);
   const auto old_part = wire::from_json<wire::HealthSample>(text);
   REQUIRE(old_part);
@@ -119,10 +125,65 @@ TEST_CASE("a heartbeat carries both, and an older peer reads its part") {
   CHECK(new_part->nccl_version == "2.28.9");
   CHECK(new_part->nccl_path == "/venv/libnccl.so.2");
   CHECK(new_part->nccl_rank == 4);
+  REQUIRE(new_part->ranks.size() == 2);
+  CHECK(new_part->ranks[0].id == 3);
+  CHECK(new_part->ranks[0].cpu_us == 1'000);
+  CHECK(new_part->ranks[0].memory_bytes == 2'000);
+  CHECK(new_part->ranks[1].cpu_us == -1);
+  CHECK(new_part->ranks_at_ms == 77);
+  REQUIRE(new_part->gpu_list.size() == 1);
+  CHECK(new_part->gpu_list[0].id == "GPU-1");
+  CHECK(new_part->gpu_list[0].memory_total == 80);
   const auto of_old = wire::pod_counters_from_json(wire::to_json(health));
   REQUIRE(of_old);
   CHECK(of_old->cpu_us == -1);
   CHECK(of_old->nccl_version.empty());
+  CHECK(of_old->ranks.empty());
+  CHECK(of_old->ranks_at_ms == -1);
+}
+
+// As proc(5) has it, with times in ticks and memory in pages.
+std::string stat_line(int pid, int parent, int ticks, int pages) {
+  std::string line = std::to_string(pid) + " (a) b) S " +
+                     std::to_string(parent) + " 1 1 1 1 1 1 1 1 1";
+  for (int i = 0; i < 4; ++i) line += " " + std::to_string(ticks);
+  return line + " 1 1 1 1 9 9 " + std::to_string(pages) + " 9\n";
+}
+
+TEST_CASE("a rank has used what the processes below it have") {
+  TemporaryDirectory tree;
+  tree.write("/proc/10/stat", stat_line(10, 1, 1, 1));      // the agent
+  tree.write("/proc/20/stat", stat_line(20, 10, 10, 100));  // a rank
+  tree.write("/proc/21/stat", stat_line(21, 20, 5, 50));
+  tree.write("/proc/22/stat", stat_line(22, 21, 1, 1));
+  tree.write("/proc/30/stat", stat_line(30, 10, 7, 3));  // another
+  tree.write("/proc/31/stat", stat_line(31, 10, 9, 9));  // nobody's
+  const int64_t tick_us = 1'000'000 / ::sysconf(_SC_CLK_TCK);
+  const int64_t page = ::sysconf(_SC_PAGESIZE);
+  HealthSampler health(tree.path());
+  wire::PodCounters out;
+  health.tell_ranks({}, out);
+  CHECK(out.ranks.empty());
+  health.tell_ranks({{1, 20}, {2, 30}, {3, 40}}, out);
+  REQUIRE(out.ranks.size() == 2);
+  CHECK(out.ranks_at_ms > 0);
+  CHECK(out.ranks[0].id == 1);
+  CHECK(out.ranks[0].cpu_us == 4 * 16 * tick_us);
+  CHECK(out.ranks[0].memory_bytes == 151 * page);
+  CHECK(out.ranks[1].id == 2);
+  CHECK(out.ranks[1].cpu_us == 4 * 7 * tick_us);
+}
+
+TEST_CASE("a circle of parents is no rank's") {
+  TemporaryDirectory tree;
+  tree.write("/proc/20/stat", stat_line(20, 21, 1, 1));
+  tree.write("/proc/21/stat", stat_line(21, 20, 1, 1));
+  tree.write("/proc/30/stat", stat_line(30, 1, 2, 1));
+  HealthSampler health(tree.path());
+  wire::PodCounters out;
+  health.tell_ranks({{1, 30}}, out);
+  REQUIRE(out.ranks.size() == 1);
+  CHECK(out.ranks[0].memory_bytes == ::sysconf(_SC_PAGESIZE));
 }
 
 TEST_CASE("rates of the active RDMA ports are added up") {
