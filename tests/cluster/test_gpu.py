@@ -107,6 +107,13 @@ def test_a_gpu_that_falls_off_the_bus_is_the_cause():
         check(until(lambda: "Xid 79: the GPU has fallen off the bus"
                     in job.launcher.exec(["muster", "status"]).stdout),
               "muster status does not tell of it")
+        top = json.loads(job.launcher.exec(["muster", "top", "-o",
+                                            "json"]).stdout)
+        equal([r["gpus"] for r in top["ranks"]], [["GPU-fa4e-0"]] * 2,
+              "the ranks' GPUs", top["ranks"])
+        shown = job.launcher.exec(["muster", "top"]).stdout
+        contains(shown, f"! {job.workers[1].name}: GPU 0: Xid 79: ")
+        contains(shown, "GPU MEM")
         fail(job.workers[1], 1, 3)
         run.wait(60)
         equal(run.code, 3, "the rank's own code", run.err)

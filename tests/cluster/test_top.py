@@ -15,7 +15,7 @@ import time
 from harness import (PATIENCE, Launch, apply, check, cluster, contains, equal,
                      main, until)
 
-BUSY = 1  # the rank that works while the others rest
+BUSY = 1  # the rank whose steps are long, and all work
 RANK = (
     "import os, sys, time\n"
     "rank = int(os.environ['RANK'])\n"
@@ -23,7 +23,7 @@ RANK = (
     "while not os.path.exists('/tmp/end'):\n"
     "    step += 1\n"
     "    print(f'Epoch 1/3, step {step}/9999 loss=0.{rank}', flush=True)\n"
-    "    end = time.monotonic() + 0.5\n"
+    f"    end = time.monotonic() + (5 if rank == {BUSY} else 0.5)\n"
     f"    while rank == {BUSY} and time.monotonic() < end:\n"
     "        pass\n"
     "    time.sleep(max(0, end - time.monotonic()))\n"
@@ -71,20 +71,20 @@ def test_samples_of_a_job_with_one_busy_rank():
         equal(sorted(ranks), [0, 1, 2, 3], "ranks")
         equal([n for n in ranks if ranks[n]["straggler"]], [BUSY],
               "ranks that stand out", now["ranks"])
-        check(re.match(r"CPU \d+ %, median \d+ % over \d+ s$",
+        check(re.match(r"step \d+, the median had step \d+ \d+ s ago$",
                        ranks[BUSY]["straggler"]), "the fact", ranks[BUSY])
         for number, rank in ranks.items():
             equal(rank["state"], "running", f"rank {number}", rank)
             check(rank["memory_bytes"] > 1 << 20, "no memory", rank)
-            check(rank["lines"] > 3, "no lines", rank)
-            check(rank["lines_per_second"] > 0, "no rate", rank)
+            check(rank["lines"] > 0, "no lines", rank)
+            check(rank["lines_per_second"] >= 0, "no rate", rank)
             equal(rank["loss"], f"0.{number}", "loss", rank)
             check(re.match(r"epoch 1/3 step \d+/9999$", rank["progress"]),
                   "progress", rank)
             contains(rank["last_line"], "loss=0.", "last line")
-            others = number != BUSY
-            check((rank["cpus_used"] < 0.3) == others, "CPU", rank)
-        equal([w["host"] for w in now["workers"]],
+        equal(max(ranks, key=lambda n: ranks[n]["cpus_used_mean"]), BUSY,
+              "the rank that uses its CPU", now["ranks"])
+        equal([w["host"].split(".")[0] for w in now["workers"]],
               [w.name for w in job.workers], "pods")
         text = top(job, env={"COLUMNS": "100"}).stdout
         check("\x1b" not in text, "control characters without a terminal",
@@ -122,7 +122,7 @@ def test_a_record_goes_on_until_the_job_ends():
         equal(samples[-1]["ended"]["exit_code"], 3, "the last sample")
         equal({r["exit"] for r in samples[-1]["ranks"]} >=
               {"exited with code 3"}, True, "ranks", samples[-1]["ranks"])
-        equal(samples[-1]["ranks"][1]["last_line"], "over", "last line")
+        equal(samples[-1]["ranks"][0]["last_line"], "over", "last line")
 
 
 def lines(job):

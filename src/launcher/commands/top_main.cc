@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -18,8 +19,10 @@
 #include "base/decimal.h"
 #include "base/fd.h"
 #include "base/loop.h"
+#include "base/runtime_dir.h"
 #include "base/text.h"
 #include "launcher/commands/status_main.h"
+#include "launcher/model/phase_clock.h"
 
 namespace muster {
 
@@ -107,10 +110,10 @@ class Watched {
   // False: it has ended, or is gone.
   bool look() {
     if (ended()) return false;
-    auto now = status_in(directory_);
-    if (!now) return !(gone_ = !ended());
-    last_ = std::move(*now);
-    return !last_.ended;
+    if (auto now = status_in(directory_)) last_ = std::move(*now);
+    if (last_.ended) return false;
+    gone_ = is_gone() && !ended();
+    return !gone_ && !last_.ended;
   }
   bool ended() {
     if (last_.ended) return true;
@@ -125,6 +128,12 @@ class Watched {
   [[nodiscard]] bool gone() const { return gone_; }
 
  private:
+  // Not one that is only slow, or stopped.
+  [[nodiscard]] bool is_gone() const {
+    struct stat directory {};
+    return ::lstat(directory_.c_str(), &directory) != 0 ||
+           abandoned(directory_);
+  }
   [[nodiscard]] std::string end_text() const {
     constexpr size_t kMost = 64 << 20;
     std::string out;
@@ -185,7 +194,7 @@ class Screen {
     known_ = ::tcgetattr(STDIN_FILENO, &before_) == 0;
     if (known_) {
       termios now = before_;
-      now.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
+      now.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO | ISIG);
       known_ = ::tcsetattr(STDIN_FILENO, TCSANOW, &now) == 0;
     }
     put("\x1b[?1049h\x1b[?25l\x1b[?7l");
@@ -213,6 +222,14 @@ class Screen {
   termios before_{};
   bool known_ = false;
 };
+
+// The launcher writes at least every 2 s.
+std::string silence(const JobStatus& status) {
+  const int64_t age_ms = steady_ms() - status.written_at_ms;
+  return age_ms < 6'000
+             ? ""
+             : "  (no news of the launcher for " + human_seconds(age_ms) + ")";
+}
 
 void take_size(TopView& view) {
   winsize size{};
@@ -305,7 +322,7 @@ int show_live(Watched& watched, const Options& options,
       put(top_text(watched.last(), view) + "\n");
       return;
     }
-    view.note = "q quit  p by pod  r by rank" + note;
+    view.note = "q quit  p by pod  r by rank" + note + silence(watched.last());
     Screen::draw(top_text(watched.last(), view));
   };
   Watch watch(watched, options.interval, [&] {

@@ -87,6 +87,14 @@ std::string units(const std::vector<ProgressMark>& marks) {
   return out;
 }
 
+// "epoch 3/10 step 20/1000" -> "step 20", without the first mark.
+std::string marks_from(std::ptrdiff_t first, const std::string& progress) {
+  std::vector<ProgressMark> marks = progress_marks(progress);
+  marks.erase(marks.begin(), marks.begin() + first);
+  for (ProgressMark& mark : marks) mark.total = 0;
+  return progress_text(marks);
+}
+
 // A rank is late where it is not yet where the median was when the look began.
 void mark_late(const Ranks& ranks) {
   std::map<std::string, std::vector<Place>> places;
@@ -108,9 +116,13 @@ void mark_late(const Ranks& ranks) {
     std::vector<std::pair<RankStatus*, std::string>> odd;
     for (const Place& one : group) {
       if (one.now >= middle->before) continue;
+      const std::ptrdiff_t same =
+          std::mismatch(one.now.begin(), one.now.end(), middle->before.begin())
+              .first -
+          one.now.begin();
       odd.emplace_back(
-          one.rank, one.rank->progress + "; the median was at " +
-                        reference.progress_before + " " +
+          one.rank, marks_from(same, one.rank->progress) + ", the median had " +
+                        marks_from(same, reference.progress_before) + " " +
                         human_seconds(reference.progress_before_ms) + " ago");
     }
     mark(odd, group.size());

@@ -39,7 +39,7 @@ constexpr std::array<const char*, kColumns> kTitles = {
 constexpr std::array kFirstToGo = {kRdma,     kGpuMemory, kLines,  kNetwork,
                                    kProgress, kLoss,      kMemory, kGpu};
 constexpr size_t kLongestName = 28;
-constexpr size_t kShortestLastLine = 12;
+constexpr size_t kShortestLastLine = 10;
 constexpr size_t kMostNotes = 8;
 
 enum class Mood { kCalm, kOdd, kBad };
@@ -351,8 +351,9 @@ std::array<size_t, kColumns> widths_of(const std::vector<Row>& rows,
   for (size_t i = 0; i < kColumns; ++i) {
     if (out[i] > 0) out[i] = std::max(out[i], width_of(kTitles[i]));
   }
-  out[kName] = std::min(out[kName], kLongestName);
-  out[kHost] = std::min(out[kHost], kLongestName);
+  const size_t longest = std::min(kLongestName, columns / 3);
+  out[kName] = std::min(out[kName], longest);
+  out[kHost] = std::min(out[kHost], longest);
   const bool has_last = std::exchange(out[kLastLine], 0) > 0;
   const auto used = [&] {
     size_t sum = 0;
@@ -388,7 +389,6 @@ std::string line_of(const std::array<std::string, kColumns>& cells,
       blanks = 0;
     }
     if (!right) blanks += pad;
-    if (right && cell.empty()) blanks += 0;
     blanks += gap;
   }
   return out;
@@ -493,13 +493,14 @@ std::string top_text(const JobStatus& status, const TopView& view) {
   std::string out = cut(heading(status), columns) + "\n" +
                     cut(one_line(status.command, 1'000), columns) + "\n" +
                     cut(counts(status), columns) + "\n";
-  const std::string title = line_of(titles, widths, gap);
+  const std::string title = cut(line_of(titles, widths, gap), columns);
   if (!body.rows.empty()) {
     out += (view.color ? "\x1b[7m" + title + "\x1b[0m" : title) + "\n";
   }
   for (const Row& row : body.rows) {
-    out +=
-        colored(line_of(row.cells, widths, gap), row.mood, view.color) + "\n";
+    out += colored(cut(line_of(row.cells, widths, gap), columns), row.mood,
+                   view.color) +
+           "\n";
   }
   if (!body.rest.empty()) out += cut(body.rest, columns) + "\n";
   for (const Note& note : notes) {

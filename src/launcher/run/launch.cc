@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "base/fd.h"
@@ -342,6 +343,10 @@ JobStatus Launch::status() const {
 
 // For `muster status`, `ps` and `top` in another shell of this pod.
 void Launch::write_status() {
+  // Of thousands of ranks it is long: then it comes later, at a hundredth of
+  // this thread's time.
+  constexpr Milliseconds kLatest{5'000};
+  const auto began = Clock::now();
   if (run_) {
     see_ranks(*run_, *output_, pods_,
               rank_gpus(agreement_.plan, agreement_.binding), histories_);
@@ -349,7 +354,8 @@ void Launch::write_status() {
   const JobStatus now = status();
   static_cast<void>(
       write_file_atomically(directory_.path() + "/status.json", to_json(now)));
-  status_timer_.start(Milliseconds{status_interval_ms(now.job_ms)},
+  status_timer_.start(std::max(Milliseconds{status_interval_ms(now.job_ms)},
+                               std::min(kLatest, since(began) * 100)),
                       [this] { write_status(); });
 }
 
