@@ -33,11 +33,11 @@ inline std::string without_controls(std::string_view text,
 // Without escape sequences (colours) and other control characters.
 std::string without_escapes(std::string_view text);
 
-// Text of a peer, in any language, for one line of a message or a terminal:
-// what would move the cursor, change colours, begin a line or turn the writing
-// direction is escaped (\n, \x1b, \u202e), and so are bytes that are not
-// UTF-8. Longer than `limit` it is cut between characters and ends in "...".
-// What it has made it leaves as it is.
+// Text of a peer, in any language, for one line of a message or a terminal.
+// Escapes characters that would move the cursor, change colours, begin a line
+// or turn the writing direction (\n, \x1b, \u202e), and bytes that are not
+// UTF-8. Cuts a text longer than `limit` between characters, and ends it in
+// "...". Leaves its own output unchanged.
 std::string printable_line(std::string_view text,
                            size_t limit = std::string_view::npos);
 // The same for each line of a text.

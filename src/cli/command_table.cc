@@ -323,7 +323,7 @@ Command top_command() {
       {"muster top --interval 5 --record /tmp/top.jsonl",
        "a sample every 5 s until the job ends"}};
   command.exit_codes = {{"0", "shown, or the job has ended"},
-                        {"1", "none runs here, or it went without a word"},
+                        {"1", "no launch runs here, or its launcher was killed"},
                         {"2", "wrong command line"}};
   command.option_lines =
       "  --interval SECONDS      between two looks, 0.5 to 60 (2)\n"

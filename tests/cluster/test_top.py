@@ -220,7 +220,7 @@ def test_a_launcher_that_is_killed_leaves_a_sentence():
                            "${p#/proc/}; done; true"], check=True)
         record.wait()
         equal(record.code, 1, "exit code", record.out, record.err)
-        contains(record.err, "is gone without a word")
+        contains(record.err, "ended without a verdict")
         run.wait()
 
 

@@ -157,8 +157,8 @@ std::string end_sentence(const Watched& watched) {
   const JobStatus& last = watched.last();
   if (!last.ended) {
     return "launch " + last.launch_id +
-           " is gone without a word: its launcher was killed, or does not run "
-           "any more. `kubectl describe pod` of the launcher's pod tells more";
+           " ended without a verdict: its launcher was killed. See `kubectl "
+           "describe pod` of the launcher's pod";
   }
   return "The job ended with exit code " +
          std::to_string(last.ended->exit_code) +

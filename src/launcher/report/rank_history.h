@@ -25,7 +25,7 @@ struct RankLook {
 
 class RankHistory {
  public:
-  // Of a heartbeat. A sample that was told before counts once.
+  // Of a heartbeat. A sample that comes twice counts once.
   void used(int64_t at_ms, const wire::RankUse& use);
   void seen(int64_t now_ms, RankLook look);
   [[nodiscard]] uint64_t lines() const { return lines_; }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a running launch is doing, for `muster status`, `ps` and `top` and for
+// The state of a running launch, for `muster status`, `ps` and `top` and for
 // Prometheus: one value and its forms. The launcher keeps it in status.json of
-// its run directory, from where another shell in the pod reads it. Pure.
+// its run directory, where another shell in the pod reads it. Pure.
 #pragma once
 
 #include <cstdint>

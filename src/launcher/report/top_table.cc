@@ -50,7 +50,7 @@ struct Row {
 };
 
 struct Pod {
-  const WorkerStatus* worker = nullptr;  // null: only ranks tell of it
+  const WorkerStatus* worker = nullptr;  // null: known from its ranks alone
   std::string host;
   std::vector<const RankStatus*> ranks;
 };

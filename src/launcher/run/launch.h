@@ -117,8 +117,8 @@ class Launch {
   std::string launch_id_;
   std::string agent_;
   RuntimeDir directory_;
-  // Empty until all is over. Who has it open reads the end in it, be the
-  // directory gone or not.
+  // Empty until all is over. A `muster top` that has it open reads the end in
+  // it after the directory is gone.
   UniqueFd end_file_;
   std::optional<JobEnd> ended_;
   LogFolder log_folder_;

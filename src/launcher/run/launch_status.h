@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The JobStatus of a launch, put together from what runs.
+// Builds the JobStatus of a launch from its running parts.
 #pragma once
 
 #include <map>

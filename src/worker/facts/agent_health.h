@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a heartbeat carries: how near the pod is to its memory limit, and what
-// it has used so far. On cgroup v2 an OOM kill takes the agent too, so the
-// evidence must have left the pod before. Reads a handful of small files, and
-// one for each process of the pod; loop thread.
+// The payload of a heartbeat: the pod's memory against its limit, and its use
+// so far. On cgroup v2 an OOM kill takes the agent too, so the evidence must
+// leave the pod before. Reads a handful of small files, and one for each
+// process of the pod; loop thread.
 #pragma once
 
 #include <sys/types.h>
