@@ -26,9 +26,8 @@ struct FactClass {
   ExitClass exit_class;
 };
 
-// muster's own codes. A failure that the same job would meet again is never in
-// 200-209.
-constexpr std::array<FactClass, 57> kFactClasses = {{
+// muster's own codes. What the same job would meet again is never in 200-209.
+constexpr std::array<FactClass, 58> kFactClasses = {{
     {"dns_unresolved", ExitClass::kWorkersNotReady},
     {"dns_failure", ExitClass::kWorkersNotReady},
     {"ssh_unreachable", ExitClass::kWorkersNotReady},
@@ -79,6 +78,7 @@ constexpr std::array<FactClass, 57> kFactClasses = {{
     {"sandbox", ExitClass::kInternal},
     {"hang", ExitClass::kTimeLimit},
     {"cwd_missing", ExitClass::kNotExecutable},
+    {"request_too_large", ExitClass::kNotExecutable},
     {"exe_not_found", ExitClass::kNotFound},
     {"no_program", ExitClass::kNotFound},
     {"world_size_mismatch", ExitClass::kPlacement},

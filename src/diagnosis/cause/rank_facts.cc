@@ -60,9 +60,15 @@ void read_refusal(const RankEvidence& rank, FactList& facts) {
     }
     return;
   }
+  const bool too_large_to_send = refusal.code == "request_too_large";
+  const bool too_large =
+      too_large_to_send ||
+      refusal.why.find("Argument list too long") != std::string::npos;
   Candidate* const candidate = facts.add_for(
-      rank, "exe_not_runnable", Confidence::kProven, refusal.text());
+      rank, too_large ? "arguments_too_large" : "exe_not_runnable",
+      Confidence::kProven, refusal.text());
   candidate->values["why"] = refusal.why;
+  if (too_large_to_send) return;  // the launcher's words name no program
   candidate->values["program"] = refused_program(refusal, facts.evidence().job);
   if (refusal.why.find("format") != std::string::npos) {
     candidate->values["wrong_arch"] = "yes";

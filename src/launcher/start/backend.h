@@ -28,8 +28,8 @@ struct BackendEvents {
   // A rank called MPI_Abort; it ends by itself.
   std::function<void(ProcessKey, int code, std::string message)>
       on_rank_aborted;
-  // Running ranks cannot go on together: `rank` is missing, or left too early;
-  // -1: several.
+  // Ranks cannot go on together: `rank` is missing, or left too early; -1: not
+  // one alone, or a daemon cannot start them.
   std::function<void(Error, int rank)> on_world_broken;
   // Everything that the backend itself started has ended. `tool`: the end of
   // mpirun or the script; success for native starts.

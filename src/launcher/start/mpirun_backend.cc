@@ -175,6 +175,8 @@ void MpirunBackend::start_failed(ProcessKey key, const wire::Frame& frame) {
   const auto refusal = wire::from_json<wire::StartFailed>(frame.payload);
   if (const auto relay = take_relay(key)) {
     relay_->failed(*relay, refusal ? refusal->error.text() : "not started");
+    // mpirun only knows that a daemon is lost, or waits for it.
+    if (refusal) events_.on_world_broken(refusal->error, -1);
     return;
   }
   if (key != kTool) return;

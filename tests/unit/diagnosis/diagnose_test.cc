@@ -644,6 +644,41 @@ TEST_CASE("own limits, findings, refusals") {
     CHECK(verdict.exit_code == 127);
     CHECK(verdict.confidence == Confidence::kProven);
   }
+  SECTION("arguments and environment that are too large") {
+    RankEvidence& rank = evidence.ranks[1];
+    rank.outcome = RankOutcome::kRefused;
+    rank.stopped_by_us = false;
+    rank.refusal_exit_code = 126;
+    evidence.job.argv = {"mpirun", "-np", "2", "./app"};
+    SECTION("for the kernel") {
+      rank.refusal = {"exe_not_runnable", "cannot start ./app",
+                      "Argument list too long", "pi-worker-1", ""};
+      CHECK(diagnose(evidence).headline.find("cannot start ./app") !=
+            std::string::npos);
+    }
+    SECTION("for a message to a worker") {
+      rank.refusal = {"request_too_large",
+                      "the program's arguments and environment are too large",
+                      "1.1 MiB, at most 1 MiB", "pi-worker-1", ""};
+      CHECK(diagnose(evidence).headline.find("mpirun") == std::string::npos);
+    }
+    const Verdict verdict = diagnose(evidence);
+    CHECK(verdict.code == "arguments_too_large");
+    CHECK(verdict.exit_code == 126);
+    CHECK_FALSE(verdict.retryable);
+    CHECK(verdict.headline.find("too large") != std::string::npos);
+  }
+  SECTION("a worker's daemon that is too large to be started") {
+    evidence.ranks.clear();
+    evidence.job.phase = "run";
+    evidence.findings = {{Severity::kError, "request_too_large",
+                          "the program's arguments and environment are too "
+                          "large",
+                          "1.1 MiB, at most 1 MiB", ""}};
+    const Verdict verdict = diagnose(evidence);
+    CHECK(verdict.code == "arguments_too_large");
+    CHECK(verdict.exit_code == 126);
+  }
   SECTION("an agent that has no descriptor left to start a rank with") {
     evidence.ranks[1].outcome = RankOutcome::kRefused;
     evidence.ranks[1].stopped_by_us = false;
