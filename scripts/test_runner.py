@@ -228,6 +228,23 @@ class Runner:
             name = "interop_" + os.path.basename(path).removesuffix(".py")
             self.script(name, [*PYTHON, path, *more], limit, env)
 
+    def conformance(self):
+        """Lines by each MPI alone and by muster in its place: a few of them,
+        and all with --long or by name."""
+        if not self.wants("conformance"):
+            return
+        if reason := no_pods_because():
+            self.tally.skip("conformance", reason)
+            return
+        if not self.builds.need("release"):
+            return
+        more, limit = [], 15 * MINUTE
+        if self.options.long or self.options.names:
+            more, limit = ["--long"], 120 * MINUTE
+        self.script("conformance", [
+            *PYTHON, "tests/conformance/test_differences.py", *more], limit,
+            {"MUSTER_PREFIX": PREFIXES["release"]})
+
     def begin_verbs(self):
         """Real verbs in an emulated machine, whose clock goes by instructions:
         it may run beside tests on pods."""
@@ -422,6 +439,7 @@ class Runner:
             if not self.options.names and not self.options.long:
                 self.begin_verbs()
             self.cluster()
+            self.conformance()
             self.kubernetes()
             self.machine()
             self.bare()
@@ -436,8 +454,8 @@ def parse(argv):
         prog="scripts/test", description="Builds muster and runs its tests.")
     parser.add_argument("names", nargs="*", help="only what has one of these in"
                         " its name: unit, unit_job, fuzz_frame, clang, podnet,"
-                        " interop, cluster, test_…, kubernetes,"
-                        " kubernetes_e2e, vm, bare, images, documents, structure,"
+                        " interop, cluster, test_…, conformance,"
+                        " kubernetes, kubernetes_e2e, vm, bare, images, documents, structure,"
                         " commands, examples")
     parser.add_argument("--quick", action="store_true", help="unit tests only")
     parser.add_argument("--long", action="store_true", help="also soaks, floods"

@@ -33,7 +33,7 @@ def rank_of(record):
 def described(target):
     """What a descriptor leads to, without numbers of one run."""
     text = target.decode(errors="replace")
-    text = re.sub(r":\[\d+\]", "", text)
+    text = re.sub(r":\[\d+\]|(?<=file_)\w{6}$", "", text)
     return re.sub(r"^(/dev/pts/)\d+", r"\1N", re.sub(
         r"/(conformance|ompi|prte|muster)[^ ]*", "/…", text))
 
@@ -85,14 +85,19 @@ def env_differences(rank, plain, muster, pod):
             if plain.get(name) != muster.get(name)]
 
 
+# Hydra's own words on stdout; all that Open MPI has to say is on stderr.
+BANNER = re.compile(rb"\n=+\n=   BAD TERMINATION .*?(suggestions\n|\Z)", re.S)
+
+
 def spoken(text):
     """{rank: bytes in their order} of lines that say `rN`; "": all others."""
     found = {}
+    text = BANNER.sub(b"", text)
     for row in text.splitlines(keepends=True):
         match = re.search(rb"\br(\d+)\b", row)
         key = match[1].decode() if match else ""
         found[key] = found.get(key, b"") + row
-    return {key: value for key, value in found.items()}
+    return found
 
 
 def output_differences(name, plain, muster, ranks_only):
@@ -124,6 +129,6 @@ def differences(plain, muster, pods):
     found += output_differences("err", plain.err, muster.err, True)
     if plain.made != muster.made:
         found.append(("made", "", plain.made, muster.made))
-    if plain.left != muster.left:
-        found.append(("left", "", plain.left, muster.left))
+    if more := sorted(set(muster.left) - set(plain.left)):
+        found.append(("left", "", plain.left, more))
     return found

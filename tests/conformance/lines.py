@@ -22,7 +22,8 @@ class Line:
     before: str = ""  # shell text before the line, in the launcher's shell
     modes: tuple = ("drop-in", "native", "local")
     program: str = ""  # instead of the line, for mode "auto": behind `--`
-    short: bool = False
+    short: int = 0     # 1: of Debian's MPIs without --long; 2: of all
+    but: str = ""      # an MPI that does not have the line
 
 
 PODS = ("drop-in", "native")
@@ -42,12 +43,13 @@ def say(text):
 
 
 # Of the first rank: Hydra lets all others wait for an end that never comes.
+# Open MPI 5.0.11 by itself lets every rank wait for it.
 READS = "{R} sh -c '[ {N} != 0 ] || echo r{N} $(cksum)'"
 
 
 LINES = [
     # How many, and where
-    Line("np", "all", "-np 2 {R}", short=True),
+    Line("np", "all", "-np 2 {R}", short=2),
     Line("n", "all", "-n 2 {R}"),
     Line("np 4", "all", "-np 4 {R}", modes=PODS),
     Line("no number", "all", "{R}", modes=PODS),
@@ -77,18 +79,18 @@ LINES = [
     Line("--bynode", "openmpi4", "-np 4 --bynode {R}", modes=PODS),
     Line("--bind-to core", "open", "-np 2 --bind-to core {R}"),
     Line("--bind-to none", "open", "-np 2 --bind-to none {R}"),
-    Line("-ppn", "hydra", "-n 2 -ppn 1 {R}", modes=PODS, short=True),
+    Line("-ppn", "hydra", "-n 2 -ppn 1 {R}", modes=PODS, short=1),
     Line("-bind-to core", "hydra", "-n 2 -bind-to core {R}"),
     Line("-bind-to none", "hydra", "-n 2 -bind-to none {R}"),
     Line("-perhost", "intel", "-n 2 -perhost 1 {R}", modes=PODS),
     Line("-rr", "intel", "-n 2 -rr {R}", modes=PODS),
     # What a rank inherits
     Line("-x", "open", "-np 2 -x ODD -x NEW=1 {R}", env={"ODD": ODD},
-         short=True),
+         short=1),
     Line("-x PATH", "open", "-np 2 -x PATH {R}"),
     Line("-genv", "hydra", "-genv NEW 1 -n 2 {R}", env={"ODD": ODD}),
     Line("-genvnone", "hydra", "-genvnone -n 2 {R}", env={"ODD": ODD},
-         short=True),
+         short=1),
     Line("-genvlist", "hydra", "-genvlist ODD,PATH -n 2 {R}",
          env={"ODD": ODD}),
     Line("-genvall", "hydra", "-genvall -n 2 {R}", env={"ODD": ODD}),
@@ -119,25 +121,26 @@ LINES = [
     Line("-l", "hydra", "-l -n 2 " + say("r{N}; echo of r{N}")),
     Line("stdout and stderr", "all",
          "-np 2 sh -c 'for i in 1 2 3; do echo r{N} out $i; "
-         "echo r{N} err $i >&2; done'", short=True),
-    Line("stdin", "all", "-np 2 " + READS, stdin=BYTES, short=True),
-    Line("no stdin", "all", "-np 2 " + READS),
+         "echo r{N} err $i >&2; done'", short=1),
+    Line("stdin", "all", "-np 2 " + READS, stdin=BYTES, short=1,
+         but="openmpi5"),
+    Line("no stdin", "all", "-np 2 " + READS, but="openmpi5"),
     Line("--stdin none", "open", "--stdin none -np 2 " + READS,
-         stdin=b"words\n"),
+         stdin=b"words\n", but="openmpi5"),
     # On one machine alone Open MPI 4.1 does not end then.
     Line("--stdin all", "open",
          "--stdin all -np 2 {R} sh -c 'echo r{N} $(cksum)'", stdin=b"words\n",
-         modes=PODS),
+         modes=PODS, but="openmpi5"),
     Line("-s all", "intel",
          "-s all -n 2 {R} sh -c 'echo r{N} $(cksum)'", stdin=b"words\n"),
-    Line("bytes", "all", "-np 1 cat", stdin=BYTES, short=True),
+    Line("bytes", "all", "-np 1 cat", stdin=BYTES, short=1, but="openmpi5"),
     Line("a long argument", "all", "-np 1 {R} true {big}"),
     Line("the longest argument", "all", "-np 1 {R} true {bigger}"),
     Line("an environment of 1 MiB", "all", "-np 2 {R}", env=HUGE),
     # How it ends
     Line("exit 0", "all", "-np 2 true"),
     Line("exit 1", "all", "-np 2 false"),
-    Line("exit 3", "all", ends("exit 3"), short=True),
+    Line("exit 3", "all", ends("exit 3"), short=2),
     Line("exit 77", "all", ends("exit 77")),
     Line("killed", "all", ends("kill -KILL $$")),
     Line("terminated", "all", ends("kill -TERM $$")),
@@ -163,7 +166,7 @@ LINES = [
     Line("--map-by :OVERSUBSCRIBE", "open",
          "--map-by :OVERSUBSCRIBE -np 6 {R}"),
     Line("oversubscribe by a variable", "openmpi4", "-np 6 {R}",
-         env={"OMPI_MCA_rmaps_base_oversubscribe": "1"}, short=True),
+         env={"OMPI_MCA_rmaps_base_oversubscribe": "1"}, short=1),
     Line("oversubscribe by a variable", "openmpi5", "-np 6 {R}",
          env={"PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe"}),
     Line("oversubscribe by --mca", "openmpi4",
@@ -184,5 +187,6 @@ LINES = [
 
 def named(line, mpi_name, mpi):
     """Whether the MPI has this line."""
-    return line.who in ("all", mpi.family, mpi_name) or (
-        line.who == "hydra" and mpi.hydra)
+    return line.but != mpi_name and (
+        line.who in ("all", mpi.family, mpi_name)
+        or (line.who == "hydra" and mpi.hydra))

@@ -117,3 +117,4 @@ def wheel_intel():
 
 MPIS = {"openmpi4": debian_open, "mpich4": debian_mpich,
         "openmpi5": wheel_open, "mpich5": wheel_mpich, "intel": wheel_intel}
+DEBIAN = ("openmpi4", "mpich4")
