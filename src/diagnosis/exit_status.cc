@@ -26,7 +26,8 @@ struct FactClass {
   ExitClass exit_class;
 };
 
-// muster's own codes. What the same job would meet again is never in 200-209.
+// muster's own codes. A failure that the same job would meet again is never in
+// 200-209.
 constexpr std::array<FactClass, 58> kFactClasses = {{
     {"dns_unresolved", ExitClass::kWorkersNotReady},
     {"dns_failure", ExitClass::kWorkersNotReady},

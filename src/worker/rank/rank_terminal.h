@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What carries a rank's output from the rank to its agent. Open MPI gives each
-// rank a terminal for stdout, by which programs send every line as they write
-// it and lose none in a crash; so the rank behind the wrapper gets one, too.
+// The terminal or pipe between a rank and its agent. Open MPI gives each rank a
+// terminal for stdout: programs then send every line as they write it and lose
+// none in a crash. The rank behind the wrapper gets one, too.
 #pragma once
 
 #include "base/fd.h"
