@@ -322,9 +322,10 @@ Command top_command() {
       {"muster top -o json", "one sample, for programs"},
       {"muster top --interval 5 --record /tmp/top.jsonl",
        "a sample every 5 s until the job ends"}};
-  command.exit_codes = {{"0", "shown, or the job has ended"},
-                        {"1", "no launch runs here, or its launcher was killed"},
-                        {"2", "wrong command line"}};
+  command.exit_codes = {
+      {"0", "shown, or the job has ended"},
+      {"1", "no launch runs here, or its launcher was killed"},
+      {"2", "wrong command line"}};
   command.option_lines =
       "  --interval SECONDS      between two looks, 0.5 to 60 (2)\n"
       "  --record FILE           appends a sample to FILE at each look, as a "
