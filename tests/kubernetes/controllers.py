@@ -82,12 +82,14 @@ def install(node, folder, components):
 
 def await_available(node, known):
     """The certificates come after the pod. A kubelet looks at a Secret once a
-    minute, but at once where the pod changes."""
+    minute, but at once where the pod changes: a change that the webhook of
+    another controller refuses while that one starts, too."""
     end = time.monotonic() + PATIENCE
     while True:
-        node.kubectl("--namespace", known.namespace, "annotate", "pods",
-                     "--all", "--overwrite", f"look-again={time.monotonic()}")
         try:
+            node.kubectl("--namespace", known.namespace, "annotate", "pods",
+                         "--all", "--overwrite",
+                         f"look-again={time.monotonic()}")
             node.kubectl("--namespace", known.namespace, "wait",
                          "--timeout=5s", "--for=condition=Available",
                          f"deployment/{known.deployment}")
@@ -95,6 +97,7 @@ def await_available(node, known):
         except Problem:
             if time.monotonic() > end:
                 raise
+            time.sleep(1)
 
 
 def await_webhook(node, folder, probe):
