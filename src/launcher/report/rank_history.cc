@@ -12,6 +12,7 @@ namespace muster {
 namespace {
 
 constexpr int64_t kWindowMs = 30'000;
+constexpr int64_t kLookBackMs = 10'000;  // for progress
 // Two samples that are nearer would make a rate of anything.
 constexpr int64_t kShortestMs = 900;
 constexpr size_t kLongestLine = 200;
@@ -107,8 +108,11 @@ void RankHistory::fill(RankStatus& out) const {
   if (seen_.size() < 2) return;
   const Seen& now = seen_.back();
   out.lines_per_second = per_second(seen_[seen_.size() - 2], now, &Seen::lines);
-  out.progress_before = seen_.front().progress;
-  out.progress_before_ms = now.at_ms - seen_.front().at_ms;
+  for (const Seen& one : seen_) {
+    if (now.at_ms - one.at_ms < kLookBackMs) break;
+    out.progress_before = one.progress;
+    out.progress_before_ms = now.at_ms - one.at_ms;
+  }
   double sum = 0;
   for (const Seen& one : seen_) {
     if (one.gpu_percent < 0) return;

@@ -179,6 +179,7 @@ Json rank_json(const RankStatus& rank) {
   Json out = {{"rank", rank.rank},
               {"pid", rank.pid},
               {"failed", rank.failed},
+              {"stopped", rank.stopped},
               {"gpus", rank.gpus}};
   for (const auto& [name, text] : kRankTexts) out[name] = rank.*text;
   for (const auto& [name, count] : kRankCounts) out[name] = rank.*count;
@@ -193,6 +194,7 @@ RankStatus rank_from(const Json& json) {
   out.rank = take<int>(json, "rank", -1);
   out.pid = take<int>(json, "pid", 0);
   out.failed = take<bool>(json, "failed", false);
+  out.stopped = take<bool>(json, "stopped", false);
   for (const auto& [name, text] : kRankTexts) {
     out.*text = take<std::string>(json, name, "");
   }

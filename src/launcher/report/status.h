@@ -44,7 +44,8 @@ struct RankStatus {
   int pid = 0;
   std::string exit;     // "exited with code 0"; empty while it runs
   std::string doing;    // "in MPI_Finalize after KeyError: 3"; empty: not known
-  bool failed = false;  // ended otherwise than well
+  bool failed = false;  // ended otherwise than well, by itself
+  bool stopped = false;  // … when the job was being stopped
   // Of the rank with the processes below it; -1, or empty: not known.
   double cpu = -1;                     // CPUs in use over the last seconds
   double cpu_mean = -1;                // … over cpu_mean_ms
@@ -59,7 +60,7 @@ struct RankStatus {
   double lines_per_second = -1;
   std::string last_line = {};
   std::string progress = {};         // "epoch 3/10 step 700"
-  std::string progress_before = {};  // … so long ago:
+  std::string progress_before = {};  // … so long ago, ten seconds or more:
   int64_t progress_before_ms = 0;
   std::string loss = {};
   // Why it stands out among the ranks: "CPU 2 %, median 99 %"; mostly empty.

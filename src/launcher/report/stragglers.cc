@@ -95,11 +95,11 @@ std::string marks_from(std::ptrdiff_t first, const std::string& progress) {
   return progress_text(marks);
 }
 
-// A rank is late where it is not yet where the median was when the look began.
+// A rank is late where it is not yet where the median was ten seconds ago.
 void mark_late(const Ranks& ranks) {
   std::map<std::string, std::vector<Place>> places;
   for (RankStatus* rank : ranks) {
-    if (rank->progress_before_ms < kShortestLookMs) continue;
+    if (rank->progress_before_ms == 0) continue;  // too young
     const auto now = progress_marks(rank->progress);
     const auto before = progress_marks(rank->progress_before);
     if (now.empty() || units(now) != units(before)) continue;

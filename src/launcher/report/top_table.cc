@@ -131,6 +131,7 @@ std::string short_host(const std::string& host) {
 // 9".
 std::string rank_state(const RankStatus& rank) {
   if (rank.state != "exited") return rank.state;
+  if (rank.stopped) return "stopped";
   if (!rank.failed) return "done";
   const auto words = split_words(rank.exit);
   if (words.size() > 3 && words[0] == "killed") {
@@ -333,7 +334,8 @@ Body by_pod(const JobStatus& status, size_t room, bool wide) {
     }
   }
   if (left > 0) {
-    out.rest = "… and " + std::to_string(left) + " more pods with " +
+    out.rest = "… and " + std::to_string(left) +
+               (left == 1 ? " more pod with " : " more pods with ") +
                std::to_string(left_ranks) + " ranks";
   }
   return out;

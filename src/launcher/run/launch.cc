@@ -169,8 +169,10 @@ void Launch::heartbeat(uint16_t node, const wire::Frame& frame) {
   if (const auto used = wire::pod_counters_from_json(frame.payload)) {
     pod.counters = *used;
     pod.strain.add(Clock::now(), *used);
-    for (const wire::RankUse& rank : used->ranks) {
-      histories_[{node, rank.id}].used(used->ranks_at_ms, rank);
+    if (run_) {
+      for (const wire::RankUse& rank : used->ranks) {
+        histories_[{node, rank.id}].used(used->ranks_at_ms, rank);
+      }
     }
     for (const XidEvidence& xid : pod.xids.add(used->xids, realtime_ns())) {
       log::warn("{}", xid_line(fleet_->dialer(node).host(), xid));

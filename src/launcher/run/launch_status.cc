@@ -54,7 +54,8 @@ std::vector<RankStatus> rank_status(const JobRun& run,
     one.pid = record.pid;
     if (record.state == RankState::kExited) {
       one.exit = describe_wait_status(record.exit.wait_status);
-      one.failed = record.exit.wait_status != 0;
+      one.stopped = record.exit.wait_status != 0 && record.after_stop;
+      one.failed = record.exit.wait_status != 0 && !record.after_stop;
     }
     const auto history = histories.find(record.key);
     if (history != histories.end()) history->second.fill(one);

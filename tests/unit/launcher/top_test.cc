@@ -138,6 +138,12 @@ TEST_CASE("on a small screen pods stand for ranks, but for those in trouble") {
   CHECK(has(text, "! rank 77 on pi-worker-9: CPU 2 %, median 99 % over 20 s"));
   CHECK(has(text, "! rank 100 on pi-worker-12: exited with code 3"));
   CHECK(has(line_with(text, "pi-worker-12"), "7/8 run"));
+  // Ranks that the launcher ended are no news.
+  status.ranks[101].state = "exited";
+  status.ranks[101].exit = "killed by signal 15 (Terminated)";
+  status.ranks[101].stopped = true;
+  CHECK_FALSE(has(top_text(status, screen(160, 30)), "! 101"));
+  CHECK(has(line_with(top_text(status, screen(160, 0)), "  101 "), "stopped"));
   // Not even the pods fit: those in trouble do.
   const std::string small = top_text(status, screen(80, 14));
   CHECK(lines_of(small).size() <= 14);
@@ -327,8 +333,8 @@ TEST_CASE("rates and words of a rank over half a minute") {
   CHECK(rank.lines_per_second == Approx(5));
   CHECK(rank.last_line == "saved");
   CHECK(rank.progress == "epoch 1/3 step 50/50");
-  CHECK(rank.progress_before == "epoch 1/3 step 35/50");
-  CHECK(rank.progress_before_ms == 30'000);
+  CHECK(rank.progress_before == "epoch 1/3 step 45/50");
+  CHECK(rank.progress_before_ms == 10'000);
   CHECK(rank.loss == "1.5");
   CHECK(rank.gpus == std::vector<std::string>{"GPU-1", "GPU-2"});
   CHECK(rank.gpu_percent == Approx(50));
