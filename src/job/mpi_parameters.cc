@@ -174,6 +174,15 @@ bool allow_oversubscription(const std::vector<MpiParameter>& parameters) {
   return allowed;
 }
 
+void apply_time_limit(const Environment& env, MpirunLine& line) {
+  const std::string* const value = find_env(env, "MPIEXEC_TIMEOUT");
+  if (value == nullptr || line.timeout_s) return;
+  constexpr int64_t kMostSeconds = 1'000'000'000'000;
+  const auto seconds = parse_integer(*value);
+  if (seconds && *seconds > 0)
+    line.timeout_s = std::min(*seconds, kMostSeconds);
+}
+
 void apply_parameters(const std::vector<MpiParameter>& ambient,
                       MpirunLine& line) {
   if ((line.launchers & kOpenMpiLauncher) == 0) return;

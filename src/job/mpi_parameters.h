@@ -29,7 +29,10 @@ std::vector<MpiParameter> parse_parameter_file(std::string_view text,
 void apply_parameters(const std::vector<MpiParameter>& ambient,
                       MpirunLine& line);
 
-// Whether they allow more ranks than slots.
+// MPIEXEC_TIMEOUT, of Open MPI and Hydra: a line's own limit wins.
+void apply_time_limit(const Environment& env, MpirunLine& line);
+
+// Whether more ranks than slots are allowed by them.
 bool allow_oversubscription(const std::vector<MpiParameter>& parameters);
 
 }  // namespace muster

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The option table. Sources: `mpirun --help all` of Open MPI 4.1.4, the help
-// files of PRRTE 3.0 and `mpiexec --help` of MPICH 4.0.2. The rows that only
-// Intel MPI, MVAPICH2 or Horovod have were not checked against a copy of them.
-// Where two launchers give one name different values, each has its row; Open
-// MPI's comes first.
+// files of PRRTE 3.0, `mpiexec --help` of MPICH 4.0.2 and 5.0.2 and of Intel
+// MPI 2021.19. The rows that only MVAPICH2 or Horovod have were not checked
+// against a copy of them. Where two launchers give one name different values,
+// each has its row; Open MPI's comes first.
 #include "job/mpirun_options.h"
 
 #include <array>
@@ -211,6 +211,9 @@ constexpr OptionRow kHydra[] = {
     {"arch", 1, kH, kOther},
     {"soft", 1, kH, kOther},
     {"umask", 1, kH, kOther},
+    {"rankmap", 1, kH, kOther},
+    {"memory-alloc-kinds", 1, kH, kOther},
+    {"hybrid-hosts", 0, kH, kOther},
     {"V", 0, kH, kOther},
     {"s", 1, kI, kStdin},
     {"perhost", 1, kI, kPerNode},
@@ -242,6 +245,16 @@ constexpr OptionRow kHydra[] = {
     {"tune", 1, kI, kOther},
     {"use-app-topology", 1, kI, kOther},
     {"hosts-group", 1, kI, kOther},
+    {"print-rank-map", 0, kI, kOther},
+    {"prepend-timestamp", 0, kI, kOther},
+    {"prot", 0, kI, kOther},
+    {"cpu-bind", 1, kI, kOther},
+    {"mps", 0, kI, kOther},
+    {"gdb", 0, kI, kOther},
+    {"gdb-args", 1, kI, kOther},
+    {"tv", 0, kI, kOther},
+    {"gwdir", 1, kI, kOther},
+    {"gpath", 1, kI, kOther},
 };
 
 constexpr OptionRow kMpirunRsh[] = {

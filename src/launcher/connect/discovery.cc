@@ -252,7 +252,9 @@ void find_parameters(Discovery& found) {
   const auto variables = parameters_of(found.env);
   found.parameters.insert(found.parameters.end(), variables.begin(),
                           variables.end());
-  if (found.line) apply_parameters(found.parameters, *found.line);
+  if (!found.line) return;
+  apply_parameters(found.parameters, *found.line);
+  apply_time_limit(found.env, *found.line);
 }
 
 // Looks the user up once: a directory service may be slow.

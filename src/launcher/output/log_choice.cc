@@ -68,12 +68,14 @@ OutputOptions choose_output(const LaunchOptions& options) {
   return out;
 }
 
-MpiTags tags_of(const MpirunLine& line) {
+MpiTags tags_of(const MpirunLine& line, const std::string& version) {
+  const MpiTags open_mpi =
+      version.starts_with("4.") ? MpiTags::kOpenMpi : MpiTags::kOpenMpi5;
   for (const LineOption& option : line.options) {
     if (option.meaning != OptionMeaning::kTagOutput) continue;
-    return option.name == "tag-output" ? MpiTags::kOpenMpi : MpiTags::kHydra;
+    return option.name == "tag-output" ? open_mpi : MpiTags::kHydra;
   }
-  return line.tag_output ? MpiTags::kOpenMpi : MpiTags::kNone;
+  return line.tag_output ? open_mpi : MpiTags::kNone;
 }
 
 namespace {

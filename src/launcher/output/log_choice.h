@@ -14,8 +14,8 @@ namespace muster {
 // tagged if stdout is the container's own log; else JSON records.
 OutputOptions choose_output(const LaunchOptions& options);
 
-// The labels that an mpirun line asks for.
-MpiTags tags_of(const MpirunLine& line);
+// The labels that an mpirun line asks for, as this version of its MPI has them.
+MpiTags tags_of(const MpirunLine& line, const std::string& version);
 
 // --log-rotate "1G,8", "off"; "": the default. Error code "usage".
 Result<LogRotation> parse_rotation(const std::string& text);

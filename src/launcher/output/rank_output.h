@@ -82,6 +82,8 @@ class RankOutput {
   // One of muster's own lines, with its newline, to stderr; never blocks.
   void own_line(std::string line);
 
+  // Labels of plain lines, for processes that are added later.
+  void set_tags(MpiTags tags) { options_.tags = tags; }
   // Before the first frame of the process. rank -1: `source` says who it is.
   void add_process(ProcessKey key, int rank, std::string source,
                    std::string host);

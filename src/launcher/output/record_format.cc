@@ -126,7 +126,8 @@ std::string mpi_tag(MpiTags tags, const LineOrigin& origin) {
   if (tags == MpiTags::kNone || origin.rank < 0) return {};
   const std::string rank = std::to_string(origin.rank);
   if (tags == MpiTags::kHydra) return "[" + rank + "] ";
-  return "[1," + rank + "]<" + std::string(origin.stream) + ">:";
+  return "[1," + rank + "]<" + std::string(origin.stream) +
+         (tags == MpiTags::kOpenMpi5 ? ">: " : ">:");
 }
 
 int append_record(std::string& out, LogFormat format, const LineOrigin& origin,

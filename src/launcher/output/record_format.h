@@ -38,9 +38,10 @@ std::string json_origin(const LineOrigin& origin);
 
 // The launcher whose labels plain lines carry, as `mpirun --tag-output` or
 // `mpiexec -l` asks for.
-enum class MpiTags { kNone, kOpenMpi, kHydra };
+enum class MpiTags { kNone, kOpenMpi, kOpenMpi5, kHydra };
 
-// "[1,12]<stdout>:", "[12] "; nothing for a process that is not a rank.
+// "[1,12]<stdout>:", "[12] "; nothing for a process that is not a rank. A blank
+// follows from Open MPI 5 on.
 std::string mpi_tag(MpiTags tags, const LineOrigin& origin);
 
 // Appends `line` (without its newline) in `format`, with its tags. `sequence`

@@ -100,7 +100,6 @@ Status Launch::prepare() {
   if (options_.log_directory.empty()) options_.log_directory = files.directory;
   OutputOptions output = choose_output(options_);
   output.only_files = files.only;
-  if (discovery_.line) output.tags = tags_of(*discovery_.line);
   if (output.directory.empty() && !options_.bundle_directory.empty() &&
       !options_.dry_run) {
     const std::string logs =

@@ -113,6 +113,9 @@ void Launch::agree_on_plan(const Survey::Answers& answers) {
   Inspected inspected = read_facts(*fleet_, answers);
   findings_ = std::move(inspected.findings);
   facts_ = std::move(inspected.facts);
+  if (discovery_.line) {
+    output_->set_tags(tags_of(*discovery_.line, facts_[0].mpi.version));
+  }
   const auto input = agreement_input();
   if (!input) {
     fail(input.error());

@@ -52,7 +52,10 @@ void Launch::start_ranks() {
       return;
     }
     for (const std::string& words : agreement_.dropped) {
-      log::info("{} is replaced by muster's own", words);
+      log::info("{} {}", words,
+                options_.local
+                    ? "does not count: --local starts all on this machine"
+                    : "is replaced by muster's own");
     }
   }
   state_ = LaunchState::kRunning;

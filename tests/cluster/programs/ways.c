@@ -16,7 +16,7 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   MPI_Comm_get_parent(&other);
   if (other != MPI_COMM_NULL) {
-    printf("r%d was spawned\n", rank);
+    printf("r%d was spawned\n", 100 + rank);
   } else if (argc > 1 && strcmp(argv[1], "spawn") == 0) {
     MPI_Comm_spawn(argv[0], MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD,
                    &other, MPI_ERRCODES_IGNORE);

@@ -91,6 +91,20 @@ TEST_CASE("labels by parameter") {
   CHECK_FALSE(line_with(kLine, {{"orte_tag_output", "0", ""}}).tag_output);
 }
 
+TEST_CASE("a time limit by variable") {
+  const auto limit = [](std::vector<std::string> words, std::string value) {
+    auto line = parse_mpirun_line(std::move(words));
+    REQUIRE(line);
+    apply_time_limit({{"MPIEXEC_TIMEOUT", std::move(value)}}, *line);
+    return line->timeout_s;
+  };
+  CHECK(limit(kLine, "20") == 20);
+  CHECK(limit({"mpiexec.hydra", "-timeout", "5", "./a"}, "20") == 5);
+  for (const char* nonsense : {"", "0", "-1", "soon"}) {
+    CHECK_FALSE(limit(kLine, nonsense));
+  }
+}
+
 TEST_CASE("variables and files as parameters") {
   const auto of_env = parameters_of(
       {{"OMPI_MCA_btl", "tcp"},

@@ -29,9 +29,12 @@ TEST_CASE("auto: records for machines, plain lines under mpirun's name") {
 }
 
 TEST_CASE("labels are those that the line asks for") {
-  const auto tags = [](const std::vector<std::string>& words) {
-    return tags_of(parse_mpirun_line(words).value());
+  const auto tags = [](const std::vector<std::string>& words,
+                       const std::string& version = "4.1.4") {
+    return tags_of(parse_mpirun_line(words).value(), version);
   };
+  CHECK(tags({"mpirun", "--tag-output", "./a"}, "5.0.11") ==
+        MpiTags::kOpenMpi5);
   CHECK(tags({"mpirun", "--tag-output", "./a"}) == MpiTags::kOpenMpi);
   CHECK(tags({"mpiexec", "-l", "./a"}) == MpiTags::kHydra);
   CHECK(tags({"mpiexec", "-prepend-rank", "./a"}) == MpiTags::kHydra);

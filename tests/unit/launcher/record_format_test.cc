@@ -69,6 +69,7 @@ TEST_CASE("plain lines may carry the labels of the MPI") {
   const std::string open_mpi = mpi_tag(MpiTags::kOpenMpi, origin);
   origin.mpi_tag = open_mpi;
   CHECK(record(LogFormat::kPlain, "x", origin) == "[1,3]<stderr>:x\n");
+  CHECK(mpi_tag(MpiTags::kOpenMpi5, origin) == "[1,3]<stderr>: ");
   CHECK(mpi_tag(MpiTags::kHydra, origin) == "[3] ");
   CHECK(mpi_tag(MpiTags::kNone, origin).empty());
   CHECK(mpi_tag(MpiTags::kHydra, LineOrigin{}).empty());
