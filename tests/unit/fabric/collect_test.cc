@@ -270,7 +270,7 @@ TEST_CASE("a hostile system neither hangs nor lies") {
   REQUIRE(facts);
   for (const std::string& note : facts->notes) {
     INFO(note);
-    CHECK(note.find("\" is no ") != note.npos);
+    CHECK(note.find("\" is not a ") != note.npos);
     CHECK(note.find('\x1b') == note.npos);
   }
   REQUIRE(facts->pods[0].hcas->size() == 3);

@@ -302,7 +302,7 @@ TEST_CASE("rates in all their units, none and unknown in words") {
 TEST_CASE("what cannot be meant is said, with the likely name") {
   CHECK(notes_of(R"({"enviroment":{"A":"b"}})")
             .find("did you mean environment?") != std::string::npos);
-  CHECK(notes_of(R"({"nccl_version":"latest"})").find("no version") !=
+  CHECK(notes_of(R"({"nccl_version":"latest"})").find("not a version") !=
         std::string::npos);
   CHECK(notes_of(R"([{"name":"w"},{"name":"w"}])")
             .find("two pods are called w") != std::string::npos);
