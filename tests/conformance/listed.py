@@ -2,9 +2,9 @@
 """The differences that are known: differences.tsv, and for the environment of
 ranks under mpirun the table of docs/conformance.md.
 
-A row: `intended` or `defect`; modes, MPIs and lines where it occurs, and the
+A row: `intended`, `defect` or `defect?`, which occurs at times only; modes, MPIs and lines where it occurs, and the
 fields, each a list of patterns with `;`; the reason. A row that is met nowhere
-in its whole scope is stale.
+in its whole scope is stale, but for `defect?`.
 """
 import fnmatch
 import os
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from test_rank_env import intended
 
 HERE = os.path.dirname(os.path.realpath(__file__))
-KINDS = ("intended", "defect")
+KINDS = ("intended", "defect", "defect?")
 
 
 @dataclass
@@ -71,11 +71,12 @@ class Known:
         for row in self.rows:
             if row.covers(mode, mpi, line) and matches(field, row.fields):
                 row.met += 1
-                kinds.add(row.kind)
+                kinds.add(row.kind.rstrip("?"))
         return next((k for k in ("defect", "intended") if k in kinds), None)
 
     def stale(self, scope):
         """Rows that were met nowhere, of those whose whole scope ran. scope:
         {(mode, MPI, line)} of everything that there is."""
-        return [row for row in self.rows if not row.met and row.asked
+        return [row for row in self.rows if not row.met
+                and row.kind != "defect?" and row.asked
                 == sum(row.covers(*one) for one in scope) > 0]
