@@ -234,7 +234,7 @@ def check_programs(stages):
     for name in ("runtime", "openmpi", "openmpi5"):
         stage = stages[name]
         need(stage.run(" ".join(stage.entrypoint[:1] + ["version"]))
-             == "muster 0.1.0\n", f"{name}: the entry is not on PATH")
+             == "muster 0.9.0\n", f"{name}: the entry is not on PATH")
         need(stage.run("readlink -f /usr/sbin/sshd").strip()
              == "/opt/muster/bin/muster", f"{name}: sshd is not muster")
     for name, where in (("openmpi", "/usr/lib64/openmpi/bin/mpirun"),
@@ -250,7 +250,7 @@ def check_licenses(stages):
     bill = json.loads("\n".join(lines_of(
         stages["kit"], "/opt/muster/share/muster/sbom.spdx.json")))
     names = {one["name"]: one["versionInfo"] for one in bill["packages"]}
-    need(names.get("muster") == "0.1.0" and names.get("libssh") == "1.2-3.el9"
+    need(names.get("muster") == "0.9.0" and names.get("libssh") == "1.2-3.el9"
          and "fmt-devel" in names, f"bill of materials: {names}")
 
 
