@@ -412,12 +412,16 @@ Command completion_command() {
 Command version_command() {
   return {"version",
           "print the version",
-          "[-o text|json]",
+          "[--verbose] [-o text|json]",
           version_main,
-          {{"muster version", "for people"},
-           {"muster version -o json", "for programs"},
-           {"muster --version", "the same as the first"}},
+          {{"muster version", "for people; muster --version is the same"},
+           {"muster version --verbose",
+            "with build, glibc and bundled libraries, for a report"},
+           {"muster version --verbose -o json", "for programs"}},
           {{"0", "printed"}, {"2", "wrong command line"}},
+          "  --verbose               the source revision, the build, the glibc "
+          "that is needed,\n"
+          "                          and the bundled libraries, too\n"
           "  -o text|json            what to print\n",
           {},
           false};

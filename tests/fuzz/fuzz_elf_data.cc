@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any bytes as a library: ranges that can be asked of pread(), the small ones
-// first, or no answer.
+// first, or no answer; entries for the dynamic linker, or none.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -16,6 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!fd || ::write(fd.get(), data, size) != static_cast<ssize_t>(size)) {
     return 0;
   }
+  static_cast<void>(dynamic_names(fd.get()));
   const auto sections = constant_sections(fd.get());
   if (!sections) return 0;
   uint64_t last = 0;

@@ -4,6 +4,7 @@ how scripts/weaken-need lowers that, and what scripts/bundle-libs brings along.
 test_kit.py PREFIX; prints "N passed, N failed". Needs readelf and nm.
 """
 import glob
+import json
 import os
 import platform
 import re
@@ -151,6 +152,24 @@ def test_kerberos_stays_where_libssh_wants_more_of_it(prefix):
         need("Kerberos stays with libssh, which asks for GSS_C" in done.stderr, done.stderr)
         need(glob.glob(folder + "/lib/muster/libkrb5.so*"), "no libkrb5")
         need("libkrb5" in run("ldd", folder + "/bin/muster").stdout, "not loaded")
+    return None
+
+
+def test_version_names_what_came_along(prefix):
+    done = run(prefix + "/bin/muster", "version", "--verbose", "-o", "json")
+    need(done.returncode == 0, done.stderr)
+    said = json.loads(done.stdout)
+    glibc = re.search(r"^GLIBC (\S+)", run(CHECK, prefix).stdout, re.M)[1]
+    need(said["glibc_needed"] == glibc, f"{said['glibc_needed']}, not {glibc}")
+    need([one["file"] for one in said["libraries"]] == sorted(
+        os.path.basename(x) for x in glob.glob(prefix + "/lib/muster/*.so*")),
+         done.stdout)
+    need(all(one["soname"] for one in said["libraries"]), done.stdout)
+    if not (shutil.which("dpkg-query") or shutil.which("rpm")):
+        return "no dpkg and no rpm here"
+    for one in said["libraries"]:
+        need(one["package"] and (one["version"] or one["package"] == "muster"),
+             f"{one['file']} comes from nowhere")
     return None
 
 

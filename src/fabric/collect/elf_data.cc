@@ -41,6 +41,28 @@ std::optional<uint64_t> offset_of(const std::vector<Elf64_Phdr>& parts,
   return std::nullopt;
 }
 
+// Offsets into the text of the names of the versions that a file needs, from
+// the table at `at`. The file's own links lead from entry to entry.
+std::vector<uint64_t> needed_versions(int fd, uint64_t at) {
+  int left = 4096;  // a circle of entries ends
+  std::vector<uint64_t> out;
+  Elf64_Verneed of_file{};
+  while (left-- > 0 && read_at(fd, at, &of_file, sizeof of_file)) {
+    uint64_t next = at + of_file.vn_aux;
+    Elf64_Vernaux version{};
+    while (left-- > 0 && read_at(fd, next, &version, sizeof version)) {
+      if ((version.vna_flags & VER_FLG_WEAK) == 0) {
+        out.push_back(version.vna_name);
+      }
+      if (version.vna_next == 0) break;
+      next += version.vna_next;
+    }
+    if (of_file.vn_next == 0) break;
+    at += of_file.vn_next;
+  }
+  return out;
+}
+
 }  // namespace
 
 std::optional<std::vector<ByteRange>> constant_sections(int fd) {
@@ -110,6 +132,13 @@ std::optional<DynamicNames> dynamic_names(int fd) {
     if (entry.d_tag == DT_NEEDED) out.needed.push_back(text(entry.d_un.d_val));
     if (entry.d_tag == DT_RPATH) out.rpath = text(entry.d_un.d_val);
     if (entry.d_tag == DT_RUNPATH) out.runpath = text(entry.d_un.d_val);
+    if (entry.d_tag == DT_SONAME) out.soname = text(entry.d_un.d_val);
+    if (entry.d_tag != DT_VERNEED) continue;
+    const auto table = offset_of(parts, entry.d_un.d_ptr);
+    if (!table) continue;
+    for (const uint64_t name : needed_versions(fd, *table)) {
+      out.versions.push_back(text(name));
+    }
   }
   return out;
 }

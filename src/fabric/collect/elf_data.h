@@ -26,6 +26,8 @@ struct DynamicNames {
   std::vector<std::string> needed;  // "libnccl.so.2"
   std::string rpath;                // as written: "$ORIGIN/../lib"
   std::string runpath;
+  std::string soname;                 // a library's own: "libnccl.so.2"
+  std::vector<std::string> versions;  // "GLIBC_2.34"; weak needs left out
 };
 
 // nullopt: the dynamic linker would not take `fd`.
