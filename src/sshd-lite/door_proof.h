@@ -21,7 +21,7 @@ inline constexpr size_t kProofSize = 160;
 
 std::string new_nonce();  // 32 hexadecimal digits; "" if the kernel has none
 
-// "muster_0.1.0 door=…"; without the second word if there is no nonce.
+// "muster_0.9.0 door=…"; without the second word if there is no nonce.
 std::string server_software(const std::string& nonce);
 // The line as the server sends it.
 std::string server_version_line(const std::string& nonce);
