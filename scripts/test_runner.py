@@ -164,8 +164,8 @@ class Runner:
 
     def papers(self):
         """What needs no pods: container files, links of the documents, what
-        an installation asks of an image, and the example manifests against
-        the program's own options."""
+        an installation asks of an image, the recorded contracts, and the
+        example manifests against the program's own options."""
         if self.wants("images"):
             self.script("images", [*PYTHON,
                                    "tests/images/test_containerfiles.py"],
@@ -184,6 +184,11 @@ class Runner:
         if self.wants("kit") and self.builds.need("release"):
             self.script("kit", [*PYTHON, "tests/images/test_kit.py",
                                 PREFIXES["release"]], 5 * MINUTE)
+        if self.wants("contracts") and self.builds.need("release"):
+            self.script("contracts", [
+                *PYTHON, "tests/contracts/test_contracts.py",
+                os.path.join(PREFIXES["release"], "bin", "muster")],
+                5 * MINUTE)
         if self.wants("commands") and self.builds.need("release"):
             self.script("commands", [
                 *PYTHON, "tests/images/test_commands.py",
@@ -456,7 +461,7 @@ def parse(argv):
                         " its name: unit, unit_job, fuzz_frame, clang, podnet,"
                         " interop, cluster, test_…, conformance,"
                         " kubernetes, kubernetes_e2e, vm, bare, images, documents, structure,"
-                        " commands, examples")
+                        " contracts, commands, examples")
     parser.add_argument("--quick", action="store_true", help="unit tests only")
     parser.add_argument("--long", action="store_true", help="also soaks, floods"
                         " and fuzzing (MUSTER_FUZZ_SECONDS per target, 300)")
