@@ -127,18 +127,20 @@ std::optional<DynamicNames> dynamic_names(int fd) {
     return at < texts.size() ? std::string(texts.c_str() + at) : "";
   };
   DynamicNames out;
+  std::optional<uint64_t> needs;
   for (const Elf64_Dyn& entry : entries) {
     if (entry.d_tag == DT_NULL) break;
     if (entry.d_tag == DT_NEEDED) out.needed.push_back(text(entry.d_un.d_val));
     if (entry.d_tag == DT_RPATH) out.rpath = text(entry.d_un.d_val);
     if (entry.d_tag == DT_RUNPATH) out.runpath = text(entry.d_un.d_val);
     if (entry.d_tag == DT_SONAME) out.soname = text(entry.d_un.d_val);
-    if (entry.d_tag != DT_VERNEED) continue;
-    const auto table = offset_of(parts, entry.d_un.d_ptr);
-    if (!table) continue;
-    for (const uint64_t name : needed_versions(fd, *table)) {
-      out.versions.push_back(text(name));
+    if (entry.d_tag == DT_VERNEED) {
+      needs = offset_of(parts, entry.d_un.d_ptr);  // the last one counts
     }
+  }
+  if (!needs) return out;
+  for (const uint64_t name : needed_versions(fd, *needs)) {
+    out.versions.push_back(text(name));
   }
   return out;
 }
