@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <csignal>
 #include <map>
@@ -35,6 +36,26 @@ constexpr size_t kMaxText = 400;
 std::string cut(std::string_view text) {
   if (text.size() <= kMaxText) return std::string(text);
   return std::string(utf8_prefix(text, kMaxText - 3)) + "…";
+}
+
+// Advice that only helps where Kubernetes runs the job.
+bool speaks_of_kubernetes(std::string_view text) {
+  constexpr std::array<std::string_view, 9> kWords = {
+      "kubectl", "Kubernetes", "NetworkPolicy", "PriorityClass", " pod",
+      "Pod",     "resources.", "runAsUser",     "emptyDir"};
+  return std::any_of(kWords.begin(), kWords.end(), [text](auto word) {
+    return text.find(word) != text.npos;
+  });
+}
+
+// "pi-worker-0", as operators name a job's pods.
+bool is_pod_of_job(std::string_view host) {
+  host = host.substr(0, host.find('.'));
+  constexpr std::array<std::string_view, 3> kRoles = {"-worker-", "-launcher",
+                                                      "-master-"};
+  return std::any_of(kRoles.begin(), kRoles.end(), [host](auto role) {
+    return host.find(role) != host.npos;
+  });
 }
 
 class Judge {
@@ -164,6 +185,45 @@ class Judge {
     verdict_.first_rank = missing.size() == 1 ? missing.front() : -1;
     const RankEvidence* const rank = find_rank(evidence_, verdict_.first_rank);
     verdict_.host = rank == nullptr ? std::string() : rank->host;
+    if (rank != nullptr) values_["absent_line"] = cut(last_words(rank->lines));
+  }
+
+  // The last line before the cause that tells neither it nor an end.
+  std::string last_words(const std::vector<LineEvidence>& lines) const {
+    for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
+      if (line->time_ns >= winner_->time_ns) continue;
+      const std::string_view text = trim(line->text);
+      const LineMeaning meaning = rules_.read(text);
+      const bool tells = std::any_of(
+          meaning.matches.begin(), meaning.matches.end(), [&](const auto& one) {
+            return one.kind == PatternKind::kDeath || one.rule == winner_->rule;
+          });
+      const bool empty = text.find_first_not_of("-=* ") == text.npos;
+      if (!tells && !meaning.ignored && !empty) return std::string(text);
+    }
+    return {};
+  }
+
+  // Where the job of a log ran, for advice that fits there.
+  void set_scene() {
+    const JobEvidence& job = evidence_.job;
+    if (!job.bare_log) return;
+    if (!job.no_log.empty()) values_["not_log"] = "yes";
+    const bool pods =
+        facts_.contains("kubernetes") ||
+        winner_->rule->code == "pod_not_started" ||
+        is_pod_of_job(winner_->host) ||
+        std::any_of(evidence_.ranks.begin(), evidence_.ranks.end(),
+                    [](const auto& rank) { return is_pod_of_job(rank.host); });
+    if (pods) {
+      values_.erase("slurm");
+    } else {
+      values_["bare"] = "yes";
+    }
+    const RankEvidence* const rank = find_rank(evidence_, winner_->rank);
+    const bool tagged = rank != nullptr && !rank->lines.empty();
+    values_["last_line"] =
+        cut(last_words(tagged ? rank->lines : job.tool_lines));
   }
 
   void count_equals() {
@@ -191,6 +251,7 @@ class Judge {
     values_.merge(
         node_values(find_node(evidence_, winner_->node, winner_->host)));
     for (const auto& [name, value] : facts_) values_[name] = value;
+    set_scene();
     if (!job.bare_log) values_["all_seen"] = "yes";
     if (!job.no_log.empty()) values_["no_log"] = job.no_log;
     if (!job.progress.empty()) values_["progress"] = job.progress;
@@ -346,7 +407,10 @@ class Judge {
     for (const std::string& remedy : rule.remedies) {
       if (verdict_.remedies.size() == kMaxRemedies) break;
       auto filled = fill_template(remedy, values_);
-      if (filled && !filled->empty()) verdict_.remedies.push_back(cut(*filled));
+      const bool fits =
+          filled && !filled->empty() &&
+          !(values_.contains("bare") && speaks_of_kubernetes(*filled));
+      if (fits) verdict_.remedies.push_back(cut(*filled));
     }
   }
 

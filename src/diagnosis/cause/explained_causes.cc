@@ -3,6 +3,7 @@
 // that was stopped, a script's own failures, evictions from a node that was
 // lost, symptoms of a broken GPU.
 #include <algorithm>
+#include <csignal>
 #include <map>
 #include <set>
 
@@ -162,6 +163,61 @@ void drop_aborted_well(std::vector<Candidate>& candidates) {
   if (!aborted) return;
   std::erase_if(candidates, [](const Candidate& candidate) {
     return candidate.fact && candidate.rule->code == "mpi_not_finalized";
+  });
+}
+
+// A launcher that names one process says which ended first, or a process
+// crashed. Not an abort: ranks that lose a peer give up so. srun names by tasks
+// also those that it ended itself.
+bool is_first_end(const Candidate& candidate) {
+  if (!candidate.death || candidate.maybe || candidate.rank < 0) return false;
+  const int signal = signal_of_class(candidate.rule->code);
+  if (signal == SIGSEGV || signal == SIGFPE || signal == SIGILL) return true;
+  return (signal == SIGKILL || signal == SIGTERM) &&
+         candidate.line.find(" with PID ") != std::string::npos;
+}
+
+// The others lost the peer that this end took away, or could not reach it; and
+// a call that failed with the connection tells no more.
+void drop_symptoms_of_first_end(std::vector<Candidate>& candidates) {
+  const auto end =
+      std::find_if(candidates.begin(), candidates.end(), is_first_end);
+  if (end == candidates.end()) return;
+  const std::string rank = std::to_string(end->rank);
+  const auto lost = [&](const Candidate& candidate) {
+    if (candidate.death || candidate.fact) return false;
+    const auto peer = candidate.values.find("peer");
+    return candidate.rule->code == "peer_disconnect_only" ||
+           candidate.values.contains("stale") ||
+           (peer != candidate.values.end() && peer->second == rank);
+  };
+  std::vector<int64_t> lost_ns;
+  for (const Candidate& candidate : candidates) {
+    if (lost(candidate)) lost_ns.push_back(candidate.time_ns);
+  }
+  constexpr int64_t kMessageNs = 12 * kLogLineNs;
+  std::erase_if(candidates, [&](const Candidate& candidate) {
+    const bool failed_with_it =
+        candidate.rule->code == "mpi_error" && !candidate.death &&
+        std::any_of(lost_ns.begin(), lost_ns.end(), [&](int64_t at) {
+          return candidate.time_ns >= at &&
+                 candidate.time_ns - at <= kMessageNs;
+        });
+    return failed_with_it || lost(candidate);
+  });
+}
+
+// A kernel that waits in vain for its peers traps, and CUDA reports a failed
+// launch.
+void drop_traps_of_waits(std::vector<Candidate>& candidates) {
+  const auto waited =
+      std::find_if(candidates.begin(), candidates.end(),
+                   [](const auto& one) { return one.values.contains("trap"); });
+  if (waited == candidates.end()) return;
+  const int64_t waited_ns = waited->time_ns;
+  std::erase_if(candidates, [waited_ns](const Candidate& candidate) {
+    return candidate.rule->code == "cuda_illegal_access" &&
+           candidate.time_ns > waited_ns;
   });
 }
 
@@ -405,6 +461,8 @@ void drop_explained(const Evidence& evidence,
   // "OutOfMemoryError()": Julia's, which PyTorch's looks like.
   drop_misread("of_host", "gpu_oom", candidates);
   drop_lone_warnings(candidates);
+  drop_symptoms_of_first_end(candidates);
+  drop_traps_of_waits(candidates);
   drop_evictions_of_lost_nodes(candidates);
   drop_reasoned_evictions(candidates);
   drop_interrupted_by_scheduler(candidates);

@@ -2,7 +2,9 @@
 #include "diagnosis/cause/missing_peers.h"
 
 #include <algorithm>
+#include <climits>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -179,6 +181,96 @@ void read_work_counts(const Evidence& evidence, std::set<int>& ranks) {
   }
 }
 
+// The operation for which each rank of one group of PyTorch waited.
+using Waits = std::map<int, int64_t>;
+
+// "[PG ID 0 PG GUID 0(default_pg) Rank 3] Watchdog caught collective operation
+// timeout: WorkNCCL(SeqNum=512, …" of `reader`, where the line does not name
+// its rank; by the words that name the group.
+void read_wait(std::string_view text, int reader,
+               std::map<std::string, Waits>& groups) {
+  const size_t told = text.find("Watchdog caught collective");
+  if (told == std::string_view::npos) return;
+  const int64_t sequence = number_behind(text.substr(told), "(SeqNum=");
+  const std::string_view mark = bracket_before(text.substr(0, told), "] ");
+  const size_t name = std::min(mark.find("Rank "), mark.size());
+  const int64_t named = number_behind(mark, "Rank ");
+  const int64_t rank = named < 0 ? reader : named;
+  if (sequence < 0 || rank < 0 || rank > INT_MAX) return;
+  const std::string_view group =
+      named < 0 ? std::string_view() : trim(mark.substr(0, name));
+  Waits& waits = groups[std::string(group)];
+  if (waits.size() >= kMostRanks) return;
+  // Later ones are of work that was queued behind the first.
+  waits.try_emplace(static_cast<int>(rank), sequence);
+}
+
+// The size of the job as its lines tell it; -1: not at all, or several.
+int64_t told_world(const Evidence& evidence) {
+  std::set<int64_t> told;
+  const auto read = [&told](const std::vector<LineEvidence>& lines) {
+    for (const LineEvidence& line : lines) {
+      for (const std::string_view words :
+           {"world_size=", "world_size: ", "world_size ",
+            "world size: ", "world size "}) {
+        const int64_t size = number_behind(line.text, words);
+        if (size > 0) told.insert(size);
+      }
+    }
+  };
+  read(evidence.job.tool_lines);
+  for (const RankEvidence& rank : evidence.ranks) read(rank.lines);
+  if (told.empty() && evidence.job.world_size > 0) {
+    return evidence.job.world_size;
+  }
+  return told.size() == 1 ? *told.begin() : -1;
+}
+
+// Few of many: half of the ranks may as well wait for the other half.
+bool is_minority(size_t some, size_t all) {
+  return some > 0 && some * 2 <= all;
+}
+
+// Who waits for an earlier operation than the others is behind them; and where
+// all that report wait for the same one, those that do not report.
+void read_sequences(const Evidence& evidence, std::set<int>& ranks) {
+  std::map<std::string, Waits> groups;
+  for (const LineEvidence& line : evidence.job.tool_lines) {
+    read_wait(line.text, -1, groups);
+  }
+  for (const RankEvidence& rank : evidence.ranks) {
+    for (const LineEvidence& line : rank.lines) {
+      read_wait(line.text, rank.rank, groups);
+    }
+  }
+  for (const auto& [group, waits] : groups) {
+    int64_t first = INT64_MAX;
+    for (const auto& [rank, sequence] : waits) {
+      first = std::min(first, sequence);
+    }
+    std::set<int> behind;
+    for (const auto& [rank, sequence] : waits) {
+      if (sequence == first) behind.insert(rank);
+    }
+    if (!is_minority(behind.size(), waits.size())) continue;
+    ranks = std::move(behind);
+    return;
+  }
+  const int64_t world = told_world(evidence);
+  if (groups.size() != 1 || world > static_cast<int64_t>(kMostRanks)) return;
+  const Waits& waits = groups.begin()->second;
+  std::set<int> silent;
+  for (int rank = 0; rank < world; ++rank) {
+    if (!waits.contains(rank)) silent.insert(rank);
+  }
+  for (const RankEvidence& rank : evidence.ranks) {  // it waits, too
+    if (count_work(rank.lines).enqueued >= 0) silent.erase(rank.rank);
+  }
+  if (waits.size() > 1 && is_minority(silent.size(), waits.size())) {
+    ranks = std::move(silent);
+  }
+}
+
 // The finding on the job while it hung, whose evidence no longer exists.
 void read_hang(const Evidence& evidence, std::set<int>& ranks) {
   for (const Finding& finding : evidence.findings) {
@@ -222,6 +314,9 @@ std::vector<int> missing_peers(const Evidence& evidence,
   }
   if (winner.rule->code == "nccl_timeout") read_work_counts(evidence, ranks);
   if (ranks.empty()) read_hang(evidence, ranks);
+  if (ranks.empty() && winner.rule->code == "nccl_timeout") {
+    read_sequences(evidence, ranks);
+  }
   return {ranks.begin(), ranks.end()};
 }
 

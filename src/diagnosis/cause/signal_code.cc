@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // "exit code 139", "code -11", "killed by signal 11", "died with SIGSEGV": an
 // end by a signal, in the forms of shells, Python and launchers, gets the
-// signal's class. Refuses: SIGTERM and SIGINT as a code, with which others end
-// a program. SIGBUS has several reasons, and stays a maybe. Pure.
+// signal's class; of "[137, 1, 139]", that of a crash before that of SIGKILL,
+// by which launchers end the others. Refuses: SIGTERM and SIGINT as a code,
+// with which others end a program. SIGBUS has several reasons, and stays a
+// maybe. Pure.
 #include <algorithm>
 #include <array>
 #include <csignal>
@@ -24,21 +26,31 @@ constexpr std::array<Ending, 7> kEndings = {
     {SIGABRT, "SIGABRT", "abort_sigabrt"},
     {SIGBUS, "SIGBUS", "shm_full"},
     {SIGFPE, "SIGFPE", "fpe"},
-    {SIGKILL, "SIGKILL", "sigkill_unexplained"},
     {SIGSEGV, "SIGSEGV", "segfault"},
+    {SIGKILL, "SIGKILL", "sigkill_unexplained"},
     {SIGTERM, "SIGTERM", "terminated_external"}};
 
-bool is_told(const Ending& ending, const Captures& captures) {
+bool is_code_of(const Ending& ending, std::string_view told) {
   constexpr int kShells = 128;
+  const int64_t code = parse_integer(trim(told)).value_or(0);
+  return code == -ending.signal || code == kShells + ending.signal;
+}
+
+bool is_told(const Ending& ending, const Captures& captures) {
   const auto signal = captures.find("signal");
   if (signal != captures.end()) {
     return to_lower(signal->second) == to_lower(ending.name) ||
            parse_integer(signal->second) == ending.signal;
   }
+  if (ending.signal == SIGTERM) return false;
+  if (const auto all = captures.find("codes"); all != captures.end()) {
+    const auto codes = split(all->second, ',');
+    return std::any_of(codes.begin(), codes.end(), [&ending](auto code) {
+      return is_code_of(ending, code);
+    });
+  }
   const auto told = captures.find("code");
-  if (told == captures.end() || ending.signal == SIGTERM) return false;
-  const int64_t code = parse_integer(told->second).value_or(0);
-  return code == -ending.signal || code == kShells + ending.signal;
+  return told != captures.end() && is_code_of(ending, told->second);
 }
 
 // Null: it names no signal.

@@ -286,8 +286,12 @@ void LogEvidence::add_parsed(ParsedLine parsed) {
   writer.number = rank;
   if (writer.host.empty()) writer.host = parsed.host;
   if (writer.ignored.is_part(parsed.message)) return;
-  if (std::string both = asked_.answered(parsed.message); !both.empty()) {
+  if (std::string both = end_.joined(parsed.message); !both.empty()) {
     parsed.message = std::move(both);
+  }
+  // PyTorch repeats what NCCL wrote as its warning.
+  if (std::exchange(writer.nccl_next, trim(parsed.message) == "Last error:")) {
+    parsed.message.insert(0, "NCCL WARN ");
   }
   LineEvidence line{
       line_ * kLogLineNs, parsed.stream == "stderr",
@@ -422,7 +426,7 @@ Evidence LogEvidence::take() {
   described_ = {};
   local_failure_ = {};
   broadcasts_ = {};
-  asked_ = {};
+  end_ = {};
   numbers_ = {};
   head_ = {};
   nccl_ = {};

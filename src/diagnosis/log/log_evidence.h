@@ -13,10 +13,10 @@
 
 #include "diagnosis/book/rule_book.h"
 #include "diagnosis/evidence.h"
-#include "diagnosis/log/asked_status.h"
 #include "diagnosis/log/broadcast_host.h"
 #include "diagnosis/log/common_head.h"
 #include "diagnosis/log/described_pod.h"
+#include "diagnosis/log/end_in_two_lines.h"
 #include "diagnosis/log/ignored_exception.h"
 #include "diagnosis/log/kept_lines.h"
 #include "diagnosis/log/known_addresses.h"
@@ -55,8 +55,9 @@ class LogEvidence {
     int number = -1;  // its rank
     std::string host;
     IgnoredException ignored;
-    bool goes_on = false;  // the last line that matches a rule ended with ":"
-    bool alone = false;    // took itself for the only rank
+    bool goes_on = false;    // the last line that matches a rule ended with ":"
+    bool alone = false;      // took itself for the only rank
+    bool nccl_next = false;  // the next line repeats NCCL's last error
   };
 
   void add_line(std::string_view raw);
@@ -83,7 +84,7 @@ class LogEvidence {
   SshTarget ssh_;
   DescribedPod described_;
   BroadcastHost broadcasts_;
-  AskedStatus asked_;
+  EndInTwoLines end_;
   TextKind kind_;
   LogClock clock_;
   int64_t line_ = 0;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// TextKind: whether a text is a log at all. Source code, Markdown and git log's
-// output name failures, too, without one. Looks at the first lines only. Does
-// not doubt a short text, or a report that quotes a log. Not thread-safe.
+// TextKind: whether a text is a log at all. Source code, scripts, Markdown,
+// manifests, diffs and git log's output name failures, too, without one. Looks
+// at the first lines only. Does not doubt a short text, or a report that quotes
+// a log. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +21,17 @@ class TextKind {
   size_t code_ = 0;
   size_t headings_ = 0;
   size_t prose_ = 0;  // with what else a page has: lists, tables
-  size_t commits_ = 0;
+  size_t short_commits_ = 0;
+  size_t declarations_ = 0;
+  size_t statements_ = 0;
+  size_t commands_ = 0;  // of a shell
+  size_t fields_ = 0;
+  // What the first line begins.
   bool commit_first_ = false;
+  bool diff_ = false;
+  bool script_ = false;
+  bool title_ = false;
+  bool manifest_ = false;
   bool author_ = false;
 };
 

@@ -107,3 +107,48 @@ TEST_CASE("Kubernetes' reasons count wherever they stand") {
               "PyTorchJob x is failed because 1 Worker replica(s) failed.\n") ==
       "exit_nonzero_silent");
 }
+
+namespace {
+
+std::string remedies_of(std::string_view text) {
+  std::string all;
+  for (const std::string& remedy :
+       diagnose(evidence_from_log(text, RuleBook::built_in())).remedies) {
+    all += remedy + "\n";
+  }
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("advice fits where the job ran") {
+  const std::string killed = ": task 3: Killed\n";
+  const std::string bare =
+      remedies_of("run.sh: line 7: 55 Killed  python t.py");
+  CHECK(bare.find("kubectl") == bare.npos);
+  CHECK(bare.find("dmesg") != bare.npos);
+  const std::string slurm = remedies_of("srun: error: n9" + killed);
+  CHECK(slurm.find("kubectl") == slurm.npos);
+  CHECK(slurm.find("sacct") != slurm.npos);
+  const std::string pod = remedies_of(
+      "mpirun noticed that process rank 3 with PID 9 on node lm-worker-1 "
+      "exited "
+      "on signal 9 (Killed).");
+  CHECK(pod.find("kubectl describe pod lm-worker-1") != pod.npos);
+  const std::string server = remedies_of(
+      "INFO vllm engine starts\ntorch.OutOfMemoryError: CUDA out of memory. "
+      "Tried to allocate 2.00 GiB.");
+  CHECK(server.find("reduce the batch") == server.npos);
+  CHECK(server.find("--gpu-memory-utilization") != server.npos);
+}
+
+TEST_CASE("advice takes its first step itself") {
+  const std::string silent = remedies_of(
+      "[rank 0] opened shard 7\nsrun: error: n1: task 0: Exited with exit code "
+      "3\n");
+  CHECK(silent.find("opened shard 7") != silent.npos);
+  const std::string nccl = remedies_of(
+      "n1:1:1 [0] NCCL INFO Bootstrap : Using eth0:10.0.0.4<0>\n"
+      "ncclInternalError: Internal check failed.\n");
+  CHECK(nccl.find("run again") == nccl.npos);
+}

@@ -16,6 +16,7 @@ struct Expected {
   std::string file;
   std::string code;
   int rank = -1;
+  bool no_rank = false;  // the log tells none: a verdict may not either
   int exit_code = -1;
   std::string confidence;
   std::string host;  // empty: not asked
@@ -31,6 +32,7 @@ inline std::vector<Expected> read_expected(const std::string& directory) {
     REQUIRE(fields.size() >= 3);
     Expected expected{std::string(fields[0]), std::string(fields[1])};
     expected.rank = static_cast<int>(parse_integer(fields[2]).value_or(-1));
+    expected.no_rank = fields[2] == "none";
     if (fields.size() >= 5) {
       if (const auto exit_code = parse_integer(fields[3])) {
         expected.exit_code = static_cast<int>(*exit_code);

@@ -46,11 +46,13 @@ void check_folder(const std::string& name) {
     if (right) ++scores[expected.code].right;
     CHECK(right);
     if (expected.rank >= 0) CHECK(verdict.first_rank == expected.rank);
+    if (expected.no_rank) CHECK(verdict.first_rank == -1);
     if (!expected.host.empty()) CHECK(verdict.host == expected.host);
     if (expected.exit_code >= 0) {
       CHECK(verdict.exit_code == expected.exit_code);
       CHECK(to_text(verdict.confidence) == expected.confidence);
     }
+    if (verdict.failed()) CHECK_FALSE(verdict.remedies.empty());
     // The one promise without exceptions.
     if (verdict.confidence == Confidence::kProven) {
       CHECK(right);
@@ -83,6 +85,10 @@ TEST_CASE("excerpts of public reports get the right verdict") {
 
 TEST_CASE("logs written without a look at the rules get the right verdict") {
   check_folder("heldout");
+}
+
+TEST_CASE("logs of the kinds that were judged wrongly get the right verdict") {
+  check_folder("kinds");
 }
 
 // Each of these stood in front of logs whose cause it was not.

@@ -3,7 +3,7 @@
 // themselves: what stands around them tells.
 #include "catch.h"
 #include "diagnosis/cause/help_host.h"
-#include "diagnosis/log/asked_status.h"
+#include "diagnosis/log/end_in_two_lines.h"
 #include "diagnosis/log/line_host.h"
 #include "diagnosis/log/log_evidence.h"
 #include "diagnosis/log/spawned_child.h"
@@ -102,12 +102,18 @@ TEST_CASE("a status that somebody asked for is how the command ended") {
   CHECK(of_log(run + "user@node:~> echo $?\n139\n").code == "segfault");
   CHECK(of_log(run + "$ echo $?\n0\n").code == "no_failure");
   CHECK(of_log(run + "1\n").code == "no_failure");
-  AskedStatus asked;
-  CHECK(asked.answered("$ echo $?").empty());
-  CHECK(asked.answered("127") == "echo $? 127");
-  CHECK(asked.answered("127").empty());
-  CHECK(asked.answered("$ echo $?").empty());
-  CHECK(asked.answered("bash: x").empty());
+  EndInTwoLines end;
+  CHECK(end.joined("$ echo $?").empty());
+  CHECK(end.joined("127") == "echo $? 127");
+  CHECK(end.joined("127").empty());
+  CHECK(end.joined("$ echo $?").empty());
+  CHECK(end.joined("bash: x").empty());
+  CHECK(end.joined("prterun noticed that process rank 3 with PID 1 on node n1 "
+                   "exited on")
+            .empty());
+  CHECK(end.joined("signal 9 (Killed).") ==
+        "prterun noticed that process rank 3 with PID 1 on node n1 exited on "
+        "signal 9 (Killed).");
 }
 
 TEST_CASE("a command in the place of a host's name is no name") {
@@ -212,4 +218,43 @@ TEST_CASE("HDF5's class of an error is not what happened") {
   CHECK(of_log("  #000: H5F.c line 604 in H5Fopen(): unable to open file\n"
                "    minor: Unable to open file\n")
             .code == "data_missing");
+}
+
+TEST_CASE("who waits for the smallest number is behind the others") {
+  const auto waits = [](int rank, int sequence, const std::string& group = {}) {
+    return "[" + group + "Rank " + std::to_string(rank) +
+           "] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=" +
+           std::to_string(sequence) + ", OpType=ALLREDUCE)\n";
+  };
+  const auto rank_of = [](const std::string& text) {
+    return of_log(text).first_rank;
+  };
+  CHECK(rank_of(waits(0, 20) + waits(1, 20) + waits(2, 10) + waits(3, 20)) ==
+        2);
+  // Who waits for later work is not behind, nor is half of the ranks.
+  CHECK(rank_of(waits(0, 20) + waits(1, 20) + waits(2, 30) + waits(3, 20)) !=
+        2);
+  // Each group counts for itself.
+  const std::string first = "PG ID 1 PG GUID 1 ";
+  const std::string second = "PG ID 2 PG GUID 2 ";
+  CHECK(rank_of(waits(0, 20, first) + waits(1, 20, first) +
+                waits(2, 10, second) + waits(3, 10, second)) != 2);
+  // Of eight ranks, seven tell.
+  std::string seven = "world_size=8\n";
+  for (const int rank : {0, 1, 2, 3, 4, 6, 7}) seven += waits(rank, 5);
+  CHECK(rank_of(seven) == 5);
+  CHECK(rank_of("world_size=8\n" + waits(0, 5) + waits(1, 5)) != 2);
+}
+
+TEST_CASE("an end by a signal says more than the connections that it broke") {
+  const std::string lost =
+      "An MPI communication peer process has unexpectedly disconnected.\n";
+  const std::string killed =
+      "mpirun noticed that process rank 1 with PID 7 on node n1 exited on "
+      "signal 9 (Killed).\n";
+  CHECK(of_log(lost + killed).code == "sigkill_unexplained");
+  CHECK(of_log(lost + killed).first_rank == 1);
+  // Not of tasks that srun itself ended.
+  CHECK(of_log(lost + "srun: error: n1: tasks 0-3: Terminated\n").code !=
+        "terminated_external");
 }
