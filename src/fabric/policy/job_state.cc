@@ -96,9 +96,8 @@ void propose(FabricJob& job, FabricPodState& pod, FabricSetting setting) {
   const auto same_name = [&](const auto& other) {
     return other.name == setting.name;
   };
-  if (setting.library == "NCCL" && (pod.mpi_only() || !is_read(pod, setting))) {
-    return;
-  }
+  const bool in_use = setting.asked || !pod.mpi_only();
+  if (setting.library == "NCCL" && (!in_use || !is_read(pod, setting))) return;
   auto& settings = pod.plan.settings;
   auto& kept = pod.plan.kept;
   if (std::any_of(settings.begin(), settings.end(), same_name)) return;

@@ -105,6 +105,7 @@ void add_bystanders(FabricPlan& plan, const Pods& beside,
   FabricJob job = begin(beside, request);
   job.transport = FabricTransport::kTcp;
   job.mpi_on_tcp = true;
+  set_profile(job);
   set_mpi(job);
   std::vector<std::string> names;
   for (FabricPodState& pod : job.pods) {

@@ -31,6 +31,7 @@ struct FabricSetting {
   std::string alone;                  // the library's own choice
   std::vector<std::string> rejected;  // losing alternatives, each with why
   bool tuning = false;                // the user may choose another value
+  bool asked = false;  // the user's profile is for it, whatever a pod shows
 };
 
 struct PortDecision {

@@ -211,14 +211,47 @@ TEST_CASE("profile rl gives all pods the value that some have") {
   CHECK(found(other, "values_differ"));
 }
 
+TEST_CASE("profile rl sets its variables where no GPU and no NCCL shows") {
+  for (const char* word : {"rl", "grpo", "ppo", "gapo", "dapo", "gspo"}) {
+    INFO(word);
+    const FabricPlan bare =
+        plan(R"([{"name": "w", "gpus": [], "plugins": [], "hcas": []}])", word);
+    CHECK(value(bare, 0, "NCCL_IB_DISABLE") == "1");
+    CHECK(value(bare, 0, "NCCL_P2P_DISABLE") == "1");
+    CHECK(found(bare, "rl_no_gpus"));
+    CHECK(!found(bare, "rl_price"));
+  }
+  const FabricPlan users = plan(
+      R"([{"name": "w", "gpus": [], "plugins": [], "hcas": [],
+      "environment": ["NCCL_P2P_DISABLE=0"]}])",
+      "grpo");
+  CHECK(value(users, 0, "NCCL_P2P_DISABLE").empty());
+  CHECK(found(users, "user_value_kept"));
+}
+
+TEST_CASE("profile rl sets its variables in pods without GPU beside others") {
+  const FabricPlan mixed = plan(
+      R"([{"name": "driver", "gpus": [], "plugins": [], "hcas": []},
+      {"name": "w", "gpus": [{"name": "H100"}], "nccl_version": "2.26.2",
+      "hcas": [{"name": "mlx5_0", "link_layer": "InfiniBand",
+      "rate_gbps": 400}]}])",
+      "grpo");
+  for (const size_t pod : {0U, 1U}) {
+    CHECK(value(mixed, pod, "NCCL_IB_DISABLE") == "1");
+    CHECK(value(mixed, pod, "NCCL_P2P_DISABLE") == "1");
+  }
+}
+
 TEST_CASE("profile rl leaves MPI of CPU pods its network") {
   const FabricPlan efa = plan(
       R"([{"name": "w[0-1]", "gpus": [], "plugins": [], "hcas": [{"name":
       "rdmap0s0", "driver": "efa"}], "mpi": {"family": "openmpi"}}])",
       "grpo");
   CHECK(efa.transport == "EFA");
-  CHECK(efa.verdict == FabricVerdict::kLeave);
-  CHECK(efa.pods[0].env().empty());
+  CHECK(value(efa, 0, "NCCL_IB_DISABLE") == "1");
+  for (const auto& [name, set] : efa.pods[0].env()) {
+    CHECK(name.starts_with("NCCL_"));
+  }
   CHECK(found(efa, "rl_no_gpus"));
 }
 

@@ -97,6 +97,7 @@ void set_rl(FabricJob& job) {
                       asked_for(job),
                       FabricConfidence::kProven,
                       kRlSource};
+    off.asked = true;
     off.alone = std::string(transport_name(job.transport));
     off.rejected = {"unset: no RL framework that was read needs it off"};
     propose(job, pod, off);
@@ -119,6 +120,14 @@ void set_rl(FabricJob& job) {
     off.alone = plugin_anywhere ? "the plugin" : "InfiniBand in some pods";
     off.rejected = {"NCCL_NET_PLUGIN=none: keeps InfiniBand where it is on"};
     propose(job, pod, off);
+  }
+  if (job.mpi_only()) {
+    report(job, nullptr,
+           {Severity::kInfo, "rl_no_gpus",
+            "no pod shows a GPU or NCCL: what profile rl sets counts for an "
+            "NCCL that the program brings, as in a Python wheel",
+            "", "profile tcp keeps MPI off RDMA"});
+    return;
   }
   report(job, nullptr,
          {Severity::kWarning, "rl_price",
@@ -159,13 +168,6 @@ std::string profile_said(const FabricJob& job) {
 
 void set_profile(FabricJob& job) {
   if (!job.request.apps.empty()) report_mixed_profiles(job);
-  if (job.profile == Profile::kRl && job.mpi_only()) {
-    report(job, nullptr,
-           {Severity::kInfo, "rl_no_gpus",
-            "profile rl has nothing to switch off: no pod has a GPU or NCCL",
-            "", "profile tcp keeps MPI off RDMA"});
-    return;
-  }
   if (job.profile == Profile::kRl) set_rl(job);
 }
 
