@@ -231,8 +231,8 @@ bool is_minority(size_t some, size_t all) {
   return some > 0 && some * 2 <= all;
 }
 
-// Who waits for an earlier operation than the others is behind them; and where
-// all that report wait for the same one, those that do not report.
+// A rank that waits for an earlier operation than the others is behind them.
+// Where all reporting ranks wait for the same one, the silent ranks are behind.
 void read_sequences(const Evidence& evidence, std::set<int>& ranks) {
   std::map<std::string, Waits> groups;
   for (const LineEvidence& line : evidence.job.tool_lines) {

@@ -26,7 +26,7 @@ class TextKind {
   size_t statements_ = 0;
   size_t commands_ = 0;  // of a shell
   size_t fields_ = 0;
-  // What the first line begins.
+  // The first line begins one of these.
   bool commit_first_ = false;
   bool diff_ = false;
   bool script_ = false;
