@@ -41,8 +41,8 @@ std::string cut(std::string_view text) {
 // Advice that only helps where Kubernetes runs the job.
 bool speaks_of_kubernetes(std::string_view text) {
   constexpr std::array<std::string_view, 9> kWords = {
-      "kubectl", "Kubernetes", "NetworkPolicy", "PriorityClass", " pod",
-      "Pod",     "resources.", "runAsUser",     "emptyDir"};
+      "kube", "Kubernetes", "NetworkPolicy", "PriorityClass", " pod",
+      "Pod",  "resources.", "runAsUser",     "emptyDir"};
   return std::any_of(kWords.begin(), kWords.end(), [text](auto word) {
     return text.find(word) != text.npos;
   });

@@ -10,7 +10,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.realpath(__file__))))
 PROGRAMS = "kubectl", "oc", "muster"
 SUBCOMMANDS = ("launch worker sshd ssh entry doctor netpol fabric hostfile "
-               "keygen status ps stack logs explain explain-log task "
+               "keygen status ps top stack logs explain explain-log task "
                "completion version help").split()
 # "muster logs" names a command; "muster sets", "muster and" do not.
 NAMED = re.compile(r"(?<![\w./-])(?:kubectl(?: |$)|oc (?:get|describe|logs|adm)|"

@@ -158,7 +158,7 @@ std::string end_sentence(const Watched& watched) {
   if (!last.ended) {
     return "launch " + last.launch_id +
            " ended without a verdict: its launcher was killed. See `kubectl "
-           "describe pod` of the launcher's pod";
+           "describe pod POD -n NAMESPACE` of the launcher's pod";
   }
   return "The job ended with exit code " +
          std::to_string(last.ended->exit_code) +

@@ -361,7 +361,7 @@ void Launch::write_status() {
 }
 
 void Launch::tell_end(const Verdict& verdict) {
-  if (directory_.path().empty()) return;
+  if (directory_.path().empty() || !output_) return;  // no status file
   ended_ = JobEnd{exit_code_, verdict.code, output_->masked(verdict.headline)};
   write_status();
   static_cast<void>(write_all(end_file_.get(), to_json(status())));
