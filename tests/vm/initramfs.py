@@ -30,12 +30,14 @@ class Initramfs:
             self.file(target or source, f.read())
 
     def copy_stripped(self, source, target=None):
-        """Without debug sections, which an emulated machine unpacks slowly."""
-        with tempfile.NamedTemporaryFile() as small:
-            strip = subprocess.run(["strip", "-g", "-o", small.name, source],
+        """Without debug sections, which an emulated machine unpacks slowly; as
+        it is where strip does not take it."""
+        with tempfile.TemporaryDirectory() as folder:
+            small = os.path.join(folder, "small")
+            strip = subprocess.run(["strip", "-g", "-o", small, source],
                                    capture_output=True, check=False,
                                    timeout=120)
-            self.copy(small.name if strip.returncode == 0 else source,
+            self.copy(small if strip.returncode == 0 else source,
                       target or source)
 
     def link(self, path, target):
