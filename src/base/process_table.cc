@@ -94,7 +94,7 @@ unsigned long long start_time(pid_t pid, const std::string& proc) {
   return static_cast<unsigned long long>(parse_integer(fields[19]).value_or(0));
 }
 
-std::vector<ProcessUse> use_of_processes(const std::string& proc) {
+std::vector<ProcessSample> use_of_processes(const std::string& proc) {
   static const int64_t kTickUs =
       1'000'000 / std::max(::sysconf(_SC_CLK_TCK), 1L);
   static const int64_t kPage = ::sysconf(_SC_PAGESIZE);
@@ -103,14 +103,14 @@ std::vector<ProcessUse> use_of_processes(const std::string& proc) {
   constexpr size_t kParent = 1;
   constexpr size_t kFirstTime = 11;
   constexpr size_t kResident = 21;
-  std::vector<ProcessUse> out;
+  std::vector<ProcessSample> out;
   for (const pid_t pid : all_pids(proc)) {
     const auto fields = stat_fields(pid, proc);
     if (fields.size() <= kResident) continue;
     const auto number = [&fields](size_t at) {
       return parse_integer(fields[at]).value_or(0);
     };
-    ProcessUse use;
+    ProcessSample use;
     use.pid = pid;
     use.parent = static_cast<pid_t>(number(kParent));
     for (size_t i = 0; i < 4; ++i) use.cpu_us += number(kFirstTime + i);

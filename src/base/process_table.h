@@ -34,13 +34,13 @@ bool is_alive(pid_t pid, const std::string& proc = "/proc");
 unsigned long long start_time(pid_t pid, const std::string& proc = "/proc");
 int count_processes(const std::string& proc = "/proc");
 
-struct ProcessUse {
+struct ProcessSample {
   pid_t pid = 0;
   pid_t parent = 0;
   int64_t cpu_us = 0;  // its own, and that of the children it has waited for
   int64_t memory_bytes = 0;  // resident; what it shares with others, too
 };
 // Of every process that is seen.
-std::vector<ProcessUse> use_of_processes(const std::string& proc = "/proc");
+std::vector<ProcessSample> use_of_processes(const std::string& proc = "/proc");
 
 }  // namespace muster

@@ -24,15 +24,15 @@ int64_t clock_us(clockid_t clock) {
 // A process counts for the first rank above it.
 std::vector<wire::RankUse> use_of_ranks(
     const std::vector<std::pair<uint32_t, pid_t>>& ranks,
-    const std::vector<ProcessUse>& processes) {
+    const std::vector<ProcessSample>& processes) {
   constexpr int kDeepest = 64;
-  std::map<pid_t, const ProcessUse*> known;
-  for (const ProcessUse& one : processes) known[one.pid] = &one;
+  std::map<pid_t, const ProcessSample*> known;
+  for (const ProcessSample& one : processes) known[one.pid] = &one;
   std::map<pid_t, wire::RankUse> by_pid;
   for (const auto& [id, pid] : ranks) {
     if (known.contains(pid)) by_pid[pid] = {id, 0, 0};
   }
-  for (const ProcessUse& one : processes) {
+  for (const ProcessSample& one : processes) {
     pid_t above = one.pid;
     for (int i = 0; i < kDeepest && !by_pid.contains(above); ++i) {
       const auto found = known.find(above);

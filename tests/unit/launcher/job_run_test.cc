@@ -904,8 +904,8 @@ TEST_CASE("ranks that all sleep in their own code are told of, not stopped") {
   SilentBed bed(true);
   for (int look = 0; look < 4; ++look) CHECK_FALSE(bed.answer(kLoads, kLoads));
   CHECK(bed.run->stop_cause() == StopCause::kNone);
-  CHECK(bed.times("No rank is at work or waits for another: no rank has put "
-                  "out anything for ") == 1);
+  CHECK(bed.times("No rank is at work or waits for another: no rank has "
+                  "printed anything for ") == 1);
   CHECK(bed.times("The job goes on") == 1);
   REQUIRE(bed.run->hang());
   CHECK(bed.run->hang()->severity == Severity::kWarning);
