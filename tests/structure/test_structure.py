@@ -200,9 +200,39 @@ def finds_what_is_wrong(root):
         with open(os.path.join(folder, "src", "x.h"), "w",
                   encoding="utf-8") as file:
             file.write("// Whoever waits sees it.\n// A worker waits.\n")
+        for name in "y.h", "z.h":
+            with open(os.path.join(folder, "src", name), "w",
+                      encoding="utf-8") as file:
+                file.write("namespace muster {\nstruct Twice {\n};\n}\n")
+        if len(list(name_problems(folder))) != 1:
+            yield "two types of one name are not found"
         if list(prose_problems(folder, 1)) or not list(
                 prose_problems(folder, 0)):
             yield "one sentence to rewrite does not count as one"
+
+
+TYPE = re.compile(r"^(?:struct|class|enum class) (\w+)(?: final)?"
+                  r"(?: :[^;{]*)? \{", re.M)
+NAMESPACE = re.compile(r"^(?:inline )?namespace ([\w:]+) \{", re.M)
+
+
+def name_problems(root):
+    """Two types of one name: the linker keeps one constructor for both."""
+    headers = {}
+    for at, _, names in sorted(os.walk(os.path.join(root, "src"))):
+        for name in sorted(names):
+            if not name.endswith(".h"):
+                continue
+            path = os.path.join(at, name)
+            with open(path, encoding="utf-8") as file:
+                text = file.read()
+            within = tuple(NAMESPACE.findall(text))
+            for found in TYPE.findall(text):
+                headers.setdefault((within, found), []).append(
+                    os.path.relpath(path, root))
+    for (_, found), paths in sorted(headers.items()):
+        if len(paths) > 1:
+            yield f"{' and '.join(paths)} each define {found}: rename one"
 
 
 def main():
@@ -213,6 +243,7 @@ def main():
              list(budget_problems(ROOT, show=True))),
             ("prose within the budget",
              list(prose_problems(ROOT, prose_limit(ROOT)))),
+            ("a type's name is its own", list(name_problems(ROOT))),
             ("the checks find mistakes", list(finds_what_is_wrong(ROOT)))):
         print(("ok   " if not problems else "FAIL ") + name)
         for problem in problems[:40]:

@@ -58,7 +58,8 @@ tl::unexpected<Error> stranger() {
 }
 
 // Rank 0 may not listen yet.
-Result<UniqueFd> connect_patiently(const RankPlace& place, Deadline deadline) {
+Result<UniqueFd> connect_patiently(const RankAtMeeting& place,
+                                   Deadline deadline) {
   for (;;) {
     auto fd = connect_tcp(place.master_host, place.master_port, deadline);
     if (fd || left_ms(deadline) == 0) return fd;
@@ -68,7 +69,7 @@ Result<UniqueFd> connect_patiently(const RankPlace& place, Deadline deadline) {
 
 }  // namespace
 
-Result<NcclMeeting> NcclMeeting::meet(const RankPlace& place,
+Result<NcclMeeting> NcclMeeting::meet(const RankAtMeeting& place,
                                       Deadline deadline) {
   NcclMeeting out;
   if (place.ranks < 2) {

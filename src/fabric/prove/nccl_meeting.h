@@ -15,7 +15,7 @@
 
 namespace muster {
 
-struct RankPlace {
+struct RankAtMeeting {
   int rank = 0;
   int ranks = 1;
   int local_rank = 0;
@@ -31,7 +31,8 @@ struct NcclDeal {
 
 class NcclMeeting {
  public:
-  static Result<NcclMeeting> meet(const RankPlace& place, Deadline deadline);
+  static Result<NcclMeeting> meet(const RankAtMeeting& place,
+                                  Deadline deadline);
 
   // Rank 0: 1, 2, 4, … and all; those with at least two ranks, or the only one.
   [[nodiscard]] std::vector<int> steps() const;

@@ -43,8 +43,8 @@ int number(const char* name, int otherwise) {
   return fits ? static_cast<int>(*value) : otherwise;
 }
 
-RankPlace own_place() {
-  RankPlace place;
+RankAtMeeting own_place() {
+  RankAtMeeting place;
   place.rank = number("RANK", 0);
   place.ranks = number("WORLD_SIZE", 1);
   place.local_rank = number("LOCAL_RANK", 0);
@@ -55,7 +55,7 @@ RankPlace own_place() {
 }
 
 Status measure_steps(const NcclCalls& nccl, const CudaCalls& cuda,
-                     const RankPlace& place, NcclMeeting& meeting, int out,
+                     const RankAtMeeting& place, NcclMeeting& meeting, int out,
                      Deadline deadline) {
   std::vector<int> steps{-1};  // as long as rank 0 deals
   if (place.rank == 0) steps = meeting.steps();
@@ -83,7 +83,7 @@ Status measure_steps(const NcclCalls& nccl, const CudaCalls& cuda,
   return {};
 }
 
-void child(const NcclRankOptions& options, const RankPlace& place,
+void child(const NcclRankOptions& options, const RankAtMeeting& place,
            NcclMeeting& meeting, int out) {
   const auto tell = [out](const Error& error) {
     std::string text = error.text();
@@ -138,7 +138,7 @@ Phase read_phase(const std::string& lines) {
 }  // namespace
 
 int nccl_rank_main(const NcclRankOptions& options) {
-  const RankPlace place = own_place();
+  const RankAtMeeting place = own_place();
   NcclFigures figures;
   const std::string names = variable("MUSTER_NETWORK_SETTINGS", "");
   for (const auto name : split_words(names)) {

@@ -82,7 +82,7 @@ void RcQueue::close() {
 }
 
 // mr_ stays null, and errno says why, where it fails.
-void RcQueue::register_memory(const GpuMemory& gpu) {
+void RcQueue::register_memory(const GpuBuffer& gpu) {
   constexpr int kAccess =
       IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
   if (gpu.address == 0) memory_.assign(kRcMemory, 0);
@@ -98,7 +98,7 @@ void RcQueue::register_memory(const GpuMemory& gpu) {
   }
 }
 
-Status RcQueue::open(const RailEnd& end, const GpuMemory& gpu) {
+Status RcQueue::open(const RailEnd& end, const GpuBuffer& gpu) {
   end_ = end;
   const auto bad = [&](const char* step) {
     return step_failed("rdma_open", step, end_, errno);

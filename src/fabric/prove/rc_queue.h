@@ -32,7 +32,7 @@ struct RcAddress {
 constexpr size_t kRcMemory = 4 << 20;
 
 // kRcMemory bytes of a GPU.
-struct GpuMemory {
+struct GpuBuffer {
   uint64_t address = 0;
   int dmabuf = -1;  // of the same bytes; -1: the adapter must know the address
 };
@@ -47,7 +47,7 @@ class RcQueue {
   // Gives everything back; open() may follow.
   void close();
   // Error codes "rdma_open", "rdma_gid". With `gpu`, memory() is not used.
-  Status open(const RailEnd& end, const GpuMemory& gpu = {});
+  Status open(const RailEnd& end, const GpuBuffer& gpu = {});
   [[nodiscard]] const RcAddress& address() const { return mine_; }
   [[nodiscard]] char* memory() { return memory_.data(); }
   // To RTS. `mtu`: of the path, bytes. Error codes "rdma_gid",
@@ -58,7 +58,7 @@ class RcQueue {
   Status transfer(bool write, size_t size, int count, Deadline deadline);
 
  private:
-  void register_memory(const GpuMemory& gpu);
+  void register_memory(const GpuBuffer& gpu);
   // The states that a queue pair goes through.
   Status initialize();
   Status get_ready_to_receive(int mtu);
