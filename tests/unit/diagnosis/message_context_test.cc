@@ -231,7 +231,7 @@ TEST_CASE("who waits for the smallest number is behind the others") {
   };
   CHECK(rank_of(waits(0, 20) + waits(1, 20) + waits(2, 10) + waits(3, 20)) ==
         2);
-  // Who waits for later work is not behind, nor is half of the ranks.
+  // A rank that waits for later work is not behind; half of the ranks are not.
   CHECK(rank_of(waits(0, 20) + waits(1, 20) + waits(2, 30) + waits(3, 20)) !=
         2);
   // Each group counts for itself.
