@@ -157,8 +157,9 @@ std::string end_sentence(const Watched& watched) {
   const JobStatus& last = watched.last();
   if (!last.ended) {
     return "launch " + last.launch_id +
-           " ended without a verdict: its launcher was killed. See `kubectl "
-           "describe pod POD -n NAMESPACE` of the launcher's pod";
+           " ended without a verdict: its launcher was killed, or could not "
+           "write it. See `kubectl describe pod POD -n NAMESPACE` of the "
+           "launcher's pod";
   }
   return "The job ended with exit code " +
          std::to_string(last.ended->exit_code) +
